@@ -1,0 +1,138 @@
+//! What is asked of a prediction, and what it answers.
+
+use std::time::Duration;
+
+use foretrace_trace::{EventId, Model, ObjectId};
+use foretrace_witness::{Certainty, Property, Violation};
+
+/// What counts as one candidate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Granularity {
+    /// One verdict per distinct tuple of source locations on one object.
+    #[default]
+    Location,
+    /// One verdict per tuple of events.
+    Event,
+    /// One verdict per object.
+    Variable,
+}
+
+/// When to stop early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Budget {
+    /// Wall-clock time for the whole prediction. The one thing that can make verdicts differ
+    /// between two runs.
+    pub time: Option<Duration>,
+    /// Solver conflicts per candidate.
+    pub conflicts: Option<u64>,
+}
+
+/// What to predict, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `None`: `values` if the trace has values, else `reads-from`.
+    pub model: Option<Model>,
+    /// Which properties.
+    pub properties: Vec<Property>,
+    /// What counts as one candidate.
+    pub granularity: Granularity,
+    /// Take critical sections for atomic regions.
+    pub infer_regions: bool,
+    /// Threads that solve. Changes nothing in the result.
+    pub jobs: usize,
+    /// When to stop early.
+    pub budget: Budget,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            model: None,
+            properties: vec![
+                Property::Race,
+                Property::Atomicity,
+                Property::Deadlock,
+                Property::Lock,
+            ],
+            granularity: Granularity::default(),
+            infer_regions: false,
+            jobs: 1,
+            budget: Budget::default(),
+        }
+    }
+}
+
+/// Where every candidate of one property went:
+/// `candidates = pruned_mhb + pruned_lockset + violated + infeasible + undecided`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ledger {
+    /// How many questions there were.
+    pub candidates: u64,
+    /// Refuted by the order of fork and join.
+    pub pruned_mhb: u64,
+    /// Refuted by a common lock.
+    pub pruned_lockset: u64,
+    /// With a witness.
+    pub violated: u64,
+    /// Refuted by the solver.
+    pub infeasible: u64,
+    /// Neither, for a reason that is given.
+    pub undecided: u64,
+}
+
+/// A violation with its evidence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// What happens.
+    pub violation: Violation,
+    /// The object it is about, where that is a memory object.
+    pub object: Option<ObjectId>,
+    /// A feasible schedule that ends in it, reduced and checked.
+    pub schedule: Vec<EventId>,
+    /// How much it proves.
+    pub certainty: Certainty,
+}
+
+/// A candidate without a verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Undecided {
+    /// Which property.
+    pub property: Property,
+    /// An example of the class.
+    pub example: Violation,
+    /// Why.
+    pub reason: String,
+}
+
+/// The answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Prediction {
+    /// The model used.
+    pub model: Model,
+    /// The ledger of each property asked for, in the order of `Property`.
+    pub ledgers: Vec<(Property, Ledger)>,
+    /// One per violated candidate, sorted by property and violation.
+    pub findings: Vec<Finding>,
+    /// One per undecided candidate.
+    pub undecided: Vec<Undecided>,
+}
+
+/// What the pipeline is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Building the skeleton and the candidates.
+    Preparing,
+    /// Deciding candidates.
+    Deciding,
+}
+
+/// Someone who wants to know how far it is. Called from several threads.
+pub trait Progress: Sync {
+    /// `decided` of `total` candidates are decided.
+    fn report(&self, phase: Phase, decided: u64, total: u64);
+}
+
+/// Nobody does.
+impl Progress for () {
+    fn report(&self, _: Phase, _: u64, _: u64) {}
+}

@@ -1,0 +1,211 @@
+//! Events: what one thread did in one step of the recorded run.
+//!
+//! `docs/theory.md` gives each kind its operational rule; here is only what is recorded.
+
+use crate::ids::*;
+
+/// One step of one thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Who.
+    pub thread: ThreadId,
+    /// What.
+    pub op: Op,
+    /// Where in the source; `None` when the trace does not say.
+    pub location: Option<LocationId>,
+}
+
+/// The bytes that an access touches: `size` bytes of `object` from `offset` on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    /// The block of memory.
+    pub object: ObjectId,
+    /// First byte.
+    pub offset: u32,
+    /// How many bytes; at least 1.
+    pub size: u32,
+}
+
+impl Place {
+    /// The first byte after the place.
+    pub fn end(self) -> u32 {
+        self.offset + self.size
+    }
+
+    /// Whether two places share a byte.
+    pub fn overlaps(self, other: Place) -> bool {
+        self.object == other.object && self.offset < other.end() && other.offset < self.end()
+    }
+}
+
+/// C11's memory order of an access. Foretrace reasons about sequentially consistent executions:
+/// an atomic access never races with another atomic one, whatever their orders.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum MemoryOrder {
+    /// Not atomic.
+    Plain,
+    /// `memory_order_relaxed`
+    Relaxed,
+    /// `memory_order_acquire` (and `consume`)
+    Acquire,
+    /// `memory_order_release`
+    Release,
+    /// `memory_order_acq_rel`
+    AcqRel,
+    /// `memory_order_seq_cst`; Java's `volatile`
+    SeqCst,
+}
+
+/// How a lock is held.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Mode {
+    /// By one thread alone.
+    Exclusive,
+    /// By any number of readers.
+    Shared,
+}
+
+impl Mode {
+    /// Whether two threads may not hold one lock in these modes at once.
+    pub fn conflicts(self, other: Mode) -> bool {
+        self == Mode::Exclusive || other == Mode::Exclusive
+    }
+}
+
+/// How an operation that may have to wait behaves when it has to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Patience {
+    /// Waits for ever.
+    Blocking,
+    /// Gives up after a time.
+    Timed,
+    /// Gives up at once (try-lock).
+    Try,
+}
+
+/// Why a waiting thread went on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum WakeReason {
+    /// A signal or broadcast reached it.
+    Notified,
+    /// Its time was up.
+    TimedOut,
+    /// Neither: a spurious wake-up or an interrupt.
+    Spurious,
+}
+
+/// What a `request` is about to do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Request {
+    /// Blocking acquire of a lock.
+    Acquire(LockId, Mode),
+    /// Blocking wait on a semaphore.
+    SemWait(SemId),
+    /// Join of a thread.
+    Join(ThreadId),
+}
+
+/// What happened. The fields are named after what they are.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// A load. `value` is what it saw, little-endian in `at.size` bytes, if recorded.
+    Read { at: Place, value: Option<u64>, order: MemoryOrder },
+    /// A store of `value`, if recorded.
+    Write { at: Place, value: Option<u64>, order: MemoryOrder },
+    /// One indivisible load and store. (A failed compare-and-swap is an atomic `Read`.)
+    Rmw { at: Place, read: Option<u64>, written: Option<u64>, order: MemoryOrder },
+    /// A conditional branch and which way it went.
+    Branch { taken: bool },
+    /// An assertion and whether it held.
+    Assert { holds: bool },
+    /// A condition that the user declares to hold.
+    Assume { holds: bool },
+    /// The lock was acquired (a recursive lock perhaps again).
+    Acquire { lock: LockId, mode: Mode, patience: Patience },
+    /// A try-lock or timed lock that did not get the lock.
+    AcquireFailed { lock: LockId, mode: Mode, patience: Patience },
+    /// The lock was released once.
+    Release { lock: LockId, mode: Mode },
+    /// The lock was destroyed.
+    Destroy { lock: LockId },
+    /// First half of a wait: gives the lock back, whatever its depth, and blocks.
+    Wait { cond: CondId, lock: LockId, timed: bool },
+    /// Second half of a wait: has the lock again, in the depth that it had.
+    Wake { cond: CondId, lock: LockId, reason: WakeReason },
+    /// Wakes one waiter, if there is one.
+    Signal { cond: CondId },
+    /// Wakes all waiters.
+    Broadcast { cond: CondId },
+    /// The semaphore was decremented.
+    SemWait { sem: SemId, patience: Patience },
+    /// A try-wait or timed wait that found the count zero.
+    SemWaitFailed { sem: SemId, patience: Patience },
+    /// The semaphore was incremented.
+    SemPost { sem: SemId },
+    /// The thread came to the barrier.
+    Arrive { barrier: BarrierId },
+    /// The thread went on behind the barrier.
+    Leave { barrier: BarrierId },
+    /// The thread is about to do an operation that may block.
+    Request(Request),
+    /// Creates a thread.
+    Fork { child: ThreadId },
+    /// Waits for a thread's end.
+    Join { child: ThreadId },
+    /// The thread runs.
+    Begin,
+    /// The thread is at its end.
+    End,
+    /// The whole process ends here; nothing follows.
+    Exit,
+    /// The object comes to life, at `address` if known.
+    Alloc { object: ObjectId, size: u32, address: Option<u64> },
+    /// The object's life ends.
+    Free { object: ObjectId },
+    /// A block begins that the programmer means to be atomic.
+    RegionBegin,
+    /// It ends.
+    RegionEnd,
+    /// A memory fence: no effect under sequential consistency.
+    Fence { order: MemoryOrder },
+    /// A call into code that is not recorded.
+    External,
+}
+
+/// An access as the properties see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Which bytes.
+    pub at: Place,
+    /// Whether it stores (a read-modify-write does).
+    pub writes: bool,
+    /// Whether it loads (a read-modify-write does).
+    pub reads: bool,
+    /// Whether it is atomic.
+    pub atomic: bool,
+}
+
+impl Access {
+    /// Overlapping, and at least one of the two stores.
+    pub fn conflicts(&self, other: &Access) -> bool {
+        (self.writes || other.writes) && self.at.overlaps(other.at)
+    }
+}
+
+impl Op {
+    /// The memory access, if this is one.
+    pub fn access(&self) -> Option<Access> {
+        let (at, reads, writes, order) = match *self {
+            Op::Read { at, order, .. } => (at, true, false, order),
+            Op::Write { at, order, .. } => (at, false, true, order),
+            Op::Rmw { at, order, .. } => (at, true, true, order),
+            _ => return None,
+        };
+        Some(Access { at, reads, writes, atomic: order != MemoryOrder::Plain })
+    }
+}

@@ -1,0 +1,21 @@
+//! The recorded run: events, typed ids, file formats, importers, validation.
+//!
+//! Knows nothing of programs and solvers.
+
+pub mod event;
+pub mod expr;
+pub mod ids;
+mod store;
+
+pub use event::*;
+pub use ids::*;
+pub use store::{Builder, LockKind, Names, Trace};
+
+/// How strictly another schedule must reproduce what the recorded reads saw.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Model {
+    /// Every read sees the same write as recorded.
+    ReadsFrom,
+    /// Every read sees the same value as recorded.
+    Values,
+}

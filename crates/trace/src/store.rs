@@ -1,0 +1,572 @@
+//! The trace in memory: one row of packed columns per event, and the tables that ids point into.
+//!
+//! **Invariant.** Every id in a row is inside its table, and rows are in recorded order. Whether
+//! the events obey the rules of `docs/theory.md` is the business of `validate`.
+//!
+//! **Cost.** 31 bytes per event in the columns and 8 in the thread index; wide or rare fields
+//! (second values, expressions) are in side tables.
+
+use rustc_hash::FxHashMap;
+
+use crate::event::*;
+use crate::expr::Expr;
+use crate::ids::*;
+
+/// How a lock behaves when its holder takes it again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockKind {
+    /// Not declared: recursive if the trace shows it being taken again by its holder.
+    Unknown,
+    /// Taking it again blocks for ever.
+    Plain,
+    /// Taking it again deepens the hold.
+    Recursive,
+}
+
+/// A table of strings with an index.
+#[derive(Clone, Default, Debug)]
+pub struct Names {
+    list: Vec<Box<str>>,
+    index: FxHashMap<Box<str>, u32>,
+}
+
+impl Names {
+    /// The number of the name, new or known.
+    pub fn intern(&mut self, name: &str) -> usize {
+        if let Some(&known) = self.index.get(name) {
+            return known as usize;
+        }
+        let new = u32::try_from(self.list.len()).expect("a table has at most 2^32 entries");
+        self.list.push(name.into());
+        self.index.insert(name.into(), new);
+        new as usize
+    }
+
+    /// The number of a known name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.index.get(name).map(|&index| index as usize)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The name with that number.
+    pub fn get(&self, index: usize) -> &str {
+        &self.list[index]
+    }
+
+    /// All names in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.list.iter().map(|name| &**name)
+    }
+}
+
+/// The event columns. `kind` and `detail` together encode the operation without its operands.
+#[derive(Clone, Default, Debug)]
+struct Columns {
+    kind: Vec<u8>,
+    detail: Vec<u8>,
+    thread: Vec<u32>,
+    location: Vec<u32>,
+    /// The object, lock, condition variable, semaphore, barrier or thread operated on.
+    target: Vec<u32>,
+    /// An access's offset; a wait's lock.
+    operand: Vec<u32>,
+    size: Vec<u32>,
+    value: Vec<u64>,
+}
+
+/// One recorded run: totally ordered and self-contained.
+#[derive(Clone, Default, Debug)]
+pub struct Trace {
+    columns: Columns,
+    /// What read-modify-writes stored, by event.
+    written: FxHashMap<EventId, u64>,
+    bindings: FxHashMap<EventId, NameId>,
+    expressions: FxHashMap<EventId, Expr>,
+    initial: Vec<(Place, u64)>,
+    lock_kinds: FxHashMap<LockId, LockKind>,
+    semaphore_counts: FxHashMap<SemId, u32>,
+    barrier_parties: FxHashMap<BarrierId, u32>,
+    notes: Vec<(String, u64)>,
+    threads: Names,
+    objects: Names,
+    locks: Names,
+    conds: Names,
+    semaphores: Names,
+    barriers: Names,
+    locations: Names,
+    names: Names,
+    /// The events of each thread in program order, thread by thread.
+    by_thread: Vec<EventId>,
+    thread_start: Vec<u32>,
+    /// Each event's place in its thread.
+    position: Vec<u32>,
+}
+
+const NO_LOCATION: u32 = u32::MAX;
+
+impl Trace {
+    /// An empty trace to fill.
+    pub fn builder() -> Builder {
+        Builder { trace: Trace::default() }
+    }
+
+    /// How many events there are.
+    pub fn len(&self) -> usize {
+        self.columns.kind.len()
+    }
+
+    /// Whether there is no event.
+    pub fn is_empty(&self) -> bool {
+        self.columns.kind.is_empty()
+    }
+
+    /// The event with that id.
+    #[inline]
+    pub fn event(&self, id: EventId) -> Event {
+        let row = id.index();
+        let location = self.columns.location[row];
+        Event {
+            thread: ThreadId(self.columns.thread[row]),
+            op: self.op(id),
+            location: (location != NO_LOCATION).then_some(LocationId(location)),
+        }
+    }
+
+    /// All events in recorded order.
+    pub fn events(&self) -> impl ExactSizeIterator<Item = (EventId, Event)> + '_ {
+        (0..self.len()).map(|row| (EventId::from(row), self.event(EventId::from(row))))
+    }
+
+    /// Who did it.
+    #[inline]
+    pub fn thread_of(&self, id: EventId) -> ThreadId {
+        ThreadId(self.columns.thread[id.index()])
+    }
+
+    /// Its place in its thread, from 0.
+    #[inline]
+    pub fn position(&self, id: EventId) -> usize {
+        self.position[id.index()] as usize
+    }
+
+    /// The events of a thread in program order.
+    #[inline]
+    pub fn thread_events(&self, thread: ThreadId) -> &[EventId] {
+        let at = thread.index();
+        &self.by_thread[self.thread_start[at] as usize..self.thread_start[at + 1] as usize]
+    }
+
+    /// The event before it in its thread.
+    #[inline]
+    pub fn previous(&self, id: EventId) -> Option<EventId> {
+        let position = self.position(id);
+        (position > 0).then(|| self.thread_events(self.thread_of(id))[position - 1])
+    }
+
+    /// The event after it in its thread.
+    #[inline]
+    pub fn next(&self, id: EventId) -> Option<EventId> {
+        self.thread_events(self.thread_of(id)).get(self.position(id) + 1).copied()
+    }
+
+    /// All threads.
+    pub fn thread_ids(&self) -> impl ExactSizeIterator<Item = ThreadId> + use<> {
+        (0..self.threads.len()).map(ThreadId::from)
+    }
+
+    /// The name that a read binds.
+    pub fn binding(&self, id: EventId) -> Option<NameId> {
+        self.bindings.get(&id).copied()
+    }
+
+    /// The expression that a write stores, or that a branch, assertion or assumption tests.
+    pub fn expression(&self, id: EventId) -> Option<&Expr> {
+        self.expressions.get(&id)
+    }
+
+    /// Declared initial contents of memory.
+    pub fn initial(&self) -> &[(Place, u64)] {
+        &self.initial
+    }
+
+    /// Whether a lock is recursive, as far as declared.
+    pub fn lock_kind(&self, lock: LockId) -> LockKind {
+        self.lock_kinds.get(&lock).copied().unwrap_or(LockKind::Unknown)
+    }
+
+    /// The declared initial count of a semaphore.
+    pub fn semaphore_count(&self, sem: SemId) -> Option<u32> {
+        self.semaphore_counts.get(&sem).copied()
+    }
+
+    /// How many threads a barrier waits for, if declared.
+    pub fn barrier_parties(&self, barrier: BarrierId) -> Option<u32> {
+        self.barrier_parties.get(&barrier).copied()
+    }
+
+    /// What an importer repaired, and how often.
+    pub fn notes(&self) -> &[(String, u64)] {
+        &self.notes
+    }
+
+    /// The threads' names.
+    pub fn threads(&self) -> &Names {
+        &self.threads
+    }
+
+    /// The memory objects' names.
+    pub fn objects(&self) -> &Names {
+        &self.objects
+    }
+
+    /// The locks' names.
+    pub fn locks(&self) -> &Names {
+        &self.locks
+    }
+
+    /// The condition variables' names.
+    pub fn conds(&self) -> &Names {
+        &self.conds
+    }
+
+    /// The semaphores' names.
+    pub fn semaphores(&self) -> &Names {
+        &self.semaphores
+    }
+
+    /// The barriers' names.
+    pub fn barriers(&self) -> &Names {
+        &self.barriers
+    }
+
+    /// The source locations.
+    pub fn locations(&self) -> &Names {
+        &self.locations
+    }
+
+    /// The names that reads bind.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The operation of an event.
+    pub fn op(&self, id: EventId) -> Op {
+        let row = id.index();
+        let columns = &self.columns;
+        let detail = columns.detail[row];
+        let target = columns.target[row];
+        let operand = columns.operand[row];
+        let value = (detail & HAS_VALUE != 0).then(|| columns.value[row]);
+        let place = || Place { object: ObjectId(target), offset: operand, size: columns.size[row] };
+        let order = || ORDERS[(detail & 7) as usize];
+        let mode = if detail & SHARED != 0 { Mode::Shared } else { Mode::Exclusive };
+        let patience = || PATIENCES[(detail & 3) as usize];
+        let yes = detail & 1 != 0;
+        let (lock, cond, sem, barrier, child, object) = (
+            LockId(target),
+            CondId(target),
+            SemId(target),
+            BarrierId(target),
+            ThreadId(target),
+            ObjectId(target),
+        );
+        match KINDS[columns.kind[row] as usize] {
+            Kind::Read => Op::Read { at: place(), value, order: order() },
+            Kind::Write => Op::Write { at: place(), value, order: order() },
+            Kind::Rmw => {
+                let written = self.written.get(&id).copied();
+                Op::Rmw { at: place(), read: value, written, order: order() }
+            }
+            Kind::Branch => Op::Branch { taken: yes },
+            Kind::Assert => Op::Assert { holds: yes },
+            Kind::Assume => Op::Assume { holds: yes },
+            Kind::Acquire => Op::Acquire { lock, mode, patience: patience() },
+            Kind::AcquireFailed => Op::AcquireFailed { lock, mode, patience: patience() },
+            Kind::Release => Op::Release { lock, mode },
+            Kind::Destroy => Op::Destroy { lock },
+            Kind::Wait => Op::Wait { cond, lock: LockId(operand), timed: yes },
+            Kind::Wake => {
+                Op::Wake { cond, lock: LockId(operand), reason: REASONS[(detail & 3) as usize] }
+            }
+            Kind::Signal => Op::Signal { cond },
+            Kind::Broadcast => Op::Broadcast { cond },
+            Kind::SemWait => Op::SemWait { sem, patience: patience() },
+            Kind::SemWaitFailed => Op::SemWaitFailed { sem, patience: patience() },
+            Kind::SemPost => Op::SemPost { sem },
+            Kind::Arrive => Op::Arrive { barrier },
+            Kind::Leave => Op::Leave { barrier },
+            Kind::RequestAcquire => Op::Request(Request::Acquire(lock, mode)),
+            Kind::RequestSemWait => Op::Request(Request::SemWait(sem)),
+            Kind::RequestJoin => Op::Request(Request::Join(child)),
+            Kind::Fork => Op::Fork { child },
+            Kind::Join => Op::Join { child },
+            Kind::Begin => Op::Begin,
+            Kind::End => Op::End,
+            Kind::Exit => Op::Exit,
+            Kind::Alloc => Op::Alloc { object, size: columns.size[row], address: value },
+            Kind::Free => Op::Free { object },
+            Kind::RegionBegin => Op::RegionBegin,
+            Kind::RegionEnd => Op::RegionEnd,
+            Kind::Fence => Op::Fence { order: order() },
+            Kind::External => Op::External,
+        }
+    }
+}
+
+/// The bit of `detail` that says that the value column counts.
+const HAS_VALUE: u8 = 0x80;
+/// The bit of `detail` for shared mode.
+const SHARED: u8 = 0x40;
+
+const ORDERS: [MemoryOrder; 8] = [
+    MemoryOrder::Plain,
+    MemoryOrder::Relaxed,
+    MemoryOrder::Acquire,
+    MemoryOrder::Release,
+    MemoryOrder::AcqRel,
+    MemoryOrder::SeqCst,
+    MemoryOrder::SeqCst,
+    MemoryOrder::SeqCst,
+];
+const PATIENCES: [Patience; 4] =
+    [Patience::Blocking, Patience::Timed, Patience::Try, Patience::Try];
+const REASONS: [WakeReason; 4] =
+    [WakeReason::Notified, WakeReason::TimedOut, WakeReason::Spurious, WakeReason::Spurious];
+
+macro_rules! kinds {
+    ($($name:ident),* $(,)?) => {
+        /// The operation without its operands; the number is the one in the kind column.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        enum Kind { $($name),* }
+        const KINDS: &[Kind] = &[$(Kind::$name),*];
+    };
+}
+
+kinds! {
+    Read, Write, Rmw, Branch, Assert, Assume, Acquire, AcquireFailed, Release, Destroy, Wait, Wake,
+    Signal, Broadcast, SemWait, SemWaitFailed, SemPost, Arrive, Leave, RequestAcquire,
+    RequestSemWait, RequestJoin, Fork, Join, Begin, End, Exit, Alloc, Free, RegionBegin, RegionEnd,
+    Fence, External,
+}
+
+/// One packed row, without thread and location.
+struct Row {
+    kind: Kind,
+    detail: u8,
+    target: u32,
+    operand: u32,
+    size: u32,
+    value: u64,
+}
+
+fn pack(op: Op) -> Row {
+    let row = |kind: Kind, detail: u8, target: u32| Row {
+        kind,
+        detail,
+        target,
+        operand: 0,
+        size: 0,
+        value: 0,
+    };
+    let access = |kind: Kind, at: Place, value: Option<u64>, order: MemoryOrder| Row {
+        kind,
+        detail: order as u8 | if value.is_some() { HAS_VALUE } else { 0 },
+        target: at.object.0,
+        operand: at.offset,
+        size: at.size,
+        value: value.unwrap_or(0),
+    };
+    let shared = |mode: Mode| if mode == Mode::Shared { SHARED } else { 0 };
+    match op {
+        Op::Read { at, value, order } => access(Kind::Read, at, value, order),
+        Op::Write { at, value, order } => access(Kind::Write, at, value, order),
+        Op::Rmw { at, read, order, .. } => access(Kind::Rmw, at, read, order),
+        Op::Branch { taken } => row(Kind::Branch, taken as u8, 0),
+        Op::Assert { holds } => row(Kind::Assert, holds as u8, 0),
+        Op::Assume { holds } => row(Kind::Assume, holds as u8, 0),
+        Op::Acquire { lock, mode, patience } => {
+            row(Kind::Acquire, patience as u8 | shared(mode), lock.0)
+        }
+        Op::AcquireFailed { lock, mode, patience } => {
+            row(Kind::AcquireFailed, patience as u8 | shared(mode), lock.0)
+        }
+        Op::Release { lock, mode } => row(Kind::Release, shared(mode), lock.0),
+        Op::Destroy { lock } => row(Kind::Destroy, 0, lock.0),
+        Op::Wait { cond, lock, timed } => {
+            Row { operand: lock.0, ..row(Kind::Wait, timed as u8, cond.0) }
+        }
+        Op::Wake { cond, lock, reason } => {
+            Row { operand: lock.0, ..row(Kind::Wake, reason as u8, cond.0) }
+        }
+        Op::Signal { cond } => row(Kind::Signal, 0, cond.0),
+        Op::Broadcast { cond } => row(Kind::Broadcast, 0, cond.0),
+        Op::SemWait { sem, patience } => row(Kind::SemWait, patience as u8, sem.0),
+        Op::SemWaitFailed { sem, patience } => row(Kind::SemWaitFailed, patience as u8, sem.0),
+        Op::SemPost { sem } => row(Kind::SemPost, 0, sem.0),
+        Op::Arrive { barrier } => row(Kind::Arrive, 0, barrier.0),
+        Op::Leave { barrier } => row(Kind::Leave, 0, barrier.0),
+        Op::Request(Request::Acquire(lock, mode)) => {
+            row(Kind::RequestAcquire, shared(mode), lock.0)
+        }
+        Op::Request(Request::SemWait(sem)) => row(Kind::RequestSemWait, 0, sem.0),
+        Op::Request(Request::Join(child)) => row(Kind::RequestJoin, 0, child.0),
+        Op::Fork { child } => row(Kind::Fork, 0, child.0),
+        Op::Join { child } => row(Kind::Join, 0, child.0),
+        Op::Begin => row(Kind::Begin, 0, 0),
+        Op::End => row(Kind::End, 0, 0),
+        Op::Exit => row(Kind::Exit, 0, 0),
+        Op::Alloc { object, size, address } => Row {
+            size,
+            value: address.unwrap_or(0),
+            ..row(Kind::Alloc, if address.is_some() { HAS_VALUE } else { 0 }, object.0)
+        },
+        Op::Free { object } => row(Kind::Free, 0, object.0),
+        Op::RegionBegin => row(Kind::RegionBegin, 0, 0),
+        Op::RegionEnd => row(Kind::RegionEnd, 0, 0),
+        Op::Fence { order } => row(Kind::Fence, order as u8, 0),
+        Op::External => row(Kind::External, 0, 0),
+    }
+}
+
+/// Fills a trace event by event.
+#[derive(Debug)]
+pub struct Builder {
+    trace: Trace,
+}
+
+impl Builder {
+    /// The thread of that name.
+    pub fn thread(&mut self, name: &str) -> ThreadId {
+        ThreadId::from(self.trace.threads.intern(name))
+    }
+
+    /// The memory object of that name.
+    pub fn object(&mut self, name: &str) -> ObjectId {
+        ObjectId::from(self.trace.objects.intern(name))
+    }
+
+    /// The lock of that name.
+    pub fn lock(&mut self, name: &str) -> LockId {
+        LockId::from(self.trace.locks.intern(name))
+    }
+
+    /// The condition variable of that name.
+    pub fn cond(&mut self, name: &str) -> CondId {
+        CondId::from(self.trace.conds.intern(name))
+    }
+
+    /// The semaphore of that name.
+    pub fn semaphore(&mut self, name: &str) -> SemId {
+        SemId::from(self.trace.semaphores.intern(name))
+    }
+
+    /// The barrier of that name.
+    pub fn barrier(&mut self, name: &str) -> BarrierId {
+        BarrierId::from(self.trace.barriers.intern(name))
+    }
+
+    /// The source location written so.
+    pub fn location(&mut self, name: &str) -> LocationId {
+        LocationId::from(self.trace.locations.intern(name))
+    }
+
+    /// The read name written so.
+    pub fn name(&mut self, name: &str) -> NameId {
+        NameId::from(self.trace.names.intern(name))
+    }
+
+    /// Appends an event.
+    pub fn push(&mut self, event: Event) -> EventId {
+        let id = EventId::from(self.trace.len());
+        let row = pack(event.op);
+        if let Op::Rmw { written: Some(written), .. } = event.op {
+            self.trace.written.insert(id, written);
+        }
+        let columns = &mut self.trace.columns;
+        columns.kind.push(row.kind as u8);
+        columns.detail.push(row.detail);
+        columns.thread.push(event.thread.0);
+        columns.location.push(event.location.map_or(NO_LOCATION, |location| location.0));
+        columns.target.push(row.target);
+        columns.operand.push(row.operand);
+        columns.size.push(row.size);
+        columns.value.push(row.value);
+        id
+    }
+
+    /// What has been filled in so far. (Its thread index is made by `finish`.)
+    pub fn so_far(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Gives a read its name.
+    pub fn bind(&mut self, event: EventId, name: NameId) {
+        self.trace.bindings.insert(event, name);
+    }
+
+    /// Gives a write, branch, assertion or assumption its expression.
+    pub fn express(&mut self, event: EventId, expression: Expr) {
+        self.trace.expressions.insert(event, expression);
+    }
+
+    /// Declares what a place holds at the start.
+    pub fn set_initial(&mut self, place: Place, value: u64) {
+        self.trace.initial.push((place, value));
+    }
+
+    /// Declares a lock's kind.
+    pub fn set_lock_kind(&mut self, lock: LockId, kind: LockKind) {
+        self.trace.lock_kinds.insert(lock, kind);
+    }
+
+    /// Declares a semaphore's initial count.
+    pub fn set_semaphore(&mut self, sem: SemId, count: u32) {
+        self.trace.semaphore_counts.insert(sem, count);
+    }
+
+    /// Declares how many threads a barrier waits for.
+    pub fn set_barrier(&mut self, barrier: BarrierId, parties: u32) {
+        self.trace.barrier_parties.insert(barrier, parties);
+    }
+
+    /// Counts a repair that an importer made.
+    pub fn note(&mut self, repair: &str, count: u64) {
+        match self.trace.notes.iter_mut().find(|(known, _)| known == repair) {
+            Some((_, total)) => *total += count,
+            None => self.trace.notes.push((repair.to_string(), count)),
+        }
+    }
+
+    /// The trace, with its thread index.
+    pub fn finish(self) -> Trace {
+        let mut trace = self.trace;
+        let mut start = vec![0u32; trace.threads.len() + 1];
+        for &thread in &trace.columns.thread {
+            start[thread as usize + 1] += 1;
+        }
+        for thread in 0..trace.threads.len() {
+            start[thread + 1] += start[thread];
+        }
+        let mut filled = vec![0u32; trace.threads.len()];
+        trace.by_thread = vec![EventId(0); trace.len()];
+        trace.position = vec![0; trace.len()];
+        for (row, &thread) in trace.columns.thread.iter().enumerate() {
+            let thread = thread as usize;
+            trace.by_thread[(start[thread] + filled[thread]) as usize] = EventId::from(row);
+            trace.position[row] = filled[thread];
+            filled[thread] += 1;
+        }
+        trace.thread_start = start;
+        trace
+    }
+}
