@@ -1,1 +1,76 @@
-fn main() {}
+//! The project's own commands; `cargo xtask help` lists them.
+//!
+//! Depends on no crate of the workspace, so that it starts within seconds on a machine that has
+//! nothing but a Rust toolchain, and can install the rest.
+
+mod architecture;
+mod bench;
+mod corpus;
+mod demo;
+mod dependencies;
+mod metadata;
+mod shell;
+mod suite;
+mod tools;
+
+use std::process::ExitCode;
+
+use shell::Stop;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  demo                        build, and predict the bugs of a small bank
+  test                        everything: format, lints, rules, tests, oracle, corpus
+  check                       the quick part of `test`, under 3 minutes
+  rules                       dependencies (licences, sources) and architecture only
+  oracle [--cases N] [--seed S]
+                              compare with exhaustive enumeration on random traces
+  corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
+  bench [--quick]             throughput on generated traces
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => {
+            eprintln!("xtask: {}", stop.message);
+            ExitCode::from(stop.code)
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<(), Stop> {
+    match arguments {
+        ["demo"] => demo::demo(),
+        ["test"] => suite::test(),
+        ["check"] => suite::check(),
+        ["rules"] => suite::rules(),
+        ["oracle", rest @ ..] => {
+            let cases = number(rest, "--cases")?.unwrap_or(20_000);
+            let seed = number(rest, "--seed")?.unwrap_or(suite::SEED);
+            tools::ensure()?;
+            suite::oracle(cases, seed)
+        }
+        ["corpus"] => corpus::corpus(&corpus::default_folder()).map(drop),
+        ["corpus", folder] => corpus::corpus(folder.as_ref()).map(drop),
+        ["bench"] => bench::bench(false),
+        ["bench", "--quick"] => bench::bench(true),
+        ["help" | "--help" | "-h"] | [] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => Err(Stop::usage(format!("unknown command `{}`\n\n{HELP}", arguments.join(" ")))),
+    }
+}
+
+/// The number after an option, if the option is given.
+fn number(arguments: &[&str], option: &str) -> Result<Option<u64>, Stop> {
+    let Some(at) = arguments.iter().position(|argument| *argument == option) else {
+        return Ok(None);
+    };
+    let value = arguments.get(at + 1).and_then(|value| value.parse().ok());
+    value.map(Some).ok_or_else(|| Stop::usage(format!("{option} needs a number")))
+}

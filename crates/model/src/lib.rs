@@ -1,1 +1,74 @@
-//! model
+//! The interference skeleton: what the recorded run fixes for every other schedule of its events.
+//!
+//! Section 2 of `docs/theory.md`, computed once: memory cells with who wrote and who read them,
+//! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects.
+//! Knows nothing of how it is solved.
+
+mod lifetimes;
+mod locks;
+mod memory;
+mod regions;
+mod waiting;
+
+use foretrace_trace::{EventId, Model, Op, ThreadId, Trace};
+
+pub use lifetimes::Lifetimes;
+pub use locks::{Hold, HoldId, Locks, ReleaseRole};
+pub use memory::{CellId, Identity, Memory};
+pub use regions::{Region, regions};
+pub use waiting::{Arrival, Barrier, Cond, Semaphore, Wait, Waiting};
+
+/// The skeleton of one trace under one model.
+#[derive(Debug)]
+pub struct Skeleton<'t> {
+    /// The trace it belongs to.
+    pub trace: &'t Trace,
+    /// How strictly reads are pinned.
+    pub model: Model,
+    /// Cells of memory.
+    pub memory: Memory,
+    /// Holds of locks.
+    pub locks: Locks,
+    /// Condition variables, semaphores and barriers.
+    pub waiting: Waiting,
+    /// When objects live.
+    pub lifetimes: Lifetimes,
+    /// The fork of each thread.
+    forks: Vec<Option<EventId>>,
+}
+
+impl<'t> Skeleton<'t> {
+    /// Builds the skeleton of a valid trace.
+    pub fn new(trace: &'t Trace, model: Model) -> Self {
+        let mut forks = vec![None; trace.threads().len()];
+        for (event, op) in trace.ops() {
+            if let Op::Fork { child } = op {
+                forks[child.index()] = Some(event);
+            }
+        }
+        Skeleton {
+            trace,
+            model,
+            memory: Memory::new(trace, model),
+            locks: Locks::new(trace),
+            waiting: Waiting::new(trace),
+            lifetimes: Lifetimes::new(trace),
+            forks,
+        }
+    }
+
+    /// The event that creates a thread; `None` for a thread that runs from the start.
+    pub fn fork_of(&self, thread: ThreadId) -> Option<EventId> {
+        self.forks[thread.index()]
+    }
+
+    /// The model that suits a trace: `values` if it records any.
+    pub fn suitable_model(trace: &Trace) -> Model {
+        let valued = trace.ops().any(|(_, op)| match op {
+            Op::Read { value, .. } | Op::Write { value, .. } => value.is_some(),
+            Op::Rmw { read, written, .. } => read.is_some() || written.is_some(),
+            _ => false,
+        });
+        if valued { Model::Values } else { Model::ReadsFrom }
+    }
+}

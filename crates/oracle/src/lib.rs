@@ -1,1 +1,43 @@
-//! oracle
+//! The test oracle: what `docs/theory.md` says, by brute force, on random tiny traces.
+//!
+//! `generate` makes a valid trace from a seed, `explore` enumerates all its feasible schedules, and
+//! `compare` holds a predictor against what they end in. Never part of the shipped program. Knows the
+//! theory and the result types of `predict`; shares no code with what it judges.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `recorded` | section 2: what the recorded run fixes |
+//! | `state` | section 3: states and steps |
+//! | `violations` | section 4: what is wrong in a state |
+//! | `explore` | all feasible schedules |
+//! | `generate`, `profile`, `machine` | random valid traces |
+//! | `compare`, `class`, `shrink`, `draft` | predictor against oracle, on one case |
+//! | `run`, `candidates`, `coverage` | many cases, and what they covered |
+
+mod candidates;
+mod class;
+mod compare;
+mod coverage;
+mod draft;
+mod event_set;
+mod explore;
+mod generate;
+mod machine;
+mod profile;
+mod random;
+mod recorded;
+mod run;
+mod shrink;
+mod state;
+mod violations;
+
+pub use class::{ClassKey, Spot, class_key};
+pub use compare::{CaseStats, Difference, Disagreement, Predictor, Setting, compare};
+pub use coverage::Coverage;
+pub use explore::{
+    Explored, Refused, STATE_BUDGET, check, contains_unknown_writer, explore,
+    is_recorded_order_feasible, linearisations,
+};
+pub use generate::generate;
+pub use random::Random;
+pub use run::{ENOUGH, Summary, run};

@@ -2,8 +2,13 @@
 //!
 //! Knows nothing of the terminal.
 
+mod candidates;
+mod encode;
+mod goal;
+mod pipeline;
 mod prediction;
 
+pub use pipeline::{PredictError, predict};
 pub use prediction::{
     Budget, Finding, Granularity, Ledger, Options, Phase, Prediction, Progress, Undecided,
 };

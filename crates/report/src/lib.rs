@@ -1,1 +1,289 @@
-//! report
+//! One [`Report`] value, rendered as text for people and as JSON for programs.
+//!
+//! A report is plain data with all names resolved. This crate knows nothing of how the findings
+//! were made, of files, and of the terminal.
+//!
+//! **Invariant.** Equal reports are rendered to equal bytes, and nothing in a report depends on the
+//! time or the machine but [`Report::timing`].
+
+mod fingerprint;
+mod json;
+mod text;
+
+pub use fingerprint::fingerprint;
+pub use json::{SCHEMA, write_json};
+pub use text::{Style, write_text};
+
+use serde::Serialize;
+
+/// What one run of the tool has to say about one trace.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// The version of the tool.
+    pub version: String,
+    /// What was analysed.
+    pub trace: TraceInfo,
+    /// The strength of the analysis: `reads-from` or `values`.
+    pub model: String,
+    /// The options that change the answer.
+    pub settings: Settings,
+    /// Where the candidates of each property went, in the order of [`Property`].
+    pub summary: Vec<(Property, Ledger)>,
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// What was left open.
+    pub undecided: Vec<Undecided>,
+    /// Remarks for the reader.
+    pub notes: Vec<String>,
+    /// The events that findings, schedules and open questions mention, sorted by number.
+    pub excerpt: Vec<EventText>,
+    /// How long it took; `None` when bytes are to be compared.
+    pub timing: Option<Timing>,
+}
+
+/// The analysed trace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TraceInfo {
+    /// The file, as the user named it.
+    pub path: Option<String>,
+    /// How many events it has.
+    pub events: u64,
+    /// The threads' names.
+    pub threads: Vec<String>,
+    /// What an importer had to mend, and how often.
+    pub repairs: Vec<Repair>,
+}
+
+/// A kind of defect in a trace file that an importer mended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Repair {
+    /// What was mended.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// The options that change the answer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Settings {
+    /// What counts as one candidate: `location`, `event` or `variable`.
+    pub granularity: String,
+    /// Whether critical sections were taken for atomic regions.
+    pub infer_regions: bool,
+    /// The limit of solver conflicts per candidate.
+    pub conflicts: Option<u64>,
+    /// The limit of time for the whole prediction, in milliseconds.
+    pub budget_ms: Option<u64>,
+}
+
+/// The four families of properties.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Property {
+    /// Data races.
+    Race,
+    /// Atomicity violations.
+    Atomicity,
+    /// Lock cycles and stuck states.
+    Deadlock,
+    /// Misuse of locks.
+    Lock,
+}
+
+impl Property {
+    /// The name in reports and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Property::Race => "race",
+            Property::Atomicity => "atomicity",
+            Property::Deadlock => "deadlock",
+            Property::Lock => "lock",
+        }
+    }
+}
+
+/// Where every candidate of one property went:
+/// `candidates = pruned_mhb + pruned_lockset + violated + infeasible + undecided`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Ledger {
+    /// How many questions there were.
+    pub candidates: u64,
+    /// Refuted by the order of fork and join.
+    pub pruned_mhb: u64,
+    /// Refuted by a common lock.
+    pub pruned_lockset: u64,
+    /// With a witness.
+    pub violated: u64,
+    /// Refuted by the solver.
+    pub infeasible: u64,
+    /// Neither.
+    pub undecided: u64,
+}
+
+/// What kind of bug it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Two conflicting accesses at once.
+    Race,
+    /// An access of another thread inside an atomic region.
+    Atomicity,
+    /// Each thread wants a lock that the following one has.
+    LockCycle,
+    /// Nobody can go on, and a thread waits for ever.
+    Stuck,
+    /// A thread takes a lock that it has.
+    DoubleLock,
+    /// A thread releases a lock that nobody has.
+    UnlockNotHeld,
+    /// A thread releases a lock that another one has.
+    UnlockByOther,
+    /// A lock is destroyed while somebody has it.
+    DestroyHeld,
+}
+
+impl Kind {
+    /// The name in reports; ids and fingerprints begin with it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Race => "race",
+            Kind::Atomicity => "atomicity",
+            Kind::LockCycle => "lock-cycle",
+            Kind::Stuck => "stuck",
+            Kind::DoubleLock => "double-lock",
+            Kind::UnlockNotHeld => "unlock-not-held",
+            Kind::UnlockByOther => "unlock-by-other",
+            Kind::DestroyHeld => "destroy-held",
+        }
+    }
+}
+
+/// How much a witness proves.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// The execution exists.
+    Real,
+    /// It exists if what unrecorded code wrote does not depend on the schedule.
+    Possible,
+}
+
+/// One bug with its evidence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Unique in this report: the kind and a number, `race-1`.
+    pub id: String,
+    /// The same for the same bug in another recording of the same program; see [`fingerprint`].
+    pub fingerprint: String,
+    /// What kind of bug it is.
+    pub kind: Kind,
+    /// How much the schedule proves.
+    pub certainty: Certainty,
+    /// The variable, lock, condition variable, semaphore or barrier that it is about; for a lock
+    /// cycle the locks.
+    pub object: Option<String>,
+    /// The operations that make the bug.
+    pub sides: Vec<Side>,
+    /// A feasible schedule that leads to it: event numbers, all in [`Report::excerpt`].
+    pub schedule: Vec<u32>,
+    /// How often neighbours of the schedule, with the sides that are next at its end, are of
+    /// different threads.
+    pub context_switches: u64,
+}
+
+/// One of the operations that make a bug.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// The event; it is in [`Report::excerpt`].
+    pub event: u32,
+    /// Where its thread is when the bug happens.
+    pub state: SideState,
+    /// The locks that its thread has there.
+    pub holds: Vec<Hold>,
+}
+
+/// Where the thread of a side is when the bug happens.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SideState {
+    /// The event is part of the schedule.
+    Executed,
+    /// The event is the thread's next.
+    Next,
+    /// The event is the thread's last, executed, and the thread waits in it.
+    Waiting,
+}
+
+/// A lock that a thread has.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Hold {
+    /// The lock.
+    pub lock: String,
+    /// Whether other readers may have it too.
+    pub shared: bool,
+    /// The event that took it.
+    pub since: u32,
+    /// Where that was.
+    pub location: Option<String>,
+}
+
+/// One event in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventText {
+    /// Its number in the trace, from 0.
+    pub event: u32,
+    /// Who: an index into [`TraceInfo::threads`].
+    pub thread: u32,
+    /// What, as the text form of traces writes it.
+    pub operation: String,
+    /// Where, as the trace writes it.
+    pub location: Option<String>,
+}
+
+/// A candidate without a verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Undecided {
+    /// Of which property.
+    pub property: Property,
+    /// Of which kind.
+    pub kind: Kind,
+    /// An example of the class: event numbers, all in [`Report::excerpt`].
+    pub events: Vec<u32>,
+    /// Why it was left open.
+    pub reason: String,
+}
+
+/// How long it took, in milliseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Timing {
+    /// To read and validate the trace.
+    pub read_ms: u64,
+    /// To predict.
+    pub predict_ms: u64,
+}
+
+impl Report {
+    /// The text of an event.
+    ///
+    /// # Panics
+    /// If the event is not in the excerpt, which breaks the report's invariant.
+    pub fn event(&self, event: u32) -> &EventText {
+        let at = self.excerpt.binary_search_by_key(&event, |text| text.event);
+        &self.excerpt[at.expect("a mentioned event is in the excerpt")]
+    }
+
+    /// The name of the thread of an event.
+    pub fn thread_name(&self, event: &EventText) -> &str {
+        &self.trace.threads[event.thread as usize]
+    }
+
+    /// The known source locations of a finding, in the order of its sides.
+    pub fn locations<'a>(&'a self, finding: &'a Finding) -> impl Iterator<Item = &'a str> {
+        finding.sides.iter().filter_map(|side| self.event(side.event).location.as_deref())
+    }
+
+    /// How many findings have that certainty.
+    pub fn count(&self, certainty: Certainty) -> usize {
+        self.findings.iter().filter(|finding| finding.certainty == certainty).count()
+    }
+}

@@ -2,13 +2,20 @@
 //!
 //! Knows nothing of programs and solvers.
 
+pub mod binary;
 pub mod event;
+pub mod export;
 pub mod expr;
 pub mod ids;
+pub mod import;
+mod open;
 mod store;
+pub mod text;
+pub mod validate;
 
 pub use event::*;
 pub use ids::*;
+pub use open::{Format, OpenError, Opened, open, open_as};
 pub use store::{Builder, LockKind, Names, Trace};
 
 /// How strictly another schedule must reproduce what the recorded reads saw.

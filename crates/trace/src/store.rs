@@ -6,6 +6,8 @@
 //! **Cost.** 31 bytes per event in the columns and 8 in the thread index; wide or rare fields
 //! (second values, expressions) are in side tables.
 
+use std::collections::TryReserveError;
+
 use rustc_hash::FxHashMap;
 
 use crate::event::*;
@@ -24,7 +26,7 @@ pub enum LockKind {
 }
 
 /// A table of strings with an index.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Names {
     list: Vec<Box<str>>,
     index: FxHashMap<Box<str>, u32>,
@@ -69,32 +71,32 @@ impl Names {
 }
 
 /// The event columns. `kind` and `detail` together encode the operation without its operands.
-#[derive(Clone, Default, Debug)]
-struct Columns {
-    kind: Vec<u8>,
-    detail: Vec<u8>,
-    thread: Vec<u32>,
-    location: Vec<u32>,
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Columns {
+    pub(crate) kind: Vec<u8>,
+    pub(crate) detail: Vec<u8>,
+    pub(crate) thread: Vec<u32>,
+    pub(crate) location: Vec<u32>,
     /// The object, lock, condition variable, semaphore, barrier or thread operated on.
-    target: Vec<u32>,
+    pub(crate) target: Vec<u32>,
     /// An access's offset; a wait's lock.
-    operand: Vec<u32>,
-    size: Vec<u32>,
-    value: Vec<u64>,
+    pub(crate) operand: Vec<u32>,
+    pub(crate) size: Vec<u32>,
+    pub(crate) value: Vec<u64>,
 }
 
 /// One recorded run: totally ordered and self-contained.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Trace {
-    columns: Columns,
+    pub(crate) columns: Columns,
     /// What read-modify-writes stored, by event.
-    written: FxHashMap<EventId, u64>,
-    bindings: FxHashMap<EventId, NameId>,
-    expressions: FxHashMap<EventId, Expr>,
+    pub(crate) written: FxHashMap<EventId, u64>,
+    pub(crate) bindings: FxHashMap<EventId, NameId>,
+    pub(crate) expressions: FxHashMap<EventId, Expr>,
     initial: Vec<(Place, u64)>,
-    lock_kinds: FxHashMap<LockId, LockKind>,
-    semaphore_counts: FxHashMap<SemId, u32>,
-    barrier_parties: FxHashMap<BarrierId, u32>,
+    pub(crate) lock_kinds: FxHashMap<LockId, LockKind>,
+    pub(crate) semaphore_counts: FxHashMap<SemId, u32>,
+    pub(crate) barrier_parties: FxHashMap<BarrierId, u32>,
     notes: Vec<(String, u64)>,
     threads: Names,
     objects: Names,
@@ -111,7 +113,7 @@ pub struct Trace {
     position: Vec<u32>,
 }
 
-const NO_LOCATION: u32 = u32::MAX;
+pub(crate) const NO_LOCATION: u32 = u32::MAX;
 
 impl Trace {
     /// An empty trace to fill.
@@ -146,10 +148,22 @@ impl Trace {
         (0..self.len()).map(|row| (EventId::from(row), self.event(EventId::from(row))))
     }
 
+    /// All operations in recorded order.
+    pub fn ops(&self) -> impl ExactSizeIterator<Item = (EventId, Op)> + '_ {
+        (0..self.len()).map(|row| (EventId::from(row), self.op(EventId::from(row))))
+    }
+
     /// Who did it.
     #[inline]
     pub fn thread_of(&self, id: EventId) -> ThreadId {
         ThreadId(self.columns.thread[id.index()])
+    }
+
+    /// Where in the source.
+    #[inline]
+    pub fn location_of(&self, id: EventId) -> Option<LocationId> {
+        let location = self.columns.location[id.index()];
+        (location != NO_LOCATION).then_some(LocationId(location))
     }
 
     /// Its place in its thread, from 0.
@@ -323,7 +337,7 @@ impl Trace {
 }
 
 /// The bit of `detail` that says that the value column counts.
-const HAS_VALUE: u8 = 0x80;
+pub(crate) const HAS_VALUE: u8 = 0x80;
 /// The bit of `detail` for shared mode.
 const SHARED: u8 = 0x40;
 
@@ -357,6 +371,30 @@ kinds! {
     Signal, Broadcast, SemWait, SemWaitFailed, SemPost, Arrive, Leave, RequestAcquire,
     RequestSemWait, RequestJoin, Fork, Join, Begin, End, Exit, Alloc, Free, RegionBegin, RegionEnd,
     Fence, External,
+}
+
+/// How many kinds there are: the kind column holds smaller numbers only.
+pub(crate) const KIND_COUNT: usize = KINDS.len();
+
+/// The operation of a row with this kind and detail and zeros else; `None` if no operation packs
+/// to this kind and detail.
+pub(crate) fn operation_of(kind: u8, detail: u8) -> Option<Op> {
+    if kind as usize >= KIND_COUNT {
+        return None;
+    }
+    let columns = Columns {
+        kind: vec![kind],
+        detail: vec![detail],
+        thread: vec![0],
+        location: vec![NO_LOCATION],
+        target: vec![0],
+        operand: vec![0],
+        size: vec![0],
+        value: vec![0],
+    };
+    let op = Trace { columns, ..Trace::default() }.op(EventId(0));
+    let row = pack(op);
+    (row.kind as u8 == kind && row.detail == detail).then_some(op)
 }
 
 /// One packed row, without thread and location.
@@ -504,6 +542,37 @@ impl Builder {
         id
     }
 
+    /// Appends many rows at once. Their ids are in the tables: the reader has checked them.
+    pub(crate) fn append(&mut self, rows: &Columns) {
+        let columns = &mut self.trace.columns;
+        columns.kind.extend_from_slice(&rows.kind);
+        columns.detail.extend_from_slice(&rows.detail);
+        columns.thread.extend_from_slice(&rows.thread);
+        columns.location.extend_from_slice(&rows.location);
+        columns.target.extend_from_slice(&rows.target);
+        columns.operand.extend_from_slice(&rows.operand);
+        columns.size.extend_from_slice(&rows.size);
+        columns.value.extend_from_slice(&rows.value);
+    }
+
+    /// Makes room for so many events, or says that there is not enough memory.
+    pub(crate) fn try_reserve(&mut self, events: usize) -> Result<(), TryReserveError> {
+        let columns = &mut self.trace.columns;
+        columns.kind.try_reserve_exact(events)?;
+        columns.detail.try_reserve_exact(events)?;
+        columns.thread.try_reserve_exact(events)?;
+        columns.location.try_reserve_exact(events)?;
+        columns.target.try_reserve_exact(events)?;
+        columns.operand.try_reserve_exact(events)?;
+        columns.size.try_reserve_exact(events)?;
+        columns.value.try_reserve_exact(events)
+    }
+
+    /// Records what a read-modify-write stored.
+    pub(crate) fn set_written(&mut self, event: EventId, value: u64) {
+        self.trace.written.insert(event, value);
+    }
+
     /// What has been filled in so far. (Its thread index is made by `finish`.)
     pub fn so_far(&self) -> &Trace {
         &self.trace
@@ -526,7 +595,11 @@ impl Builder {
 
     /// Declares a lock's kind.
     pub fn set_lock_kind(&mut self, lock: LockId, kind: LockKind) {
-        self.trace.lock_kinds.insert(lock, kind);
+        match kind {
+            // Unknown is what an undeclared lock is, so that equal traces compare equal.
+            LockKind::Unknown => self.trace.lock_kinds.remove(&lock),
+            _ => self.trace.lock_kinds.insert(lock, kind),
+        };
     }
 
     /// Declares a semaphore's initial count.

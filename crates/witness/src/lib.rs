@@ -2,6 +2,25 @@
 //!
 //! Knows the trace and `docs/theory.md`; knows nothing of the encoder and the solver.
 
+mod at_end;
+mod checker;
+mod needs;
+mod partial_order;
+mod recorded;
+mod reduce;
+mod refuted;
+mod reported;
+mod signals;
+mod state;
+mod step;
+mod switches;
+mod table;
+#[cfg(test)]
+mod tests;
 mod violation;
 
+pub use checker::{CheckOptions, Checker};
+pub use reduce::reduce;
+pub use refuted::Refuted;
+pub use reported::{context_switches, reported_order};
 pub use violation::{Certainty, LockMisuse, Property, Violation};

@@ -1,0 +1,495 @@
+//! Turns a trace and what was predicted of it into a report: ids become names.
+//!
+//! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
+//! words for each event are made once, however many schedules contain it.
+
+use std::collections::HashSet;
+
+use foretrace_predict::{Finding, Ledger, Prediction, Undecided};
+use foretrace_report as report;
+use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, fingerprint};
+use foretrace_trace::{EventId, Mode, Model, Op, Request, Trace};
+use foretrace_witness::{
+    Certainty, LockMisuse, Property, Violation, context_switches, reported_order,
+};
+
+use crate::describe::operation;
+use crate::holds::{OpenHold, Survey};
+
+/// What a report says besides the prediction.
+pub(crate) struct Frame {
+    pub(crate) path: Option<String>,
+    pub(crate) settings: report::Settings,
+    pub(crate) timing: Option<report::Timing>,
+}
+
+/// The report of a prediction.
+pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> Report {
+    let points: Vec<Vec<Point>> =
+        prediction.findings.iter().map(|finding| points(trace, finding)).collect();
+    let excerpt = excerpt(trace, &prediction, &points);
+    let notes = notes(&prediction);
+    let findings = findings(trace, prediction.findings, &points);
+    Report {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        trace: report::TraceInfo {
+            path: frame.path,
+            events: trace.len() as u64,
+            threads: trace.threads().iter().map(str::to_string).collect(),
+            repairs: trace
+                .notes()
+                .iter()
+                .map(|(what, count)| report::Repair { what: what.clone(), count: *count })
+                .collect(),
+        },
+        model: model_name(prediction.model).to_string(),
+        settings: frame.settings,
+        summary: prediction.ledgers.iter().map(|(p, l)| (property(*p), ledger(l))).collect(),
+        findings,
+        undecided: prediction.undecided.into_iter().map(undecided).collect(),
+        notes,
+        excerpt,
+        timing: frame.timing,
+    }
+}
+
+/// The name of a model on the command line and in reports.
+pub(crate) fn model_name(model: Model) -> &'static str {
+    match model {
+        Model::ReadsFrom => "reads-from",
+        Model::Values => "values",
+    }
+}
+
+/// A side of a finding before its names are resolved.
+struct Point {
+    event: EventId,
+    state: SideState,
+}
+
+/// The operations that make the violation, in its order; for a stuck state also where the other
+/// threads are.
+fn points(trace: &Trace, finding: &Finding) -> Vec<Point> {
+    let at = |state: SideState| move |&event: &EventId| Point { event, state };
+    let blocked = |event: &EventId| {
+        let executed = finding.schedule.contains(event);
+        Point { event: *event, state: if executed { SideState::Waiting } else { SideState::Next } }
+    };
+    match &finding.violation {
+        Violation::Race(a, b) => [a, b].map(at(SideState::Next)).into(),
+        Violation::Atomicity { first, remote, second } => {
+            let executed = [first, remote].map(at(SideState::Executed));
+            executed.into_iter().chain([at(SideState::Next)(second)]).collect()
+        }
+        Violation::LockCycle(events) => events.iter().map(blocked).collect(),
+        Violation::Stuck(event) => {
+            let mut points = vec![blocked(event)];
+            points.extend(unfinished(trace, &finding.schedule, *event));
+            points
+        }
+        Violation::Lock(_, event) => vec![blocked(event)],
+    }
+}
+
+/// Where the threads other than that of `stuck` are at the end of the schedule, if they have
+/// something left to do.
+fn unfinished(trace: &Trace, schedule: &[EventId], stuck: EventId) -> Vec<Point> {
+    let mut executed = vec![0usize; trace.threads().len()];
+    let mut started: Vec<bool> = vec![true; trace.threads().len()];
+    for (_, event) in trace.events() {
+        if let Op::Fork { child } = event.op {
+            started[child.index()] = false;
+        }
+    }
+    for &event in schedule {
+        executed[trace.thread_of(event).index()] += 1;
+        if let Op::Fork { child } = trace.op(event) {
+            started[child.index()] = true;
+        }
+    }
+    let others = trace.thread_ids().filter(|&thread| thread != trace.thread_of(stuck));
+    others
+        .filter(|thread| started[thread.index()])
+        .filter_map(|thread| {
+            let events = trace.thread_events(thread);
+            match events.get(executed[thread.index()]) {
+                Some(&event) => Some(Point { event, state: SideState::Next }),
+                None => events
+                    .last()
+                    .filter(|&&last| trace.op(last) != Op::End)
+                    .map(|&event| Point { event, state: SideState::Waiting }),
+            }
+        })
+        .collect()
+}
+
+/// The events that make the violation, without bystanders.
+fn violating(violation: &Violation) -> Vec<EventId> {
+    match violation {
+        Violation::Race(a, b) => vec![*a, *b],
+        Violation::Atomicity { first, remote, second } => vec![*first, *remote, *second],
+        Violation::LockCycle(events) => events.clone(),
+        Violation::Stuck(event) | Violation::Lock(_, event) => vec![*event],
+    }
+}
+
+fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec<EventText> {
+    let mut mentioned = vec![false; trace.len()];
+    for finding in &prediction.findings {
+        finding.schedule.iter().for_each(|event| mentioned[event.index()] = true);
+    }
+    points.iter().flatten().for_each(|point| mentioned[point.event.index()] = true);
+    for open in &prediction.undecided {
+        violating(&open.example).iter().for_each(|event| mentioned[event.index()] = true);
+    }
+    (0..trace.len())
+        .filter(|&row| mentioned[row])
+        .map(|row| {
+            let id = EventId::from(row);
+            EventText {
+                event: id.0,
+                thread: trace.thread_of(id).0,
+                operation: operation(trace, id),
+                location: location(trace, id),
+            }
+        })
+        .collect()
+}
+
+fn location(trace: &Trace, event: EventId) -> Option<String> {
+    trace.event(event).location.map(|id| trace.locations().get(id.index()).to_string())
+}
+
+fn findings(trace: &Trace, found: Vec<Finding>, points: &[Vec<Point>]) -> Vec<report::Finding> {
+    let mut asked: Vec<EventId> = points.iter().flatten().map(|point| point.event).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let recorded = Survey::along(trace, (0..trace.len()).map(EventId::from), &asked);
+    let mut numbers = [0u32; 8];
+    found
+        .into_iter()
+        .zip(points)
+        .map(|(finding, points)| {
+            let kind = kind(&finding.violation);
+            numbers[kind as usize] += 1;
+            let id = format!("{}-{}", kind.name(), numbers[kind as usize]);
+            if recorded.has_foreign_release {
+                let replayed = Survey::along(trace, finding.schedule.iter().copied(), &asked);
+                self::finding(trace, finding, id, points, &replayed)
+            } else {
+                self::finding(trace, finding, id, points, &recorded)
+            }
+        })
+        .collect()
+}
+
+fn finding(
+    trace: &Trace,
+    finding: Finding,
+    id: String,
+    points: &[Point],
+    survey: &Survey,
+) -> report::Finding {
+    let kind = kind(&finding.violation);
+    let object = object(trace, &finding);
+    let places: Vec<String> = violating(&finding.violation)
+        .into_iter()
+        .map(|event| location(trace, event).unwrap_or_else(|| place_without_location(trace, event)))
+        .collect();
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    let side = |point: &Point| Side {
+        event: point.event.0,
+        state: point.state,
+        holds: match point.state {
+            SideState::Waiting => survey.after(trace, point.event),
+            SideState::Executed | SideState::Next => survey.before(trace, point.event),
+        }
+        .iter()
+        .map(|hold| named_hold(trace, hold))
+        .collect(),
+    };
+    let reported = reported_order(&finding.violation, &finding.schedule);
+    report::Finding {
+        id,
+        fingerprint: fingerprint(kind, object.as_deref(), &places),
+        kind,
+        certainty: match finding.certainty {
+            Certainty::Real => report::Certainty::Real,
+            Certainty::Possible => report::Certainty::Possible,
+        },
+        object,
+        sides: points.iter().map(side).collect(),
+        context_switches: context_switches(trace, &reported) as u64,
+        schedule: finding.schedule.into_iter().map(|event| event.0).collect(),
+    }
+}
+
+fn place_without_location(trace: &Trace, event: EventId) -> String {
+    let thread = trace.threads().get(trace.thread_of(event).index());
+    format!("{thread}: {}", operation(trace, event))
+}
+
+fn named_hold(trace: &Trace, hold: &OpenHold) -> Hold {
+    Hold {
+        lock: trace.locks().get(hold.lock.index()).to_string(),
+        shared: hold.mode == Mode::Shared,
+        since: hold.since.0,
+        location: location(trace, hold.since),
+    }
+}
+
+/// The name of what the finding is about.
+fn object(trace: &Trace, finding: &Finding) -> Option<String> {
+    if let Some(object) = finding.object {
+        return Some(trace.objects().get(object.index()).to_string());
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for event in violating(&finding.violation) {
+        let name = operand(trace, event)?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Some(names.join(", "))
+}
+
+/// What the event operates on; of a wait that blocks a cycle, the condition variable.
+fn operand(trace: &Trace, event: EventId) -> Option<&str> {
+    Some(match trace.op(event) {
+        Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
+            trace.objects().get(at.object.index())
+        }
+        Op::Acquire { lock, .. }
+        | Op::AcquireFailed { lock, .. }
+        | Op::Release { lock, .. }
+        | Op::Destroy { lock }
+        | Op::Request(Request::Acquire(lock, _)) => trace.locks().get(lock.index()),
+        Op::Wait { cond, .. } | Op::Wake { cond, .. } => trace.conds().get(cond.index()),
+        Op::SemWait { sem, .. } | Op::SemPost { sem } | Op::Request(Request::SemWait(sem)) => {
+            trace.semaphores().get(sem.index())
+        }
+        Op::Arrive { barrier } | Op::Leave { barrier } => trace.barriers().get(barrier.index()),
+        Op::Join { child } | Op::Request(Request::Join(child)) => {
+            trace.threads().get(child.index())
+        }
+        _ => return None,
+    })
+}
+
+fn kind(violation: &Violation) -> Kind {
+    match violation {
+        Violation::Race(..) => Kind::Race,
+        Violation::Atomicity { .. } => Kind::Atomicity,
+        Violation::LockCycle(_) => Kind::LockCycle,
+        Violation::Stuck(_) => Kind::Stuck,
+        Violation::Lock(LockMisuse::DoubleLock, _) => Kind::DoubleLock,
+        Violation::Lock(LockMisuse::UnlockNotHeld, _) => Kind::UnlockNotHeld,
+        Violation::Lock(LockMisuse::UnlockByOther, _) => Kind::UnlockByOther,
+        Violation::Lock(LockMisuse::DestroyHeld, _) => Kind::DestroyHeld,
+    }
+}
+
+fn property(property: Property) -> report::Property {
+    match property {
+        Property::Race => report::Property::Race,
+        Property::Atomicity => report::Property::Atomicity,
+        Property::Deadlock => report::Property::Deadlock,
+        Property::Lock => report::Property::Lock,
+    }
+}
+
+fn ledger(ledger: &Ledger) -> report::Ledger {
+    report::Ledger {
+        candidates: ledger.candidates,
+        pruned_mhb: ledger.pruned_mhb,
+        pruned_lockset: ledger.pruned_lockset,
+        violated: ledger.violated,
+        infeasible: ledger.infeasible,
+        undecided: ledger.undecided,
+    }
+}
+
+fn undecided(open: Undecided) -> report::Undecided {
+    report::Undecided {
+        property: property(open.property),
+        kind: kind(&open.example),
+        events: violating(&open.example).into_iter().map(|event| event.0).collect(),
+        reason: open.reason,
+    }
+}
+
+/// What a reader of these findings should know.
+fn notes(prediction: &Prediction) -> Vec<String> {
+    let certainties: HashSet<Certainty> =
+        prediction.findings.iter().map(|finding| finding.certainty).collect();
+    let mut notes = Vec::new();
+    if certainties.contains(&Certainty::Possible) {
+        notes.push(
+            "possible: the schedule has a read whose value no recorded write explains, so \
+             unrecorded code may matter"
+                .to_string(),
+        );
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use foretrace_report::{Style, write_text};
+    use foretrace_trace::text;
+
+    fn event(number: u32) -> EventId {
+        EventId(number)
+    }
+
+    fn frame() -> Frame {
+        Frame {
+            path: None,
+            settings: report::Settings {
+                granularity: "location".into(),
+                infer_regions: false,
+                conflicts: None,
+                budget_ms: None,
+            },
+            timing: None,
+        }
+    }
+
+    fn predicted(violation: Violation, schedule: &[u32]) -> Prediction {
+        Prediction {
+            model: Model::Values,
+            ledgers: vec![(
+                violation.property(),
+                Ledger { candidates: 1, violated: 1, ..Ledger::default() },
+            )],
+            findings: vec![Finding {
+                violation,
+                object: None,
+                schedule: schedule.iter().copied().map(event).collect(),
+                certainty: Certainty::Real,
+            }],
+            undecided: vec![],
+        }
+    }
+
+    fn check(trace: &str, prediction: Prediction, expected: expect_test::Expect) {
+        let trace = text::parse(trace).unwrap();
+        let mut bytes = Vec::new();
+        let report = assemble(&trace, prediction, frame());
+        write_text(&report, Style::default(), &mut bytes).unwrap();
+        expected.assert_eq(&String::from_utf8(bytes).unwrap());
+    }
+
+    #[test]
+    fn a_stuck_state_shows_where_all_threads_are() {
+        let trace = "\
+main: fork a
+main: fork b
+a: acquire m @ a.c:1
+a: wait c m @ a.c:2
+b: acquire m @ a.c:5
+b: signal c @ a.c:6
+b: release m
+b: end
+a: wake c m @ a.c:2
+a: release m
+a: end
+main: join a @ a.c:9
+main: end
+";
+        let prediction = predicted(Violation::Stuck(event(8)), &[0, 1, 4, 5, 6, 7, 2, 3]);
+        check(
+            trace,
+            prediction,
+            expect![[r#"
+            trace: 13 events, 3 threads, model values
+
+            stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
+              a     blocks at wake c m  at a.c:2  holding no lock
+              main  blocks at join a    at a.c:9  holding no lock
+              schedule: 8 steps, 2 context switches
+               step  main       a          b
+                  1  fork a
+                  2  fork b
+                  3                        acquire m  a.c:5
+                  4                        signal c   a.c:6
+                  5                        release m
+                  6                        end
+                  7             acquire m             a.c:1
+                  8             wait c m              a.c:2
+               next*            wake c m              a.c:2
+               next* join a                           a.c:9
+
+                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            deadlock           1              0              0         1           0          0
+            verdict: 1 bug that can happen
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_foreign_release_is_counted_along_the_schedule() {
+        // In the recorded run b gives back what a took, so that a can take it again.
+        let trace = "\
+a: acquire m @ a.c:1
+b: release m @ a.c:5
+a: acquire m @ a.c:2
+";
+        let prediction = predicted(Violation::Lock(LockMisuse::DoubleLock, event(2)), &[0]);
+        check(
+            trace,
+            prediction,
+            expect![[r#"
+            trace: 3 events, 2 threads, model values
+
+            double-lock-1 (real): m is locked again by its holder
+              a  is about to acquire m  at a.c:2  holding m from a.c:1
+              schedule: 1 step, 0 context switches
+               step  a
+                  1  acquire m  a.c:1
+               next* acquire m  a.c:2
+
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            lock           1              0              0         1           0          0
+            verdict: 1 bug that can happen
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_atomicity_violation_has_three_sides() {
+        let trace = "\
+a: region begin
+a: read x : 0 @ a.c:1
+a: write x : 1 @ a.c:2
+a: region end
+b: write x : 5 @ a.c:7
+";
+        let violation =
+            Violation::Atomicity { first: event(1), remote: event(4), second: event(2) };
+        check(
+            trace,
+            predicted(violation, &[0, 1, 4]),
+            expect![[r#"
+            trace: 5 events, 2 threads, model values
+
+            atomicity-1 (real): atomicity violation on x
+              a  did read x : 0           at a.c:1  holding no lock
+              b  did write x : 5          at a.c:7  holding no lock
+              a  is about to write x : 1  at a.c:2  holding no lock
+              schedule: 3 steps, 2 context switches
+               step  a             b
+                  1  region begin
+                  2* read x : 0                  a.c:1
+                  3*               write x : 5   a.c:7
+               next* write x : 1                 a.c:2
+
+                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            atomicity           1              0              0         1           0          0
+            verdict: 1 bug that can happen
+        "#]],
+        );
+    }
+}

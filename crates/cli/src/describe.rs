@@ -1,0 +1,148 @@
+//! Events in words, close to the text form of traces but without what a reader does not need.
+
+use std::fmt::Write;
+
+use foretrace_trace::{
+    EventId, MemoryOrder, Mode, Op, Patience, Place, Request, Trace, WakeReason,
+};
+
+/// What the event did, without thread and location: `write x : 5`.
+pub(crate) fn operation(trace: &Trace, event: EventId) -> String {
+    let lock = |id: foretrace_trace::LockId| trace.locks().get(id.index());
+    let cond = |id: foretrace_trace::CondId| trace.conds().get(id.index());
+    let semaphore = |id: foretrace_trace::SemId| trace.semaphores().get(id.index());
+    let barrier = |id: foretrace_trace::BarrierId| trace.barriers().get(id.index());
+    let thread = |id: foretrace_trace::ThreadId| trace.threads().get(id.index());
+    let object = |id: foretrace_trace::ObjectId| trace.objects().get(id.index());
+    match trace.op(event) {
+        Op::Read { at, value, order } => access("read", trace, at, order, " : ", value),
+        Op::Write { at, value, order } => access("write", trace, at, order, " : ", value),
+        Op::Rmw { at, read, written, order } => {
+            let mut text = access("rmw", trace, at, order, " : ", read);
+            push_value(&mut text, " -> ", written);
+            text
+        }
+        Op::Branch { taken } => format!("branch : {taken}"),
+        Op::Assert { holds } => format!("assert : {holds}"),
+        Op::Assume { holds } => format!("assume : {holds}"),
+        Op::Acquire { lock: id, mode, patience } => {
+            format!("{}acquire {}{}", eager(patience), shared(mode), lock(id))
+        }
+        Op::AcquireFailed { lock: id, mode, patience } => {
+            format!("{}acquire {}{} : fail", eager(patience), shared(mode), lock(id))
+        }
+        Op::Release { lock: id, mode } => format!("release {}{}", shared(mode), lock(id)),
+        Op::Destroy { lock: id } => format!("destroy {}", lock(id)),
+        Op::Wait { cond: id, lock: with, timed } => {
+            format!("{}wait {} {}", if timed { "timed" } else { "" }, cond(id), lock(with))
+        }
+        Op::Wake { cond: id, lock: with, reason } => {
+            let reason = match reason {
+                WakeReason::Notified => "",
+                WakeReason::TimedOut => " timeout",
+                WakeReason::Spurious => " spurious",
+            };
+            format!("wake {} {}{reason}", cond(id), lock(with))
+        }
+        Op::Signal { cond: id } => format!("signal {}", cond(id)),
+        Op::Broadcast { cond: id } => format!("broadcast {}", cond(id)),
+        Op::SemWait { sem, patience } => format!("{}semwait {}", eager(patience), semaphore(sem)),
+        Op::SemWaitFailed { sem, patience } => {
+            format!("{}semwait {} : fail", eager(patience), semaphore(sem))
+        }
+        Op::SemPost { sem } => format!("sempost {}", semaphore(sem)),
+        Op::Arrive { barrier: id } => format!("arrive {}", barrier(id)),
+        Op::Leave { barrier: id } => format!("leave {}", barrier(id)),
+        Op::Request(Request::Acquire(id, mode)) => {
+            format!("request acquire {}{}", shared(mode), lock(id))
+        }
+        Op::Request(Request::SemWait(id)) => format!("request semwait {}", semaphore(id)),
+        Op::Request(Request::Join(id)) => format!("request join {}", thread(id)),
+        Op::Fork { child } => format!("fork {}", thread(child)),
+        Op::Join { child } => format!("join {}", thread(child)),
+        Op::Begin => "begin".to_string(),
+        Op::End => "end".to_string(),
+        Op::Exit => "exit".to_string(),
+        Op::Alloc { object: id, .. } => format!("alloc {}", object(id)),
+        Op::Free { object: id } => format!("free {}", object(id)),
+        Op::RegionBegin => "region begin".to_string(),
+        Op::RegionEnd => "region end".to_string(),
+        Op::Fence { .. } => "fence".to_string(),
+        Op::External => "external".to_string(),
+    }
+}
+
+fn access(
+    verb: &str,
+    trace: &Trace,
+    at: Place,
+    order: MemoryOrder,
+    sign: &str,
+    value: Option<u64>,
+) -> String {
+    let atomic = if order == MemoryOrder::Plain || verb == "rmw" { "" } else { "atomic " };
+    let mut text = format!("{atomic}{verb} {}", trace.objects().get(at.object.index()));
+    if at.offset != 0 {
+        write!(text, "+{}", at.offset).expect("a string takes all text");
+    }
+    push_value(&mut text, sign, value);
+    text
+}
+
+fn push_value(text: &mut String, sign: &str, value: Option<u64>) {
+    if let Some(value) = value {
+        write!(text, "{sign}{value}").expect("a string takes all text");
+    }
+}
+
+fn eager(patience: Patience) -> &'static str {
+    match patience {
+        Patience::Blocking => "",
+        Patience::Timed => "timed",
+        Patience::Try => "try",
+    }
+}
+
+fn shared(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Exclusive => "",
+        Mode::Shared => "shared ",
+    }
+}
+
+/// The operation's name without its operands, for counting.
+pub(crate) fn verb(op: &Op) -> &'static str {
+    match op {
+        Op::Read { .. } => "read",
+        Op::Write { .. } => "write",
+        Op::Rmw { .. } => "rmw",
+        Op::Branch { .. } => "branch",
+        Op::Assert { .. } => "assert",
+        Op::Assume { .. } => "assume",
+        Op::Acquire { .. } => "acquire",
+        Op::AcquireFailed { .. } => "acquire (failed)",
+        Op::Release { .. } => "release",
+        Op::Destroy { .. } => "destroy",
+        Op::Wait { .. } => "wait",
+        Op::Wake { .. } => "wake",
+        Op::Signal { .. } => "signal",
+        Op::Broadcast { .. } => "broadcast",
+        Op::SemWait { .. } => "semwait",
+        Op::SemWaitFailed { .. } => "semwait (failed)",
+        Op::SemPost { .. } => "sempost",
+        Op::Arrive { .. } => "arrive",
+        Op::Leave { .. } => "leave",
+        Op::Request(_) => "request",
+        Op::Fork { .. } => "fork",
+        Op::Join { .. } => "join",
+        Op::Begin => "begin",
+        Op::End => "end",
+        Op::Exit => "exit",
+        Op::Alloc { .. } => "alloc",
+        Op::Free { .. } => "free",
+        Op::RegionBegin => "region begin",
+        Op::RegionEnd => "region end",
+        Op::Fence { .. } => "fence",
+        Op::External => "external",
+    }
+}

@@ -1,0 +1,122 @@
+//! `foretrace predict`: a trace in, verdicts out.
+
+use std::io::{self, IsTerminal};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use foretrace_predict::{Budget, Granularity, Options};
+use foretrace_report::{Certainty, Report, Settings, Style, Timing, write_json, write_text};
+use foretrace_trace::Model;
+use foretrace_witness::Property;
+
+use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments};
+use crate::assemble::{Frame, assemble};
+use crate::failure::{Failure, Status};
+use crate::progress::ProgressLine;
+use crate::{input, output};
+
+pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
+    let start = Instant::now();
+    let trace = input::open_valid(&arguments.trace, arguments.format)?;
+    let read_time = start.elapsed();
+
+    let options = options(arguments);
+    let progress = ProgressLine::new();
+    let prediction = input::predict(&trace, &options, &progress);
+    progress.clear();
+    let prediction = prediction?;
+    let predict_time = start.elapsed() - read_time;
+
+    let report = assemble(
+        &trace,
+        prediction,
+        Frame {
+            path: Some(arguments.trace.display().to_string()),
+            settings: settings(arguments),
+            timing: arguments.timing.then(|| Timing {
+                read_ms: milliseconds(read_time),
+                predict_ms: milliseconds(predict_time),
+            }),
+        },
+    );
+    if let Some(path) = &arguments.json {
+        output::to_path(path, |writer| write_json(&report, writer))?;
+    }
+    if !arguments.json.as_deref().is_some_and(output::is_stdout) {
+        let style = style(arguments.full_schedule);
+        output::to_stdout(|writer| write_text(&report, style, writer))?;
+    }
+    Ok(verdict(&report))
+}
+
+fn options(arguments: &PredictArguments) -> Options {
+    let mut properties: Vec<Property> = arguments
+        .check
+        .iter()
+        .map(|check| match check {
+            Check::Race => Property::Race,
+            Check::Atomicity => Property::Atomicity,
+            Check::Deadlock => Property::Deadlock,
+            Check::Lock => Property::Lock,
+        })
+        .collect();
+    properties.sort_unstable();
+    properties.dedup();
+    Options {
+        model: match arguments.model {
+            ModelChoice::Auto => None,
+            ModelChoice::ReadsFrom => Some(Model::ReadsFrom),
+            ModelChoice::Values => Some(Model::Values),
+        },
+        properties,
+        granularity: match arguments.granularity {
+            GranularityChoice::Location => Granularity::Location,
+            GranularityChoice::Event => Granularity::Event,
+            GranularityChoice::Variable => Granularity::Variable,
+        },
+        infer_regions: arguments.infer_regions,
+        jobs: match arguments.jobs {
+            Some(jobs) => jobs as usize,
+            None => available_parallelism().map_or(1, |cores| cores.get()),
+        },
+        budget: Budget { time: arguments.budget, conflicts: arguments.conflicts },
+    }
+}
+
+fn settings(arguments: &PredictArguments) -> Settings {
+    Settings {
+        granularity: match arguments.granularity {
+            GranularityChoice::Location => "location",
+            GranularityChoice::Event => "event",
+            GranularityChoice::Variable => "variable",
+        }
+        .to_string(),
+        infer_regions: arguments.infer_regions,
+        conflicts: arguments.conflicts,
+        budget_ms: arguments.budget.map(milliseconds),
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What standard output can show. `COLUMNS` is what shells tell of the terminal's width.
+fn style(full_schedule: bool) -> Style {
+    let is_terminal = io::stdout().is_terminal();
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = columns.filter(|&columns| columns >= 40).unwrap_or(Style::default().width);
+    Style { width, color: is_terminal && !no_color, full_schedule }
+}
+
+fn verdict(report: &Report) -> Status {
+    let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
+    if report.count(Certainty::Real) > 0 {
+        Status::Found
+    } else if undecided > 0 || !report.findings.is_empty() {
+        Status::Uncertain
+    } else {
+        Status::Nothing
+    }
+}

@@ -1,0 +1,314 @@
+//! Shows that the random tests are not vacuous.
+//!
+//! **Computes.** How many cases contained a primitive and had a violated tuple, or one that is not
+//! violated: primitive × property × model × verdict.
+//!
+//! **Follows.** `docs/theory.md` for the primitives: one row per event kind, and per variant of it that has
+//! a rule of its own.
+//!
+//! **Cost.** One pass over the trace and its candidates per case and model.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use foretrace_trace::*;
+use foretrace_witness::Violation;
+
+use crate::recorded::{Recorded, Role};
+
+/// All rows of the table.
+const PRIMITIVES: &[&str] = &[
+    "read",
+    "read, unvalued",
+    "read, atomic",
+    "read, unknown writer",
+    "write",
+    "write, unvalued",
+    "write, atomic",
+    "rmw",
+    "overlapping places",
+    "initial value declared",
+    "acquire",
+    "acquire, shared",
+    "acquire, try",
+    "acquire, timed",
+    "acquire, deepening",
+    "acquire-failed, try",
+    "acquire-failed, timed",
+    "release",
+    "release, shared",
+    "release, lowering",
+    "release, foreign",
+    "release, unheld",
+    "destroy",
+    "wait",
+    "wait, timed",
+    "wait, deep hold",
+    "wake, notified",
+    "wake, timed out",
+    "wake, spurious",
+    "signal",
+    "broadcast",
+    "sem-wait",
+    "sem-wait, try",
+    "sem-wait, timed",
+    "sem-wait-failed",
+    "sem-post",
+    "semaphore declared",
+    "semaphore undeclared",
+    "arrive",
+    "leave",
+    "barrier declared",
+    "barrier undeclared",
+    "request acquire",
+    "request sem-wait",
+    "request join",
+    "hung: request",
+    "hung: wait",
+    "hung: arrive",
+    "fork",
+    "join",
+    "begin",
+    "end",
+    "exit",
+    "alloc",
+    "alloc, address again",
+    "free",
+    "region",
+    "branch",
+    "assert",
+    "assume",
+    "fence",
+    "external",
+];
+
+/// The columns: the families of violations.
+const FAMILIES: [&str; 5] = ["race", "atomicity", "lock cycle", "stuck", "lock error"];
+
+fn family(violation: &Violation) -> usize {
+    match violation {
+        Violation::Race(..) => 0,
+        Violation::Atomicity { .. } => 1,
+        Violation::LockCycle(_) => 2,
+        Violation::Stuck(_) => 3,
+        Violation::Lock(..) => 4,
+    }
+}
+
+/// Cases with a violated tuple, and cases with one that is not violated.
+#[derive(Clone, Copy, Default, Debug)]
+struct Verdicts {
+    violated: u64,
+    not_violated: u64,
+}
+
+/// The counts of many cases.
+#[derive(Clone, Default, Debug)]
+pub struct Coverage {
+    counts: BTreeMap<(usize, Model, usize), Verdicts>,
+}
+
+impl Coverage {
+    /// Counts a case: what is violated is known, everything else that might have been is not.
+    pub(crate) fn count(&mut self, trace: &Trace, model: Model, violated: &BTreeSet<Violation>) {
+        let recorded = Recorded::new(trace, model, true);
+        let mut seen = [[false; 2]; FAMILIES.len()];
+        for violation in violated {
+            seen[family(violation)][0] = true;
+        }
+        for candidate in recorded.candidates() {
+            if !violated.contains(&candidate) {
+                seen[family(&candidate)][1] = true;
+            }
+        }
+        let names = recorded.primitives();
+        for (row, _) in PRIMITIVES.iter().enumerate().filter(|(_, name)| names.contains(*name)) {
+            for (family, &[violated, not_violated]) in seen.iter().enumerate() {
+                let verdicts = self.counts.entry((row, model, family)).or_default();
+                verdicts.violated += u64::from(violated);
+                verdicts.not_violated += u64::from(not_violated);
+            }
+        }
+    }
+
+    /// Adds the counts of other cases.
+    pub(crate) fn add(&mut self, other: &Coverage) {
+        for (key, more) in &other.counts {
+            let verdicts = self.counts.entry(*key).or_default();
+            verdicts.violated += more.violated;
+            verdicts.not_violated += more.not_violated;
+        }
+    }
+
+    /// The cells that no case has filled: primitive, property, model, verdict.
+    pub fn empty_cells(&self) -> Vec<String> {
+        let mut empty = Vec::new();
+        for (row, primitive) in PRIMITIVES.iter().enumerate() {
+            for model in [Model::ReadsFrom, Model::Values] {
+                for (column, family) in FAMILIES.iter().enumerate() {
+                    let verdicts = self.verdicts(row, model, column);
+                    if verdicts.violated == 0 {
+                        empty.push(format!("{primitive} × {family} × {model:?} × violated"));
+                    }
+                    if verdicts.not_violated == 0 {
+                        empty.push(format!("{primitive} × {family} × {model:?} × not violated"));
+                    }
+                }
+            }
+        }
+        empty
+    }
+
+    fn verdicts(&self, row: usize, model: Model, family: usize) -> Verdicts {
+        self.counts.get(&(row, model, family)).copied().unwrap_or_default()
+    }
+}
+
+/// Two tables, one per model. A cell is `violated / not violated`, in cases.
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (model, name) in [(Model::ReadsFrom, "reads-from"), (Model::Values, "values")] {
+            write!(f, "{:<24}", format!("model {name}"))?;
+            for family in FAMILIES {
+                write!(f, "{family:>18}")?;
+            }
+            writeln!(f)?;
+            for (row, primitive) in PRIMITIVES.iter().enumerate() {
+                write!(f, "  {primitive:<22}")?;
+                for family in 0..FAMILIES.len() {
+                    let Verdicts { violated, not_violated } = self.verdicts(row, model, family);
+                    write!(f, "{:>18}", format!("{violated} / {not_violated}"))?;
+                }
+                writeln!(f)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recorded<'_> {
+    /// The primitives that the trace contains.
+    fn primitives(&self) -> BTreeSet<&'static str> {
+        let mut all = BTreeSet::new();
+        for (event, op) in self.events() {
+            all.extend(self.names_of(event, op));
+            if self.trace.next(event).is_none() {
+                all.extend(match op {
+                    Op::Request(_) => Some("hung: request"),
+                    Op::Wait { .. } => Some("hung: wait"),
+                    Op::Arrive { .. } => Some("hung: arrive"),
+                    _ => None,
+                });
+            }
+        }
+        let places: BTreeSet<Place> =
+            self.events().filter_map(|(_, op)| Some(op.access()?.at)).collect();
+        if places.iter().any(|a| places.iter().any(|b| a != b && a.overlaps(*b))) {
+            all.insert("overlapping places");
+        }
+        if !self.trace.initial().is_empty() {
+            all.insert("initial value declared");
+        }
+        all
+    }
+
+    fn names_of(&self, event: EventId, op: Op) -> Vec<&'static str> {
+        let role = self.role(event);
+        let atomic = |order| order != MemoryOrder::Plain;
+        let mut names = Vec::new();
+        let mut add = |holds: bool, name: &'static str| {
+            if holds {
+                names.push(name);
+            }
+        };
+        match op {
+            Op::Read { value, order, .. } => {
+                add(true, "read");
+                add(value.is_none(), "read, unvalued");
+                add(atomic(order), "read, atomic");
+                add(self.unknown_writer.contains(event), "read, unknown writer");
+            }
+            Op::Write { value, order, .. } => {
+                add(true, "write");
+                add(value.is_none(), "write, unvalued");
+                add(atomic(order), "write, atomic");
+            }
+            Op::Rmw { .. } => {
+                add(true, "rmw");
+                add(self.unknown_writer.contains(event), "read, unknown writer");
+            }
+            Op::Acquire { mode, patience, .. } => {
+                add(true, "acquire");
+                add(mode == Mode::Shared, "acquire, shared");
+                add(patience == Patience::Try, "acquire, try");
+                add(patience == Patience::Timed, "acquire, timed");
+                add(matches!(role, Role::Deepens(_)), "acquire, deepening");
+            }
+            Op::AcquireFailed { patience, .. } => {
+                add(patience == Patience::Try, "acquire-failed, try");
+                add(patience == Patience::Timed, "acquire-failed, timed");
+            }
+            Op::Release { mode, .. } => {
+                let thread = self.trace.thread_of(event);
+                let foreign = |hold| self.trace.thread_of(hold) != thread;
+                add(true, "release");
+                add(mode == Mode::Shared, "release, shared");
+                add(matches!(role, Role::Lowers(_)), "release, lowering");
+                add(matches!(role, Role::Closes(hold) if foreign(hold)), "release, foreign");
+                add(role == Role::Unheld, "release, unheld");
+            }
+            Op::Destroy { .. } => add(true, "destroy"),
+            Op::Wait { timed, .. } => {
+                add(true, "wait");
+                add(timed, "wait, timed");
+                let deep = self.given_back.get(&event).is_some_and(|hold| hold.depth > 1);
+                add(deep, "wait, deep hold");
+            }
+            Op::Wake { reason, .. } => {
+                add(reason == WakeReason::Notified, "wake, notified");
+                add(reason == WakeReason::TimedOut, "wake, timed out");
+                add(reason == WakeReason::Spurious, "wake, spurious");
+            }
+            Op::Signal { .. } => add(true, "signal"),
+            Op::Broadcast { .. } => add(true, "broadcast"),
+            Op::SemWait { sem, patience } => {
+                add(true, "sem-wait");
+                add(patience == Patience::Try, "sem-wait, try");
+                add(patience == Patience::Timed, "sem-wait, timed");
+                let declared = self.trace.semaphore_count(sem).is_some();
+                add(declared, "semaphore declared");
+                add(!declared, "semaphore undeclared");
+            }
+            Op::SemWaitFailed { .. } => add(true, "sem-wait-failed"),
+            Op::SemPost { .. } => add(true, "sem-post"),
+            Op::Arrive { barrier } => {
+                add(true, "arrive");
+                let declared = self.trace.barrier_parties(barrier).is_some();
+                add(declared, "barrier declared");
+                add(!declared, "barrier undeclared");
+            }
+            Op::Leave { .. } => add(true, "leave"),
+            Op::Request(Request::Acquire(..)) => add(true, "request acquire"),
+            Op::Request(Request::SemWait(_)) => add(true, "request sem-wait"),
+            Op::Request(Request::Join(_)) => add(true, "request join"),
+            Op::Fork { .. } => add(true, "fork"),
+            Op::Join { .. } => add(true, "join"),
+            Op::Begin => add(true, "begin"),
+            Op::End => add(true, "end"),
+            Op::Exit => add(true, "exit"),
+            Op::Alloc { object, .. } => {
+                add(true, "alloc");
+                let again = self.earlier_tenants(event, object).next().is_some();
+                add(again, "alloc, address again");
+            }
+            Op::Free { .. } => add(true, "free"),
+            Op::RegionBegin | Op::RegionEnd => add(true, "region"),
+            Op::Branch { .. } => add(true, "branch"),
+            Op::Assert { .. } => add(true, "assert"),
+            Op::Assume { .. } => add(true, "assume"),
+            Op::Fence { .. } => add(true, "fence"),
+            Op::External => add(true, "external"),
+        }
+        names
+    }
+}

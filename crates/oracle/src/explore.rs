@@ -1,0 +1,277 @@
+//! Enumerates all feasible schedules of a tiny trace and the violations at their ends.
+//!
+//! **Computes.** The exact set of violations of section 4 of `docs/theory.md`, with one witness each;
+//! the complete linearisations; whether a given schedule is feasible and ends in a given violation.
+//!
+//! **Follows.** Depth-first search over states; two schedules that lead to the same state have the
+//! same future. Two things that are not in the theory's state are added, both for atomicity:
+//! which first accesses were executed *before* which remote ones, and the remote read whose value is
+//! free. The latter freezes its thread, and while there is one only its triples are violations.
+//!
+//! **Invariant.** Shares no code with the encoder or the witness checker: they are what it judges.
+//!
+//! **Cost.** Exponential; bounded by [`STATE_BUDGET`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretrace_trace::*;
+use foretrace_witness::Violation;
+use rustc_hash::FxHashSet;
+
+use crate::recorded::Recorded;
+use crate::state::State;
+use crate::violations::Triple;
+
+/// How many states an exploration visits before it gives up.
+pub const STATE_BUDGET: u64 = 300_000;
+
+/// What an exploration found.
+#[derive(Debug)]
+pub struct Explored {
+    /// Every violation that some feasible schedule ends in.
+    pub violations: BTreeSet<Violation>,
+    /// How many states were visited.
+    pub states: u64,
+    /// Whether these were all; if not, violations may be missing.
+    pub complete: bool,
+    steps: Vec<Step>,
+    ends: BTreeMap<Violation, usize>,
+}
+
+impl Explored {
+    /// One feasible schedule that ends in the violation.
+    pub fn witness(&self, violation: &Violation) -> Option<Vec<EventId>> {
+        let mut schedule = Vec::new();
+        let mut at = *self.ends.get(violation)?;
+        while let Some((before, event)) = self.steps[at].taken {
+            schedule.push(event);
+            at = before;
+        }
+        schedule.reverse();
+        Some(schedule)
+    }
+}
+
+/// How a visited point was reached: by which event, from which earlier step.
+#[derive(Debug)]
+struct Step {
+    taken: Option<(usize, EventId)>,
+}
+
+/// A state, and what an atomicity violation must know of the way to it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Point {
+    state: State,
+    /// Pairs (c, r), c executed before r, that a c' not yet executed could complete.
+    intrusions: Vec<(EventId, EventId)>,
+    /// The remote read whose value is free; its thread is frozen.
+    free: Option<EventId>,
+}
+
+/// Finds every violation of the trace under the model.
+pub fn explore(trace: &Trace, model: Model, infer_regions: bool) -> Explored {
+    let search = Search::new(trace, model, infer_regions);
+    let mut explored = Explored {
+        violations: BTreeSet::new(),
+        states: 0,
+        complete: true,
+        steps: vec![Step { taken: None }],
+        ends: BTreeMap::new(),
+    };
+    let start = search.start();
+    let mut seen = FxHashSet::from_iter([start.clone()]);
+    let mut open = vec![(start, 0)];
+    while let Some((point, step)) = open.pop() {
+        if explored.states == STATE_BUDGET {
+            explored.complete = false;
+            break;
+        }
+        explored.states += 1;
+        for violation in search.violations_at(&point) {
+            explored.ends.entry(violation).or_insert(step);
+        }
+        for (event, after) in search.successors(&point) {
+            if seen.insert(after.clone()) {
+                explored.steps.push(Step { taken: Some((step, event)) });
+                open.push((after, explored.steps.len() - 1));
+            }
+        }
+    }
+    explored.violations = explored.ends.keys().cloned().collect();
+    explored
+}
+
+/// All feasible schedules that contain every event.
+pub fn linearisations(trace: &Trace, model: Model) -> BTreeSet<Vec<EventId>> {
+    fn extend(
+        recorded: &Recorded,
+        state: &State,
+        schedule: &mut Vec<EventId>,
+        all: &mut BTreeSet<Vec<EventId>>,
+    ) {
+        if schedule.len() == recorded.trace.len() {
+            all.insert(schedule.clone());
+        }
+        for thread in recorded.trace.thread_ids() {
+            let Some(event) = recorded.next(state, thread) else { continue };
+            if recorded.enabled(state, event) {
+                schedule.push(event);
+                for after in recorded.execute(state, event) {
+                    extend(recorded, &after, schedule, all);
+                }
+                schedule.pop();
+            }
+        }
+    }
+    let recorded = Recorded::new(trace, model, false);
+    let mut all = BTreeSet::new();
+    extend(&recorded, &State::initial(&recorded), &mut Vec::new(), &mut all);
+    all
+}
+
+/// Why a schedule is no evidence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The event at this place of the schedule is not enabled, whatever earlier signals chose.
+    NotEnabled(usize, EventId),
+    /// The schedule is feasible, but the violation does not hold at its end.
+    NotViolated,
+}
+
+/// Checks that a schedule is feasible and ends in the violation.
+pub fn check(
+    trace: &Trace,
+    model: Model,
+    infer_regions: bool,
+    schedule: &[EventId],
+    violation: &Violation,
+) -> Result<(), Refused> {
+    let search = Search::new(trace, model, infer_regions);
+    let mut points = BTreeSet::from([search.start()]);
+    for (place, &event) in schedule.iter().enumerate() {
+        // Signals choose, so one schedule may lead to several states.
+        let mut after = BTreeSet::new();
+        for point in &points {
+            let taken = search.successors(point).into_iter().filter(|(taken, _)| *taken == event);
+            after.extend(taken.map(|(_, point)| point));
+        }
+        if after.is_empty() {
+            return Err(Refused::NotEnabled(place, event));
+        }
+        points = after;
+    }
+    if points.iter().any(|point| search.violations_at(point).contains(violation)) {
+        Ok(())
+    } else {
+        Err(Refused::NotViolated)
+    }
+}
+
+/// Whether the recorded order of the trace is itself a feasible schedule.
+pub fn is_recorded_order_feasible(trace: &Trace, model: Model) -> bool {
+    let recorded = Recorded::new(trace, model, false);
+    let mut states = BTreeSet::from([State::initial(&recorded)]);
+    for (event, _) in trace.events() {
+        states = states
+            .iter()
+            .filter(|state| recorded.enabled(state, event))
+            .flat_map(|state| recorded.execute(state, event))
+            .collect();
+    }
+    !states.is_empty()
+}
+
+/// Whether a schedule contains a read with an unknown writer, so that it proves only *possible*.
+pub fn contains_unknown_writer(trace: &Trace, model: Model, schedule: &[EventId]) -> bool {
+    let recorded = Recorded::new(trace, model, false);
+    schedule.iter().any(|&event| recorded.unknown_writer.contains(event))
+}
+
+/// The rules, and the triples to look for.
+struct Search<'t> {
+    recorded: Recorded<'t>,
+    triples: BTreeSet<Triple>,
+    /// The second accesses that complete a pair (c, r).
+    completions: BTreeMap<(EventId, EventId), Vec<EventId>>,
+}
+
+impl<'t> Search<'t> {
+    fn new(trace: &'t Trace, model: Model, infer_regions: bool) -> Self {
+        let recorded = Recorded::new(trace, model, infer_regions);
+        let triples = recorded.triples();
+        let mut completions: BTreeMap<_, Vec<EventId>> = BTreeMap::new();
+        for triple in &triples {
+            completions.entry((triple.first, triple.remote)).or_default().push(triple.second);
+        }
+        Search { recorded, triples, completions }
+    }
+
+    fn start(&self) -> Point {
+        Point { state: State::initial(&self.recorded), intrusions: Vec::new(), free: None }
+    }
+
+    /// The next event of a thread that is not frozen.
+    fn next(&self, point: &Point, thread: ThreadId) -> Option<EventId> {
+        let frozen = point.free.is_some_and(|free| self.recorded.trace.thread_of(free) == thread);
+        if frozen { None } else { self.recorded.next(&point.state, thread) }
+    }
+
+    fn successors(&self, point: &Point) -> Vec<(EventId, Point)> {
+        let mut all = Vec::new();
+        for thread in self.recorded.trace.thread_ids() {
+            let Some(event) = self.next(point, thread) else { continue };
+            if self.recorded.enabled(&point.state, event) {
+                for state in self.recorded.execute(&point.state, event) {
+                    all.push((event, self.arrive(point, event, state, point.free)));
+                }
+            } else if point.free.is_none() && self.may_read_freely(point, event) {
+                // Where the read is enabled as it is, the step above leads to more than this one.
+                let mut state = point.state.clone();
+                state.executed.insert(event);
+                all.push((event, self.arrive(point, event, state, Some(event))));
+            }
+        }
+        all
+    }
+
+    /// Whether the event is a read that could be the remote one of a triple whose first access is
+    /// executed. Then its value does not count, only that its object is live.
+    fn may_read_freely(&self, point: &Point, event: EventId) -> bool {
+        let Op::Read { at, .. } = self.recorded.op(event) else { return false };
+        let executed = |event| point.state.executed.contains(event);
+        self.recorded.is_live(&point.state, at.object)
+            && self.triples.iter().any(|triple| {
+                triple.remote == event && executed(triple.first) && !executed(triple.second)
+            })
+    }
+
+    /// The point after an event: notes which first accesses it intrudes after, and forgets the
+    /// pairs that nothing can complete any more.
+    fn arrive(&self, from: &Point, event: EventId, state: State, free: Option<EventId>) -> Point {
+        let pairs = self.completions.keys().copied();
+        let made = pairs.filter(|&(c, r)| r == event && from.state.executed.contains(c));
+        let mut intrusions: Vec<_> = from.intrusions.iter().copied().chain(made).collect();
+        intrusions.retain(|pair| {
+            let open = self.completions[pair].iter().any(|&c2| !state.executed.contains(c2));
+            open && free.is_none_or(|free| pair.1 == free)
+        });
+        intrusions.sort();
+        Point { state, intrusions, free }
+    }
+
+    fn violations_at(&self, point: &Point) -> BTreeSet<Violation> {
+        let mut all = match point.free {
+            Some(_) => BTreeSet::new(),
+            None => self.recorded.violations_in(&point.state),
+        };
+        for &(first, remote) in &point.intrusions {
+            for &second in &self.completions[&(first, remote)] {
+                let thread = self.recorded.trace.thread_of(second);
+                if self.next(point, thread) == Some(second) {
+                    all.insert(Violation::Atomicity { first, remote, second });
+                }
+            }
+        }
+        all
+    }
+}

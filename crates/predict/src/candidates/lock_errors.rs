@@ -1,0 +1,59 @@
+//! Candidates for the misuse of locks.
+//!
+//! **Follows.** `docs/theory.md`, section 4, *Lock errors*. Depth is local to a thread, so a lock without a foreign or
+//! unheld release can neither be locked twice nor released while not held, except as recorded; only such
+//! *irregular* locks have candidates, and locks that are destroyed.
+
+use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request};
+use foretrace_witness::{LockMisuse, Property, Violation};
+
+use super::{Candidates, Context, Fate, Gathering, HoldsWalk, Parts};
+
+pub(super) fn list(context: &Context, candidates: &mut Candidates) {
+    let skeleton = context.skeleton;
+    let trace = skeleton.trace;
+    let mut gathering = Gathering::new();
+    let mut add = |lock: LockId, misuse: LockMisuse, event: EventId| {
+        let object = (context.granularity == crate::Granularity::Variable).then_some(lock);
+        let key = (object, context.site(event), misuse);
+        gathering.add(key, || Violation::Lock(misuse, event), Fate::Open((misuse, event)));
+    };
+    for thread in trace.thread_ids() {
+        let events = trace.thread_events(thread);
+        let mut walk = HoldsWalk::new();
+        for (position, &event) in events.iter().enumerate() {
+            let has = |lock: LockId| {
+                walk.open().iter().any(|&id| {
+                    let hold = skeleton.locks.hold(id);
+                    hold.lock == lock && hold.mode == Mode::Exclusive
+                })
+            };
+            match trace.op(event) {
+                Op::Acquire { lock, mode: Mode::Exclusive, patience: Patience::Blocking }
+                    if skeleton.locks.opened_by(event).is_some()
+                        && !skeleton.locks.is_recursive(lock)
+                        && has(lock) =>
+                {
+                    add(lock, LockMisuse::DoubleLock, event);
+                }
+                Op::Request(Request::Acquire(lock, Mode::Exclusive))
+                    if position + 1 == events.len()
+                        && !skeleton.locks.is_recursive(lock)
+                        && has(lock) =>
+                {
+                    add(lock, LockMisuse::DoubleLock, event);
+                }
+                Op::Release { lock, mode } if skeleton.locks.is_irregular(lock) => {
+                    add(lock, LockMisuse::UnlockNotHeld, event);
+                    if mode == Mode::Exclusive {
+                        add(lock, LockMisuse::UnlockByOther, event);
+                    }
+                }
+                Op::Destroy { lock } => add(lock, LockMisuse::DestroyHeld, event),
+                _ => {}
+            }
+            walk.pass(skeleton, event);
+        }
+    }
+    gathering.finish(Property::Lock, candidates, Parts::Lock);
+}

@@ -1,0 +1,157 @@
+//! What reads see: the choice of a source, and nothing else written in between.
+//!
+//! **Computes.** For a pinned read r of a cell: some source w that leaves what r expects precedes r, and every
+//! write that leaves something else comes before w or after r.
+//!
+//! **Follows.** 002 section 3.2, the predecessor write sets; writes of the same identity need not be kept
+//! apart. The second half is added write by write, when a schedule shows it to be broken.
+
+use foretrace_model::{CellId, Identity};
+use foretrace_solve::Lit;
+use foretrace_trace::{EventId, Op};
+
+use super::Encoder;
+
+/// Where a read may get its contents: a write, or the initial state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    pub(super) write: Option<EventId>,
+    /// True if the read uses this source.
+    pub(super) chosen: Lit,
+}
+
+impl Encoder<'_> {
+    /// The guard of a read's value: included, unless it is a remote access whose thread stops there.
+    pub(crate) fn pinned(&mut self, read: EventId) -> Lit {
+        let is_plain_read = matches!(self.skeleton.trace.op(read), Op::Read { .. });
+        if !self.remote_reads_are_free || !is_plain_read {
+            return self.included(read);
+        }
+        if let Some(&pinned) = self.pinned.get(&read) {
+            return pinned;
+        }
+        let pinned = self.solver.literal();
+        let (included, remote) = (self.included(read), self.remote(read));
+        self.solver.clause(&[!included, remote, pinned]);
+        if let Some(next) = self.skeleton.trace.next(read) {
+            let goes_on = self.included(next);
+            self.solver.clause(&[!goes_on, pinned]);
+        }
+        self.pinned.insert(read, pinned);
+        pinned
+    }
+
+    /// "`access` is the remote access of the question": true of at most one.
+    pub(crate) fn remote(&mut self, access: EventId) -> Lit {
+        if let Some(&remote) = self.remotes.get(&access) {
+            return remote;
+        }
+        let remote = self.solver.literal();
+        self.one_remote.add(&mut self.solver, remote);
+        self.remotes.insert(access, remote);
+        remote
+    }
+
+    /// Asks for a source. Returns whether this is new.
+    pub(super) fn require_source(&mut self, read: EventId, cell: CellId) -> bool {
+        if self.reads.contains_key(&(read, cell)) {
+            return false;
+        }
+        let writes = self.possible_sources(read, cell);
+        let pinned = self.pinned(read);
+        let mut sources = Vec::with_capacity(writes.len());
+        if let [write] = writes[..] {
+            // No choice, no variable: the read uses it whenever it is pinned.
+            if let Some(write) = write {
+                let before = self.before(write, read);
+                self.solver.clause(&[!pinned, before]);
+            }
+            sources.push(Source { write, chosen: pinned });
+        } else {
+            let mut some = vec![!pinned];
+            for write in writes {
+                let recorded = self.recorded_writer(read, cell) == write;
+                let chosen = self.solver.literal_with_phase(recorded);
+                if let Some(write) = write {
+                    let before = self.before(write, read);
+                    self.solver.clause(&[!chosen, before]);
+                }
+                some.push(chosen);
+                sources.push(Source { write, chosen });
+            }
+            self.solver.clause(&some);
+        }
+        self.reads.insert((read, cell), sources);
+        true
+    }
+
+    fn recorded_writer(&self, read: EventId, cell: CellId) -> Option<EventId> {
+        self.skeleton.memory.recorded_writer(self.skeleton.trace, read, cell)
+    }
+
+    /// The writes (`None`: the initial state) that leave what the read expects and are not always overwritten
+    /// before it or later than it.
+    fn possible_sources(&self, read: EventId, cell: CellId) -> Vec<Option<EventId>> {
+        let trace = self.skeleton.trace;
+        let memory = &self.skeleton.memory;
+        let expected = memory.expected(trace, read, cell);
+        if let Identity::Event(write) = expected {
+            return vec![Some(write)];
+        }
+        let is_write = |event: EventId| trace.op(event).access().is_some_and(|access| access.writes);
+        let writes = || memory.accesses(cell).iter().copied().filter(|&event| is_write(event));
+        // The last write of each thread that must precede the read hides that thread's earlier ones.
+        let mut hidden_before = vec![0; trace.threads().len()];
+        let mut initial_hidden = false;
+        for write in writes() {
+            if self.order.precedes(trace, write, read) {
+                let at = &mut hidden_before[trace.thread_of(write).index()];
+                *at = trace.position(write).max(*at);
+                initial_hidden = true;
+            }
+        }
+        let mut sources = Vec::new();
+        if !initial_hidden && memory.initial(cell) == expected {
+            sources.push(None);
+        }
+        for write in writes() {
+            if write != read
+                && trace.position(write) >= hidden_before[trace.thread_of(write).index()]
+                && !self.order.precedes(trace, read, write)
+                && memory.written(trace, write, cell) == expected
+            {
+                sources.push(Some(write));
+            }
+        }
+        sources
+    }
+
+    /// Keeps `other`, which leaves something else, out from between the chosen source and the read.
+    /// Returns whether this is new.
+    pub(super) fn keep_apart(
+        &mut self,
+        read: EventId,
+        cell: CellId,
+        source: Source,
+        other: EventId,
+    ) -> bool {
+        if !self.from_reads.insert((read, cell, source.write, other)) {
+            return false;
+        }
+        let after = self.before(read, other);
+        match source.write {
+            Some(write) => {
+                let earlier = self.before(other, write);
+                self.solver.clause(&[!source.chosen, earlier, after]);
+            }
+            None => self.solver.clause(&[!source.chosen, after]),
+        }
+        true
+    }
+
+    /// The source that the last model chose for a read.
+    pub(super) fn chosen_source(&self, read: EventId, cell: CellId) -> Option<Source> {
+        let sources = self.reads.get(&(read, cell))?;
+        sources.iter().copied().find(|source| self.solver.value(source.chosen))
+    }
+}

@@ -1,0 +1,260 @@
+//! The questions as clauses: `docs/theory.md` over inclusion and order.
+//!
+//! **Computes.** A persistent solver in which X, the moment of the violation, is a node of the order and
+//! `included(e)` means "e before X". Rules of the semantics are added lazily, each only when a proposed
+//! schedule breaks it (`lazy`); candidates are questions under an assumption (`goal`).
+//!
+//! **Follows.** 002 sections 3 and 4, with prefixes: a clause about an event is guarded by its inclusion.
+//!
+//! **Invariant.** Every clause holds in every feasible schedule, read as: included events in the order of
+//! the schedule, then X, then all others in recorded order. So *unsatisfiable* is exact at any time, and a
+//! schedule that breaks no rule is feasible.
+
+mod amo;
+mod lazy;
+mod lifetimes;
+mod locks;
+mod memory;
+mod stuck;
+mod waiting;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use foretrace_causality::MustHappenBefore;
+use foretrace_model::{CellId, HoldId, Skeleton};
+use foretrace_solve::{Limits, Lit, Node, Outcome, Solver};
+use foretrace_trace::{EventId, SemId};
+
+pub(crate) use lazy::Proposal;
+
+use amo::AtMostOne;
+
+/// A solver that knows the rules of one trace, as far as they were needed so far.
+pub(crate) struct Encoder<'s> {
+    pub(crate) skeleton: &'s Skeleton<'s>,
+    pub(crate) order: &'s MustHappenBefore,
+    pub(crate) solver: Solver,
+    moment: Node,
+    /// The event of each node; X has none.
+    events: Vec<Option<EventId>>,
+    nodes: FxHashMap<EventId, Node>,
+    reads: FxHashMap<(EventId, CellId), Vec<memory::Source>>,
+    from_reads: FxHashSet<(EventId, CellId, Option<EventId>, EventId)>,
+    lock_pairs: FxHashSet<(HoldId, HoldId)>,
+    unheld: FxHashSet<(EventId, HoldId)>,
+    failures: FxHashSet<EventId>,
+    orders: FxHashSet<(EventId, EventId)>,
+    /// Edges that always hold.
+    fixed: Vec<(EventId, EventId)>,
+    unknown_writers: FxHashSet<EventId>,
+    wakes: FxHashMap<EventId, Vec<(EventId, Lit)>>,
+    /// Who each signal wakes, as far as encoded: at most one.
+    signals: FxHashMap<EventId, AtMostOne>,
+    semaphores: FxHashMap<SemId, waiting::Tokens>,
+    /// At most one event is the remote access of the question; its value may be free.
+    remotes: FxHashMap<EventId, Lit>,
+    one_remote: AtMostOne,
+    /// The guard of each read's value; not its inclusion where the read may be a remote one.
+    pinned: FxHashMap<EventId, Lit>,
+    remote_reads_are_free: bool,
+    stuck: Option<stuck::Stuck>,
+    scratch: lazy::Scratch,
+}
+
+impl<'s> Encoder<'s> {
+    /// An encoder without questions. `remote_reads_are_free`: questions about atomicity will be asked.
+    pub(crate) fn new(
+        skeleton: &'s Skeleton<'s>,
+        order: &'s MustHappenBefore,
+        remote_reads_are_free: bool,
+    ) -> Self {
+        let mut solver = Solver::new();
+        let moment = solver.free_node(1);
+        let mut encoder = Encoder {
+            skeleton,
+            order,
+            solver,
+            moment,
+            events: Vec::new(),
+            nodes: FxHashMap::default(),
+            reads: FxHashMap::default(),
+            from_reads: FxHashSet::default(),
+            lock_pairs: FxHashSet::default(),
+            unheld: FxHashSet::default(),
+            failures: FxHashSet::default(),
+            orders: FxHashSet::default(),
+            fixed: Vec::new(),
+            unknown_writers: FxHashSet::default(),
+            wakes: FxHashMap::default(),
+            signals: FxHashMap::default(),
+            semaphores: FxHashMap::default(),
+            remotes: FxHashMap::default(),
+            one_remote: AtMostOne::default(),
+            pinned: FxHashMap::default(),
+            remote_reads_are_free,
+            stuck: None,
+            scratch: lazy::Scratch::new(skeleton),
+        };
+        encoder.remember(moment, None);
+        encoder.thread_order();
+        encoder
+    }
+
+    fn remember(&mut self, node: Node, event: Option<EventId>) {
+        if node.index() >= self.events.len() {
+            self.events.resize(node.index() + 1, None);
+        }
+        self.events[node.index()] = event;
+    }
+
+    /// The node of an event.
+    pub(crate) fn node(&mut self, event: EventId) -> Node {
+        if let Some(&node) = self.nodes.get(&event) {
+            return node;
+        }
+        let trace = self.skeleton.trace;
+        let (chain, position) = (trace.thread_of(event).0, trace.position(event) as u32);
+        let node = self.solver.node(chain, position, home(event));
+        self.nodes.insert(event, node);
+        self.remember(node, Some(event));
+        node
+    }
+
+    /// Puts X, for the next question, just after an event in recorded order. About speed only.
+    pub(crate) fn place_moment_after(&mut self, event: EventId) {
+        self.solver.set_home(self.moment, home(event) + 1);
+    }
+
+    /// "`a` before `b`".
+    pub(crate) fn before(&mut self, a: EventId, b: EventId) -> Lit {
+        if self.order.precedes(self.skeleton.trace, a, b) {
+            return self.solver.constant(true);
+        }
+        if self.order.precedes(self.skeleton.trace, b, a) {
+            return self.solver.constant(false);
+        }
+        let (a, b) = (self.node(a), self.node(b));
+        self.solver.before(a, b)
+    }
+
+    /// "`event` is executed".
+    pub(crate) fn included(&mut self, event: EventId) -> Lit {
+        let node = self.node(event);
+        self.solver.before(node, self.moment)
+    }
+
+    /// "`event` is next in its thread".
+    pub(crate) fn next(&mut self, event: EventId) -> Vec<Lit> {
+        let mut lits = self.due(event);
+        lits.push(!self.included(event));
+        lits
+    }
+
+    /// "The thread of `event` has come to it": what precedes it in the thread is executed.
+    fn due(&mut self, event: EventId) -> Vec<Lit> {
+        let trace = self.skeleton.trace;
+        let before = trace.previous(event);
+        let before = before.or_else(|| self.skeleton.fork_of(trace.thread_of(event)));
+        before.map(|event| self.included(event)).into_iter().collect()
+    }
+
+    /// A literal that implies all of `lits`.
+    pub(crate) fn all_of(&mut self, lits: &[Lit]) -> Lit {
+        if let [only] = lits {
+            return *only;
+        }
+        let all = self.solver.literal();
+        for &lit in lits {
+            self.solver.clause(&[!all, lit]);
+        }
+        all
+    }
+
+    /// If `event` is included, so is `earlier`, and it comes first. True in recorded order, so it can be
+    /// an edge that always holds. Returns whether it is new.
+    fn must_follow(&mut self, earlier: EventId, event: EventId) -> bool {
+        debug_assert!(earlier < event);
+        if self.order.precedes(self.skeleton.trace, earlier, event)
+            || !self.orders.insert((earlier, event))
+        {
+            return false;
+        }
+        self.fix(earlier, event);
+        true
+    }
+
+    fn fix(&mut self, earlier: EventId, event: EventId) {
+        let (from, to) = (self.node(earlier), self.node(event));
+        self.solver.fixed_edge(from, to);
+        self.fixed.push((earlier, event));
+    }
+
+    /// If `event` is included, then `later` comes after it or not at all.
+    fn not_after(&mut self, event: EventId, later: EventId) -> bool {
+        if !self.orders.insert((later, event)) {
+            return false;
+        }
+        let (included, before) = (self.included(event), self.before(event, later));
+        self.solver.clause(&[!included, before]);
+        true
+    }
+
+    /// Forks, joins and exits: few, and wanted by nearly every question.
+    fn thread_order(&mut self) {
+        let trace = self.skeleton.trace;
+        for (event, op) in trace.ops() {
+            use foretrace_trace::Op;
+            match op {
+                Op::Fork { child } => {
+                    if let Some(&first) = trace.thread_events(child).first() {
+                        self.fix(event, first);
+                    }
+                }
+                Op::Join { child } => {
+                    let last = trace.thread_events(child).last().copied();
+                    if let Some(last) = last.or_else(|| self.skeleton.fork_of(child))
+                        && trace.thread_of(last) != trace.thread_of(event)
+                    {
+                        self.fix(last, event);
+                    }
+                }
+                // Every violation asks that the process has not exited.
+                Op::Exit => {
+                    let included = self.included(event);
+                    self.solver.clause(&[!included]);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Answers a question: a feasible schedule that satisfies the assumptions, or none.
+    pub(crate) fn ask(&mut self, assumptions: &[Lit], limits: &Limits) -> Answer {
+        loop {
+            match self.solver.solve(assumptions, limits) {
+                Outcome::Unsatisfiable => return Answer::Infeasible,
+                Outcome::Interrupted => return Answer::Interrupted,
+                Outcome::Satisfiable => {}
+            }
+            let proposal = self.propose();
+            if !self.add_broken_rules(&proposal) {
+                return Answer::Feasible(proposal);
+            }
+        }
+    }
+}
+
+/// The answer to a question.
+pub(crate) enum Answer {
+    /// With a schedule.
+    Feasible(Proposal),
+    /// In no schedule.
+    Infeasible,
+    /// A limit was hit first.
+    Interrupted,
+}
+
+/// The place of an event in the recorded order, with room for X beside it.
+fn home(event: EventId) -> u64 {
+    2 * u64::from(event.0) + 2
+}

@@ -1,0 +1,411 @@
+//! The stuck state: nobody can go on, and somebody waits for a notification that is lost.
+//!
+//! **Computes.** A guard under which, at X, every thread is not started, finished or blocked; and for each
+//! point a literal that says that a thread waits there.
+//!
+//! **Follows.** `docs/theory.md`, section 4, *Stuck*. Here it matters who still waits at X, so the choice of
+//! each signal is encoded in full: a signal without an addressee found only waiters that may leave, and those
+//! have then left.
+//!
+//! **Cost.** Cubic in the operations on one condition variable; see `MOST_CLAUSES`.
+
+use rustc_hash::FxHashMap;
+
+use foretrace_model::HoldId;
+use foretrace_solve::Lit;
+use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, ThreadId};
+
+use super::Encoder;
+use super::amo::AtMostOne;
+
+/// Above this many clauses for one condition variable the question is not asked.
+const MOST_CLAUSES: usize = 2_000_000;
+
+/// The encoded stuck state.
+#[derive(Clone)]
+pub(super) struct Stuck {
+    guard: Lit,
+    waiting: FxHashMap<EventId, Lit>,
+}
+
+/// Where a thread can be blocked: the event that names the point, and what must hold.
+struct Point {
+    event: EventId,
+    blocked: Lit,
+    waits: bool,
+}
+
+impl Encoder<'_> {
+    /// The assumption that the program is stuck at X with a thread waiting at `point`; `Err`: too large.
+    pub(crate) fn stuck_at(&mut self, points: &[EventId]) -> Result<Vec<Lit>, String> {
+        if self.stuck.is_none() {
+            let stuck = self.encode_stuck()?;
+            self.stuck = Some(stuck);
+        }
+        let stuck = self.stuck.clone().expect("just encoded");
+        let question = self.solver.literal();
+        let mut some = vec![!question];
+        some.extend(points.iter().filter_map(|point| stuck.waiting.get(point)));
+        self.solver.clause(&some);
+        Ok(vec![stuck.guard, question])
+    }
+
+    /// "A thread waits at this point", in the last model.
+    pub(crate) fn waits_at(&self, point: EventId) -> bool {
+        let stuck = self.stuck.as_ref().expect("asked about the stuck state");
+        stuck.waiting.get(&point).is_some_and(|&waits| self.solver.value(waits))
+    }
+
+    fn encode_stuck(&mut self) -> Result<Stuck, String> {
+        let trace = self.skeleton.trace;
+        for cond in 0..trace.conds().len() {
+            self.check_size(CondId::from(cond))?;
+        }
+        let guard = self.solver.literal();
+        let mut unnotified = FxHashMap::default();
+        for cond in 0..trace.conds().len() {
+            self.encode_cond(CondId::from(cond), guard, &mut unnotified);
+        }
+        let mut holds = FxHashMap::default();
+        let mut waiting = FxHashMap::default();
+        for thread in trace.thread_ids() {
+            let mut some = vec![!guard];
+            if let Some(fork) = self.skeleton.fork_of(thread) {
+                some.push(!self.included(fork));
+            }
+            if let Some(&last) = trace.thread_events(thread).last()
+                && trace.op(last) == Op::End
+            {
+                some.push(self.included(last));
+            }
+            for point in self.blocking_points(thread, &unnotified, &mut holds) {
+                some.push(point.blocked);
+                if point.waits {
+                    waiting.insert(point.event, point.blocked);
+                }
+            }
+            self.solver.clause(&some);
+        }
+        Ok(Stuck { guard, waiting })
+    }
+
+    fn check_size(&self, id: CondId) -> Result<(), String> {
+        let cond = self.skeleton.waiting.cond(id);
+        let notifies = cond.signals.len() + cond.broadcasts.len();
+        let clauses = cond.signals.len().saturating_mul(cond.waits.len()).saturating_mul(notifies);
+        if clauses > MOST_CLAUSES {
+            let name = self.skeleton.trace.conds().get(id.index());
+            return Err(format!(
+                "condition variable {name} has too many operations for the stuck state \
+                 ({} waits, {} signals, {} broadcasts)",
+                cond.waits.len(),
+                cond.signals.len(),
+                cond.broadcasts.len()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Encodes who each signal wakes, and fills in for each wait the literal "it is in W at X".
+    fn encode_cond(&mut self, id: CondId, guard: Lit, unnotified: &mut FxHashMap<EventId, Lit>) {
+        let skeleton = self.skeleton;
+        let cond = skeleton.waiting.cond(id);
+        // wakes[w][s]: signal s wakes wait w.
+        let mut wakes: Vec<Vec<Lit>> = Vec::new();
+        for wait in &cond.waits {
+            let encoded = wait.notified().map(|wake| {
+                self.require_notification(wake);
+                self.wakes[&wake].clone()
+            });
+            let mut row = Vec::new();
+            let mut one_signal = AtMostOne::default();
+            for &signal in &cond.signals {
+                let known = encoded.as_ref().map(|choices| {
+                    choices.iter().find(|(notify, _)| *notify == signal).map(|&(_, lit)| lit)
+                });
+                let wakes = match known {
+                    Some(Some(lit)) => lit,
+                    Some(None) => self.solver.constant(false),
+                    None => {
+                        let lit = self.solver.literal();
+                        let after = self.before(wait.wait, signal);
+                        self.solver.clause(&[!lit, after]);
+                        // A wait that was notified does not time out.
+                        if let Some((wake, _)) = wait.wake {
+                            let left = self.included(wake);
+                            self.solver.clause(&[!lit, !left]);
+                        }
+                        self.signals.entry(signal).or_default().add(&mut self.solver, lit);
+                        lit
+                    }
+                };
+                // A broadcast between the wait and the signal has taken the wait away.
+                for &broadcast in &cond.broadcasts {
+                    let (earlier, later) =
+                        (self.before(broadcast, wait.wait), self.before(signal, broadcast));
+                    self.solver.clause(&[!guard, !wakes, earlier, later]);
+                }
+                one_signal.add(&mut self.solver, wakes);
+                row.push(wakes);
+            }
+            wakes.push(row);
+            unnotified.insert(wait.wait, self.still_waits(wait.wait, wakes.last().unwrap(), id));
+        }
+        for (nth, &signal) in cond.signals.iter().enumerate() {
+            self.encode_idle_signal(id, guard, nth, signal, &wakes);
+        }
+    }
+
+    /// "The wait is in W at X", if it cannot leave by itself.
+    fn still_waits(&mut self, wait: EventId, wakes: &[Lit], id: CondId) -> Lit {
+        let skeleton = self.skeleton;
+        let waits = self.solver.literal();
+        let included = self.included(wait);
+        self.solver.clause(&[!waits, included]);
+        for &wakes in wakes {
+            self.solver.clause(&[!waits, !wakes]);
+        }
+        for &broadcast in &skeleton.waiting.cond(id).broadcasts {
+            let (included, earlier) = (self.included(broadcast), self.before(broadcast, wait));
+            self.solver.clause(&[!waits, !included, earlier]);
+        }
+        waits
+    }
+
+    /// An included signal that wakes nobody found nobody that had to be woken, and sent the rest away.
+    fn encode_idle_signal(
+        &mut self,
+        id: CondId,
+        guard: Lit,
+        nth: usize,
+        signal: EventId,
+        wakes: &[Vec<Lit>],
+    ) {
+        let skeleton = self.skeleton;
+        let cond = skeleton.waiting.cond(id);
+        let idle = self.solver.literal();
+        let mut addressed = vec![!guard, !self.included(signal), idle];
+        addressed.extend(wakes.iter().map(|row| row[nth]));
+        self.solver.clause(&addressed);
+        for (wait, row) in cond.waits.iter().zip(wakes) {
+            let mut absent = vec![!guard, !idle, self.before(signal, wait.wait)];
+            absent.extend(wait.wake.map(|(wake, _)| self.before(wake, signal)));
+            for (other, &wakes) in row.iter().enumerate().filter(|&(other, _)| other != nth) {
+                let earlier = self.before(cond.signals[other], signal);
+                absent.push(self.all_of(&[wakes, earlier]));
+            }
+            for &broadcast in &cond.broadcasts {
+                let between =
+                    [self.before(wait.wait, broadcast), self.before(broadcast, signal)];
+                absent.push(self.all_of(&between));
+            }
+            if !wait.may_leave() {
+                self.solver.clause(&absent);
+                continue;
+            }
+            // It leaves, so no notification reaches it later.
+            if let Some(wake) = wait.notified() {
+                absent.push(!self.included(wake));
+                self.solver.clause(&absent);
+            }
+            for (other, &wakes) in row.iter().enumerate().filter(|&(other, _)| other != nth) {
+                let clause = [
+                    !guard,
+                    !idle,
+                    self.before(signal, wait.wait),
+                    self.before(cond.signals[other], signal),
+                    !wakes,
+                ];
+                self.solver.clause(&clause);
+            }
+        }
+    }
+
+    /// All points at which a thread can be blocked for ever.
+    fn blocking_points(
+        &mut self,
+        thread: ThreadId,
+        unnotified: &FxHashMap<EventId, Lit>,
+        holds: &mut FxHashMap<HoldId, Lit>,
+    ) -> Vec<Point> {
+        let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
+        let mut points = Vec::new();
+        let events = trace.thread_events(thread);
+        for &event in events {
+            let next = |encoder: &mut Self| encoder.next(event);
+            match trace.op(event) {
+                Op::Acquire { lock, mode, patience: Patience::Blocking }
+                    if skeleton.locks.opened_by(event).is_some() =>
+                {
+                    let at = next(self);
+                    self.blocked_by_lock(event, thread, lock, mode, true, &at, holds, &mut points);
+                }
+                Op::Wake { lock, .. } => {
+                    let (_, wait) = skeleton.waiting.wait_at(event);
+                    let mode = self.mode_given_back(wait.wait);
+                    let at = next(self);
+                    if !wait.may_leave() {
+                        self.waits_for_notification(event, wait.wait, unnotified, &at, &mut points);
+                    }
+                    self.blocked_by_lock(event, thread, lock, mode, false, &at, holds, &mut points);
+                }
+                Op::SemWait { sem, patience: Patience::Blocking } => {
+                    let at = next(self);
+                    let blocked = self.all_of_fresh(&at);
+                    self.count_is_zero(sem, blocked);
+                    points.push(Point { event, blocked, waits: true });
+                }
+                Op::Leave { .. } => {
+                    let at = next(self);
+                    self.waits_for_round(event, &at, &mut points);
+                }
+                Op::Join { child } => {
+                    let at = next(self);
+                    let needed = trace.thread_events(child).last().copied();
+                    if let Some(needed) = needed.or_else(|| skeleton.fork_of(child)) {
+                        let mut lits = at;
+                        lits.push(!self.included(needed));
+                        let blocked = self.all_of_fresh(&lits);
+                        points.push(Point { event, blocked, waits: false });
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(&last) = events.last() {
+            self.pending_points(thread, last, unnotified, holds, &mut points);
+        }
+        points
+    }
+
+    /// Points of a thread whose recorded events are all executed.
+    fn pending_points(
+        &mut self,
+        thread: ThreadId,
+        last: EventId,
+        unnotified: &FxHashMap<EventId, Lit>,
+        holds: &mut FxHashMap<HoldId, Lit>,
+        points: &mut Vec<Point>,
+    ) {
+        let trace = self.skeleton.trace;
+        match trace.op(last) {
+            Op::Request(Request::Acquire(lock, mode)) => {
+                let at = [self.included(last)];
+                self.blocked_by_lock(last, thread, lock, mode, true, &at, holds, points);
+            }
+            Op::Request(Request::SemWait(sem)) => {
+                let at = [self.included(last)];
+                let blocked = self.all_of_fresh(&at);
+                self.count_is_zero(sem, blocked);
+                points.push(Point { event: last, blocked, waits: true });
+            }
+            Op::Request(Request::Join(child)) => {
+                let mut at = vec![self.included(last)];
+                if let Some(&end) = trace.thread_events(child).last()
+                    && trace.op(end) == Op::End
+                {
+                    at.push(!self.included(end));
+                }
+                let blocked = self.all_of_fresh(&at);
+                points.push(Point { event: last, blocked, waits: false });
+            }
+            Op::Wait { lock, timed, .. } => {
+                let at = [self.included(last)];
+                if !timed {
+                    self.waits_for_notification(last, last, unnotified, &at, points);
+                }
+                let mode = self.mode_given_back(last);
+                self.blocked_by_lock(last, thread, lock, mode, false, &at, holds, points);
+            }
+            Op::Arrive { .. } => {
+                let at = [self.included(last)];
+                self.waits_for_round(last, &at, points);
+            }
+            _ => {}
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn blocked_by_lock(
+        &mut self,
+        event: EventId,
+        thread: ThreadId,
+        lock: LockId,
+        mode: Mode,
+        own_counts: bool,
+        at: &[Lit],
+        holds: &mut FxHashMap<HoldId, Lit>,
+        points: &mut Vec<Point>,
+    ) {
+        let skeleton = self.skeleton;
+        let blocked = self.all_of_fresh(at);
+        let mut some = vec![!blocked];
+        for &id in skeleton.locks.holds_of(lock) {
+            let hold = *skeleton.locks.hold(id);
+            let blocks = if hold.thread == thread {
+                own_counts && hold.mode == mode && hold.open != event
+            } else {
+                hold.mode.conflicts(mode)
+            };
+            if blocks {
+                let open = match holds.get(&id) {
+                    Some(&open) => open,
+                    None => {
+                        let lits = self.open_at_moment(&hold);
+                        let open = self.all_of(&lits);
+                        holds.insert(id, open);
+                        open
+                    }
+                };
+                some.push(open);
+            }
+        }
+        self.solver.clause(&some);
+        points.push(Point { event, blocked, waits: false });
+    }
+
+    fn waits_for_notification(
+        &mut self,
+        event: EventId,
+        wait: EventId,
+        unnotified: &FxHashMap<EventId, Lit>,
+        at: &[Lit],
+        points: &mut Vec<Point>,
+    ) {
+        let mut lits = at.to_vec();
+        lits.push(unnotified[&wait]);
+        let blocked = self.all_of_fresh(&lits);
+        points.push(Point { event, blocked, waits: true });
+    }
+
+    fn waits_for_round(&mut self, event: EventId, at: &[Lit], points: &mut Vec<Point>) {
+        let skeleton = self.skeleton;
+        let arrival = skeleton.waiting.arrival_at(event);
+        let barrier = skeleton.waiting.barrier(arrival.barrier);
+        let round = &barrier.rounds[arrival.round as usize];
+        let blocked = self.all_of_fresh(at);
+        if round.len() == barrier.parties as usize {
+            let mut some = vec![!blocked];
+            for &other in round {
+                some.push(!self.included(other));
+            }
+            self.solver.clause(&some);
+        }
+        points.push(Point { event, blocked, waits: true });
+    }
+
+    /// The mode of the hold that a wait closes.
+    fn mode_given_back(&self, wait: EventId) -> Mode {
+        let hold = self.skeleton.locks.hold_at(wait).expect("a wait closes a hold");
+        self.skeleton.locks.hold(hold).mode
+    }
+
+    /// A literal of its own that implies all of `lits`; more may be asked of it.
+    fn all_of_fresh(&mut self, lits: &[Lit]) -> Lit {
+        let all = self.solver.literal();
+        for &lit in lits {
+            self.solver.clause(&[!all, lit]);
+        }
+        all
+    }
+}

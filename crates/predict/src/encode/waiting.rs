@@ -1,0 +1,186 @@
+//! Notifications, semaphore tokens, barrier rounds.
+//!
+//! **Computes.** A notified wake has a signal of its own, or a broadcast, between its wait and itself. A
+//! semaphore wait has a token of its own: an initial one, or a post before it.
+//!
+//! **Follows.** `docs/theory.md`, section 3. Two arguments make this exact:
+//!
+//! 1. *Signals.* The rule says that a signal must wake a waiter if one is there that cannot leave by itself. As
+//!    long as nobody asks who still waits at X, that adds nothing to "each signal wakes at most one": walk
+//!    through a schedule with such an assignment, and let a signal without an addressee take a present waiter
+//!    whose notified wake is included (its later signal becomes the next one without an addressee), else a
+//!    present waiter that cannot leave (it does not go on before X), else send all present ones, which may
+//!    leave and are not notified later, on their way. (`stuck` does ask, and adds the rest.)
+//! 2. *Semaphores.* If the count never falls below zero, the k-th wait can take the k-th token, in the order
+//!    in which they come; and if the count is zero at some moment, these waits have taken all tokens so far.
+
+use rustc_hash::FxHashMap;
+
+use foretrace_solve::Lit;
+use foretrace_trace::{EventId, SemId};
+
+use super::Encoder;
+use super::amo::AtMostOne;
+
+/// Which wait takes which token, as far as encoded. Initial tokens come first, then posts.
+#[derive(Default)]
+pub(super) struct Tokens {
+    by_token: Vec<AtMostOne>,
+    /// For each encoded wait, its literal per token.
+    taken: FxHashMap<EventId, Vec<Lit>>,
+    failures: rustc_hash::FxHashSet<EventId>,
+}
+
+impl Encoder<'_> {
+    /// A notified wake needs a notification. Returns whether this is new.
+    pub(super) fn require_notification(&mut self, wake: EventId) -> bool {
+        if self.wakes.contains_key(&wake) {
+            return false;
+        }
+        let skeleton = self.skeleton;
+        let (cond, wait) = skeleton.waiting.wait_at(wake);
+        let cond = skeleton.waiting.cond(cond);
+        let mut some = vec![!self.included(wake)];
+        let mut choices = Vec::new();
+        for (&notify, is_signal) in cond
+            .signals
+            .iter()
+            .map(|signal| (signal, true))
+            .chain(cond.broadcasts.iter().map(|broadcast| (broadcast, false)))
+        {
+            let (after, before) = (self.before(wait.wait, notify), self.before(notify, wake));
+            let never = self.solver.constant(false);
+            if after == never || before == never {
+                continue;
+            }
+            let chosen = self.solver.literal();
+            self.solver.clause(&[!chosen, after]);
+            self.solver.clause(&[!chosen, before]);
+            if is_signal {
+                self.signals.entry(notify).or_default().add(&mut self.solver, chosen);
+            }
+            some.push(chosen);
+            choices.push((notify, chosen));
+        }
+        self.solver.clause(&some);
+        self.wakes.insert(wake, choices);
+        true
+    }
+
+    /// A semaphore wait needs a token. Returns whether this is new.
+    pub(super) fn require_token(&mut self, sem: SemId, wait: EventId) -> bool {
+        let mut tokens = self.semaphores.remove(&sem).unwrap_or_default();
+        let new = self.take_token(sem, wait, &mut tokens);
+        self.semaphores.insert(sem, tokens);
+        new
+    }
+
+    fn take_token(&mut self, sem: SemId, wait: EventId, tokens: &mut Tokens) -> bool {
+        if tokens.taken.contains_key(&wait) {
+            return false;
+        }
+        let skeleton = self.skeleton;
+        let semaphore = skeleton.waiting.semaphore(sem);
+        let initial = initial_tokens(semaphore);
+        tokens.by_token.resize(initial + semaphore.posts.len(), AtMostOne::default());
+        let mut taken = Vec::with_capacity(tokens.by_token.len());
+        let mut some = vec![!self.included(wait)];
+        let mut only_one = AtMostOne::default();
+        for (token, by_token) in tokens.by_token.iter_mut().enumerate() {
+            let chosen = self.solver.literal();
+            if token >= initial {
+                let before = self.before(semaphore.posts[token - initial], wait);
+                self.solver.clause(&[!chosen, before]);
+            }
+            by_token.add(&mut self.solver, chosen);
+            only_one.add(&mut self.solver, chosen);
+            some.push(chosen);
+            taken.push(chosen);
+        }
+        self.solver.clause(&some);
+        tokens.taken.insert(wait, taken);
+        true
+    }
+
+    /// A failed semaphore wait needs that all tokens so far are taken. Returns whether this is new.
+    pub(super) fn require_no_token(&mut self, sem: SemId, failure: EventId) -> bool {
+        let mut tokens = self.semaphores.remove(&sem).unwrap_or_default();
+        let new = tokens.failures.insert(failure);
+        if new {
+            let included = self.included(failure);
+            self.all_taken(sem, &mut tokens, included, Some(failure));
+        }
+        self.semaphores.insert(sem, tokens);
+        new
+    }
+
+    /// If `guard`, the semaphore's count is zero at X.
+    pub(super) fn count_is_zero(&mut self, sem: SemId, guard: Lit) {
+        let mut tokens = self.semaphores.remove(&sem).unwrap_or_default();
+        self.all_taken(sem, &mut tokens, guard, None);
+        self.semaphores.insert(sem, tokens);
+    }
+
+    /// If `guard`, every token that is there before the moment (`None`: before X) is taken before it.
+    fn all_taken(&mut self, sem: SemId, tokens: &mut Tokens, guard: Lit, moment: Option<EventId>) {
+        let skeleton = self.skeleton;
+        let semaphore = skeleton.waiting.semaphore(sem);
+        let initial = initial_tokens(semaphore);
+        if semaphore.initial as usize > semaphore.waits.len() {
+            self.solver.clause(&[!guard]);
+            return;
+        }
+        for &wait in &semaphore.waits {
+            self.take_token(sem, wait, tokens);
+        }
+        for token in 0..initial + semaphore.posts.len() {
+            let mut clause = vec![!guard];
+            if token >= initial {
+                let post = semaphore.posts[token - initial];
+                clause.push(match moment {
+                    Some(moment) => self.before(moment, post),
+                    None => !self.included(post),
+                });
+            }
+            for &wait in &semaphore.waits {
+                let in_time = match moment {
+                    Some(moment) => self.before(wait, moment),
+                    None => self.included(wait),
+                };
+                let taken = tokens.taken[&wait][token];
+                clause.push(self.all_of(&[taken, in_time]));
+            }
+            self.solver.clause(&clause);
+        }
+    }
+
+    /// A barrier arrival needs the round before. Returns whether something is new.
+    pub(super) fn require_previous_round(&mut self, arrive: EventId) -> bool {
+        let skeleton = self.skeleton;
+        let at = skeleton.waiting.arrival_at(arrive);
+        let mut new = false;
+        if at.round > 0 {
+            let barrier = skeleton.waiting.barrier(at.barrier);
+            for &earlier in &barrier.rounds[at.round as usize - 1] {
+                new |= self.must_follow(earlier, arrive);
+            }
+        }
+        new
+    }
+
+    /// Leaving a barrier needs the whole round. Returns whether something is new.
+    pub(super) fn require_round(&mut self, leave: EventId) -> bool {
+        let skeleton = self.skeleton;
+        let at = skeleton.waiting.arrival_at(leave);
+        let mut new = false;
+        for &arrival in &skeleton.waiting.barrier(at.barrier).rounds[at.round as usize] {
+            new |= self.must_follow(arrival, leave);
+        }
+        new
+    }
+}
+
+/// How many initial tokens are worth telling apart: no more than there are waits.
+fn initial_tokens(semaphore: &foretrace_model::Semaphore) -> usize {
+    (semaphore.initial as usize).min(semaphore.waits.len())
+}

@@ -1,0 +1,233 @@
+//! The whole way: skeleton, candidates, verdicts, witnesses.
+//!
+//! **Invariant.** Classes go to a fixed number of shards in a fixed order, each shard with solvers of its own, so
+//! that nothing but a time budget that fires makes the result depend on `jobs`. Every finding has passed the
+//! witness checker.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use foretrace_causality::{Locksets, MustHappenBefore};
+use foretrace_model::{Skeleton, regions};
+use foretrace_solve::Limits;
+use foretrace_trace::{EventId, ObjectId, Trace};
+use foretrace_witness::{CheckOptions, Checker, Property, Violation, reduce};
+
+use crate::candidates::{self, Candidates, Class, Context};
+use crate::encode::Encoder;
+use crate::goal::{Goals, Verdict};
+use crate::prediction::*;
+
+/// How many classes make it worth having another shard, with solvers of its own.
+const CLASSES_PER_SHARD: usize = 256;
+/// The largest number of shards.
+const MOST_SHARDS: usize = 16;
+
+/// Our own bug: what must never happen, happened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PredictError {
+    /// The solver found a schedule that the independent checker refuses.
+    #[error("internal error: the witness of {violation:?} is refused by the checker: {refuted}")]
+    #[allow(missing_docs)]
+    Refuted { violation: Violation, refuted: String },
+}
+
+/// Decides every candidate of a valid trace.
+pub fn predict(
+    trace: &Trace,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Prediction, PredictError> {
+    let deadline = options.budget.time.map(|time| Instant::now() + time);
+    progress.report(Phase::Preparing, 0, 0);
+    let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
+    let skeleton = Skeleton::new(trace, model);
+    let order = MustHappenBefore::new(trace);
+    let locksets = Locksets::new(&skeleton);
+    let regions = regions(trace, &skeleton.locks, options.infer_regions);
+    let context = Context {
+        skeleton: &skeleton,
+        order: &order,
+        locksets: &locksets,
+        regions: &regions,
+        granularity: options.granularity,
+    };
+    let mut properties = options.properties.clone();
+    properties.sort_unstable();
+    properties.dedup();
+    let candidates = candidates::list(&context, &properties);
+    let checker =
+        Checker::new(trace, model, CheckOptions { infer_regions: options.infer_regions });
+    let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
+    let work = Work { context: &context, candidates: &candidates, checker: &checker, limits };
+    let decided = work.run(options.jobs.max(1), progress)?;
+    Ok(assemble(model, &properties, &candidates, decided))
+}
+
+/// The verdict on a class, with the evidence.
+enum Decided {
+    Found(Finding),
+    Infeasible,
+    Undecided(String),
+}
+
+struct Work<'w> {
+    context: &'w Context<'w>,
+    candidates: &'w Candidates,
+    checker: &'w Checker<'w>,
+    limits: Limits,
+}
+
+impl Work<'_> {
+    /// Decides all classes, in their order.
+    fn run(&self, jobs: usize, progress: &dyn Progress) -> Result<Vec<Decided>, PredictError> {
+        let classes = &self.candidates.classes;
+        let shards = (classes.len() / CLASSES_PER_SHARD).clamp(1, MOST_SHARDS);
+        let next_shard = AtomicUsize::new(0);
+        let done = AtomicU64::new(0);
+        let failed = AtomicBool::new(false);
+        let total = classes.len() as u64;
+        let results: Mutex<Vec<(usize, Result<Decided, PredictError>)>> = Mutex::default();
+        progress.report(Phase::Deciding, 0, total);
+        std::thread::scope(|scope| {
+            for _ in 0..jobs.min(shards) {
+                scope.spawn(|| {
+                    loop {
+                        let shard = next_shard.fetch_add(1, Ordering::Relaxed);
+                        if shard >= shards || failed.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        let mut solvers = Shard::new(self);
+                        let mut mine = Vec::new();
+                        for at in (shard..classes.len()).step_by(shards) {
+                            let decided = solvers.decide(&classes[at]);
+                            failed.fetch_or(decided.is_err(), Ordering::Relaxed);
+                            mine.push((at, decided));
+                            let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+                            progress.report(Phase::Deciding, count, total);
+                        }
+                        results.lock().expect("no thread panics").extend(mine);
+                    }
+                });
+            }
+        });
+        let mut results = results.into_inner().expect("no thread panics");
+        results.sort_unstable_by_key(|&(at, _)| at);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+}
+
+/// The solvers of one shard.
+struct Shard<'w> {
+    work: &'w Work<'w>,
+    plain: Option<(Encoder<'w>, Goals)>,
+    atomicity: Option<(Encoder<'w>, Goals)>,
+}
+
+impl<'w> Shard<'w> {
+    fn new(work: &'w Work<'w>) -> Self {
+        Shard { work, plain: None, atomicity: None }
+    }
+
+    fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
+        let work = self.work;
+        if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(Decided::Undecided("the time budget was used up".to_string()));
+        }
+        let remote_reads_are_free = class.property == Property::Atomicity;
+        let solver = if remote_reads_are_free { &mut self.atomicity } else { &mut self.plain };
+        let (encoder, goals) = solver.get_or_insert_with(|| {
+            let context = work.context;
+            let encoder = Encoder::new(context.skeleton, context.order, remote_reads_are_free);
+            (encoder, Goals::default())
+        });
+        match goals.decide(encoder, &work.candidates.groups, class, &work.limits) {
+            Verdict::Violated(violation, schedule) => {
+                Ok(Decided::Found(self.witness(violation, schedule)?))
+            }
+            Verdict::Infeasible => Ok(Decided::Infeasible),
+            Verdict::Undecided(reason) => Ok(Decided::Undecided(reason)),
+        }
+    }
+
+    /// Checks, reduces and checks again.
+    fn witness(
+        &self,
+        violation: Violation,
+        schedule: Vec<EventId>,
+    ) -> Result<Finding, PredictError> {
+        let checker = self.work.checker;
+        let refuse = |refuted: foretrace_witness::Refuted| PredictError::Refuted {
+            violation: violation.clone(),
+            refuted: refuted.to_string(),
+        };
+        checker.check(&violation, &schedule).map_err(refuse)?;
+        let schedule = reduce(checker, &violation, schedule);
+        let certainty = checker.check(&violation, &schedule).map_err(refuse)?;
+        let object = object_of(checker.trace(), &violation);
+        Ok(Finding { violation, object, schedule, certainty })
+    }
+}
+
+fn object_of(trace: &Trace, violation: &Violation) -> Option<ObjectId> {
+    match *violation {
+        Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
+            trace.op(access).access().map(|access| access.at.object)
+        }
+        _ => None,
+    }
+}
+
+fn assemble(
+    model: foretrace_trace::Model,
+    properties: &[Property],
+    candidates: &Candidates,
+    decided: Vec<Decided>,
+) -> Prediction {
+    let mut ledgers: Vec<(Property, Ledger)> = properties
+        .iter()
+        .map(|&property| {
+            let pruned = candidates.pruned.get(&property).copied().unwrap_or_default();
+            let ledger = Ledger {
+                candidates: pruned.by_order + pruned.by_locks,
+                pruned_mhb: pruned.by_order,
+                pruned_lockset: pruned.by_locks,
+                ..Ledger::default()
+            };
+            (property, ledger)
+        })
+        .collect();
+    let mut findings = Vec::new();
+    let mut undecided = Vec::new();
+    for (class, decided) in candidates.classes.iter().zip(decided) {
+        let entry = ledgers.iter_mut().find(|(known, _)| *known == class.property);
+        let ledger = &mut entry.expect("only asked properties have candidates").1;
+        ledger.candidates += 1;
+        match decided {
+            Decided::Found(finding) => {
+                ledger.violated += 1;
+                findings.push(finding);
+            }
+            Decided::Infeasible => ledger.infeasible += 1,
+            Decided::Undecided(reason) => {
+                ledger.undecided += 1;
+                let (property, example) = (class.property, class.example.clone());
+                undecided.push(Undecided { property, example, reason });
+            }
+        }
+    }
+    for (property, example, reason) in &candidates.unlisted {
+        let entry = ledgers.iter_mut().find(|(known, _)| known == property);
+        let ledger = &mut entry.expect("only asked properties have candidates").1;
+        ledger.candidates += 1;
+        ledger.undecided += 1;
+        let (property, example, reason) = (*property, example.clone(), reason.clone());
+        undecided.push(Undecided { property, example, reason });
+    }
+    findings.sort_by(|a, b| {
+        (a.violation.property(), &a.violation).cmp(&(b.violation.property(), &b.violation))
+    });
+    Prediction { model, ledgers, findings, undecided }
+}

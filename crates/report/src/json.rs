@@ -1,0 +1,280 @@
+//! The report as JSON, schema `foretrace-report/1`.
+//!
+//! Fields are only ever added. The file is written as a stream; each finding, each event of the
+//! excerpt and each row of the summary is one line, so that two reports can be compared by lines
+//! and a schedule of 50,000 steps does not become 200,000 lines.
+
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+use serde_json::ser::Formatter;
+
+use crate::{EventText, Finding, Report, Side, Undecided};
+
+/// The name and version of the format, the value of the field `schema`.
+pub const SCHEMA: &str = "foretrace-report/1";
+
+/// Writes the report as JSON, with a line feed at the end.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_json(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
+    // A buffer of known type: the serialiser writes a few bytes at a time, millions of times.
+    let mut buffer = BufWriter::with_capacity(1 << 16, writer);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut buffer, Lines::default());
+    Document::new(report).serialize(&mut serializer)?;
+    buffer.write_all(b"\n")?;
+    buffer.flush()
+}
+
+/// The report with what is needed to resolve its schedules.
+struct Document<'a> {
+    report: &'a Report,
+    /// The thread of each event of the excerpt; an array, since schedules ask for it millions of
+    /// times.
+    thread_of: Vec<u32>,
+}
+
+impl<'a> Document<'a> {
+    fn new(report: &'a Report) -> Self {
+        let length = report.excerpt.last().map_or(0, |last| last.event as usize + 1);
+        let mut thread_of = vec![u32::MAX; length];
+        for text in &report.excerpt {
+            thread_of[text.event as usize] = text.thread;
+        }
+        Document { report, thread_of }
+    }
+
+    fn thread_name(&self, event: u32) -> &'a str {
+        &self.report.trace.threads[self.thread_of[event as usize] as usize]
+    }
+}
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let report = self.report;
+        let mut object = serializer.serialize_struct("Report", 11)?;
+        object.serialize_field("schema", SCHEMA)?;
+        object.serialize_field("tool", &Tool { name: "foretrace", version: &report.version })?;
+        object.serialize_field(
+            "trace",
+            &TraceObject {
+                path: report.trace.path.as_deref(),
+                events: report.trace.events,
+                threads: report.trace.threads.len(),
+                thread_names: &report.trace.threads,
+                repairs: &report.trace.repairs,
+            },
+        )?;
+        object.serialize_field("model", &report.model)?;
+        object.serialize_field("settings", &report.settings)?;
+        object.serialize_field("summary", &Map(&report.summary))?;
+        object.serialize_field(
+            "findings",
+            &List(&report.findings, |finding| FindingObject { document: self, finding }),
+        )?;
+        object.serialize_field("undecided", &List(&report.undecided, |open| self.open(open)))?;
+        object.serialize_field("notes", &report.notes)?;
+        object.serialize_field("excerpt", &List(&report.excerpt, |text| self.event(text)))?;
+        if let Some(timing) = &report.timing {
+            object.serialize_field("timing", timing)?;
+        }
+        object.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct TraceObject<'a> {
+    path: Option<&'a str>,
+    events: u64,
+    threads: usize,
+    thread_names: &'a [String],
+    repairs: &'a [crate::Repair],
+}
+
+#[derive(Serialize)]
+struct EventObject<'a> {
+    event: u32,
+    thread: &'a str,
+    operation: &'a str,
+    location: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SideObject<'a> {
+    #[serde(flatten)]
+    event: EventObject<'a>,
+    state: crate::SideState,
+    locks_held: &'a [crate::Hold],
+}
+
+#[derive(Serialize)]
+struct Step<'a> {
+    thread: &'a str,
+    event: u32,
+}
+
+#[derive(Serialize)]
+struct UndecidedObject<'a> {
+    property: crate::Property,
+    kind: crate::Kind,
+    events: Vec<EventObject<'a>>,
+    reason: &'a str,
+}
+
+impl<'a> Document<'a> {
+    fn event(&self, text: &'a EventText) -> EventObject<'a> {
+        EventObject {
+            event: text.event,
+            thread: self.report.thread_name(text),
+            operation: &text.operation,
+            location: text.location.as_deref(),
+        }
+    }
+
+    fn side(&self, side: &'a Side) -> SideObject<'a> {
+        let event = self.event(self.report.event(side.event));
+        SideObject { event, state: side.state, locks_held: &side.holds }
+    }
+
+    fn open(&self, open: &'a Undecided) -> UndecidedObject<'a> {
+        UndecidedObject {
+            property: open.property,
+            kind: open.kind,
+            events: open.events.iter().map(|&e| self.event(self.report.event(e))).collect(),
+            reason: &open.reason,
+        }
+    }
+}
+
+struct FindingObject<'a> {
+    document: &'a Document<'a>,
+    finding: &'a Finding,
+}
+
+impl Serialize for FindingObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let FindingObject { document, finding } = *self;
+        let report = document.report;
+        let locations: Vec<&str> = report.locations(finding).collect();
+        let mut object = serializer.serialize_struct("Finding", 10)?;
+        object.serialize_field("id", &finding.id)?;
+        object.serialize_field("fingerprint", &finding.fingerprint)?;
+        object.serialize_field("kind", &finding.kind)?;
+        object.serialize_field("certainty", &finding.certainty)?;
+        object.serialize_field("model", &report.model)?;
+        object.serialize_field("object", &finding.object)?;
+        object.serialize_field("locations", &locations)?;
+        object.serialize_field("events", &List(&finding.sides, |side| document.side(side)))?;
+        object.serialize_field("context_switches", &finding.context_switches)?;
+        object.serialize_field(
+            "schedule",
+            &List(&finding.schedule, |&event| Step { thread: document.thread_name(event), event }),
+        )?;
+        object.end()
+    }
+}
+
+/// A slice whose items are turned into their JSON form one by one, never all at once.
+struct List<'a, T, F>(&'a [T], F);
+
+impl<'a, T, R: Serialize, F: Fn(&'a T) -> R> Serialize for List<'a, T, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sequence = serializer.serialize_seq(Some(self.0.len()))?;
+        for item in self.0 {
+            sequence.serialize_element(&(self.1)(item))?;
+        }
+        sequence.end()
+    }
+}
+
+/// Pairs as an object, in their order.
+struct Map<'a, K, V>(&'a [(K, V)]);
+
+impl<K: Serialize, V: Serialize> Serialize for Map<'_, K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Line breaks and indentation in the outer two levels, none further in.
+#[derive(Default)]
+struct Lines {
+    depth: usize,
+    /// Whether the innermost open array or object has a value already.
+    filled: bool,
+}
+
+const BROKEN_LEVELS: usize = 2;
+
+impl Lines {
+    fn open<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        self.filled = false;
+        writer.write_all(bracket)
+    }
+
+    fn separate<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.filled = true;
+        if !first {
+            writer.write_all(b",")?;
+        }
+        if self.depth <= BROKEN_LEVELS { self.line(writer) } else { Ok(()) }
+    }
+
+    fn line<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b"\n")?;
+        (0..self.depth).try_for_each(|_| writer.write_all(b" "))
+    }
+
+    fn close<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        if self.depth < BROKEN_LEVELS && self.filled {
+            self.line(writer)?;
+        }
+        self.filled = true;
+        writer.write_all(bracket)
+    }
+}
+
+impl Formatter for Lines {
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.open(writer, b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.close(writer, b"]")
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+        self.separate(w, first)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.open(writer, b"{")
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.close(writer, b"}")
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
+        self.separate(w, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        let space = self.depth <= BROKEN_LEVELS;
+        writer.write_all(if space { b": ".as_slice() } else { b":" })
+    }
+}

@@ -1,0 +1,215 @@
+//! The report for people: each finding with its schedule, then the ledger, then one line that sums
+//! it up.
+
+mod schedule;
+mod table;
+
+use std::fmt;
+use std::io::{self, Write};
+
+use crate::{Certainty, Finding, Hold, Kind, Report, Side, SideState};
+use table::Table;
+
+/// How the text may look. What the terminal can do is for the caller to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Style {
+    /// How many characters fit in a line.
+    pub width: usize,
+    /// Whether to use ANSI colours.
+    pub color: bool,
+    /// Whether long schedules are shown whole.
+    pub full_schedule: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { width: 100, color: false, full_schedule: false }
+    }
+}
+
+/// Writes the report as text.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::Result<()> {
+    write_heading(report, style, writer)?;
+    for finding in &report.findings {
+        writeln!(writer)?;
+        write_finding(report, finding, style, writer)?;
+    }
+    write_undecided(report, writer)?;
+    writeln!(writer)?;
+    write_ledgers(report, writer)?;
+    for note in &report.notes {
+        writeln!(writer, "note: {note}")?;
+    }
+    if let Some(timing) = &report.timing {
+        writeln!(writer, "read {} ms, predict {} ms", timing.read_ms, timing.predict_ms)?;
+    }
+    writeln!(writer, "{}", verdict(report, style))
+}
+
+/// A piece of text in bold or colour, where the style allows it.
+struct Paint<T>(&'static str, T, bool);
+
+impl<T: fmt::Display> fmt::Display for Paint<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Paint(code, text, color) = self;
+        if *color { write!(f, "\x1b[{code}m{text}\x1b[0m") } else { text.fmt(f) }
+    }
+}
+
+const BOLD: &str = "1";
+const RED: &str = "1;31";
+const YELLOW: &str = "1;33";
+const GREEN: &str = "1;32";
+
+/// `1 event`, `2 events`
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if noun.ends_with('h') { "es" } else { "s" };
+    format!("{count} {noun}{}", if count == 1 { "" } else { plural })
+}
+
+fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::Result<()> {
+    let trace = &report.trace;
+    let name = Paint(BOLD, trace.path.as_deref().unwrap_or("trace"), style.color);
+    let events = counted(trace.events, "event");
+    let threads = counted(trace.threads.len() as u64, "thread");
+    writeln!(writer, "{name}: {events}, {threads}, model {}", report.model)?;
+    for repair in &trace.repairs {
+        writeln!(writer, "repaired: {} ({})", repair.what, counted(repair.count, "time"))?;
+    }
+    Ok(())
+}
+
+fn write_finding(
+    report: &Report,
+    finding: &Finding,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let certainty = match finding.certainty {
+        Certainty::Real => Paint(RED, "real", style.color),
+        Certainty::Possible => Paint(YELLOW, "possible", style.color),
+    };
+    let id = Paint(BOLD, &finding.id, style.color);
+    writeln!(writer, "{id} ({certainty}): {}", headline(finding))?;
+    let mut sides = Table::default();
+    for side in &finding.sides {
+        let text = report.event(side.event);
+        sides.row([
+            format!("  {}", report.thread_name(text)),
+            format!("{} {}", state_in_words(finding.kind, side), text.operation),
+            text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
+            holding(&side.holds),
+        ]);
+    }
+    sides.write(writer)?;
+    schedule::write_schedule(report, finding, style, writer)
+}
+
+fn headline(finding: &Finding) -> String {
+    let object = finding.object.as_deref().unwrap_or("?");
+    match finding.kind {
+        Kind::Race => format!("data race on {object}"),
+        Kind::Atomicity => format!("atomicity violation on {object}"),
+        Kind::LockCycle => format!("deadlock: lock cycle over {object}"),
+        Kind::Stuck => format!("deadlock: nobody can go on, and a thread waits for {object}"),
+        Kind::DoubleLock => format!("{object} is locked again by its holder"),
+        Kind::UnlockNotHeld => format!("{object} is unlocked, but nobody holds it"),
+        Kind::UnlockByOther => format!("{object} is unlocked, but another thread holds it"),
+        Kind::DestroyHeld => format!("{object} is destroyed, but somebody holds it"),
+    }
+}
+
+fn state_in_words(kind: Kind, side: &Side) -> &'static str {
+    match (side.state, kind) {
+        (SideState::Executed, _) => "did",
+        (SideState::Waiting, _) => "waits in",
+        (SideState::Next, Kind::LockCycle | Kind::Stuck) => "blocks at",
+        (SideState::Next, _) => "is about to",
+    }
+}
+
+fn holding(holds: &[Hold]) -> String {
+    if holds.is_empty() {
+        return "holding no lock".to_string();
+    }
+    let one = |hold: &Hold| {
+        let mode = if hold.shared { " (shared)" } else { "" };
+        let place = hold.location.as_ref().map_or(String::new(), |place| format!(" from {place}"));
+        format!("{}{mode}{place}", hold.lock)
+    };
+    format!("holding {}", holds.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// One line per property and reason: there may be thousands of open questions with one cause.
+fn write_undecided(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
+    let mut groups: Vec<(&str, &str, u64)> = Vec::new();
+    for open in &report.undecided {
+        let key = (open.property.name(), open.reason.as_str());
+        match groups.iter_mut().find(|(property, reason, _)| (*property, *reason) == key) {
+            Some((_, _, count)) => *count += 1,
+            None => groups.push((key.0, key.1, 1)),
+        }
+    }
+    if !groups.is_empty() {
+        writeln!(writer)?;
+    }
+    for (property, reason, count) in groups {
+        writeln!(writer, "undecided: {} ({property}): {reason}", counted(count, "candidate"))?;
+    }
+    Ok(())
+}
+
+fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
+    let mut ledgers = Table::default();
+    let titles =
+        ["", "candidates", "pruned: order", "pruned: locks", "violated", "infeasible", "undecided"];
+    ledgers.row(titles.map(str::to_string));
+    for (property, ledger) in &report.summary {
+        let counts = [
+            ledger.candidates,
+            ledger.pruned_mhb,
+            ledger.pruned_lockset,
+            ledger.violated,
+            ledger.infeasible,
+            ledger.undecided,
+        ];
+        let name = property.name().to_string();
+        ledgers.row([name].into_iter().chain(counts.map(|count| count.to_string())));
+    }
+    for column in 1..titles.len() {
+        ledgers.right_align(column);
+    }
+    ledgers.write(writer)
+}
+
+fn verdict(report: &Report, style: Style) -> String {
+    let real = report.count(Certainty::Real);
+    let possible = report.count(Certainty::Possible);
+    let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
+    let color = match (real, possible, undecided) {
+        (0, 0, 0) => GREEN,
+        (0, ..) => YELLOW,
+        _ => RED,
+    };
+    let mut parts = Vec::new();
+    if real > 0 {
+        parts.push(format!("{} that can happen", counted(real as u64, "bug")));
+    }
+    if possible > 0 {
+        parts.push(format!("{possible} possible"));
+    }
+    if undecided > 0 {
+        parts.push(format!("{undecided} undecided"));
+    }
+    if parts.is_empty() {
+        let checked: Vec<&str> = report.summary.iter().map(|(checked, _)| checked.name()).collect();
+        let (checked, model) = (checked.join(", "), &report.model);
+        parts.push(format!(
+            "no bug in any schedule of these events (checked: {checked}; model {model})"
+        ));
+    }
+    Paint(color, format!("verdict: {}", parts.join(", ")), style.color).to_string()
+}

@@ -1,0 +1,145 @@
+//! A schedule as a table: time goes down, one column per thread.
+
+use std::io::{self, Write};
+
+use super::table::{cut_end, cut_start, length};
+use super::{Style, counted};
+use crate::{EventText, Finding, Report, SideState};
+
+/// Of a long schedule the beginning and the end are shown: the end is where the bug is.
+const HEAD_STEPS: usize = 8;
+const TAIL_STEPS: usize = 30;
+const NARROWEST_COLUMN: usize = 16;
+const WIDEST_LOCATION: usize = 32;
+
+/// Writes the schedule of a finding and the operations that are next at its end.
+pub(super) fn write_schedule(
+    report: &Report,
+    finding: &Finding,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let steps = counted(finding.schedule.len() as u64, "step");
+    let switches = counted(finding.context_switches, "context switch");
+    writeln!(writer, "  schedule: {steps}, {switches}")?;
+
+    let lines = lines(finding, style.full_schedule);
+    let texts: Vec<&EventText> =
+        lines.iter().filter_map(|line| line.event).map(|event| report.event(event)).collect();
+    let grid = Grid::fit(report, finding, &texts, style.width);
+    grid.write_header(report, writer)?;
+    for line in lines {
+        match line.event {
+            Some(event) => grid.write_step(report, &line.label, report.event(event), writer)?,
+            None => writeln!(writer, "  {:>6}  {}", "⋮", line.label)?,
+        }
+    }
+    Ok(())
+}
+
+/// A line of the table: a step, or, without an event, what was left out.
+struct Line {
+    label: String,
+    event: Option<u32>,
+}
+
+fn lines(finding: &Finding, full: bool) -> Vec<Line> {
+    let total = finding.schedule.len();
+    let involved = |event: u32| finding.sides.iter().any(|side| side.event == event);
+    let step = |at: usize| {
+        let event = finding.schedule[at];
+        let mark = if involved(event) { "*" } else { " " };
+        Line { label: format!("{}{mark}", at + 1), event: Some(event) }
+    };
+    let mut lines = Vec::new();
+    if full || total <= HEAD_STEPS + TAIL_STEPS + 1 {
+        lines.extend((0..total).map(step));
+    } else {
+        let hidden = total - HEAD_STEPS - TAIL_STEPS;
+        let label = format!("{} (shown with --full-schedule)", counted(hidden as u64, "step"));
+        lines.extend((0..HEAD_STEPS).map(step));
+        lines.push(Line { label, event: None });
+        lines.extend((total - TAIL_STEPS..total).map(step));
+    }
+    let next = finding.sides.iter().filter(|side| side.state == SideState::Next);
+    lines.extend(next.map(|side| Line { label: "next*".to_string(), event: Some(side.event) }));
+    lines
+}
+
+/// Which thread is shown in which column.
+struct Grid {
+    /// Threads with a column of their own; the sides' threads come first.
+    columns: Vec<u32>,
+    /// Whether a last column takes the steps of all other threads.
+    others: bool,
+    column_width: usize,
+    location_width: usize,
+}
+
+impl Grid {
+    fn fit(report: &Report, finding: &Finding, texts: &[&EventText], width: usize) -> Grid {
+        let mut threads: Vec<u32> = Vec::new();
+        let sides = finding.sides.iter().map(|side| report.event(side.event));
+        for text in sides.chain(texts.iter().copied()) {
+            if !threads.contains(&text.thread) {
+                threads.push(text.thread);
+            }
+        }
+        let locations = texts.iter().filter_map(|text| text.location.as_deref());
+        let location_width = locations.map(length).max().unwrap_or(0).min(WIDEST_LOCATION);
+        let room = width.saturating_sub(10 + location_width);
+        // With less room than two columns need, lines grow beyond the width.
+        let most_columns = (room / (NARROWEST_COLUMN + 2)).max(2);
+        let others = threads.len() > most_columns;
+        if others {
+            threads.truncate(most_columns - 1);
+        }
+        let mut columns = threads;
+        columns.sort_unstable();
+        let columns_shown = columns.len() + usize::from(others);
+        let fair_width = (room / columns_shown).saturating_sub(2).max(NARROWEST_COLUMN);
+        let needed = texts.iter().map(|text| length(&text.operation)).max().unwrap_or(0);
+        let column_width = if others { fair_width } else { needed.max(8).min(fair_width) };
+        Grid { columns, others, column_width, location_width }
+    }
+
+    fn write_header(&self, report: &Report, writer: &mut dyn Write) -> io::Result<()> {
+        let names =
+            self.columns.iter().map(|&thread| report.trace.threads[thread as usize].as_str());
+        let others = self.others.then_some("other threads");
+        let cells: Vec<&str> = names.chain(others).collect();
+        self.write_cells("step ", &cells, "", writer)
+    }
+
+    fn write_step(
+        &self,
+        report: &Report,
+        label: &str,
+        text: &EventText,
+        writer: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut cells = vec![""; self.columns.len() + usize::from(self.others)];
+        let in_others = format!("{}: {}", report.thread_name(text), text.operation);
+        match self.columns.binary_search(&text.thread) {
+            Ok(column) => cells[column] = &text.operation,
+            Err(_) => cells[self.columns.len()] = &in_others,
+        }
+        self.write_cells(label, &cells, text.location.as_deref().unwrap_or(""), writer)
+    }
+
+    fn write_cells(
+        &self,
+        label: &str,
+        cells: &[&str],
+        location: &str,
+        writer: &mut dyn Write,
+    ) -> io::Result<()> {
+        let width = self.column_width;
+        let mut line = format!("  {label:>6} ");
+        for cell in cells {
+            line.push_str(&format!("{:width$}  ", cut_end(cell, width)));
+        }
+        line.push_str(&cut_start(location, self.location_width));
+        writeln!(writer, "{}", line.trim_end())
+    }
+}

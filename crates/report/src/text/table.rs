@@ -1,0 +1,67 @@
+//! Aligned columns of plain text.
+
+use std::io::{self, Write};
+
+/// Rows of cells; each column is as wide as its widest cell.
+#[derive(Default)]
+pub(super) struct Table {
+    rows: Vec<Vec<String>>,
+    widths: Vec<usize>,
+    right_aligned: Vec<usize>,
+}
+
+impl Table {
+    /// Appends a row.
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let cells: Vec<String> = cells.into_iter().collect();
+        self.widths.resize(self.widths.len().max(cells.len()), 0);
+        for (width, cell) in self.widths.iter_mut().zip(&cells) {
+            *width = (*width).max(length(cell));
+        }
+        self.rows.push(cells);
+    }
+
+    /// Numbers stand below each other.
+    pub(super) fn right_align(&mut self, column: usize) {
+        self.right_aligned.push(column);
+    }
+
+    /// Writes the rows, two spaces between the columns and none at the end of a line.
+    pub(super) fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
+        for cells in &self.rows {
+            let mut line = String::new();
+            for (column, cell) in cells.iter().enumerate() {
+                let padding = self.widths[column] - length(cell);
+                let (before, after) =
+                    if self.right_aligned.contains(&column) { (padding, 0) } else { (0, padding) };
+                line.extend(std::iter::repeat_n(' ', before));
+                line.push_str(cell);
+                line.extend(std::iter::repeat_n(' ', after + 2));
+            }
+            writeln!(writer, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// How many columns of the screen a text takes, as far as one per character is right.
+pub(super) fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The text in at most `width` characters, cut at its end.
+pub(super) fn cut_end(text: &str, width: usize) -> String {
+    if length(text) <= width {
+        return text.to_string();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The text in at most `width` characters, cut at its beginning: of a path the end says most.
+pub(super) fn cut_start(text: &str, width: usize) -> String {
+    let length = length(text);
+    if length <= width {
+        return text.to_string();
+    }
+    ['…'].into_iter().chain(text.chars().skip(length - width.saturating_sub(1))).collect()
+}

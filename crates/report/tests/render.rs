@@ -1,0 +1,304 @@
+//! Reports made by hand, and what they look like.
+
+use expect_test::{Expect, expect};
+use foretrace_report::*;
+
+fn text(event: u32, thread: u32, operation: &str, location: &str) -> EventText {
+    let location = (!location.is_empty()).then(|| location.to_string());
+    EventText { event, thread, operation: operation.to_string(), location }
+}
+
+fn side(event: u32, state: SideState, holds: Vec<Hold>) -> Side {
+    Side { event, state, holds }
+}
+
+fn hold(lock: &str, since: u32, location: &str) -> Hold {
+    Hold { lock: lock.into(), shared: false, since, location: Some(location.into()) }
+}
+
+/// A race, after one step of each thread.
+fn small() -> Report {
+    Report {
+        version: "0.0.0".into(),
+        trace: TraceInfo {
+            path: Some("small.trace".into()),
+            events: 6,
+            threads: vec!["t1".into(), "t2".into()],
+            repairs: vec![Repair { what: "joined twice".into(), count: 2 }],
+        },
+        model: "values".into(),
+        settings: Settings {
+            granularity: "location".into(),
+            infer_regions: false,
+            conflicts: None,
+            budget_ms: None,
+        },
+        summary: vec![
+            (
+                Property::Race,
+                Ledger {
+                    candidates: 9,
+                    pruned_mhb: 7,
+                    violated: 1,
+                    undecided: 1,
+                    ..Ledger::default()
+                },
+            ),
+            (Property::Deadlock, Ledger::default()),
+        ],
+        findings: vec![Finding {
+            id: "race-1".into(),
+            fingerprint: fingerprint(Kind::Race, Some("x"), &["a.c:3", "a.c:9"]),
+            kind: Kind::Race,
+            certainty: Certainty::Real,
+            object: Some("x".into()),
+            sides: vec![
+                side(1, SideState::Next, vec![hold("m", 0, "a.c:2")]),
+                side(4, SideState::Next, vec![]),
+            ],
+            schedule: vec![0, 3],
+            context_switches: 2,
+        }],
+        undecided: vec![Undecided {
+            property: Property::Race,
+            kind: Kind::Race,
+            events: vec![1, 3],
+            reason: "the limit of conflicts is reached".into(),
+        }],
+        notes: vec![],
+        excerpt: vec![
+            text(0, 0, "acquire m", "a.c:2"),
+            text(1, 0, "write x = 1", "a.c:3"),
+            text(3, 1, "read y : 0", ""),
+            text(4, 1, "read x : 1", "a.c:9"),
+        ],
+        timing: None,
+    }
+}
+
+fn check(report: &Report, style: Style, expected: Expect) {
+    let mut bytes = Vec::new();
+    write_text(report, style, &mut bytes).unwrap();
+    expected.assert_eq(&String::from_utf8(bytes).unwrap());
+}
+
+#[test]
+fn a_race_in_words() {
+    check(
+        &small(),
+        Style::default(),
+        expect![[r#"
+            small.trace: 6 events, 2 threads, model values
+            repaired: joined twice (2 times)
+
+            race-1 (real): data race on x
+              t1  is about to write x = 1  at a.c:3  holding m from a.c:2
+              t2  is about to read x : 1   at a.c:9  holding no lock
+              schedule: 2 steps, 2 context switches
+               step  t1           t2
+                  1  acquire m                 a.c:2
+                  2               read y : 0
+               next* write x = 1               a.c:3
+               next*              read x : 1   a.c:9
+
+            undecided: 1 candidate (race): the limit of conflicts is reached
+
+                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race               9              7              0         1           0          1
+            deadlock           0              0              0         0           0          0
+            verdict: 1 bug that can happen, 1 undecided
+        "#]],
+    );
+}
+
+#[test]
+fn a_race_as_json() {
+    let mut bytes = Vec::new();
+    write_json(&small(), &mut bytes).unwrap();
+    let expected = expect![[r#"
+        {
+         "schema": "foretrace-report/1",
+         "tool": {
+          "name": "foretrace",
+          "version": "0.0.0"
+         },
+         "trace": {
+          "path": "small.trace",
+          "events": 6,
+          "threads": 2,
+          "thread_names": ["t1","t2"],
+          "repairs": [{"what":"joined twice","count":2}]
+         },
+         "model": "values",
+         "settings": {
+          "granularity": "location",
+          "infer_regions": false,
+          "conflicts": null,
+          "budget_ms": null
+         },
+         "summary": {
+          "race": {"candidates":9,"pruned_mhb":7,"pruned_lockset":0,"violated":1,"infeasible":0,"undecided":1},
+          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"undecided":0}
+         },
+         "findings": [
+          {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
+         ],
+         "undecided": [
+          {"property":"race","kind":"race","events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3"},{"event":3,"thread":"t2","operation":"read y : 0","location":null}],"reason":"the limit of conflicts is reached"}
+         ],
+         "notes": [],
+         "excerpt": [
+          {"event":0,"thread":"t1","operation":"acquire m","location":"a.c:2"},
+          {"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3"},
+          {"event":3,"thread":"t2","operation":"read y : 0","location":null},
+          {"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9"}
+         ]
+        }
+    "#]];
+    expected.assert_eq(&String::from_utf8(bytes).unwrap());
+}
+
+#[test]
+fn nothing_found() {
+    let mut report = small();
+    report.findings.clear();
+    report.undecided.clear();
+    report.excerpt.clear();
+    report.trace.repairs.clear();
+    report.summary.truncate(1);
+    report.summary[0].1 = Ledger { candidates: 1, infeasible: 1, ..Ledger::default() };
+    check(
+        &report,
+        Style { color: true, ..Style::default() },
+        expect![[r#"
+            [1msmall.trace[0m: 6 events, 2 threads, model values
+
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           1              0              0         0           1          0
+            [1;32mverdict: no bug in any schedule of these events (checked: race; model values)[0m
+        "#]],
+    );
+    let mut bytes = Vec::new();
+    write_json(&report, &mut bytes).unwrap();
+    expect![[r#"
+        {
+         "schema": "foretrace-report/1",
+         "tool": {
+          "name": "foretrace",
+          "version": "0.0.0"
+         },
+         "trace": {
+          "path": "small.trace",
+          "events": 6,
+          "threads": 2,
+          "thread_names": ["t1","t2"],
+          "repairs": []
+         },
+         "model": "values",
+         "settings": {
+          "granularity": "location",
+          "infer_regions": false,
+          "conflicts": null,
+          "budget_ms": null
+         },
+         "summary": {
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"undecided":0}
+         },
+         "findings": [],
+         "undecided": [],
+         "notes": [],
+         "excerpt": []
+        }
+    "#]].assert_eq(&String::from_utf8(bytes).unwrap());
+}
+
+/// Six threads in a narrow window, and more steps than are shown.
+fn long() -> Report {
+    let mut report = small();
+    report.trace.threads = (1..=6).map(|number| format!("worker-{number}")).collect();
+    report.trace.repairs.clear();
+    report.undecided.clear();
+    report.excerpt = (0..100)
+        .map(|event| {
+            text(event, event % 6, &format!("write a_long_name[{event}] = 1"), "d/file.c:1")
+        })
+        .collect();
+    let finding = &mut report.findings[0];
+    finding.certainty = Certainty::Possible;
+    finding.sides = vec![side(50, SideState::Executed, vec![]), side(99, SideState::Next, vec![])];
+    finding.schedule = (0..99).collect();
+    report
+}
+
+#[test]
+fn a_long_schedule_is_shown_by_its_ends() {
+    let mut report = long();
+    report.findings[0].sides.remove(0);
+    check(
+        &report,
+        Style { width: 80, ..Style::default() },
+        expect![[r#"
+            small.trace: 6 events, 6 threads, model values
+
+            race-1 (possible): data race on x
+              worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
+              schedule: 99 steps, 2 context switches
+               step  worker-1            worker-4            other threads
+                  1  write a_long_name…                                          d/file.c:1
+                  2                                          worker-2: write a…  d/file.c:1
+                  3                                          worker-3: write a…  d/file.c:1
+                  4                      write a_long_name…                      d/file.c:1
+                  5                                          worker-5: write a…  d/file.c:1
+                  6                                          worker-6: write a…  d/file.c:1
+                  7  write a_long_name…                                          d/file.c:1
+                  8                                          worker-2: write a…  d/file.c:1
+                   ⋮  61 steps (shown with --full-schedule)
+                 70                      write a_long_name…                      d/file.c:1
+                 71                                          worker-5: write a…  d/file.c:1
+                 72                                          worker-6: write a…  d/file.c:1
+                 73  write a_long_name…                                          d/file.c:1
+                 74                                          worker-2: write a…  d/file.c:1
+                 75                                          worker-3: write a…  d/file.c:1
+                 76                      write a_long_name…                      d/file.c:1
+                 77                                          worker-5: write a…  d/file.c:1
+                 78                                          worker-6: write a…  d/file.c:1
+                 79  write a_long_name…                                          d/file.c:1
+                 80                                          worker-2: write a…  d/file.c:1
+                 81                                          worker-3: write a…  d/file.c:1
+                 82                      write a_long_name…                      d/file.c:1
+                 83                                          worker-5: write a…  d/file.c:1
+                 84                                          worker-6: write a…  d/file.c:1
+                 85  write a_long_name…                                          d/file.c:1
+                 86                                          worker-2: write a…  d/file.c:1
+                 87                                          worker-3: write a…  d/file.c:1
+                 88                      write a_long_name…                      d/file.c:1
+                 89                                          worker-5: write a…  d/file.c:1
+                 90                                          worker-6: write a…  d/file.c:1
+                 91  write a_long_name…                                          d/file.c:1
+                 92                                          worker-2: write a…  d/file.c:1
+                 93                                          worker-3: write a…  d/file.c:1
+                 94                      write a_long_name…                      d/file.c:1
+                 95                                          worker-5: write a…  d/file.c:1
+                 96                                          worker-6: write a…  d/file.c:1
+                 97  write a_long_name…                                          d/file.c:1
+                 98                                          worker-2: write a…  d/file.c:1
+                 99                                          worker-3: write a…  d/file.c:1
+               next*                     write a_long_name…                      d/file.c:1
+
+                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race               9              7              0         1           0          1
+            deadlock           0              0              0         0           0          0
+            verdict: 1 possible, 1 undecided
+        "#]],
+    );
+}
+
+#[test]
+fn a_long_schedule_is_shown_whole_on_request() {
+    let mut bytes = Vec::new();
+    let style = Style { full_schedule: true, ..Style::default() };
+    write_text(&long(), style, &mut bytes).unwrap();
+    let shown = String::from_utf8(bytes).unwrap();
+    assert_eq!(shown.matches("d/file.c:1").count(), 100 + 2);
+    assert!(shown.contains("   51* "), "{shown}");
+}

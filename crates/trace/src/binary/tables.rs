@@ -1,0 +1,333 @@
+//! Everything but the event columns: names, declarations, side tables, notes.
+//!
+//! Each is a list of numbers and strings. Lists by id or event are written in increasing order and
+//! only read in increasing order, so that equal traces are equal files and no entry is there twice.
+
+use std::io;
+
+use super::BinaryError;
+use super::bytes::{Cursor, put_number, put_string};
+use super::sections::{Index, Tag};
+use crate::expr::{BinaryOp, Expr, UnaryOp};
+use crate::store::{Builder, LockKind};
+use crate::text::MAX_DEPTH;
+use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemId, Trace};
+
+/// The tables of names with their tags.
+pub(super) fn all_names(trace: &Trace) -> [(Tag, &Names); 8] {
+    [
+        (Tag::THREADS, trace.threads()),
+        (Tag::OBJECTS, trace.objects()),
+        (Tag::LOCKS, trace.locks()),
+        (Tag::CONDS, trace.conds()),
+        (Tag::SEMAPHORES, trace.semaphores()),
+        (Tag::BARRIERS, trace.barriers()),
+        (Tag::LOCATIONS, trace.locations()),
+        (Tag::NAMES, trace.names()),
+    ]
+}
+
+pub(super) fn encode_names(names: &Names) -> Vec<u8> {
+    let mut out = Vec::new();
+    if !names.is_empty() {
+        put_number(&mut out, names.len() as u64);
+        names.iter().for_each(|name| put_string(&mut out, name));
+    }
+    out
+}
+
+pub(super) fn decode_names(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+    type Intern = fn(&mut Builder, &str) -> u32;
+    let tables: [(Tag, Intern); 8] = [
+        (Tag::THREADS, |builder, name| builder.thread(name).0),
+        (Tag::OBJECTS, |builder, name| builder.object(name).0),
+        (Tag::LOCKS, |builder, name| builder.lock(name).0),
+        (Tag::CONDS, |builder, name| builder.cond(name).0),
+        (Tag::SEMAPHORES, |builder, name| builder.semaphore(name).0),
+        (Tag::BARRIERS, |builder, name| builder.barrier(name).0),
+        (Tag::LOCATIONS, |builder, name| builder.location(name).0),
+        (Tag::NAMES, |builder, name| builder.name(name).0),
+    ];
+    for (tag, intern) in tables {
+        let (content, offset) = index.gather(tag)?;
+        if content.is_empty() {
+            continue;
+        }
+        let mut cursor = Cursor::new(&content, offset);
+        let count = cursor.count()?;
+        if count >= u32::MAX as usize {
+            return Err(cursor.damaged(format!("a table of {count} names")));
+        }
+        for expected in 0..count {
+            let name = cursor.string()?;
+            if intern(builder, name) as usize != expected {
+                return Err(cursor.damaged(format!("the name `{}` twice", name.escape_debug())));
+            }
+        }
+        cursor.finish()?;
+    }
+    Ok(())
+}
+
+pub(super) fn encode_declarations(trace: &Trace) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_number(&mut out, trace.initial().len() as u64);
+    for &(place, value) in trace.initial() {
+        put_number(&mut out, place.object.0.into());
+        put_number(&mut out, place.offset.into());
+        put_number(&mut out, place.size.into());
+        put_number(&mut out, value);
+    }
+    let kinds = trace.lock_kinds.iter().map(|(lock, &kind)| (lock.0, kind as u64));
+    put_pairs(&mut out, kinds);
+    let counts = trace.semaphore_counts.iter().map(|(sem, &count)| (sem.0, count.into()));
+    put_pairs(&mut out, counts);
+    let parties = trace.barrier_parties.iter().map(|(barrier, &count)| (barrier.0, count.into()));
+    put_pairs(&mut out, parties);
+    out
+}
+
+pub(super) fn decode_declarations(
+    index: &mut Index,
+    builder: &mut Builder,
+) -> Result<(), BinaryError> {
+    let (content, offset) = index.gather(Tag::DECLARATIONS)?;
+    let mut cursor = Cursor::new(&content, offset);
+    let so_far = builder.so_far();
+    let objects = so_far.objects().len() as u64;
+    let (locks, semaphores) = (so_far.locks().len() as u64, so_far.semaphores().len() as u64);
+    let barriers = so_far.barriers().len() as u64;
+    for _ in 0..cursor.count()? {
+        let object = ObjectId(cursor.below(objects, "object")?);
+        let (offset, size, value) = (cursor.word()?, cursor.word()?, cursor.number()?);
+        if offset.checked_add(size).is_none() {
+            return Err(cursor.damaged("a place that ends beyond 2^32"));
+        }
+        builder.set_initial(Place { object, offset, size }, value);
+    }
+    take_pairs(&mut cursor, locks, "lock", |cursor, lock| {
+        let kind = match cursor.number()? {
+            1 => LockKind::Plain,
+            2 => LockKind::Recursive,
+            other => return Err(cursor.damaged(format!("the lock kind {other}"))),
+        };
+        builder.set_lock_kind(LockId(lock), kind);
+        Ok(())
+    })?;
+    take_pairs(&mut cursor, semaphores, "semaphore", |cursor, sem| {
+        builder.set_semaphore(SemId(sem), cursor.word()?);
+        Ok(())
+    })?;
+    take_pairs(&mut cursor, barriers, "barrier", |cursor, barrier| {
+        builder.set_barrier(BarrierId(barrier), cursor.word()?);
+        Ok(())
+    })?;
+    cursor.finish()
+}
+
+pub(super) fn encode_side(trace: &Trace) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    put_pairs(&mut out, trace.written.iter().map(|(event, &value)| (event.0, value)));
+    put_pairs(&mut out, trace.bindings.iter().map(|(event, name)| (event.0, name.0.into())));
+    let mut expressions: Vec<(&EventId, &Expr)> = trace.expressions.iter().collect();
+    expressions.sort_by_key(|&(event, _)| event);
+    put_number(&mut out, expressions.len() as u64);
+    for (event, expression) in expressions {
+        put_number(&mut out, event.0.into());
+        let mut code = Vec::new();
+        if !put_expression(&mut code, expression, 0) {
+            let message = format!("event {}: an expression is nested too deep", event.0);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        put_number(&mut out, code.len() as u64);
+        out.extend(code);
+    }
+    Ok(out)
+}
+
+pub(super) fn decode_side(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+    let (content, offset) = index.gather(Tag::SIDE)?;
+    let mut cursor = Cursor::new(&content, offset);
+    let events = builder.so_far().len() as u64;
+    let names = builder.so_far().names().len() as u64;
+    take_pairs(&mut cursor, events, "event", |cursor, event| {
+        let value = cursor.number()?;
+        if !matches!(builder.so_far().op(EventId(event)), Op::Rmw { .. }) {
+            return Err(cursor.damaged(format!("event {event} is no read-modify-write")));
+        }
+        builder.set_written(EventId(event), value);
+        Ok(())
+    })?;
+    take_pairs(&mut cursor, events, "event", |cursor, event| {
+        builder.bind(EventId(event), NameId(cursor.below(names, "name")?));
+        Ok(())
+    })?;
+    take_pairs(&mut cursor, events, "event", |cursor, event| {
+        let length = cursor.number()?;
+        let code = cursor.take(length)?;
+        let expression = take_expression(Cursor::new(code, offset), length, names)?;
+        builder.express(EventId(event), expression);
+        Ok(())
+    })?;
+    cursor.finish()
+}
+
+pub(super) fn encode_notes(trace: &Trace) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_number(&mut out, trace.notes().len() as u64);
+    for (note, count) in trace.notes() {
+        put_string(&mut out, note);
+        put_number(&mut out, *count);
+    }
+    out
+}
+
+pub(super) fn decode_notes(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+    let (content, offset) = index.gather(Tag::NOTES)?;
+    let mut cursor = Cursor::new(&content, offset);
+    for number in 0..cursor.count()? {
+        let (note, count) = (cursor.string()?, cursor.number()?);
+        if builder.so_far().notes().iter().any(|(known, _)| known == note) {
+            return Err(cursor.damaged(format!("note {number} is there already")));
+        }
+        builder.note(note, count);
+    }
+    cursor.finish()
+}
+
+fn put_pairs(out: &mut Vec<u8>, pairs: impl Iterator<Item = (u32, u64)>) {
+    let mut pairs: Vec<(u32, u64)> = pairs.collect();
+    pairs.sort_unstable();
+    put_number(out, pairs.len() as u64);
+    for (id, value) in pairs {
+        put_number(out, id.into());
+        put_number(out, value);
+    }
+}
+
+/// Reads a list of ids below a limit, which must increase; `each` reads what belongs to the id.
+fn take_pairs<'a>(
+    cursor: &mut Cursor<'a>,
+    limit: u64,
+    what: &str,
+    mut each: impl FnMut(&mut Cursor<'a>, u32) -> Result<(), BinaryError>,
+) -> Result<(), BinaryError> {
+    let mut before = None;
+    for _ in 0..cursor.count()? {
+        let id = cursor.below(limit, what)?;
+        if before.is_some_and(|before| before >= id) {
+            return Err(cursor.damaged(format!("{what} {id} out of order")));
+        }
+        before = Some(id);
+        each(cursor, id)?;
+    }
+    Ok(())
+}
+
+const UNARY: [UnaryOp; 3] = [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot];
+const BINARY: [BinaryOp; 18] = [
+    BinaryOp::Add,
+    BinaryOp::Sub,
+    BinaryOp::Mul,
+    BinaryOp::Div,
+    BinaryOp::Rem,
+    BinaryOp::And,
+    BinaryOp::Or,
+    BinaryOp::Xor,
+    BinaryOp::Shl,
+    BinaryOp::Shr,
+    BinaryOp::Eq,
+    BinaryOp::Ne,
+    BinaryOp::Lt,
+    BinaryOp::Le,
+    BinaryOp::Gt,
+    BinaryOp::Ge,
+    BinaryOp::LogicAnd,
+    BinaryOp::LogicOr,
+];
+const LITERAL: u8 = 0;
+const NAME: u8 = 1;
+const IF_THEN_ELSE: u8 = 2;
+const FIRST_UNARY: u8 = 16;
+const FIRST_BINARY: u8 = 32;
+
+/// Appends an expression with the operands before their operator. False if it is too deep.
+fn put_expression(out: &mut Vec<u8>, expression: &Expr, depth: usize) -> bool {
+    // Recursion is safe: it ends at this depth.
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    match expression {
+        Expr::Literal(value) => {
+            out.push(LITERAL);
+            put_number(out, *value);
+            true
+        }
+        Expr::Name(name) => {
+            out.push(NAME);
+            put_number(out, name.0.into());
+            true
+        }
+        Expr::Unary(op, operand) => {
+            let done = put_expression(out, operand, depth + 1);
+            out.push(FIRST_UNARY + *op as u8);
+            done
+        }
+        Expr::Binary(op, left, right) => {
+            let done = put_expression(out, left, depth + 1) && put_expression(out, right, depth + 1);
+            out.push(FIRST_BINARY + *op as u8);
+            done
+        }
+        Expr::IfThenElse(condition, then, otherwise) => {
+            let done = [condition, then, otherwise]
+                .iter()
+                .all(|operand| put_expression(out, operand, depth + 1));
+            out.push(IF_THEN_ELSE);
+            done
+        }
+    }
+}
+
+/// Reads an expression of `length` bytes.
+fn take_expression(mut cursor: Cursor, length: u64, names: u64) -> Result<Expr, BinaryError> {
+    // With each term its depth.
+    let mut stack: Vec<(Expr, usize)> = Vec::new();
+    while cursor.position() < length {
+        let code = cursor.byte()?;
+        let unary = code.checked_sub(FIRST_UNARY).and_then(|op| UNARY.get(usize::from(op)));
+        let binary = code.checked_sub(FIRST_BINARY).and_then(|op| BINARY.get(usize::from(op)));
+        let mut pop = |cursor: &Cursor| {
+            let term = stack.pop();
+            term.ok_or_else(|| cursor.damaged("an operator without its operands"))
+        };
+        let (term, depth) = match (code, unary, binary) {
+            (LITERAL, ..) => (Expr::Literal(cursor.number()?), 0),
+            (NAME, ..) => (Expr::Name(NameId(cursor.below(names, "name")?)), 0),
+            (IF_THEN_ELSE, ..) => {
+                let (otherwise, depth) = pop(&cursor)?;
+                let (then, then_depth) = pop(&cursor)?;
+                let (condition, condition_depth) = pop(&cursor)?;
+                let term = Expr::IfThenElse(condition.into(), then.into(), otherwise.into());
+                (term, depth.max(then_depth).max(condition_depth) + 1)
+            }
+            (_, Some(&op), _) => {
+                let (operand, depth) = pop(&cursor)?;
+                (Expr::Unary(op, operand.into()), depth + 1)
+            }
+            (_, _, Some(&op)) => {
+                let (right, right_depth) = pop(&cursor)?;
+                let (left, depth) = pop(&cursor)?;
+                (Expr::Binary(op, left.into(), right.into()), depth.max(right_depth) + 1)
+            }
+            _ => return Err(cursor.damaged(format!("the unknown operator {code}"))),
+        };
+        if depth > MAX_DEPTH {
+            return Err(cursor.damaged("an expression that is nested too deep"));
+        }
+        stack.push((term, depth));
+    }
+    match (stack.pop(), stack.is_empty()) {
+        (Some((expression, _)), true) => Ok(expression),
+        _ => Err(cursor.damaged("not exactly one expression")),
+    }
+}

@@ -1,0 +1,276 @@
+//! There and back, and every way to damage a small file.
+
+use super::sections::{MAX_CONTENT, Tag, header, section_header};
+use super::{BinaryError, decode, encode};
+use crate::expr::{BinaryOp, Expr, UnaryOp};
+use crate::*;
+
+/// Events of every kind, with every table in use.
+fn full_trace() -> Trace {
+    let mut builder = Trace::builder();
+    let thread = builder.thread("main");
+    let child = builder.thread("worker");
+    let object = builder.object("x");
+    let lock = builder.lock("m");
+    let cond = builder.cond("c");
+    let sem = builder.semaphore("s");
+    let barrier = builder.barrier("b");
+    let name = builder.name("r1");
+    let places = [builder.location("a.c:1"), builder.location("a.c:2")];
+    let at = Place { object, offset: 4, size: 4 };
+    let (mode, patience) = (Mode::Exclusive, Patience::Blocking);
+    let order = MemoryOrder::SeqCst;
+    let ops = [
+        Op::Begin,
+        Op::Alloc { object, size: 8, address: Some(0x7fff_0000_1000) },
+        Op::Read { at, value: Some(7), order: MemoryOrder::Plain },
+        Op::Write { at, value: None, order: MemoryOrder::Release },
+        Op::Rmw { at, read: Some(1), written: Some(u64::MAX), order },
+        Op::Rmw { at, read: None, written: None, order },
+        Op::Branch { taken: true },
+        Op::Assert { holds: false },
+        Op::Assume { holds: true },
+        Op::Acquire { lock, mode: Mode::Shared, patience: Patience::Timed },
+        Op::AcquireFailed { lock, mode, patience: Patience::Try },
+        Op::Release { lock, mode: Mode::Shared },
+        Op::Acquire { lock, mode, patience },
+        Op::Wait { cond, lock, timed: true },
+        Op::Wake { cond, lock, reason: WakeReason::TimedOut },
+        Op::Signal { cond },
+        Op::Broadcast { cond },
+        Op::SemPost { sem },
+        Op::SemWait { sem, patience },
+        Op::SemWaitFailed { sem, patience: Patience::Try },
+        Op::Arrive { barrier },
+        Op::Leave { barrier },
+        Op::Request(Request::Acquire(lock, mode)),
+        Op::Request(Request::SemWait(sem)),
+        Op::Request(Request::Join(child)),
+        Op::Fork { child },
+        Op::Join { child },
+        Op::RegionBegin,
+        Op::RegionEnd,
+        Op::Fence { order },
+        Op::External,
+        Op::Free { object },
+        Op::Destroy { lock },
+        Op::End,
+        Op::Exit,
+    ];
+    for (number, op) in ops.into_iter().enumerate() {
+        let location = (number % 3 > 0).then(|| places[number % 2]);
+        builder.push(Event { thread, op, location });
+    }
+    builder.bind(EventId(2), name);
+    let sum = Expr::Binary(BinaryOp::Add, Expr::Name(name).into(), Expr::Literal(300).into());
+    let negated = Expr::Unary(UnaryOp::Not, sum.clone().into());
+    builder.express(EventId(3), sum.clone());
+    builder.express(EventId(6), Expr::IfThenElse(negated.into(), sum.into(), Expr::Literal(0).into()));
+    builder.set_initial(at, 12);
+    builder.set_lock_kind(lock, LockKind::Recursive);
+    builder.set_semaphore(sem, 3);
+    builder.set_barrier(barrier, 2);
+    builder.note("repaired", 5);
+    builder.finish()
+}
+
+/// Many events of a few threads, as a recorder would write them.
+pub(super) fn long_trace(events: u32) -> Trace {
+    let mut builder = Trace::builder();
+    let threads: Vec<ThreadId> = (0..8).map(|at| builder.thread(&format!("t{at}"))).collect();
+    let objects: Vec<ObjectId> = (0..5000).map(|at| builder.object(&format!("o{at}"))).collect();
+    let places: Vec<LocationId> = (0..900).map(|at| builder.location(&format!("a.c:{at}"))).collect();
+    let mut random = 1u64;
+    for number in 0..events {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let bits = (random >> 33) as usize;
+        let at = Place { object: objects[bits % 5000], offset: (bits as u32 >> 8 & 7) * 8, size: 8 };
+        let value = Some(random >> 48);
+        let op = match bits % 3 {
+            0 => Op::Write { at, value, order: MemoryOrder::Plain },
+            _ => Op::Read { at, value, order: MemoryOrder::Plain },
+        };
+        let thread = threads[(number as usize / 50 + bits % 2) % 8];
+        builder.push(Event { thread, op, location: Some(places[bits % 900]) });
+    }
+    builder.finish()
+}
+
+#[test]
+fn every_kind_of_event_survives() {
+    let trace = full_trace();
+    assert_eq!(decode(&encode(&trace).unwrap()).unwrap(), trace);
+    let empty = Trace::builder().finish();
+    assert_eq!(decode(&encode(&empty).unwrap()).unwrap(), empty);
+}
+
+#[test]
+fn several_blocks_survive() {
+    for events in [1, 65_535, 65_536, 65_537, 200_000] {
+        let trace = long_trace(events);
+        assert_eq!(decode(&encode(&trace).unwrap()).unwrap(), trace);
+    }
+}
+
+#[test]
+fn long_tables_are_cut_into_pieces() {
+    let mut builder = Trace::builder();
+    for number in 0..30_000u64 {
+        // Not repetitive, so that it does not shrink to nothing.
+        builder.location(&format!("{:x}", u128::from(number).pow(7).wrapping_mul(0x9e37_79b9)));
+        builder.object(&"x".repeat(number as usize / 100));
+    }
+    let trace = builder.finish();
+    assert_eq!(decode(&encode(&trace).unwrap()).unwrap(), trace);
+}
+
+#[test]
+fn equal_traces_are_equal_files() {
+    assert_eq!(encode(&full_trace()).unwrap(), encode(&full_trace()).unwrap());
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let good = encode(&full_trace()).unwrap();
+    for at in 0..good.len() {
+        for bit in 0..8 {
+            let mut bad = good.clone();
+            bad[at] ^= 1 << bit;
+            assert!(decode(&bad).is_err(), "bit {bit} of byte {at}");
+        }
+    }
+}
+
+#[test]
+fn every_truncation_and_extension_is_noticed() {
+    let good = encode(&full_trace()).unwrap();
+    for length in 0..good.len() {
+        assert!(decode(&good[..length]).is_err(), "length {length}");
+    }
+    assert!(decode(&[&good[..], &[0]].concat()).is_err());
+    assert!(decode(&[&good[..], &good[16..]].concat()).is_err());
+}
+
+/// The sections of a file: tag, flags, and the stored bytes.
+fn take_apart(file: &[u8]) -> Vec<([u8; 4], u8, usize, Vec<u8>)> {
+    let mut sections = Vec::new();
+    let mut at = 16;
+    while at < file.len() {
+        let long = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap()) as usize;
+        let (stored, content) = (long(at + 8), long(at + 16));
+        let tag = file[at..at + 4].try_into().unwrap();
+        sections.push((tag, file[at + 4], content, file[at + 32..at + 32 + stored].to_vec()));
+        at += 32 + stored.next_multiple_of(8);
+    }
+    sections
+}
+
+fn put_together(sections: &[([u8; 4], u8, usize, Vec<u8>)]) -> Vec<u8> {
+    let mut file = header().to_vec();
+    for (tag, flags, content, stored) in sections {
+        file.extend(section_header(Tag(*tag), *flags, stored, *content));
+        file.extend(stored);
+        file.resize(file.len().next_multiple_of(8), 0);
+    }
+    file
+}
+
+/// With correct checksums around it, the content itself must hold against any change: an error, or
+/// a trace whose every event can be looked at.
+#[test]
+fn every_changed_byte_under_a_correct_checksum_is_handled() {
+    let good = take_apart(&encode(&full_trace()).unwrap());
+    assert!(good.iter().any(|section| section.0 == *b"EVTS"));
+    let (mut errors, mut traces) = (0u32, 0u32);
+    for number in 0..good.len() {
+        // The content itself, so that the change is not one of zstd's frame.
+        let mut plain = good.clone();
+        let section = &mut plain[number];
+        if section.1 & 2 != 0 {
+            section.3 = zstd::bulk::decompress(&section.3, section.2).unwrap();
+            section.1 &= !2;
+        }
+        assert!(decode(&put_together(&plain)).is_ok());
+        for sections in [&good, &plain] {
+            for at in 0..sections[number].3.len() {
+                for change in [1, 2, 0x10, 0x80, 0xff] {
+                    let mut bad = sections.clone();
+                    bad[number].3[at] ^= change;
+                    match decode(&put_together(&bad)) {
+                        Ok(trace) => {
+                            traces += 1;
+                            look_at(&trace);
+                        }
+                        Err(_) => errors += 1,
+                    }
+                }
+            }
+        }
+    }
+    assert!(errors > 1000 && traces > 1000, "{errors} errors, {traces} traces");
+}
+
+/// Uses every id and number of a trace.
+fn look_at(trace: &Trace) {
+    for (id, event) in trace.events() {
+        trace.threads().get(event.thread.index());
+        if let Some(access) = event.op.access() {
+            trace.objects().get(access.at.object.index());
+            assert!(access.at.end() >= access.at.offset);
+        }
+        trace.next(id);
+        trace.previous(id);
+        trace.binding(id).map(|name| trace.names().get(name.index()));
+        event.location.map(|location| trace.locations().get(location.index()));
+    }
+    assert_eq!(decode(&encode(trace).unwrap()).unwrap(), *trace);
+    let _ = crate::validate::validate(trace);
+}
+
+#[test]
+fn unknown_sections_are_skipped_unless_critical() {
+    let mut sections = take_apart(&encode(&full_trace()).unwrap());
+    let end = sections.len() - 1;
+    sections.insert(end, (*b"PROG", 0, 3, vec![1, 2, 3]));
+    // The last section counts those before it.
+    let count = sections[end + 1].3[8];
+    sections[end + 1].3[8] = count + 1;
+    assert_eq!(decode(&put_together(&sections)).unwrap(), full_trace());
+    sections[end].1 = 1;
+    let error = decode(&put_together(&sections)).unwrap_err();
+    assert!(matches!(error, BinaryError::UnknownSection { tag, .. } if tag == "PROG"));
+}
+
+#[test]
+fn absurd_numbers_allocate_nothing() {
+    let good = take_apart(&encode(&full_trace()).unwrap());
+    let end = good.len() - 1;
+    let mut many = good.clone();
+    many[end].3[..8].copy_from_slice(&(u64::MAX / 2).to_le_bytes());
+    assert!(decode(&put_together(&many)).unwrap_err().to_string().contains("events announced"));
+    let mut long = good.clone();
+    long[0].2 = MAX_CONTENT + 1;
+    assert!(decode(&put_together(&long)).unwrap_err().to_string().contains("the most is"));
+    let mut stored = good;
+    stored[0].2 = MAX_CONTENT;
+    assert!(decode(&put_together(&stored)).is_err());
+}
+
+#[test]
+fn other_files_are_told_apart() {
+    assert!(matches!(decode(b""), Err(BinaryError::NotATrace)));
+    assert!(matches!(decode(b"t1: read x"), Err(BinaryError::NotATrace)));
+}
+
+#[test]
+fn a_deep_expression_is_refused_when_written() {
+    let mut builder = Trace::builder();
+    let thread = builder.thread("t");
+    let event = builder.push(Event { thread, op: Op::Branch { taken: true }, location: None });
+    let mut deep = Expr::Literal(1);
+    for _ in 0..=crate::text::MAX_DEPTH {
+        deep = Expr::Unary(UnaryOp::Neg, deep.into());
+    }
+    builder.express(event, deep);
+    assert!(encode(&builder.finish()).is_err());
+}

@@ -1,0 +1,119 @@
+//! In which order the names of a trace appear in its text.
+//!
+//! **Computes.** Table by table, whether reading the events back would give every name the id that
+//! it has now.
+//!
+//! **Invariant.** Names are visited in the order in which the parser meets them: declared locks,
+//! semaphores and barriers, initial values, then the events, each from left to right.
+
+use crate::event::*;
+use crate::ids::*;
+use crate::store::{LockKind, Names, Trace};
+
+/// Whether the names of each table first appear in the order of their ids.
+#[derive(Default)]
+pub(super) struct Appearance {
+    pub(super) threads: InOrder,
+    pub(super) objects: InOrder,
+    pub(super) locks: InOrder,
+    pub(super) conds: InOrder,
+    pub(super) semaphores: InOrder,
+    pub(super) barriers: InOrder,
+    pub(super) locations: InOrder,
+    pub(super) names: InOrder,
+}
+
+/// How many ids have appeared, as long as each new one was the next.
+pub(super) struct InOrder(Option<u32>);
+
+impl Default for InOrder {
+    fn default() -> InOrder {
+        InOrder(Some(0))
+    }
+}
+
+impl InOrder {
+    fn visit(&mut self, id: u32) {
+        self.0 = match self.0 {
+            Some(seen) if id == seen => Some(seen + 1),
+            Some(seen) if id > seen => None,
+            unchanged => unchanged,
+        };
+    }
+
+    pub(super) fn holds_for(&self, names: &Names) -> bool {
+        self.0.is_some_and(|seen| seen as usize == names.len())
+    }
+}
+
+impl Appearance {
+    pub(super) fn of(trace: &Trace) -> Appearance {
+        let mut seen = Appearance::default();
+        for lock in (0..trace.locks().len()).map(LockId::from) {
+            if trace.lock_kind(lock) != LockKind::Unknown {
+                seen.locks.visit(lock.0);
+            }
+        }
+        for sem in (0..trace.semaphores().len()).map(SemId::from) {
+            if trace.semaphore_count(sem).is_some() {
+                seen.semaphores.visit(sem.0);
+            }
+        }
+        for barrier in (0..trace.barriers().len()).map(BarrierId::from) {
+            if trace.barrier_parties(barrier).is_some() {
+                seen.barriers.visit(barrier.0);
+            }
+        }
+        for (at, _) in trace.initial() {
+            seen.objects.visit(at.object.0);
+        }
+        for (id, event) in trace.events() {
+            seen.event(trace, id, event);
+        }
+        seen
+    }
+
+    fn event(&mut self, trace: &Trace, id: EventId, event: Event) {
+        self.threads.visit(event.thread.0);
+        if let Some(name) = trace.binding(id) {
+            self.names.visit(name.0);
+        }
+        match event.op {
+            Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
+                self.objects.visit(at.object.0)
+            }
+            Op::Alloc { object, .. } | Op::Free { object } => self.objects.visit(object.0),
+            Op::Acquire { lock, .. }
+            | Op::AcquireFailed { lock, .. }
+            | Op::Release { lock, .. }
+            | Op::Destroy { lock }
+            | Op::Request(Request::Acquire(lock, _)) => self.locks.visit(lock.0),
+            Op::Wait { cond, lock, .. } | Op::Wake { cond, lock, .. } => {
+                self.conds.visit(cond.0);
+                self.locks.visit(lock.0);
+            }
+            Op::Signal { cond } | Op::Broadcast { cond } => self.conds.visit(cond.0),
+            Op::SemWait { sem, .. }
+            | Op::SemWaitFailed { sem, .. }
+            | Op::SemPost { sem }
+            | Op::Request(Request::SemWait(sem)) => self.semaphores.visit(sem.0),
+            Op::Arrive { barrier } | Op::Leave { barrier } => self.barriers.visit(barrier.0),
+            Op::Fork { child } | Op::Join { child } | Op::Request(Request::Join(child)) => {
+                self.threads.visit(child.0)
+            }
+            Op::Branch { .. }
+            | Op::Assert { .. }
+            | Op::Assume { .. }
+            | Op::Begin
+            | Op::End
+            | Op::Exit
+            | Op::RegionBegin
+            | Op::RegionEnd
+            | Op::Fence { .. }
+            | Op::External => {}
+        }
+        if let Some(location) = event.location {
+            self.locations.visit(location.0);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Random traces and random damage: printing loses nothing, parsing never panics.
+
+use super::*;
+use crate::event::*;
+use crate::expr::{BinaryOp, Expr, UnaryOp};
+use crate::ids::*;
+use crate::store::LockKind;
+
+/// A small random number generator; the seed is the whole state.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+}
+
+const NAMES: [&str; 24] = [
+    "x",
+    "y",
+    "shared",
+    "a b",
+    "",
+    "\"",
+    "\\",
+    "#",
+    "@",
+    "a#b",
+    "a:b",
+    "a::b",
+    "a:",
+    "::",
+    "->",
+    "p->q",
+    "a=b",
+    "a[0]",
+    "-5",
+    "\n",
+    "\u{a0}",
+    "é",
+    "recursive",
+    "\u{feff}",
+];
+
+fn random_expr(random: &mut Random, depth: usize, bound: &[NameId]) -> Expr {
+    let literals = [0, 1, 7, u64::MAX, 1 << 63, 1 << 62];
+    if depth == 0 {
+        return match bound.is_empty() || random.below(2) == 0 {
+            true => Expr::Literal(random.pick(&literals)),
+            false => Expr::Name(random.pick(bound)),
+        };
+    }
+    let below = |random: &mut Random| {
+        let depth = random.below(depth);
+        Box::new(random_expr(random, depth, bound))
+    };
+    use BinaryOp::*;
+    let ops = [
+        Add, Sub, Mul, Div, Rem, And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge, LogicAnd, LogicOr,
+    ];
+    match random.below(6) {
+        0 => {
+            Expr::Unary(random.pick(&[UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot]), below(random))
+        }
+        1 => Expr::IfThenElse(below(random), below(random), below(random)),
+        _ => Expr::Binary(random.pick(&ops), below(random), below(random)),
+    }
+}
+
+/// Any events in any order, with any names: not valid, but printable.
+fn random_trace(random: &mut Random) -> Trace {
+    let mut builder = Trace::builder();
+    for _ in 0..random.below(12) {
+        let name = random.pick(&NAMES);
+        match random.below(9) {
+            0 => drop(builder.thread(name)),
+            1 => drop(builder.object(name)),
+            2 => drop(builder.cond(name)),
+            3 => drop(builder.location(name)),
+            4 => drop(builder.name(name)),
+            5 => {
+                let lock = builder.lock(name);
+                let kinds = [LockKind::Unknown, LockKind::Plain, LockKind::Recursive];
+                builder.set_lock_kind(lock, random.pick(&kinds));
+            }
+            6 => {
+                let sem = builder.semaphore(name);
+                builder.set_semaphore(sem, random.below(3) as u32);
+            }
+            7 => {
+                let barrier = builder.barrier(name);
+                builder.set_barrier(barrier, 1 + random.below(3) as u32);
+            }
+            _ => {
+                let object = builder.object(name);
+                let at = Place { object, offset: random.below(9) as u32, size: 4 };
+                builder.set_initial(at, random.below(9) as u64);
+                builder.note(name, random.below(9) as u64);
+            }
+        }
+    }
+    let mut bound: Vec<(ThreadId, NameId, Option<u64>)> = Vec::new();
+    for _ in 0..random.below(12) {
+        let thread = builder.thread(random.pick(&NAMES));
+        let location = (random.below(2) == 0).then(|| builder.location(random.pick(&NAMES)));
+        let object = builder.object(random.pick(&NAMES));
+        let lock = builder.lock(random.pick(&NAMES));
+        let cond = builder.cond(random.pick(&NAMES));
+        let sem = builder.semaphore(random.pick(&NAMES));
+        let barrier = builder.barrier(random.pick(&NAMES));
+        let child = builder.thread(random.pick(&NAMES));
+        let mode = random.pick(&[Mode::Exclusive, Mode::Shared]);
+        let patience = random.pick(&[Patience::Blocking, Patience::Timed, Patience::Try]);
+        let order = random.pick(&[
+            MemoryOrder::Plain,
+            MemoryOrder::Relaxed,
+            MemoryOrder::Acquire,
+            MemoryOrder::Release,
+            MemoryOrder::AcqRel,
+            MemoryOrder::SeqCst,
+        ]);
+        let reasons = [WakeReason::Notified, WakeReason::TimedOut, WakeReason::Spurious];
+        let reason = random.pick(&reasons);
+        let size = random.pick(&[1, 2, 4, 8, 16]);
+        let at = Place { object, offset: random.pick(&[0, 0, 4, 1 << 31]), size };
+        let word = random.pick(&[0, 1, 200, u64::MAX, 1 << 63]);
+        let value = (random.below(3) > 0).then(|| eval::truncate(word, size));
+        let yes = random.below(2) == 0;
+        let names = |of: ThreadId, bound: &[(ThreadId, NameId, Option<u64>)]| {
+            bound.iter().filter(|row| row.0 == of).map(|row| row.1).collect::<Vec<_>>()
+        };
+        let bind = |builder: &mut crate::Builder, bound: &mut Vec<_>, name: &str| {
+            let name = builder.name(name);
+            bound.retain(|row: &(ThreadId, NameId, _)| (row.0, row.1) != (thread, name));
+            bound.push((thread, name, eval::bound_value(value, size)));
+            name
+        };
+        let push =
+            |builder: &mut crate::Builder, op: Op| builder.push(Event { thread, op, location });
+        match random.below(24) {
+            0 | 1 => {
+                let event = push(&mut builder, Op::Read { at, value, order });
+                if yes {
+                    let name = bind(&mut builder, &mut bound, random.pick(&NAMES));
+                    builder.bind(event, name);
+                }
+            }
+            kind @ 2..6 => {
+                let is_rmw = kind >= 4;
+                let name =
+                    (is_rmw && yes).then(|| bind(&mut builder, &mut bound, random.pick(&NAMES)));
+                let expr =
+                    (random.below(2) == 0).then(|| random_expr(random, 4, &names(thread, &bound)));
+                let known = |name: NameId| {
+                    bound.iter().find(|row| (row.0, row.1) == (thread, name)).unwrap().2
+                };
+                let computed = expr.as_ref().and_then(|expr| eval::evaluate(expr, &known));
+                let computed = computed.map(|word| eval::truncate(word, size));
+                let stored = if random.below(2) == 0 { None } else { computed.or(value) };
+                let op = match is_rmw {
+                    true => Op::Rmw { at, read: value, written: stored, order },
+                    false => Op::Write { at, value: stored, order },
+                };
+                let event = push(&mut builder, op);
+                name.inspect(|&name| builder.bind(event, name));
+                if let Some(expr) = expr {
+                    builder.express(event, expr);
+                }
+            }
+            6 | 7 => {
+                let expr =
+                    (random.below(2) == 0).then(|| random_expr(random, 4, &names(thread, &bound)));
+                let known = |name: NameId| {
+                    bound.iter().find(|row| (row.0, row.1) == (thread, name)).unwrap().2
+                };
+                let computed = expr.as_ref().and_then(|expr| eval::evaluate(expr, &known));
+                let outcome = computed.map_or(yes, |word| word != 0);
+                let ops = [
+                    Op::Branch { taken: outcome },
+                    Op::Assert { holds: outcome },
+                    Op::Assume { holds: outcome },
+                ];
+                let event = push(&mut builder, random.pick(&ops));
+                if let Some(expr) = expr {
+                    builder.express(event, expr);
+                }
+            }
+            _ => {
+                let ops = [
+                    Op::Acquire { lock, mode, patience },
+                    Op::AcquireFailed { lock, mode, patience },
+                    Op::Release { lock, mode },
+                    Op::Destroy { lock },
+                    Op::Wait { cond, lock, timed: yes },
+                    Op::Wake { cond, lock, reason },
+                    Op::Signal { cond },
+                    Op::Broadcast { cond },
+                    Op::SemWait { sem, patience },
+                    Op::SemWaitFailed { sem, patience },
+                    Op::SemPost { sem },
+                    Op::Arrive { barrier },
+                    Op::Leave { barrier },
+                    Op::Request(Request::Acquire(lock, mode)),
+                    Op::Request(Request::SemWait(sem)),
+                    Op::Request(Request::Join(child)),
+                    Op::Fork { child },
+                    Op::Join { child },
+                    Op::Begin,
+                    Op::End,
+                    Op::Exit,
+                    Op::Alloc { object, size, address: value },
+                    Op::Free { object },
+                    Op::RegionBegin,
+                    Op::RegionEnd,
+                    Op::Fence { order },
+                    Op::External,
+                ];
+                push(&mut builder, random.pick(&ops));
+            }
+        }
+    }
+    builder.finish()
+}
+
+#[test]
+fn random_traces_come_back_whole() {
+    for seed in 1..4000 {
+        let trace = random_trace(&mut Random(seed));
+        let printed = print(&trace);
+        match parse(&printed) {
+            Ok(back) => assert_eq!(back, trace, "seed {seed}\n{printed}"),
+            Err(error) => panic!("seed {seed}: {error}\n{printed}"),
+        }
+    }
+}
+
+#[test]
+fn mutated_texts_never_panic() {
+    let pieces: [&[u8]; 16] = [
+        b"\"",
+        b"\\u{",
+        b"=",
+        b":",
+        b"->",
+        b"[",
+        b"99999999999999999999",
+        b"-",
+        b"\xff",
+        b"\n",
+        b"(",
+        b"?",
+        b"#",
+        b"@",
+        b"0x",
+        b"\xc3\xa9",
+    ];
+    let mut accepted = 0;
+    for seed in 1..6000 {
+        let mut random = Random(seed);
+        let mut text = print(&random_trace(&mut random)).into_bytes();
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(text.len() + 1);
+            let end = (at + random.below(4)).min(text.len());
+            let piece = random.pick(&pieces);
+            text.splice(at..end, piece.iter().copied());
+        }
+        if let Ok(trace) = parse(&text) {
+            accepted += 1;
+            assert_eq!(parse(print(&trace)), Ok(trace), "seed {seed}");
+        }
+    }
+    assert!(accepted > 100, "{accepted} texts were still traces");
+}

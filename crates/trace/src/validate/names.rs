@@ -1,0 +1,200 @@
+//! Names: ids inside their tables, and expressions over names that are bound.
+//!
+//! **Computes.** Whether every id of an event has a name; whether the names in an expression are
+//! bound by earlier reads of the same thread; and whether a recorded value or outcome is the one
+//! that its expression gives, where the reads' values are known.
+//!
+//! **Cost.** Nothing but a few comparisons for events without expressions and bindings.
+
+use rustc_hash::FxHashMap;
+
+use crate::event::*;
+use crate::expr::Expr;
+use crate::ids::*;
+use crate::store::{Names, Trace};
+use crate::text::{MAX_DEPTH, eval, show_value};
+
+use super::invalid::{Breach, breach};
+use super::rule::Rule;
+
+/// Whether every id of an event is inside its table.
+#[inline]
+pub(super) fn check_ids(trace: &Trace, event: Event) -> Result<(), Breach> {
+    let threads = |id: ThreadId| inside(id.0, trace.threads(), "thread");
+    let objects = |id: ObjectId| inside(id.0, trace.objects(), "object");
+    let locks = |id: LockId| inside(id.0, trace.locks(), "lock");
+    let conds = |id: CondId| inside(id.0, trace.conds(), "condition variable");
+    let semaphores = |id: SemId| inside(id.0, trace.semaphores(), "semaphore");
+    let barriers = |id: BarrierId| inside(id.0, trace.barriers(), "barrier");
+    if let Some(location) = event.location {
+        inside(location.0, trace.locations(), "location")?;
+    }
+    match event.op {
+        Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => objects(at.object),
+        Op::Alloc { object, .. } | Op::Free { object } => objects(object),
+        Op::Acquire { lock, .. }
+        | Op::AcquireFailed { lock, .. }
+        | Op::Release { lock, .. }
+        | Op::Destroy { lock }
+        | Op::Request(Request::Acquire(lock, _)) => locks(lock),
+        Op::Wait { cond, lock, .. } | Op::Wake { cond, lock, .. } => {
+            conds(cond).and_then(|()| locks(lock))
+        }
+        Op::Signal { cond } | Op::Broadcast { cond } => conds(cond),
+        Op::SemWait { sem, .. }
+        | Op::SemWaitFailed { sem, .. }
+        | Op::SemPost { sem }
+        | Op::Request(Request::SemWait(sem)) => semaphores(sem),
+        Op::Arrive { barrier } | Op::Leave { barrier } => barriers(barrier),
+        Op::Fork { child } | Op::Join { child } | Op::Request(Request::Join(child)) => {
+            threads(child)
+        }
+        Op::Branch { .. }
+        | Op::Assert { .. }
+        | Op::Assume { .. }
+        | Op::Begin
+        | Op::End
+        | Op::Exit
+        | Op::RegionBegin
+        | Op::RegionEnd
+        | Op::Fence { .. }
+        | Op::External => Ok(()),
+    }
+}
+
+#[inline]
+fn inside(id: u32, names: &Names, what: &str) -> Result<(), Breach> {
+    if (id as usize) < names.len() {
+        return Ok(());
+    }
+    Err(breach(Rule::UnknownId, format!("{what} {id} has no name; there are {}", names.len())))
+}
+
+/// The first event with a name or an expression that its kind has no room for.
+pub(super) fn misplaced(trace: &Trace) -> Option<(EventId, Breach)> {
+    let op = |id: &EventId| (id.index() < trace.len()).then(|| trace.op(*id));
+    let binds = |id: &EventId| matches!(op(id), Some(Op::Read { .. } | Op::Rmw { .. }));
+    let computes = |id: &EventId| {
+        matches!(
+            op(id),
+            Some(
+                Op::Write { .. }
+                    | Op::Rmw { .. }
+                    | Op::Branch { .. }
+                    | Op::Assert { .. }
+                    | Op::Assume { .. }
+            )
+        )
+    };
+    let bindings = trace.bindings.keys().filter(|id| !binds(id));
+    let expressions = trace.expressions.keys().filter(|id| !computes(id));
+    let first = bindings.chain(expressions).min().copied()?;
+    let why = "it has a name or an expression, which only accesses and conditions have";
+    Some((first, breach(Rule::Misplaced, why)))
+}
+
+/// What the names mean at this point: per thread and name, what the latest read saw.
+#[derive(Default)]
+pub(super) struct Bound {
+    values: FxHashMap<(ThreadId, NameId), Option<u64>>,
+}
+
+impl Bound {
+    /// Checks the values of an access, and binds its name.
+    #[inline]
+    pub(super) fn access(
+        &mut self,
+        trace: &Trace,
+        id: EventId,
+        thread: ThreadId,
+        op: Op,
+    ) -> Result<(), Breach> {
+        let (size, read, stored) = match op {
+            Op::Read { at, value, .. } => (at.size, value, None),
+            Op::Write { at, value, .. } => (at.size, None, value),
+            Op::Rmw { at, read, written, .. } => (at.size, read, written),
+            _ => return Ok(()),
+        };
+        for value in [read, stored].into_iter().flatten() {
+            if eval::truncate(value, size) != value {
+                let why = format!("{value} does not fit in the {size}-byte place");
+                return Err(breach(Rule::ValueSize, why));
+            }
+        }
+        if !matches!(op, Op::Write { .. })
+            && let Some(name) = trace.binding(id)
+        {
+            inside(name.0, trace.names(), "read name")?;
+            self.values.insert((thread, name), eval::bound_value(read, size));
+        }
+        if matches!(op, Op::Read { .. }) {
+            return Ok(());
+        }
+        let Some(expr) = trace.expression(id) else { return Ok(()) };
+        let computed = self.evaluate(trace, thread, expr)?.map(|word| eval::truncate(word, size));
+        match (computed, stored) {
+            (Some(computed), Some(stored)) if computed != stored => {
+                let why = format!("the expression gives {}", show_value(computed, size));
+                Err(breach(Rule::ValueMismatch, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the outcome of a condition.
+    #[inline]
+    pub(super) fn condition(
+        &self,
+        trace: &Trace,
+        id: EventId,
+        thread: ThreadId,
+        outcome: bool,
+    ) -> Result<(), Breach> {
+        let Some(expr) = trace.expression(id) else { return Ok(()) };
+        match self.evaluate(trace, thread, expr)?.map(|word| word != 0) {
+            Some(computed) if computed != outcome => {
+                Err(breach(Rule::ValueMismatch, format!("the condition is {computed}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn evaluate(
+        &self,
+        trace: &Trace,
+        thread: ThreadId,
+        expr: &Expr,
+    ) -> Result<Option<u64>, Breach> {
+        self.check_bound(trace, thread, expr, 0)?;
+        Ok(eval::evaluate(expr, &|name| self.values.get(&(thread, name)).copied().flatten()))
+    }
+
+    fn check_bound(
+        &self,
+        trace: &Trace,
+        thread: ThreadId,
+        expr: &Expr,
+        depth: usize,
+    ) -> Result<(), Breach> {
+        if depth > MAX_DEPTH {
+            let why = format!("an expression is more than {MAX_DEPTH} operators deep");
+            return Err(breach(Rule::ExpressionDepth, why));
+        }
+        let check = |operand: &Expr| self.check_bound(trace, thread, operand, depth + 1);
+        match expr {
+            Expr::Literal(_) => Ok(()),
+            Expr::Name(name) if self.values.contains_key(&(thread, *name)) => Ok(()),
+            Expr::Name(name) => {
+                inside(name.0, trace.names(), "read name")?;
+                let name = trace.names().get(name.index());
+                let why = format!("no earlier read of the thread binds the name {name}");
+                Err(breach(Rule::UnboundName, why))
+            }
+            Expr::Unary(_, operand) => check(operand),
+            Expr::Binary(_, left, right) => check(left).and_then(|()| check(right)),
+            Expr::IfThenElse(condition, then, other) => {
+                check(condition).and_then(|()| check(then)).and_then(|()| check(other))
+            }
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! What the recorded run fixes: `docs/theory.md`, section 2.
+//!
+//! **Computes.** For each event the row of the table of section 3 that it follows (its *rule*), and
+//! what that row refers to: the cells and the recorded writers of an access, the hold of a lock
+//! event, the round of a barrier event, the frees that an alloc needs. Once per trace; every check
+//! only looks things up.
+//!
+//! **Invariant.** An event whose recorded behaviour has no rule gets `Rule::Never`, so no schedule
+//! that contains it is accepted.
+//!
+//! **Cost.** One pass, linear but for the sorting of distinct places; 9 bytes per event, 12 per
+//! hold, and one word per recorded writer of an access to several cells.
+
+mod cells;
+mod counts;
+mod holds;
+mod memory;
+mod regions;
+mod reuse;
+
+use foretrace_trace::{Event, EventId, Model, ObjectId, Op, ThreadId, Trace, WakeReason};
+
+pub(crate) use cells::{INITIAL, Span};
+pub(crate) use counts::Round;
+pub(crate) use holds::Holds;
+pub(crate) use memory::Memory;
+pub(crate) use regions::Regions;
+
+use cells::Cells;
+use counts::{BarrierPass, SemaphorePass};
+use holds::HoldPass;
+use memory::MemoryPass;
+use reuse::ReusePass;
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// A row of the table in section 3.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub(crate) enum Rule { $($(#[$doc])* $name),* }
+        const RULES: &[Rule] = &[$(Rule::$name),*];
+    };
+}
+
+rules! {
+    /// branch, assert, and all others that are always enabled and do nothing
+    Always,
+    Read, Write, Rmw,
+    Open, Deepen, AcquireFailed, Lower, Close, CloseForeign, ReleaseUnheld, Destroy,
+    Wait, WakeNotified,
+    /// timed out or spurious
+    WakeUnnotified,
+    Signal, Broadcast,
+    SemWait, SemWaitFailed, SemPost, Arrive, Leave, Fork, Join, Exit, Alloc, Free,
+    /// no row: the trace is not valid here
+    Never,
+}
+
+/// The rule of an event with three flags, in one byte.
+#[derive(Clone, Copy, Debug)]
+struct Tag(u8);
+
+/// The access covers more than one cell.
+const WIDE: u8 = 0x80;
+/// The object of the access has a recorded alloc or free.
+const MORTAL: u8 = 0x40;
+/// The writer is unknown.
+const UNKNOWN: u8 = 0x20;
+
+/// The facts of section 2, laid out for lookups by event.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    tags: Vec<Tag>,
+    /// An access's first cell, a lock event's hold, a barrier event's round, the begin of an
+    /// alloc's list in `frees`.
+    link: Vec<u32>,
+    /// A one-cell read's recorded writer; a wide access's place in `wide`; the end of an alloc's
+    /// list.
+    more: Vec<u32>,
+    wide: Vec<Wide>,
+    writers: Vec<u32>,
+    frees: Vec<EventId>,
+    pub(crate) memory: Memory,
+    pub(crate) holds: Holds,
+    pub(crate) regions: Regions,
+    pub(crate) semaphores: Vec<u64>,
+    pub(crate) rounds: Vec<Round>,
+    /// The fork of each thread.
+    pub(crate) forks: Vec<Option<EventId>>,
+    /// The alloc of each object that has one.
+    allocs: Vec<u32>,
+}
+
+/// No event.
+const NONE: u32 = u32::MAX;
+
+/// An access to several cells.
+#[derive(Debug)]
+struct Wide {
+    count: u32,
+    /// Where its recorded writers begin in `writers`, if it reads.
+    writers: u32,
+}
+
+impl Recorded {
+    /// Reads the whole trace once.
+    pub(crate) fn new(trace: &Trace, model: Model, infer_regions: bool) -> Self {
+        Pass::new(trace, model, infer_regions).run()
+    }
+
+    #[inline]
+    pub(crate) fn rule(&self, event: EventId) -> Rule {
+        RULES[(self.tags[event.index()].0 & 0x1f) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn has_unknown_writer(&self, event: EventId) -> bool {
+        self.tags[event.index()].0 & UNKNOWN != 0
+    }
+
+    /// Whether the object of an access may be not live.
+    #[inline]
+    pub(crate) fn is_mortal(&self, access: EventId) -> bool {
+        self.tags[access.index()].0 & MORTAL != 0
+    }
+
+    /// The cells of an access.
+    #[inline]
+    pub(crate) fn span(&self, access: EventId) -> Span {
+        let row = access.index();
+        let is_wide = self.tags[row].0 & WIDE != 0;
+        let count = if is_wide { self.wide[self.more[row] as usize].count } else { 1 };
+        Span { first: self.link[row], count }
+    }
+
+    /// The recorded writer of each cell of a read or read-modify-write.
+    #[inline]
+    pub(crate) fn recorded_writers(&self, reader: EventId) -> &[u32] {
+        let row = reader.index();
+        if self.tags[row].0 & WIDE == 0 {
+            return std::slice::from_ref(&self.more[row]);
+        }
+        let wide = &self.wide[self.more[row] as usize];
+        &self.writers[wide.writers as usize..(wide.writers + wide.count) as usize]
+    }
+
+    /// The hold that a lock event opens, changes or closes.
+    #[inline]
+    pub(crate) fn hold(&self, event: EventId) -> u32 {
+        self.link[event.index()]
+    }
+
+    /// The round that an arrival belongs to, or that a leave comes after.
+    #[inline]
+    pub(crate) fn round(&self, event: EventId) -> u32 {
+        self.link[event.index()]
+    }
+
+    /// The frees that must be executed before an alloc.
+    pub(crate) fn frees_before(&self, alloc: EventId) -> &[EventId] {
+        let row = alloc.index();
+        &self.frees[self.link[row] as usize..self.more[row] as usize]
+    }
+
+    /// The recorded alloc of an object. Without one it is live from the start.
+    pub(crate) fn alloc_of(&self, object: ObjectId) -> Option<EventId> {
+        Some(EventId(self.allocs[object.index()])).filter(|&alloc| alloc != EventId(NONE))
+    }
+
+    pub(crate) fn cell_count(&self) -> usize {
+        self.memory.cells.len()
+    }
+}
+
+/// The one pass over the recorded run.
+struct Pass<'a> {
+    trace: &'a Trace,
+    tags: Vec<Tag>,
+    link: Vec<u32>,
+    more: Vec<u32>,
+    wide: Vec<Wide>,
+    writers: Vec<u32>,
+    frees: Vec<EventId>,
+    spans: Vec<Span>,
+    memory: MemoryPass<'a>,
+    holds: HoldPass,
+    regions: Regions,
+    semaphores: SemaphorePass,
+    barriers: BarrierPass,
+    reuse: ReusePass,
+    forks: Vec<Option<EventId>>,
+    allocs: Vec<u32>,
+    is_mortal: Vec<bool>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(trace: &'a Trace, model: Model, infer_regions: bool) -> Self {
+        let (cells, place_of, spans) = Cells::new(trace);
+        let mut is_mortal = vec![false; trace.objects().len()];
+        for (_, event) in trace.events() {
+            if let Op::Alloc { object, .. } | Op::Free { object } = event.op {
+                is_mortal[object.index()] = true;
+            }
+        }
+        Pass {
+            trace,
+            tags: vec![Tag(Rule::Always as u8); trace.len()],
+            link: place_of,
+            more: vec![0; trace.len()],
+            wide: Vec::new(),
+            writers: Vec::new(),
+            frees: Vec::new(),
+            spans,
+            memory: MemoryPass::new(trace, model, cells),
+            holds: HoldPass::new(trace, infer_regions),
+            regions: Regions::new(trace.threads().len()),
+            semaphores: SemaphorePass::new(trace),
+            barriers: BarrierPass::new(trace),
+            reuse: ReusePass::default(),
+            forks: vec![None; trace.threads().len()],
+            allocs: vec![NONE; trace.objects().len()],
+            is_mortal,
+        }
+    }
+
+    fn run(mut self) -> Recorded {
+        for (id, event) in self.trace.events() {
+            let rule = if event.op.access().is_some() {
+                self.access(id, event.op)
+            } else {
+                self.other(id, event) as u8
+            };
+            self.tags[id.index()] = Tag(rule);
+        }
+        let (tags, link) = (&mut self.tags, &mut self.link);
+        let rounds = self.barriers.finish(self.trace, |event, round| match round {
+            Some(round) => link[event.index()] = round,
+            None => tags[event.index()] = Tag(Rule::Never as u8),
+        });
+        Recorded {
+            tags: self.tags,
+            link: self.link,
+            more: self.more,
+            wide: self.wide,
+            writers: self.writers,
+            frees: self.frees,
+            memory: self.memory.finish(),
+            holds: self.holds.finish(),
+            regions: self.regions.finish(),
+            semaphores: self.semaphores.finish(self.trace),
+            rounds,
+            forks: self.forks,
+            allocs: self.allocs,
+        }
+    }
+
+    /// Notes an access's cells and recorded writers; returns its tag.
+    fn access(&mut self, id: EventId, op: Op) -> u8 {
+        let row = id.index();
+        let span = self.spans[self.link[row] as usize];
+        self.link[row] = span.first;
+        let from = self.writers.len();
+        let (rule, at, is_unknown) = match op {
+            Op::Read { at, value, .. } => {
+                (Rule::Read, at, self.memory.read(id, at, span, value, &mut self.writers))
+            }
+            Op::Rmw { at, read, .. } => {
+                (Rule::Rmw, at, self.memory.read(id, at, span, read, &mut self.writers))
+            }
+            Op::Write { at, .. } => (Rule::Write, at, false),
+            other => unreachable!("{other:?} is no access"),
+        };
+        if rule != Rule::Read {
+            self.memory.write(id, span);
+        }
+        let mut tag = rule as u8;
+        if span.count > 1 {
+            tag |= WIDE;
+            self.more[row] = self.wide.len() as u32;
+            self.wide.push(Wide { count: span.count, writers: from as u32 });
+        } else if rule != Rule::Write {
+            self.more[row] = self.writers.pop().expect("a read has a cell");
+        }
+        if self.is_mortal[at.object.index()] {
+            tag |= MORTAL;
+        }
+        if is_unknown {
+            tag |= UNKNOWN;
+        }
+        tag
+    }
+
+    fn other(&mut self, id: EventId, Event { thread, op, .. }: Event) -> Rule {
+        let row = id.index();
+        let (rule, link) = match op {
+            Op::Acquire { lock, mode, .. } => self.holds.acquire(id, thread, lock, mode),
+            Op::Release { lock, mode } => {
+                self.holds.release(id, thread, lock, mode, &mut self.regions)
+            }
+            Op::Wait { lock, .. } => self.holds.wait(thread, lock),
+            Op::Wake { lock, reason, .. } => {
+                let rule = match reason {
+                    WakeReason::Notified => Rule::WakeNotified,
+                    WakeReason::TimedOut | WakeReason::Spurious => Rule::WakeUnnotified,
+                };
+                let role = self.holds.wake(id, thread, lock, rule);
+                if self.follows_its_wait(id, thread, op) { role } else { (Rule::Never, u32::MAX) }
+            }
+            _ => (self.without_hold(id, thread, op), self.link[row]),
+        };
+        self.link[row] = link;
+        rule
+    }
+
+    /// Whether a wake directly follows a wait on the same condition variable and lock.
+    fn follows_its_wait(&self, id: EventId, thread: ThreadId, wake: Op) -> bool {
+        let before = self.trace.previous(id).map(|previous| self.trace.event(previous));
+        matches!((wake, before), (Op::Wake { cond, lock, .. }, Some(Event { op: Op::Wait { cond: waited, lock: given, .. }, thread: waiter, .. }))
+            if cond == waited && lock == given && thread == waiter)
+    }
+
+    fn without_hold(&mut self, id: EventId, thread: ThreadId, op: Op) -> Rule {
+        match op {
+            Op::AcquireFailed { .. } => Rule::AcquireFailed,
+            Op::Destroy { .. } => Rule::Destroy,
+            Op::Signal { .. } => Rule::Signal,
+            Op::Broadcast { .. } => Rule::Broadcast,
+            Op::SemWait { sem, .. } => {
+                self.semaphores.wait(sem);
+                Rule::SemWait
+            }
+            Op::SemWaitFailed { sem, .. } => {
+                self.semaphores.wait_failed(sem);
+                Rule::SemWaitFailed
+            }
+            Op::SemPost { sem } => {
+                self.semaphores.post(sem);
+                Rule::SemPost
+            }
+            Op::Arrive { barrier } => {
+                self.barriers.arrive(id, thread, barrier);
+                Rule::Arrive
+            }
+            Op::Leave { barrier } => {
+                self.barriers.leave(id, thread, barrier);
+                Rule::Leave
+            }
+            // With two forks of one thread, or two allocs of one object, the trace is not valid;
+            // the second gets no rule.
+            Op::Fork { child } if self.forks[child.index()].is_some() => Rule::Never,
+            Op::Fork { child } => {
+                self.forks[child.index()] = Some(id);
+                Rule::Fork
+            }
+            Op::Join { .. } => Rule::Join,
+            Op::Exit => Rule::Exit,
+            Op::Alloc { object, .. } if self.allocs[object.index()] != NONE => Rule::Never,
+            Op::Alloc { object, size, address } => {
+                self.allocs[object.index()] = id.0;
+                let from = self.frees.len();
+                self.reuse.alloc(id, object, size, address, &mut self.frees);
+                self.link[id.index()] = from as u32;
+                self.more[id.index()] = self.frees.len() as u32;
+                Rule::Alloc
+            }
+            Op::Free { object } => {
+                self.reuse.free(id, object);
+                Rule::Free
+            }
+            Op::RegionBegin => {
+                self.regions.begin(thread, id);
+                Rule::Always
+            }
+            Op::RegionEnd => {
+                self.regions.end(thread, id);
+                Rule::Always
+            }
+            Op::Branch { .. }
+            | Op::Assert { .. }
+            | Op::Assume { .. }
+            | Op::Begin
+            | Op::End
+            | Op::Fence { .. }
+            | Op::Request(_)
+            | Op::External => Rule::Always,
+            Op::Read { .. }
+            | Op::Write { .. }
+            | Op::Rmw { .. }
+            | Op::Acquire { .. }
+            | Op::Release { .. }
+            | Op::Wait { .. }
+            | Op::Wake { .. } => unreachable!("handled by the callers"),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Makes a witness short and easy to follow.
+//!
+//! **Computes.** From an accepted schedule another one of the same violation, with no more events and
+//! no more context switches: what the violation does not need is left out (`needs`), then the ends of
+//! threads are cut off as far as the checker lets them, then the rest is reordered (`switches`).
+//!
+//! **Invariant.** The result is the given schedule, or was accepted by the checker. Each step that the
+//! checker refuses is undone. Deterministic.
+//!
+//! **Cost.** Linear in the schedule, a few checks of what is needed of it, and two bounded searches:
+//! `CUTTING` steps of checks for the cuts, and `switches::EFFORT`.
+
+use foretrace_trace::{EventId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use crate::checker::Checker;
+use crate::needs::needed_part;
+use crate::reported::{context_switches, reported_order};
+use crate::switches::with_few_switches;
+use crate::violation::Violation;
+
+/// How many steps all checks together may take that look for cuts.
+const CUTTING: usize = 100_000;
+
+/// A schedule of the same violation with no event that the violation does not need, and as few
+/// context switches as a bounded search finds. One that is no witness comes back as it is.
+pub fn reduce(checker: &Checker, violation: &Violation, schedule: Vec<EventId>) -> Vec<EventId> {
+    let replayed = checker.replay(violation, &schedule, |_, notifiers| notifiers);
+    let Ok((_, notifiers)) = replayed else { return schedule };
+    let part = needed_part(checker, violation, &schedule, &notifiers);
+    let part = if checker.check(violation, &part).is_ok() { part } else { schedule.clone() };
+    let part = cut_threads(checker, violation, part);
+    let reordered = with_few_switches(checker, violation, &part);
+    // The parts keep the order of the given schedule, but leaving out what lies between two runs
+    // can only merge runs, so only the last step is compared.
+    let is_better = switches(checker, violation, &reordered) < switches(checker, violation, &part);
+    if is_better && checker.check(violation, &reordered).is_ok() { reordered } else { part }
+}
+
+fn switches(checker: &Checker, violation: &Violation, schedule: &[EventId]) -> usize {
+    context_switches(checker.trace, &reported_order(violation, schedule))
+}
+
+/// Cuts off last events of threads until the checker accepts no such cut any more, or the effort is
+/// spent. Tries to cut all of a thread, then half, a quarter ...
+fn cut_threads(
+    checker: &Checker,
+    violation: &Violation,
+    mut schedule: Vec<EventId>,
+) -> Vec<EventId> {
+    let trace = checker.trace;
+    let mut lengths: Vec<(ThreadId, usize)> = Vec::new();
+    let mut known: FxHashMap<ThreadId, usize> = FxHashMap::default();
+    for thread in schedule.iter().map(|&event| trace.thread_of(event)) {
+        let index = *known.entry(thread).or_insert(lengths.len());
+        if index == lengths.len() {
+            lengths.push((thread, 0));
+        }
+        lengths[index].1 += 1;
+    }
+    let mut effort = 0;
+    let mut is_changed = true;
+    while is_changed {
+        is_changed = false;
+        for (thread, length) in &mut lengths {
+            let mut cut = *length;
+            while cut > 0 && effort < CUTTING {
+                effort += schedule.len();
+                let is_left = |event: &EventId| {
+                    trace.thread_of(*event) != *thread || trace.position(*event) < *length - cut
+                };
+                let shorter: Vec<EventId> = schedule.iter().copied().filter(is_left).collect();
+                if checker.check(violation, &shorter).is_ok() {
+                    schedule = shorter;
+                    *length -= cut;
+                    cut = cut.min(*length);
+                    is_changed = true;
+                } else {
+                    cut /= 2;
+                }
+            }
+        }
+    }
+    schedule
+}

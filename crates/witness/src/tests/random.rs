@@ -1,0 +1,211 @@
+//! Random valid traces: threads that do at random whatever is enabled.
+
+use foretrace_trace::{Trace, validate::validate};
+
+use super::trace;
+
+/// xorshift64*: the same numbers for the same seed everywhere.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        random.below(2);
+        random.below(2);
+        random
+    }
+
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % bound
+    }
+}
+
+#[derive(Clone, Default)]
+struct Thread {
+    is_started: bool,
+    is_ended: bool,
+    /// Waits on `c` with that lock; whether it has been notified, and whether it is timed.
+    waits: Option<(usize, bool, bool)>,
+    at_barrier: Option<usize>,
+}
+
+/// A program's state, and the text of what it has done.
+struct World {
+    text: String,
+    threads: Vec<Thread>,
+    holder: [Option<usize>; 2],
+    cells: [u64; 3],
+    tokens: u64,
+    arrived: usize,
+    allocated: Option<usize>,
+    allocations: usize,
+    /// Locks are taken and given back all the time.
+    loves_locks: bool,
+}
+
+/// A valid trace of about that many events.
+pub(super) fn random_trace(random: &mut Random, length: usize) -> Trace {
+    let count = 2 + random.below(3) as usize;
+    let mut world = World {
+        text: "init x = 0\ninit y = 0\nsemaphore s = 1\nbarrier r = 2\n".to_string(),
+        threads: vec![Thread::default(); count],
+        holder: [None; 2],
+        cells: [0; 3],
+        tokens: 1,
+        arrived: 0,
+        allocated: None,
+        allocations: 0,
+        loves_locks: random.below(2) == 0,
+    };
+    let all_at_once = random.below(2) == 0;
+    for (number, thread) in world.threads.iter_mut().enumerate() {
+        thread.is_started = all_at_once || number == 0;
+    }
+    for _ in 0..length {
+        let thread = random.below(count as u64) as usize;
+        if world.threads[thread].is_started && !world.threads[thread].is_ended {
+            world.act(thread, random);
+        }
+    }
+    let made = trace(&world.text);
+    validate(&made).unwrap_or_else(|invalid| panic!("{invalid}\n{}", world.text));
+    made
+}
+
+impl World {
+    fn say(&mut self, thread: usize, what: &str) {
+        self.text += &format!("t{thread}: {what}\n");
+    }
+
+    fn act(&mut self, me: usize, random: &mut Random) {
+        if let Some((lock, is_notified, is_timed)) = self.threads[me].waits {
+            let ending = if is_notified { "" } else { " timeout" };
+            if self.holder[lock].is_none() && (is_notified || is_timed) {
+                self.holder[lock] = Some(me);
+                self.threads[me].waits = None;
+                self.say(me, &format!("wake c m{lock}{ending}"));
+            }
+            return;
+        }
+        if let Some(round) = self.threads[me].at_barrier {
+            if self.arrived >= 2 * (round + 1) {
+                self.threads[me].at_barrier = None;
+                self.say(me, "leave r");
+            }
+            return;
+        }
+        let lock = random.below(2) as usize;
+        let cell = random.below(2) as usize;
+        let name = ["x", "y"][cell];
+        let choice = random.below(20);
+        let choice = if self.loves_locks && choice > 9 { 8 } else { choice };
+        match choice {
+            0..4 => self.say(me, &format!("read {name} : {}", self.cells[cell])),
+            4..7 => {
+                self.cells[cell] = random.below(3);
+                self.say(me, &format!("write {name} = {}", self.cells[cell]));
+            }
+            7 => {
+                let old = self.cells[cell];
+                self.cells[cell] = (old + 1) % 3;
+                self.say(me, &format!("rmw {name} : {old} -> {}", self.cells[cell]));
+            }
+            8..11 => self.lock(me, lock),
+            11 if self.holder[lock] == Some(me) => {
+                let is_timed = random.below(3) == 0;
+                self.holder[lock] = None;
+                self.threads[me].waits = Some((lock, false, is_timed));
+                let wait = if is_timed { "timedwait" } else { "wait" };
+                self.say(me, &format!("{wait} c m{lock}"));
+            }
+            12 => self.notify(me, random.below(3) == 0, random),
+            13 if self.tokens > 0 => {
+                self.tokens -= 1;
+                self.say(me, "semwait s");
+            }
+            13 => self.say(me, "trysemwait s : fail"),
+            14 => {
+                self.tokens += 1;
+                self.say(me, "sempost s");
+            }
+            15 if self.threads.len() > 2 => {
+                self.threads[me].at_barrier = Some(self.arrived / 2);
+                self.arrived += 1;
+                self.say(me, "arrive r");
+            }
+            16 => self.start_or_join(me),
+            17 => self.allocate(me),
+            18 => self.say(me, ["region begin", "region end"][lock]),
+            19 if random.below(4) == 0 && !self.holder.contains(&Some(me)) => {
+                self.threads[me].is_ended = true;
+                self.say(me, "end");
+            }
+            _ => self.say(me, "external"),
+        }
+    }
+
+    fn lock(&mut self, me: usize, lock: usize) {
+        match self.holder[lock] {
+            None => {
+                self.holder[lock] = Some(me);
+                self.say(me, &format!("acquire m{lock}"));
+            }
+            Some(holder) if holder == me => {
+                self.holder[lock] = None;
+                self.say(me, &format!("release m{lock}"));
+            }
+            Some(_) => self.say(me, &format!("tryacquire m{lock} : fail")),
+        }
+    }
+
+    fn notify(&mut self, me: usize, all: bool, random: &mut Random) {
+        self.say(me, if all { "broadcast c" } else { "signal c" });
+        let mut waiting: Vec<&mut Thread> = self
+            .threads
+            .iter_mut()
+            .filter(|thread| matches!(thread.waits, Some((_, false, _))))
+            .collect();
+        if !all && !waiting.is_empty() {
+            let chosen = random.below(waiting.len() as u64) as usize;
+            waiting = vec![waiting.swap_remove(chosen)];
+        }
+        for thread in waiting {
+            thread.waits.as_mut().expect("just filtered").1 = true;
+        }
+    }
+
+    fn start_or_join(&mut self, me: usize) {
+        let unstarted = self.threads.iter().position(|thread| !thread.is_started);
+        let ended = self.threads.iter().position(|thread| thread.is_ended);
+        if let Some(child) = unstarted {
+            self.threads[child].is_started = true;
+            self.say(me, &format!("fork t{child}"));
+        } else if let Some(child) = ended.filter(|&child| child != me) {
+            self.say(me, &format!("join t{child}"));
+        }
+    }
+
+    fn allocate(&mut self, me: usize) {
+        match self.allocated {
+            None => {
+                self.allocations += 1;
+                self.allocated = Some(self.allocations);
+                self.cells[2] = 0;
+                self.say(me, &format!("alloc o{} size 8 at 64", self.allocations));
+                self.say(me, &format!("write o{} = 0", self.allocations));
+            }
+            Some(object) if self.cells[2] == 2 => {
+                self.allocated = None;
+                self.say(me, &format!("free o{object}"));
+            }
+            Some(object) => {
+                self.cells[2] += 1;
+                let value = self.cells[2];
+                self.say(me, &format!("rmw o{object} : {} -> {value} plain", value - 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The reduction on random witnesses.
+
+use foretrace_trace::{EventId, Model, Trace};
+use std::collections::BTreeMap;
+
+use super::random::{Random, random_trace};
+use super::{feasible, next_of_each, schedule, trace, violations::lines};
+use crate::checker::{CheckOptions, Checker};
+use crate::needs::needed_part;
+use crate::reduce::reduce;
+use crate::reported::{context_switches, reported_order};
+use crate::switches::with_few_switches;
+use crate::violation::{LockMisuse, Violation};
+
+/// All that might be wrong at the end of a schedule; most of it is not.
+fn candidates(trace: &Trace, schedule: &[EventId]) -> Vec<Violation> {
+    let next = next_of_each(trace, schedule);
+    let last = trace.thread_ids().filter_map(|thread| trace.thread_events(thread).last().copied());
+    let points: Vec<EventId> =
+        next.iter().copied().chain(last.filter(|last| schedule.contains(last))).collect();
+    let mut found = Vec::new();
+    for &a in &next {
+        found.extend(next.iter().filter(|&&b| a < b).map(|&b| Violation::Race(a, b)));
+        let earlier =
+            schedule.iter().filter(|&&first| trace.thread_of(first) == trace.thread_of(a));
+        for &first in earlier {
+            let others = schedule.iter().filter(|&&r| trace.thread_of(r) != trace.thread_of(a));
+            found.extend(others.map(|&remote| Violation::Atomicity { first, remote, second: a }));
+        }
+    }
+    for &a in &points {
+        found.extend(points.iter().filter(|&&b| a < b).map(|&b| Violation::LockCycle(vec![a, b])));
+        found.push(Violation::Stuck(a));
+        for misuse in [
+            LockMisuse::DoubleLock,
+            LockMisuse::UnlockNotHeld,
+            LockMisuse::UnlockByOther,
+            LockMisuse::DestroyHeld,
+        ] {
+            found.push(Violation::Lock(misuse, a));
+        }
+    }
+    found
+}
+
+/// A feasible schedule made by chance.
+fn random_walk(checker: &Checker, random: &mut Random) -> Vec<EventId> {
+    let mut schedule = Vec::new();
+    let length = random.below(checker.trace().len() as u64 + 1);
+    while (schedule.len() as u64) < length {
+        let mut next = next_of_each(checker.trace(), &schedule);
+        next.retain(|&event| {
+            let mut longer = schedule.clone();
+            longer.push(event);
+            feasible(checker, &longer).is_ok()
+        });
+        if next.is_empty() {
+            break;
+        }
+        schedule.push(next[random.below(next.len() as u64) as usize]);
+    }
+    schedule
+}
+
+fn switches(checker: &Checker, violation: &Violation, schedule: &[EventId]) -> usize {
+    context_switches(checker.trace(), &reported_order(violation, schedule))
+}
+
+/// Reduces and checks all that is promised.
+fn check_reduction(checker: &Checker, violation: &Violation, given: &[EventId]) -> Vec<EventId> {
+    let certainty = checker.check(violation, given).unwrap();
+    let (_, notifiers) = checker.replay(violation, given, |_, notifiers| notifiers).unwrap();
+    let part = needed_part(checker, violation, given, &notifiers);
+    assert_eq!(checker.check(violation, &part).err(), None, "{violation:?} {given:?} {part:?}");
+    let reordered = with_few_switches(checker, violation, given);
+    assert_eq!(checker.check(violation, &reordered).err(), None, "{violation:?} {reordered:?}");
+    let reduced = reduce(checker, violation, given.to_vec());
+    let why = |what| format!("{what}: {violation:?} {given:?} {reduced:?}");
+    assert!(checker.check(violation, &reduced).is_ok_and(|c| c <= certainty), "{}", why("refused"));
+    assert!(reduced.len() <= given.len(), "{}", why("longer"));
+    let (before, after) =
+        (switches(checker, violation, given), switches(checker, violation, &reduced));
+    assert!(after <= before, "{}", why("more switches"));
+    for thread in checker.trace().thread_ids() {
+        let mut shorter = reduced.clone();
+        let last = shorter.iter().rposition(|&e| checker.trace().thread_of(e) == thread);
+        if let Some(last) = last {
+            shorter.remove(last);
+            assert!(checker.check(violation, &shorter).is_err(), "{}", why("not needed"));
+        }
+    }
+    reduced
+}
+
+#[test]
+fn reductions_of_random_witnesses_are_accepted_and_smaller() {
+    let mut found: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for seed in 0..3000 {
+        let mut random = Random::new(seed);
+        let length = 12 + 4 * (seed as usize % 10);
+        let trace = random_trace(&mut random, length);
+        let model = if seed % 4 == 0 { Model::ReadsFrom } else { Model::Values };
+        let checker = Checker::new(&trace, model, CheckOptions { infer_regions: seed % 2 == 0 });
+        let recorded: Vec<EventId> = (0..trace.len()).map(EventId::from).collect();
+        feasible(&checker, &recorded).unwrap_or_else(|r| panic!("seed {seed}: {r}"));
+        for _ in 0..4 {
+            let given = random_walk(&checker, &mut random);
+            for violation in candidates(&trace, &given) {
+                if checker.check(&violation, &given).is_ok() {
+                    let reduced = check_reduction(&checker, &violation, &given);
+                    let kind = format!("{violation:?}");
+                    let kind = kind.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+                    let [count, before, after] = found.entry(kind.to_string()).or_default();
+                    *count += 1;
+                    *before += given.len();
+                    *after += reduced.len();
+                }
+            }
+        }
+    }
+    for kind in ["Race", "Atomicity", "LockCycle", "Stuck"] {
+        assert!(found.get(kind).is_some_and(|found| found[0] > 5), "{found:?}");
+    }
+    let [_, before, after] = found["Race"];
+    assert!(after < before, "{found:?}");
+}
+
+#[test]
+fn only_what_leads_to_the_race_stays() {
+    let text = lines(
+        "a: acquire m; a: write x = 1; a: release m; b: acquire m; b: read x : 1; b: release m; \
+         c: external; c: acquire m; c: release m; b: write y = 1; c: write y = 2; a: external",
+    );
+    let trace = trace(&text);
+    let checker = Checker::new(&trace, Model::Values, CheckOptions::default());
+    let race = Violation::Race(EventId(9), EventId(10));
+    let reduced = check_reduction(&checker, &race, &schedule("6 0 1 2 11 3 4 5 7 8"));
+    assert_eq!(reduced.len(), 9);
+    assert_eq!(switches(&checker, &race, &reduced), 3);
+}
+
+#[test]
+fn interleaved_threads_are_run_one_after_the_other() {
+    let text = lines(
+        "a: external; b: external; a: external; b: external; a: external; b: external; \
+         a: write x = 1; b: write x = 2",
+    );
+    let trace = trace(&text);
+    let checker = Checker::new(&trace, Model::Values, CheckOptions::default());
+    let race = Violation::Race(EventId(6), EventId(7));
+    let reduced = check_reduction(&checker, &race, &schedule("0 1 2 3 4 5"));
+    assert_eq!(reported_order(&race, &reduced), schedule("1 3 5 0 2 4 6 7"));
+}
+
+#[test]
+fn a_refused_schedule_comes_back_as_it_is() {
+    let trace = trace("a: write x = 1\nb: write x = 2");
+    let checker = Checker::new(&trace, Model::Values, CheckOptions::default());
+    let race = Violation::Race(EventId(0), EventId(1));
+    assert_eq!(reduce(&checker, &race, schedule("0 0")), schedule("0 0"));
+}

@@ -1,0 +1,239 @@
+//! `corpus`: recorded traces of public projects, and what we expect to say of each.
+//!
+//! The expectations are a table in code: what is true of the program or was injected into the run,
+//! not what the tool happened to print.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::shell::{Stop, release_binary, root, target_folder};
+use crate::tools;
+
+/// The longest that one file may take; what is then undecided fails the expectation.
+const BUDGET: &str = "300s";
+
+/// What must hold of the report on one file.
+#[derive(Clone, Copy)]
+enum Expected {
+    /// A race on the object of that name.
+    RaceOn(&'static str),
+    /// Races at these pairs of lines of one source file.
+    RacesAt(&'static str, &'static [(u32, u32)]),
+    /// A lock cycle or a stuck state.
+    Deadlock,
+    /// Neither lock cycle nor stuck state.
+    NoDeadlock,
+    /// This many racy pairs of locations; the authors of the figures count differently, and why.
+    Races { theirs: usize, ours: Option<usize>, why: &'static str },
+}
+
+/// Files of the folders `deadlock`, `rvpredict` and `figures`. All files in `raceinjector` have a
+/// race on `BUGGY_ADDR`.
+const TABLE: &[(&str, Expected)] = &[
+    ("deadlock/Bensalem.std", Expected::Deadlock),
+    ("deadlock/Bensalem.rapidbin", Expected::Deadlock),
+    ("deadlock/Dbcp1.std", Expected::Deadlock),
+    ("deadlock/Dbcp1.rapidbin", Expected::Deadlock),
+    ("deadlock/Deadlock.std", Expected::Deadlock),
+    ("deadlock/Deadlock.rapidbin", Expected::Deadlock),
+    ("deadlock/DiningPhil.std", Expected::Deadlock),
+    ("deadlock/DiningPhil.rapidbin", Expected::Deadlock),
+    // The run hangs; only the binary form has the requests that show it.
+    ("deadlock/StringBuffer.rapidbin", Expected::Deadlock),
+    ("deadlock/Transfer.std", Expected::Deadlock),
+    ("deadlock/Transfer.rapidbin", Expected::Deadlock),
+    // The corrected program.
+    ("deadlock/cache4j_dlf.std.gz", Expected::NoDeadlock),
+    ("rvpredict/llvm.account.account.in", Expected::RacesAt("account.cc", &[(47, 47)])),
+    (
+        "rvpredict/llvm.demo.example2.in",
+        Expected::RacesAt("example2.c", &[(12, 25), (12, 14), (14, 25), (14, 23)]),
+    ),
+    (
+        "rvpredict/llvm.examples.BrokenSpinningLoop.in",
+        Expected::RacesAt("BrokenSpinningLoop.cpp", &[(14, 18)]),
+    ),
+    // One thread alone cannot deadlock with itself over two locks taken in two orders.
+    ("rvpredict/llvm.deadlock.simple.in", Expected::NoDeadlock),
+    ("figures/Test2.csv", figure(1)),
+    ("figures/Test4.csv", figure(1)),
+    ("figures/Test6.csv", figure(6)),
+    ("figures/Test8.csv", figure(3)),
+    ("figures/Test10.csv", figure(0)),
+    ("figures/Test12.csv", figure(5)),
+    ("figures/Test14.csv", figure(1)),
+    ("figures/Test16.csv", figure(1)),
+    ("figures/Test18.csv", figure(1)),
+    ("figures/Test20.csv", figure(0)),
+    ("figures/Test22.csv", figure(0)),
+    ("figures/Test24.csv", figure(1)),
+    ("figures/Test26.csv", figure(0)),
+    ("figures/Test28.csv", figure(1)),
+];
+
+/// A figure whose count of ours is not settled.
+const fn figure(theirs: usize) -> Expected {
+    Expected::Races { theirs, ours: None, why: "" }
+}
+
+/// Where the corpus is kept beside the repository.
+pub(crate) fn default_folder() -> PathBuf {
+    root().join("../shared/traces")
+}
+
+/// Checks every file; the number of files, or `None` if the corpus is not there.
+pub(crate) fn corpus(folder: &Path) -> Result<Option<u64>, Stop> {
+    if !folder.is_dir() {
+        println!("corpus: SKIPPED ({} is not there)", folder.display());
+        return Ok(None);
+    }
+    tools::ensure()?;
+    let foretrace = release_binary()?;
+    let (mut passed, mut failed) = (0, 0);
+    for (name, expected) in files(folder) {
+        let start = Instant::now();
+        let outcome = judge(&foretrace, &folder.join(&name), expected);
+        let (word, text) = match &outcome {
+            Ok(text) => ("PASS", text),
+            Err(text) => ("FAIL", text),
+        };
+        println!("{word} {name} ({}): {text}", seconds(start.elapsed()));
+        if outcome.is_ok() { passed += 1 } else { failed += 1 }
+    }
+    println!("corpus: {passed} passed, {failed} failed");
+    if failed > 0 { Err(Stop::failed("corpus FAILED")) } else { Ok(Some(passed)) }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+fn files(folder: &Path) -> Vec<(String, Expected)> {
+    let entries = fs::read_dir(folder.join("raceinjector")).into_iter().flatten().flatten();
+    let mut files: Vec<(String, Expected)> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".std") || name.ends_with(".std.gz"))
+        .map(|name| (format!("raceinjector/{name}"), Expected::RaceOn("BUGGY_ADDR")))
+        .collect();
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    files.extend(TABLE.iter().map(|&(name, expected)| (name.to_string(), expected)));
+    files
+}
+
+fn judge(foretrace: &Path, trace: &Path, expected: Expected) -> Result<String, String> {
+    let property = match expected {
+        Expected::Deadlock | Expected::NoDeadlock => "deadlock",
+        Expected::RaceOn(_) | Expected::RacesAt(..) | Expected::Races { .. } => "race",
+    };
+    compare(&predict(foretrace, trace, property)?, expected)
+}
+
+/// The report on one file.
+fn predict(foretrace: &Path, trace: &Path, property: &str) -> Result<Value, String> {
+    let path = target_folder().join(format!("corpus-{}.json", std::process::id()));
+    let output = Command::new(foretrace)
+        .args(["predict", "--check", property, "--budget", BUDGET, "--json"])
+        .arg(&path)
+        .arg(trace)
+        .stdout(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !matches!(output.status.code(), Some(0 | 1 | 3)) {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", output.status, stderr.lines().next().unwrap_or("")));
+    }
+    let bytes = fs::read(&path).map_err(|error| error.to_string())?;
+    // The report has been read; a file left behind does no harm.
+    let _ = fs::remove_file(&path);
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+}
+
+fn compare(report: &Value, expected: Expected) -> Result<String, String> {
+    let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    match expected {
+        Expected::RaceOn(object) => {
+            let found = findings.iter().any(|finding| {
+                finding["object"].as_str().is_some_and(|name| name.contains(object))
+            });
+            let text = format!("{} races", findings.len());
+            if found { Ok(text) } else { Err(format!("{text}, none on {object}")) }
+        }
+        Expected::RacesAt(file, pairs) => {
+            let missing: Vec<String> = pairs
+                .iter()
+                .filter(|pair| !findings.iter().any(|finding| is_at(finding, file, **pair)))
+                .map(|(a, b)| format!("{file}:{a} and {b}"))
+                .collect();
+            let text = format!("{} races", findings.len());
+            if missing.is_empty() {
+                Ok(text)
+            } else {
+                Err(format!("{text}, missing {}", missing.join("; ")))
+            }
+        }
+        Expected::Deadlock if findings.is_empty() => Err(open_questions(report)),
+        Expected::Deadlock => Ok(format!("{} deadlocks", findings.len())),
+        Expected::NoDeadlock if findings.is_empty() => Ok("no deadlock".to_string()),
+        Expected::NoDeadlock => Err(format!("{} deadlocks", findings.len())),
+        Expected::Races { theirs, ours, why } => {
+            let found = findings.len();
+            let text = match (found == theirs, why) {
+                (true, _) => format!("{found} races, as expected there"),
+                (false, "") => format!("{found} races, {theirs} expected there"),
+                (false, why) => format!("{found} races, {theirs} expected there: {why}"),
+            };
+            if ours.is_none_or(|ours| ours == found) { Ok(text) } else { Err(text) }
+        }
+    }
+}
+
+fn open_questions(report: &Value) -> String {
+    let undecided = report["undecided"].as_array().map_or(0, Vec::len);
+    format!("no deadlock, {undecided} undecided")
+}
+
+/// Whether a finding is at two lines of a file, in whatever order.
+fn is_at(finding: &Value, file: &str, (a, b): (u32, u32)) -> bool {
+    let locations = finding["locations"].as_array().map_or(&[][..], Vec::as_slice);
+    let lines: Vec<Option<u32>> =
+        locations.iter().map(|location| line_in(location.as_str()?, file)).collect();
+    lines == [Some(a), Some(b)] || lines == [Some(b), Some(a)]
+}
+
+/// The line in a location such as `main a.c:12` or `fn:main;file:a.c;line:12`.
+fn line_in(location: &str, file: &str) -> Option<u32> {
+    let (_, rest) = location.split_once(file)?;
+    let digits = rest.find(|c: char| c.is_ascii_digit())?;
+    let number = rest[digits..].split(|c: char| !c.is_ascii_digit()).next()?;
+    number.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_locations() {
+        assert_eq!(line_in("MyThread example2.c:12", "example2.c"), Some(12));
+        assert_eq!(line_in("fn:f;file:d/example2.c;line:7", "example2.c"), Some(7));
+        assert_eq!(line_in("other.c:12", "example2.c"), None);
+    }
+
+    #[test]
+    fn expectations_meet_reports() {
+        let report = serde_json::json!({"findings": [
+            {"object": "x", "locations": ["a.c:2", "a.c:1"]}], "undecided": []});
+        assert!(compare(&report, Expected::RaceOn("x")).is_ok());
+        assert!(compare(&report, Expected::RaceOn("y")).is_err());
+        assert!(compare(&report, Expected::RacesAt("a.c", &[(1, 2)])).is_ok());
+        assert!(compare(&report, Expected::RacesAt("a.c", &[(1, 2), (2, 2)])).is_err());
+        assert!(compare(&report, Expected::NoDeadlock).is_err());
+        assert!(compare(&report, Expected::Deadlock).is_ok());
+        assert!(compare(&report, figure(3)).is_ok());
+        assert!(compare(&report, Expected::Races { theirs: 3, ours: Some(2), why: "" }).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! `test` and `check`: everything that must hold before a change goes in.
+
+use crate::shell::{Stop, cargo, root, run, run_and_read, step};
+use crate::{architecture, corpus, dependencies, metadata, tools};
+
+/// The seed of the random tests, fixed so that a run can be repeated; `oracle --seed` takes others.
+pub(crate) const SEED: u64 = 1;
+
+const ORACLE_CASES: u64 = 20_000;
+const QUICK_ORACLE_CASES: u64 = 1_000;
+
+/// Everything.
+pub(crate) fn test() -> Result<(), Stop> {
+    tools::ensure_for_tests()?;
+    rules()?;
+    style()?;
+    let mut tally = cargo_test("tests", &["test", "--workspace", "--locked", "--no-fail-fast"])?;
+    oracle(ORACLE_CASES, SEED)?;
+    tally.passed += 1;
+    match corpus::corpus(&corpus::default_folder())? {
+        Some(files) => tally.passed += files,
+        None => tally.skipped.push("corpus"),
+    }
+    let skipped = if tally.skipped.is_empty() { String::new() } else { ", corpus skipped".into() };
+    println!("test: {} passed, 0 failed, {} ignored{skipped}", tally.passed, tally.ignored);
+    Ok(())
+}
+
+/// The quick part.
+pub(crate) fn check() -> Result<(), Stop> {
+    tools::ensure_for_tests()?;
+    rules()?;
+    style()?;
+    let tally = cargo_test("unit tests", &["test", "--workspace", "--locked", "--lib", "--bins"])?;
+    oracle(QUICK_ORACLE_CASES, SEED)?;
+    println!("check: {} passed, 0 failed, {} ignored", tally.passed + 1, tally.ignored);
+    Ok(())
+}
+
+/// Dependencies and architecture.
+pub(crate) fn rules() -> Result<(), Stop> {
+    let packages = metadata::packages()?;
+    step("dependencies", || {
+        let verdict = dependencies::check(&packages);
+        verdict.warnings.iter().for_each(|warning| println!("warning: {warning}"));
+        none("dependencies", &verdict.errors)
+    })?;
+    step("architecture", || {
+        let mut errors = architecture::check_dependencies(&packages);
+        errors.extend(architecture::check_printing(&root()));
+        none("architecture", &errors)
+    })
+}
+
+/// Compares predictions with exhaustive enumeration on random small traces.
+pub(crate) fn oracle(cases: u64, seed: u64) -> Result<(), Stop> {
+    let (cases, seed) = (cases.to_string(), seed.to_string());
+    let mut command = cargo(&["run", "--quiet", "--release", "--locked"]);
+    command.args(["--package", "foretrace-oracle", "--", "--cases", &cases, "--seed", &seed]);
+    run("oracle", &mut command)
+}
+
+fn style() -> Result<(), Stop> {
+    run("format", &mut cargo(&["fmt", "--all", "--check"]))?;
+    let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    run("lints", &mut cargo(&lints))
+}
+
+fn none(name: &str, errors: &[String]) -> Result<(), Stop> {
+    errors.iter().for_each(|error| println!("error: {error}"));
+    if errors.is_empty() { Ok(()) } else { Err(Stop::failed(format!("{name} FAILED"))) }
+}
+
+#[derive(Default, Debug, PartialEq, Eq)]
+struct Tally {
+    passed: u64,
+    ignored: u64,
+    skipped: Vec<&'static str>,
+}
+
+fn cargo_test(name: &str, arguments: &[&str]) -> Result<Tally, Stop> {
+    let mut tally = Tally::default();
+    run_and_read(name, &mut cargo(arguments), |line| count(&mut tally, line))?;
+    Ok(tally)
+}
+
+/// Reads `test result: ok. 4 passed; 0 failed; 1 ignored; …`.
+fn count(tally: &mut Tally, line: &str) {
+    let Some(result) = line.strip_prefix("test result: ") else { return };
+    let number = |word: &str| {
+        let part = result.split([';', '.']).find(|part| part.trim().ends_with(word));
+        part.and_then(|part| part.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    tally.passed += number("passed");
+    tally.ignored += number("ignored");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_what_cargo_says() {
+        let mut tally = Tally::default();
+        count(&mut tally, "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured");
+        count(&mut tally, "test result: ok. 1 passed; 0 failed; 0 ignored; finished in 0.1s");
+        count(&mut tally, "test a_name ... ok");
+        assert_eq!(tally, Tally { passed: 13, ignored: 3, skipped: vec![] });
+    }
+}

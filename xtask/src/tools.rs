@@ -1,0 +1,83 @@
+//! What a build needs besides cargo: a C++ compiler for CaDiCaL, and rustfmt and clippy for tests.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::shell::{Stop, cargo, run};
+
+/// Programs, and the Debian packages that bring them.
+const PROGRAMS: [(&str, &str); 2] = [("g++", "g++"), ("make", "make")];
+
+/// Installs what a build needs and the machine does not have.
+pub(crate) fn ensure() -> Result<(), Stop> {
+    let missing: Vec<&str> = PROGRAMS
+        .into_iter()
+        .filter(|(program, _)| !is_installed(program))
+        .map(|(_, package)| package)
+        .collect();
+    if missing.is_empty() { Ok(()) } else { install(&missing) }
+}
+
+/// Installs what the tests need in addition.
+pub(crate) fn ensure_for_tests() -> Result<(), Stop> {
+    ensure()?;
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        let works = succeeds(cargo(&[subcommand, "--version"]));
+        if works {
+            continue;
+        }
+        let install = format!("rustup component add {component}");
+        if !is_installed("rustup") {
+            return Err(Stop::usage(format!("{component} is missing; install it: {install}")));
+        }
+        run(component, Command::new("rustup").args(["component", "add", component]))?;
+    }
+    Ok(())
+}
+
+fn install(packages: &[&str]) -> Result<(), Stop> {
+    let by_hand = format!(
+        "missing: {0}\ninstall it: sudo apt-get update && sudo apt-get install -y {0}",
+        packages.join(" ")
+    );
+    if !is_installed("apt-get") {
+        return Err(Stop::usage(by_hand));
+    }
+    let as_root = if is_root() {
+        "env"
+    } else if is_installed("sudo") && succeeds(sudo_without_password()) {
+        "sudo"
+    } else {
+        return Err(Stop::usage(by_hand));
+    };
+    run("apt-get update", Command::new(as_root).args(["apt-get", "update"]))?;
+    let mut install = Command::new(as_root);
+    install.args(["apt-get", "install", "-y", "--no-install-recommends"]).args(packages);
+    run("apt-get install", install.env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+fn sudo_without_password() -> Command {
+    let mut command = Command::new("sudo");
+    command.args(["-n", "true"]);
+    command
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder: std::path::PathBuf| is_file(&folder.join(program)))
+}
+
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+fn succeeds(mut command: Command) -> bool {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
