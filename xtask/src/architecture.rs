@@ -37,7 +37,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
 const KNOWN_ONLY_TO: [(&str, &[&str]); 4] = [
     ("cadical-sys", &["foretrace-solve"]),
     ("clap", &["foretrace"]),
-    ("serde", &["foretrace-report"]),
+    ("serde", &["foretrace-report", "xtask"]),
     ("serde_json", &["foretrace-report", "xtask"]),
 ];
 
@@ -77,7 +77,8 @@ pub(crate) fn check_printing(root: &Path) -> Vec<String> {
     while let Some(folder) = folders.pop() {
         for path in sorted_entries(&folder) {
             let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-            let is_source = relative.contains("/src/") && relative.ends_with(".rs");
+            let is_test = relative.contains("/tests/") || relative.ends_with("tests.rs");
+            let is_source = relative.contains("/src/") && relative.ends_with(".rs") && !is_test;
             if path.is_dir() {
                 folders.push(path);
             } else if is_source && !MAY_PRINT.iter().any(|start| relative.starts_with(start)) {

@@ -119,7 +119,7 @@ pub fn compare(seed: u64, predictor: Option<Predictor>) -> Result<CaseStats, Box
 
 /// Tuples of events always, and one coarse granularity, which the seed chooses.
 fn granularities(seed: u64, infer_regions: bool) -> [Granularity; 2] {
-    let coarse = if (seed % 2 == 0) == infer_regions {
+    let coarse = if seed.is_multiple_of(2) == infer_regions {
         Granularity::Location
     } else {
         Granularity::Variable

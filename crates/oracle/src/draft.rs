@@ -42,48 +42,114 @@ impl<'t> Draft<'t> {
         Draft { original: trace, events, declarations }
     }
 
-    /// The trace. All tables keep their order, so that ids stay; but a thread that nothing names any
-    /// more is gone, since one without events means something of its own.
+    /// The trace, with only those names that something still uses. (A thread without events would even
+    /// mean something.)
     pub(crate) fn build(&self) -> Trace {
-        let mut trace = Trace::builder();
-        let names = self.original;
-        for name in names.objects().iter() {
-            trace.object(name);
-        }
-        for name in names.locks().iter() {
-            trace.lock(name);
-        }
-        for name in names.conds().iter() {
-            trace.cond(name);
-        }
-        for name in names.semaphores().iter() {
-            trace.semaphore(name);
-        }
-        for name in names.barriers().iter() {
-            trace.barrier(name);
-        }
-        for name in names.locations().iter() {
-            trace.location(name);
-        }
+        let mut copy = Copy { from: self.original, to: Trace::builder() };
         for declaration in &self.declarations {
             match *declaration {
-                Declaration::Initial(place, value) => trace.set_initial(place, value),
-                Declaration::Lock(lock, kind) => trace.set_lock_kind(lock, kind),
-                Declaration::Semaphore(sem, count) => trace.set_semaphore(sem, count),
-                Declaration::Barrier(barrier, parties) => trace.set_barrier(barrier, parties),
+                Declaration::Initial(place, value) => {
+                    let place = copy.place(place);
+                    copy.to.set_initial(place, value);
+                }
+                Declaration::Lock(lock, kind) => {
+                    let lock = copy.lock(lock);
+                    copy.to.set_lock_kind(lock, kind);
+                }
+                Declaration::Semaphore(sem, count) => {
+                    let sem = copy.semaphore(sem);
+                    copy.to.set_semaphore(sem, count);
+                }
+                Declaration::Barrier(barrier, parties) => {
+                    let barrier = copy.barrier(barrier);
+                    copy.to.set_barrier(barrier, parties);
+                }
             }
         }
         for event in &self.events {
-            let mut thread = |id: ThreadId| trace.thread(names.threads().get(id.index()));
-            let op = match event.op {
-                Op::Fork { child } => Op::Fork { child: thread(child) },
-                Op::Join { child } => Op::Join { child: thread(child) },
-                Op::Request(Request::Join(child)) => Op::Request(Request::Join(thread(child))),
-                op => op,
-            };
-            let event = Event { thread: thread(event.thread), op, location: event.location };
-            trace.push(event);
+            let location = event.location.map(|location| copy.location(location));
+            let event =
+                Event { thread: copy.thread(event.thread), op: copy.op(event.op), location };
+            copy.to.push(event);
         }
-        trace.finish()
+        copy.to.finish()
+    }
+}
+
+/// Carries ids over by their names.
+struct Copy<'t> {
+    from: &'t Trace,
+    to: Builder,
+}
+
+impl Copy<'_> {
+    fn thread(&mut self, id: ThreadId) -> ThreadId {
+        self.to.thread(self.from.threads().get(id.index()))
+    }
+
+    fn object(&mut self, id: ObjectId) -> ObjectId {
+        self.to.object(self.from.objects().get(id.index()))
+    }
+
+    fn lock(&mut self, id: LockId) -> LockId {
+        self.to.lock(self.from.locks().get(id.index()))
+    }
+
+    fn cond(&mut self, id: CondId) -> CondId {
+        self.to.cond(self.from.conds().get(id.index()))
+    }
+
+    fn semaphore(&mut self, id: SemId) -> SemId {
+        self.to.semaphore(self.from.semaphores().get(id.index()))
+    }
+
+    fn barrier(&mut self, id: BarrierId) -> BarrierId {
+        self.to.barrier(self.from.barriers().get(id.index()))
+    }
+
+    fn location(&mut self, id: LocationId) -> LocationId {
+        self.to.location(self.from.locations().get(id.index()))
+    }
+
+    fn place(&mut self, place: Place) -> Place {
+        Place { object: self.object(place.object), ..place }
+    }
+
+    fn op(&mut self, mut op: Op) -> Op {
+        match &mut op {
+            Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
+                *at = self.place(*at)
+            }
+            Op::Acquire { lock, .. }
+            | Op::AcquireFailed { lock, .. }
+            | Op::Release { lock, .. }
+            | Op::Destroy { lock }
+            | Op::Request(Request::Acquire(lock, _)) => *lock = self.lock(*lock),
+            Op::Wait { cond, lock, .. } | Op::Wake { cond, lock, .. } => {
+                *cond = self.cond(*cond);
+                *lock = self.lock(*lock);
+            }
+            Op::Signal { cond } | Op::Broadcast { cond } => *cond = self.cond(*cond),
+            Op::SemWait { sem, .. }
+            | Op::SemWaitFailed { sem, .. }
+            | Op::SemPost { sem }
+            | Op::Request(Request::SemWait(sem)) => *sem = self.semaphore(*sem),
+            Op::Arrive { barrier } | Op::Leave { barrier } => *barrier = self.barrier(*barrier),
+            Op::Fork { child } | Op::Join { child } | Op::Request(Request::Join(child)) => {
+                *child = self.thread(*child);
+            }
+            Op::Alloc { object, .. } | Op::Free { object } => *object = self.object(*object),
+            Op::Branch { .. }
+            | Op::Assert { .. }
+            | Op::Assume { .. }
+            | Op::Begin
+            | Op::End
+            | Op::Exit
+            | Op::RegionBegin
+            | Op::RegionEnd
+            | Op::Fence { .. }
+            | Op::External => {}
+        }
+        op
     }
 }

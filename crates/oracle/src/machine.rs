@@ -102,6 +102,8 @@ struct Habits {
     unknown_writers: usize,
     mixed_sizes: bool,
     begins: usize,
+    /// How often a thread is one region from its first event on.
+    regions: usize,
     ends: usize,
     tidies: usize,
     unlocated: usize,
@@ -138,6 +140,7 @@ impl Machine {
             unknown_writers: often(&mut random, &[0, 0, 0, 20]),
             mixed_sizes: random.chance(35),
             begins: often(&mut random, &[0, 0, 50]),
+            regions: often(&mut random, &[0, 0, 0, 40]),
             ends: often(&mut random, &[100, 100, 100, 60, 0]),
             tidies: often(&mut random, &[0, 60, 100]),
             unlocated: often(&mut random, &[0, 10, 40]),
@@ -283,6 +286,10 @@ impl Machine {
         let id = self.thread_id(thread);
         if is_new && self.random.chance(self.habits.begins) {
             self.push(id, Op::Begin);
+        }
+        if is_new && self.random.chance(self.habits.regions) {
+            self.push(id, Op::RegionBegin);
+            self.threads[thread].open_regions += 1;
         }
         self.push(id, op);
     }

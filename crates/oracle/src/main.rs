@@ -73,8 +73,8 @@ fn print_summary(summary: &Summary) {
 }
 
 /// The predictor under test.
-fn predictor(_trace: &Trace, _options: &Options) -> Result<Prediction, String> {
-    Err("foretrace_predict::predict is not wired yet; use --enumerate-only".into())
+fn predictor(trace: &Trace, options: &Options) -> Result<Prediction, String> {
+    foretrace_predict::predict(trace, options, &()).map_err(|error| error.to_string())
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {

@@ -3,7 +3,8 @@
 //! **Computes.** Expected byte identities and unknown writers, the role of each lock operation, which
 //! locks are recursive, initial semaphore counts, barrier rounds, and regions.
 //!
-//! **Follows.** The paragraphs of section 2, one function each, in their order.
+//! **Follows.** The paragraphs of section 2: `bytes` has the first four, `holds` the next two, `counts`
+//! semaphores and barriers, and `regions` the last.
 //!
 //! **Invariant.** Everything here comes from the recorded order alone. A trace that is not valid
 //! gives [`Role::Unsupported`] where no rule applies, and such an event is never enabled.
@@ -15,6 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use foretrace_trace::*;
 
 use crate::event_set::EventSet;
+
+mod bytes;
+mod counts;
+mod holds;
+mod regions;
 
 /// What tells one content of a byte from another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,9 +180,11 @@ impl<'t> Recorded<'t> {
 
     /// All recorded deepenings and lowerings of a hold.
     pub(crate) fn changes_of(&self, hold: EventId) -> impl Iterator<Item = EventId> + '_ {
-        self.roles.iter().enumerate().filter_map(move |(row, &role)| {
-            (role == Role::Deepens(hold) || role == Role::Lowers(hold)).then(|| EventId::from(row))
-        })
+        let changes = move |event: &EventId| {
+            let role = self.role(*event);
+            role == Role::Deepens(hold) || role == Role::Lowers(hold)
+        };
+        (0..self.ops.len()).map(EventId::from).filter(changes)
     }
 
     /// The wait that a wake ends: the event before it in its thread.
@@ -236,281 +244,5 @@ impl<'t> Recorded<'t> {
                 _ => {}
             }
         }
-    }
-
-    fn number_bytes(&mut self) {
-        let mut numbers = BTreeMap::new();
-        for op in &self.ops {
-            let mut touched = Vec::new();
-            if let Some(access) = op.access() {
-                for offset in access.at.offset..access.at.end() {
-                    let next = numbers.len();
-                    touched.push(*numbers.entry((access.at.object, offset)).or_insert(next));
-                }
-            }
-            self.bytes.push(touched);
-        }
-        self.byte_count = numbers.len();
-        self.initial_bytes = vec![None; self.byte_count];
-        for &(place, value) in self.trace.initial() {
-            for offset in place.offset..place.end() {
-                if let Some(&byte) = numbers.get(&(place.object, offset)) {
-                    self.initial_bytes[byte] =
-                        byte_of(Some(value), place.size, offset - place.offset);
-                }
-            }
-        }
-    }
-
-    fn find_initial_bytes(&mut self) {
-        for byte in 0..self.byte_count {
-            if self.initial_bytes[byte].is_none() {
-                self.initial_bytes[byte] = self.first_seen(byte);
-            }
-        }
-    }
-
-    /// What the first valued read of a byte saw, if no write of it is recorded before.
-    fn first_seen(&self, byte: usize) -> Option<u8> {
-        for (event, op) in self.events() {
-            if let Some(seen) = self.read_byte(event, byte) {
-                return Some(seen);
-            }
-            let writes = op.access().is_some_and(|access| access.writes);
-            if writes && self.bytes[event.index()].contains(&byte) {
-                return None;
-            }
-        }
-        None
-    }
-
-    fn find_expected_bytes(&mut self) {
-        let mut last_writer = vec![None; self.byte_count];
-        for row in 0..self.ops.len() {
-            let event = EventId::from(row);
-            let access = self.ops[row].access();
-            let mut expected = Vec::new();
-            if access.is_some_and(|access| access.reads) {
-                for &byte in &self.bytes[row] {
-                    let writer = last_writer[byte];
-                    expected.push(self.identity(byte, writer));
-                    let left = match writer {
-                        Some(writer) => self.written_byte(writer, byte),
-                        None => self.initial_bytes[byte],
-                    };
-                    if let (Some(seen), Some(left)) = (self.read_byte(event, byte), left)
-                        && seen != left
-                    {
-                        self.unknown_writer.insert(event);
-                    }
-                }
-            }
-            self.expected.push(expected);
-            if access.is_some_and(|access| access.writes) {
-                for &byte in &self.bytes[row] {
-                    last_writer[byte] = Some(event);
-                }
-            }
-        }
-    }
-
-    /// What an event saw in a byte: `None` if it does not read the byte or is unvalued.
-    fn read_byte(&self, event: EventId, byte: usize) -> Option<u8> {
-        match self.op(event) {
-            Op::Read { at, value, .. } | Op::Rmw { at, read: value, .. } => {
-                self.value_in(event, byte, at, value)
-            }
-            _ => None,
-        }
-    }
-
-    /// What an event left in a byte: `None` if it does not write the byte or is unvalued.
-    fn written_byte(&self, event: EventId, byte: usize) -> Option<u8> {
-        match self.op(event) {
-            Op::Write { at, value, .. } | Op::Rmw { at, written: value, .. } => {
-                self.value_in(event, byte, at, value)
-            }
-            _ => None,
-        }
-    }
-
-    fn value_in(&self, event: EventId, byte: usize, at: Place, value: Option<u64>) -> Option<u8> {
-        let index = self.bytes[event.index()].iter().position(|&touched| touched == byte)?;
-        byte_of(value, at.size, index as u32)
-    }
-
-    fn find_roles(&mut self) {
-        let mut open: Vec<Hold> = Vec::new();
-        for row in 0..self.ops.len() {
-            let event = EventId::from(row);
-            let thread = self.trace.thread_of(event);
-            let role = match self.ops[row] {
-                Op::Acquire { lock, mode, .. } => match own_hold(&mut open, thread, lock, mode) {
-                    Some(hold) => {
-                        hold.depth += 1;
-                        Role::Deepens(hold.opened_by)
-                    }
-                    None => {
-                        let hold = Hold { opened_by: event, thread, lock, mode, depth: 1 };
-                        self.opened.insert(event, hold);
-                        open.push(hold);
-                        Role::Opens
-                    }
-                },
-                Op::Release { lock, mode } => release_role(&mut open, thread, lock, mode),
-                Op::Wait { lock, .. } => {
-                    let own = |hold: &&Hold| hold.thread == thread && hold.lock == lock;
-                    match open.iter().filter(own).copied().collect::<Vec<_>>()[..] {
-                        [hold] => {
-                            open.retain(|other| *other != hold);
-                            self.given_back.insert(event, hold);
-                            Role::Closes(hold.opened_by)
-                        }
-                        _ => Role::Unsupported,
-                    }
-                }
-                Op::Wake { .. } => {
-                    let wait = self.wait_of(event);
-                    match wait.and_then(|wait| self.given_back.get(&wait)) {
-                        Some(&hold) => {
-                            let hold = Hold { opened_by: event, ..hold };
-                            self.opened.insert(event, hold);
-                            open.push(hold);
-                            Role::Opens
-                        }
-                        None => Role::Unsupported,
-                    }
-                }
-                _ => Role::None,
-            };
-            self.roles.push(role);
-        }
-    }
-
-    fn find_recursive_locks(&mut self) {
-        for lock in (0..self.trace.locks().len()).map(LockId::from) {
-            let deepens = |(event, op): (EventId, Op)| {
-                matches!(op, Op::Acquire { lock: l, mode: Mode::Exclusive, .. } if l == lock)
-                    && matches!(self.role(event), Role::Deepens(_))
-            };
-            if self.trace.lock_kind(lock) == LockKind::Recursive || self.events().any(deepens) {
-                self.recursive.insert(lock);
-            }
-        }
-    }
-
-    fn find_initial_counts(&mut self) {
-        for sem in (0..self.trace.semaphores().len()).map(SemId::from) {
-            let least = || (0..=self.ops.len() as u32).find(|&count| self.suffices(sem, count));
-            let count = self.trace.semaphore_count(sem).or_else(least);
-            self.initial_counts.push(count.unwrap_or(0));
-        }
-    }
-
-    /// Whether the recorded run is feasible if the semaphore starts with this count.
-    fn suffices(&self, sem: SemId, mut count: u32) -> bool {
-        for &op in &self.ops {
-            match op {
-                Op::SemWait { sem: s, .. } if s == sem && count == 0 => return false,
-                Op::SemWait { sem: s, .. } if s == sem => count -= 1,
-                Op::SemWaitFailed { sem: s, .. } if s == sem && count > 0 => return false,
-                Op::SemPost { sem: s } if s == sem => count += 1,
-                _ => {}
-            }
-        }
-        true
-    }
-
-    fn find_rounds(&mut self) {
-        for barrier in (0..self.trace.barriers().len()).map(BarrierId::from) {
-            let arrivals: Vec<EventId> = self
-                .events()
-                .filter_map(|(event, op)| (op == Op::Arrive { barrier }).then_some(event))
-                .collect();
-            let threads: BTreeSet<ThreadId> =
-                arrivals.iter().map(|&arrival| self.trace.thread_of(arrival)).collect();
-            let declared = self.trace.barrier_parties(barrier).map(|parties| parties as usize);
-            self.parties.push(declared.unwrap_or(threads.len()).max(1));
-            self.arrivals.push(arrivals);
-        }
-    }
-
-    fn find_regions(&mut self, infer: bool) {
-        for thread in self.trace.thread_ids() {
-            let events = self.trace.thread_events(thread);
-            let mut begins: Vec<usize> = Vec::new();
-            for (position, &event) in events.iter().enumerate() {
-                match self.op(event) {
-                    Op::RegionBegin => begins.push(position),
-                    Op::RegionEnd => {
-                        if let (Some(first), true) = (begins.pop(), begins.is_empty()) {
-                            self.regions.push(Region { thread, first, last: position });
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            if let Some(&first) = begins.first() {
-                self.regions.push(Region { thread, first, last: events.len() - 1 });
-            }
-        }
-        if infer {
-            let inferred: Vec<Region> =
-                self.opened.values().filter_map(|hold| self.section(hold)).collect();
-            self.regions.extend(inferred);
-        }
-    }
-
-    /// The critical section of a hold, if it makes a region.
-    fn section(&self, hold: &Hold) -> Option<Region> {
-        let closes = |&event: &EventId| self.role(event) == Role::Closes(hold.opened_by);
-        let close = (0..self.ops.len()).map(EventId::from).find(closes)?;
-        if self.trace.thread_of(close) != hold.thread {
-            return None;
-        }
-        let first = self.trace.position(hold.opened_by);
-        let last = self.trace.position(close);
-        // The closing event is part of the range, so a hold closed by a wait is refused as well.
-        let waits = self.trace.thread_events(hold.thread)[first + 1..=last]
-            .iter()
-            .any(|&event| matches!(self.op(event), Op::Wait { .. }));
-        (!waits).then_some(Region { thread: hold.thread, first, last })
-    }
-}
-
-/// The byte of a value, if accesses of this size have values.
-fn byte_of(value: Option<u64>, size: u32, index: u32) -> Option<u8> {
-    if size > 8 {
-        return None;
-    }
-    value.map(|value| value.to_le_bytes()[index as usize])
-}
-
-fn own_hold(open: &mut [Hold], thread: ThreadId, lock: LockId, mode: Mode) -> Option<&mut Hold> {
-    open.iter_mut().find(|hold| hold.thread == thread && hold.lock == lock && hold.mode == mode)
-}
-
-fn release_role(open: &mut Vec<Hold>, thread: ThreadId, lock: LockId, mode: Mode) -> Role {
-    if let Some(hold) = own_hold(open, thread, lock, mode) {
-        let name = hold.opened_by;
-        if hold.depth > 1 {
-            hold.depth -= 1;
-            return Role::Lowers(name);
-        }
-        open.retain(|hold| hold.opened_by != name);
-        return Role::Closes(name);
-    }
-    if open.iter().all(|hold| hold.lock != lock) {
-        return Role::Unheld;
-    }
-    let foreign = open.iter().find(|hold| {
-        hold.lock == lock && hold.mode == Mode::Exclusive && hold.depth == 1 && mode == hold.mode
-    });
-    match foreign.map(|hold| hold.opened_by) {
-        Some(name) => {
-            open.retain(|hold| hold.opened_by != name);
-            Role::Closes(name)
-        }
-        None => Role::Unsupported,
     }
 }

@@ -300,7 +300,7 @@ fn lock_of(trace: &Trace, event: EventId) -> LockId {
 }
 
 /// Whether an event, as a point, is one that its thread has executed as its last.
-fn is_pending(trace: &Trace, event: EventId) -> bool {
+pub(crate) fn is_pending(trace: &Trace, event: EventId) -> bool {
     trace.next(event).is_none()
         && matches!(trace.op(event), Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. })
 }

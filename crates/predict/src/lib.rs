@@ -7,6 +7,7 @@ mod encode;
 mod goal;
 mod pipeline;
 mod prediction;
+mod preserve;
 
 pub use pipeline::{PredictError, predict};
 pub use prediction::{

@@ -18,6 +18,7 @@ use crate::candidates::{self, Candidates, Class, Context};
 use crate::encode::Encoder;
 use crate::goal::{Goals, Verdict};
 use crate::prediction::*;
+use crate::preserve::Preserve;
 
 /// How many classes make it worth having another shard, with solvers of its own.
 const CLASSES_PER_SHARD: usize = 256;
@@ -61,7 +62,14 @@ pub fn predict(
     let checker =
         Checker::new(trace, model, CheckOptions { infer_regions: options.infer_regions });
     let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
-    let work = Work { context: &context, candidates: &candidates, checker: &checker, limits };
+    let preserve = if candidates.classes.is_empty() { None } else { Preserve::new(&skeleton) };
+    let work = Work {
+        context: &context,
+        candidates: &candidates,
+        preserve: preserve.as_ref(),
+        checker: &checker,
+        limits,
+    };
     let decided = work.run(options.jobs.max(1), progress)?;
     Ok(assemble(model, &properties, &candidates, decided))
 }
@@ -76,6 +84,7 @@ enum Decided {
 struct Work<'w> {
     context: &'w Context<'w>,
     candidates: &'w Candidates,
+    preserve: Option<&'w Preserve<'w>>,
     checker: &'w Checker<'w>,
     limits: Limits,
 }
@@ -136,6 +145,12 @@ impl<'w> Shard<'w> {
         if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(Decided::Undecided("the time budget was used up".to_string()));
         }
+        let groups = &work.candidates.groups;
+        if let Some(preserve) = work.preserve
+            && let Some((violation, schedule)) = preserve.decide(groups, class)
+        {
+            return Ok(Decided::Found(self.witness(violation, schedule)?));
+        }
         let remote_reads_are_free = class.property == Property::Atomicity;
         let solver = if remote_reads_are_free { &mut self.atomicity } else { &mut self.plain };
         let (encoder, goals) = solver.get_or_insert_with(|| {
@@ -143,7 +158,7 @@ impl<'w> Shard<'w> {
             let encoder = Encoder::new(context.skeleton, context.order, remote_reads_are_free);
             (encoder, Goals::default())
         });
-        match goals.decide(encoder, &work.candidates.groups, class, &work.limits) {
+        match goals.decide(encoder, groups, class, &work.limits) {
             Verdict::Violated(violation, schedule) => {
                 Ok(Decided::Found(self.witness(violation, schedule)?))
             }

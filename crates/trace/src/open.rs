@@ -10,10 +10,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::Trace;
 use crate::binary::{self, BinaryError};
 use crate::import::{ImportError, csv, rapidbin, rapidstd, rvpredict};
 use crate::text::{self, Lines};
-use crate::{Trace, text::parse_with_lines};
 
 /// The formats that can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -103,9 +103,9 @@ impl OpenError {
             OpenError::Binary { error: BinaryError::Version(_), .. } => {
                 Some("convert the trace to text with the version that wrote it".into())
             }
-            OpenError::Binary { error: BinaryError::Damaged { .. }, .. } => {
-                Some("the file is damaged or was not copied completely; record or copy it again".into())
-            }
+            OpenError::Binary { error: BinaryError::Damaged { .. }, .. } => Some(
+                "the file is damaged or was not copied completely; record or copy it again".into(),
+            ),
             OpenError::Text { error, .. } => error.hint.as_ref().map(|hint| hint.to_string()),
             _ => None,
         }
@@ -172,8 +172,9 @@ fn parse(path: &Path, bytes: &[u8], format: Format) -> Result<Opened, OpenError>
         Format::Std => rapidstd::parse(bytes),
         Format::RapidBin => rapidbin::parse(bytes),
         Format::Csv => csv::parse(bytes),
+        // The other two are not read from bytes: `open_as` has dealt with them.
         Format::Text | Format::Binary | Format::RvPredict => {
-            let (trace, lines) = parse_with_lines(bytes)
+            let (trace, lines) = text::parse_with_lines(bytes)
                 .map_err(|error| OpenError::Text { path: path.to_path_buf(), error })?;
             return Ok(Opened { trace, format, lines: Some(lines) });
         }

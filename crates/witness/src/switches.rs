@@ -25,8 +25,11 @@ use crate::violation::Violation;
 
 /// How many states of equal cost are followed at once.
 const BEAM: usize = 32;
-/// How often the search may ask whether an event can come next.
+/// How often the search may ask whether an event can come next, or note how far a lane is.
 const EFFORT: usize = 200_000;
+
+/// From this length on the search with free sections would not come to its end.
+const LONG: usize = 4_000;
 
 /// The same events in an order with few switches. The caller has it checked.
 pub(crate) fn with_few_switches(
@@ -39,8 +42,10 @@ pub(crate) fn with_few_switches(
     // which nobody can go on. With it, one order exists at least: the given one.
     let ordered = order(Sections::Ordered);
     let kept = search(&ordered).unwrap_or_else(|unfinished| unfinished.complete(&ordered));
-    let free = order(Sections::Free);
-    let freed = if free.has_free_sections() { search(&free).ok() } else { None };
+    let freed = (schedule.len() <= LONG)
+        .then(|| order(Sections::Free))
+        .filter(PartialOrder::has_free_sections)
+        .and_then(|free| search(&free).ok());
     let switches = |events: &Vec<EventId>| context_switches(checker.trace, events);
     let best = freed.into_iter().chain([kept]).min_by_key(switches);
     let mut best = best.expect("one of one or two");
@@ -82,10 +87,11 @@ fn search(order: &PartialOrder) -> Result<Vec<EventId>, Unfinished> {
                 let far = order.run_from(&state.progress, lane, &mut effort);
                 // Going on to the end may lock others out, so stopping before is a choice too.
                 let near = order.stop_before_open(lane, from, far, &mut effort);
-                for up_to in [far, near] {
+                for up_to in [far, near].into_iter().filter(|&up_to| up_to > from) {
                     let mut progress = state.progress.clone();
                     progress[lane] = up_to;
-                    if up_to == from || !seen.insert(progress.clone()) {
+                    effort += progress.len();
+                    if !seen.insert(progress.clone()) {
                         continue;
                     }
                     runs.push(Run { before: state.run, lane, up_to });

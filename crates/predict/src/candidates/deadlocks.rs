@@ -45,19 +45,9 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
     let mut gathering = Gathering::new();
     for event in stuck {
         let example = || Violation::Stuck(event);
-        gathering.add(stuck_site(context, event), example, Fate::Open(event));
+        gathering.add(context.site_without_object(event), example, Fate::Open(event));
     }
     gathering.finish(Property::Deadlock, candidates, Parts::Stuck);
-}
-
-/// Stuck points keep their source locations apart even by variable: they have no object.
-fn stuck_site(context: &Context, event: EventId) -> Site {
-    match context.site(event) {
-        Site::Anywhere => {
-            context.skeleton.trace.location_of(event).map_or(Site::Event(event), Site::Location)
-        }
-        site => site,
-    }
 }
 
 /// Walks all threads and collects the nodes of cycles and the points where a thread may be stuck.
@@ -81,7 +71,7 @@ fn points(context: &Context) -> (Vec<CycleNode>, Vec<EventId>) {
                 for &id in walk.open() {
                     let hold = skeleton.locks.hold(id);
                     let has = (hold.lock, hold.mode);
-                    let site = stuck_site(context, event);
+                    let site = context.site_without_object(event);
                     let key = (thread, site, has, wants, lockset);
                     let at = *index.entry(key).or_insert_with(|| {
                         let points = Vec::new();

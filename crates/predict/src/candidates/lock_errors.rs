@@ -13,9 +13,8 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
     let skeleton = context.skeleton;
     let trace = skeleton.trace;
     let mut gathering = Gathering::new();
-    let mut add = |lock: LockId, misuse: LockMisuse, event: EventId| {
-        let object = (context.granularity == crate::Granularity::Variable).then_some(lock);
-        let key = (object, context.site(event), misuse);
+    let mut add = |misuse: LockMisuse, event: EventId| {
+        let key = (context.site_without_object(event), misuse);
         gathering.add(key, || Violation::Lock(misuse, event), Fate::Open((misuse, event)));
     };
     for thread in trace.thread_ids() {
@@ -34,22 +33,22 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
                         && !skeleton.locks.is_recursive(lock)
                         && has(lock) =>
                 {
-                    add(lock, LockMisuse::DoubleLock, event);
+                    add(LockMisuse::DoubleLock, event);
                 }
                 Op::Request(Request::Acquire(lock, Mode::Exclusive))
                     if position + 1 == events.len()
                         && !skeleton.locks.is_recursive(lock)
                         && has(lock) =>
                 {
-                    add(lock, LockMisuse::DoubleLock, event);
+                    add(LockMisuse::DoubleLock, event);
                 }
                 Op::Release { lock, mode } if skeleton.locks.is_irregular(lock) => {
-                    add(lock, LockMisuse::UnlockNotHeld, event);
+                    add(LockMisuse::UnlockNotHeld, event);
                     if mode == Mode::Exclusive {
-                        add(lock, LockMisuse::UnlockByOther, event);
+                        add(LockMisuse::UnlockByOther, event);
                     }
                 }
-                Op::Destroy { lock } => add(lock, LockMisuse::DestroyHeld, event),
+                Op::Destroy { .. } => add(LockMisuse::DestroyHeld, event),
                 _ => {}
             }
             walk.pass(skeleton, event);

@@ -113,6 +113,17 @@ impl Context<'_> {
         }
     }
 
+    /// The site for properties that are not about a memory object: there, granularity `variable` tells
+    /// source locations apart as well.
+    fn site_without_object(&self, event: EventId) -> Site {
+        match self.site(event) {
+            Site::Anywhere => {
+                self.skeleton.trace.location_of(event).map_or(Site::Event(event), Site::Location)
+            }
+            site => site,
+        }
+    }
+
     /// Whether some event of `a` and some of `b`, groups of different threads, are not ordered by fork
     /// and join.
     fn any_unordered(&self, a: &[EventId], b: &[EventId]) -> bool {

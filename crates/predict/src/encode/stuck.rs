@@ -343,7 +343,11 @@ impl Encoder<'_> {
         for &id in skeleton.locks.holds_of(lock) {
             let hold = *skeleton.locks.hold(id);
             let blocks = if hold.thread == thread {
-                own_counts && hold.mode == mode && hold.open != event
+                own_counts
+                    && mode == Mode::Exclusive
+                    && hold.mode == Mode::Exclusive
+                    && hold.open != event
+                    && !skeleton.locks.is_recursive(lock)
             } else {
                 hold.mode.conflicts(mode)
             };

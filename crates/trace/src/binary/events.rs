@@ -7,8 +7,8 @@ use super::bytes::Cursor;
 use super::columns::*;
 use super::rows::Rules;
 use super::sections::{Index, SectionWriter, Tag};
-use crate::store::{Builder, Columns};
 use crate::Trace;
+use crate::store::{Builder, Columns};
 
 /// How many events a block has at most.
 pub(super) const BLOCK: usize = 1 << 16;

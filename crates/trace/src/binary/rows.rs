@@ -8,6 +8,8 @@
 //!
 //! **Cost.** One pass without branches; only a block with a bad row is looked at again.
 
+use std::sync::LazyLock;
+
 use crate::store::{Columns, HAS_VALUE, KIND_COUNT, NO_LOCATION, operation_of};
 use crate::{Names, Op, Request, Trace};
 
@@ -32,21 +34,31 @@ pub(super) struct Rules {
 const ANY: u64 = 1 << 32;
 const ZERO: u64 = 1;
 
+/// Of each kind: which details exist, one bit each, and one of its operations.
+static KINDS: LazyLock<Vec<([u64; 4], Option<Op>)>> = LazyLock::new(|| {
+    let of_kind = |kind: u8| {
+        let (mut details, mut example) = ([0; 4], None);
+        for detail in 0..=255 {
+            if let Some(op) = operation_of(kind, detail) {
+                details[usize::from(detail) / 64] |= 1u64 << (detail % 64);
+                example = Some(op);
+            }
+        }
+        (details, example)
+    };
+    (0..KIND_COUNT as u8).map(of_kind).collect()
+});
+
 impl Rules {
     pub(super) fn new(trace: &Trace) -> Rules {
-        let limits = (0..KIND_COUNT as u8).map(|kind| {
-            let mut limits =
-                Limits { details: [0; 4], target: 0, operand: 0, size: 0, end: u64::MAX };
-            for detail in 0..=255 {
-                if let Some(op) = operation_of(kind, detail) {
-                    limits.details[usize::from(detail) / 64] |= 1 << (detail % 64);
-                    (limits.target, limits.operand, limits.size) = operands(trace, &op);
-                    if op.access().is_some() {
-                        limits.end = ANY;
-                    }
-                }
-            }
-            limits
+        let limits = KINDS.iter().map(|(details, example)| {
+            let (target, operand, size) = match example {
+                Some(op) => operands(trace, op),
+                None => (0, 0, 0),
+            };
+            let is_access = example.is_some_and(|op| op.access().is_some());
+            let end = if is_access { ANY } else { u64::MAX };
+            Limits { details: *details, target, operand, size, end }
         });
         Rules {
             limits: limits.collect(),
@@ -63,9 +75,7 @@ impl Rules {
         if good {
             return None;
         }
-        (0..count).find(|&row| {
-            usize::from(rows.kind[row]) >= KIND_COUNT || !self.allows(rows, row)
-        })
+        (0..count).find(|&row| usize::from(rows.kind[row]) >= KIND_COUNT || !self.allows(rows, row))
     }
 
     /// Whether a row is allowed; its kind exists.

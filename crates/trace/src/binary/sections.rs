@@ -324,7 +324,10 @@ fn parse_section(bytes: &[u8], at: usize) -> Result<(Option<Section<'_>>, usize)
         return Err(damaged(at, "the section has unknown flags"));
     }
     if content > MAX_CONTENT as u64 {
-        return Err(damaged(at, format!("a section of {content} bytes; the most is {MAX_CONTENT}")));
+        return Err(damaged(
+            at,
+            format!("a section of {content} bytes; the most is {MAX_CONTENT}"),
+        ));
     }
     let section = Section {
         tag,

@@ -224,8 +224,8 @@ fn take_pairs<'a>(
     Ok(())
 }
 
-const UNARY: [UnaryOp; 3] = [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot];
-const BINARY: [BinaryOp; 18] = [
+pub(super) const UNARY: [UnaryOp; 3] = [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot];
+pub(super) const BINARY: [BinaryOp; 18] = [
     BinaryOp::Add,
     BinaryOp::Sub,
     BinaryOp::Mul,
@@ -274,7 +274,8 @@ fn put_expression(out: &mut Vec<u8>, expression: &Expr, depth: usize) -> bool {
             done
         }
         Expr::Binary(op, left, right) => {
-            let done = put_expression(out, left, depth + 1) && put_expression(out, right, depth + 1);
+            let done =
+                put_expression(out, left, depth + 1) && put_expression(out, right, depth + 1);
             out.push(FIRST_BINARY + *op as u8);
             done
         }

@@ -1,6 +1,7 @@
 //! There and back, and every way to damage a small file.
 
 use super::sections::{MAX_CONTENT, Tag, header, section_header};
+use super::tables::{BINARY, UNARY};
 use super::{BinaryError, decode, encode};
 use crate::expr::{BinaryOp, Expr, UnaryOp};
 use crate::*;
@@ -65,9 +66,17 @@ fn full_trace() -> Trace {
     let sum = Expr::Binary(BinaryOp::Add, Expr::Name(name).into(), Expr::Literal(300).into());
     let negated = Expr::Unary(UnaryOp::Not, sum.clone().into());
     builder.express(EventId(3), sum.clone());
-    builder.express(EventId(6), Expr::IfThenElse(negated.into(), sum.into(), Expr::Literal(0).into()));
+    builder
+        .express(EventId(6), Expr::IfThenElse(negated.into(), sum.into(), Expr::Literal(0).into()));
+    let all = BINARY
+        .iter()
+        .fold(Expr::Literal(1), |left, &op| Expr::Binary(op, left.into(), Expr::Name(name).into()));
+    let all = UNARY.iter().fold(all, |operand, &op| Expr::Unary(op, operand.into()));
+    builder.express(EventId(7), all);
     builder.set_initial(at, 12);
     builder.set_lock_kind(lock, LockKind::Recursive);
+    let plain = builder.lock("n");
+    builder.set_lock_kind(plain, LockKind::Plain);
     builder.set_semaphore(sem, 3);
     builder.set_barrier(barrier, 2);
     builder.note("repaired", 5);
@@ -79,12 +88,14 @@ pub(super) fn long_trace(events: u32) -> Trace {
     let mut builder = Trace::builder();
     let threads: Vec<ThreadId> = (0..8).map(|at| builder.thread(&format!("t{at}"))).collect();
     let objects: Vec<ObjectId> = (0..5000).map(|at| builder.object(&format!("o{at}"))).collect();
-    let places: Vec<LocationId> = (0..900).map(|at| builder.location(&format!("a.c:{at}"))).collect();
+    let places: Vec<LocationId> =
+        (0..900).map(|at| builder.location(&format!("a.c:{at}"))).collect();
     let mut random = 1u64;
     for number in 0..events {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let bits = (random >> 33) as usize;
-        let at = Place { object: objects[bits % 5000], offset: (bits as u32 >> 8 & 7) * 8, size: 8 };
+        let at =
+            Place { object: objects[bits % 5000], offset: (bits as u32 >> 8 & 7) * 8, size: 8 };
         let value = Some(random >> 48);
         let op = match bits % 3 {
             0 => Op::Write { at, value, order: MemoryOrder::Plain },
@@ -127,6 +138,21 @@ fn long_tables_are_cut_into_pieces() {
 #[test]
 fn equal_traces_are_equal_files() {
     assert_eq!(encode(&full_trace()).unwrap(), encode(&full_trace()).unwrap());
+}
+
+/// Kinds, details, operators and tags are numbers in files: if this checksum changes, old files are
+/// read wrongly, and `VERSION` must change too.
+#[test]
+fn the_numbers_in_files_are_fixed() {
+    let mut checksum = crc32fast::Hasher::new();
+    for (tag, flags, content, stored) in take_apart(&encode(&full_trace()).unwrap()) {
+        checksum.update(&tag);
+        match flags & 2 {
+            0 => checksum.update(&stored),
+            _ => checksum.update(&zstd::bulk::decompress(&stored, content).unwrap()),
+        }
+    }
+    assert_eq!(checksum.finalize(), 3_654_418_671);
 }
 
 #[test]
@@ -207,7 +233,7 @@ fn every_changed_byte_under_a_correct_checksum_is_handled() {
             }
         }
     }
-    assert!(errors > 1000 && traces > 1000, "{errors} errors, {traces} traces");
+    assert!(errors > 1000 && traces > 500, "{errors} errors, {traces} traces");
 }
 
 /// Uses every id and number of a trace.

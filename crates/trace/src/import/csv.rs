@@ -32,7 +32,8 @@ pub fn parse(bytes: &[u8]) -> Result<Trace, ImportError> {
         if !text.is_empty() {
             let line = Line::parse(text)
                 .ok_or_else(|| Problem::syntax(excerpt(text.as_bytes()), EXPECTED));
-            lines.push(line.map_err(|problem| problem.at(Position::Line(number)))?.to_owned(number));
+            lines
+                .push(line.map_err(|problem| problem.at(Position::Line(number)))?.to_owned(number));
         }
         Ok(())
     })?;
@@ -152,7 +153,8 @@ fn count_waits(lines: &[OwnedLine]) -> Result<FxHashMap<String, usize>, ImportEr
                 waits.insert(line.object.clone(), 0);
             }
             _ if !signalled => {
-                let broken = format!("thread {} has waited for signal {}", line.thread, line.object);
+                let broken =
+                    format!("thread {} has waited for signal {}", line.thread, line.object);
                 return Err(Problem::rule(broken, "it has not been sent before").at(at));
             }
             _ => *waits.entry(line.object.clone()).or_default() += 1,
@@ -187,7 +189,8 @@ mod tests {
 
     #[test]
     fn accesses_and_locks() {
-        let trace = parse(b"1,LK,1,nil,1\n1,WR,1,Test.java:1:1,1\n1,UK,1,nil,0\n2,ARD,2,a:2,3").unwrap();
+        let trace =
+            parse(b"1,LK,1,nil,1\n1,WR,1,Test.java:1:1,1\n1,UK,1,nil,0\n2,ARD,2,a:2,3").unwrap();
         assert_eq!(trace.len(), 4);
         assert_eq!(trace.threads().iter().collect::<Vec<_>>(), ["T1", "T2"]);
         assert_eq!(trace.objects().iter().collect::<Vec<_>>(), ["V1", "V2"]);

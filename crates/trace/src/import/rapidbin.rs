@@ -63,7 +63,9 @@ impl Header {
             // Big-endian and signed: the first bit is the sign.
             if header[range.start] & 0x80 != 0 {
                 let found = format!("a negative number of {what}");
-                return Err(Problem::syntax(found, "a count").at(Position::Byte(range.start as u64)));
+                return Err(
+                    Problem::syntax(found, "a count").at(Position::Byte(range.start as u64))
+                );
             }
             Ok(header[range].iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte)))
         };

@@ -199,7 +199,9 @@ mod tests {
         );
         check(
             "A|fork(B)|1 B|r(x)|2 A|fork(B)|3 B|r(x)|4",
-            expect!["line 3: A forks B, which runs since line 2, but a thread is forked once, before its first event"],
+            expect![
+                "line 3: A forks B, which runs since line 2, but a thread is forked once, before its first event"
+            ],
         );
         check(
             "A|fork(B)|1 C|fork(B)|2 B|r(x)|3",
@@ -331,11 +333,21 @@ mod tests {
         );
         check(
             "A|fork(B)|1 A|join(B)|2 B|r(x)|3",
-            expect!["line 2: A joins B, which goes on at line 3, but a join returns after the last event of the joined thread"],
+            expect![
+                "line 2: A joins B, which goes on at line 3, but a join returns after the last event of the joined thread"
+            ],
+        );
+        check(
+            "A|join(B)|1 A|fork(B)|2",
+            expect![
+                "line 1: A joins B, which is forked at line 2, but a thread is joined after it was forked"
+            ],
         );
         check(
             "A|join(A)|1",
-            expect!["line 1: A joins A, which goes on at line 1, but a join returns after the last event of the joined thread"],
+            expect![
+                "line 1: A joins A, which goes on at line 1, but a join returns after the last event of the joined thread"
+            ],
         );
     }
 
@@ -352,7 +364,10 @@ mod tests {
             ("A|r(x)|1\n\nA|r(x)|1\n", "line 2: an empty line"),
             ("", "no event"),
         ] {
-            assert_eq!(parse(text.as_bytes()).unwrap_err().to_string(), format!("{found}; {expected}"));
+            assert_eq!(
+                parse(text.as_bytes()).unwrap_err().to_string(),
+                format!("{found}; {expected}")
+            );
         }
         assert!(parse(b"A|r(x)|1\r\nA|r(x)|2\r\n\r\n").is_ok());
         assert!(parse(b"A|r(\xff)|1").unwrap_err().to_string().contains("expected UTF-8 text"));

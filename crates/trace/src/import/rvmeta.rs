@@ -83,9 +83,7 @@ impl Texts {
     /// What to call a cell.
     pub(super) fn name(&self, cell: Cell) -> String {
         match cell {
-            Cell::Id(id) => {
-                self.get(id.into()).map_or_else(|| format!("{id:#x}"), str::to_string)
-            }
+            Cell::Id(id) => self.get(id.into()).map_or_else(|| format!("{id:#x}"), str::to_string),
             Cell::Word(word) => format!("{word:#x}"),
         }
     }

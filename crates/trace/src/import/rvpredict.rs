@@ -203,7 +203,9 @@ fn modes_of_requests(records: &[Record], variables: &Texts) -> FxHashMap<usize, 
             let lock = variables.cell(record.address);
             let follower = next.get(&record.thread).map(|next| (next.kind, next.address));
             let mode = match follower {
-                Some((5, address)) if variables.cell(address) == lock => Asked::For(Mode::Exclusive),
+                Some((5, address)) if variables.cell(address) == lock => {
+                    Asked::For(Mode::Exclusive)
+                }
                 Some((7, address)) if variables.cell(address) == lock => Asked::For(Mode::Shared),
                 _ if !shared.contains(&lock) => Asked::For(Mode::Exclusive),
                 _ => Asked::Unknown,

@@ -165,6 +165,15 @@ fn drop_repeated_forks(
             let rule = "a thread is forked once";
             return Err(Problem::rule(broken, rule).at(steps.position(last)));
         }
+        if let Some(joined) = life.joined.filter(|&joined| joined < last) {
+            let broken = format!(
+                "{} joins {name}, which is forked at {}",
+                steps.thread_name(steps.list[joined].thread),
+                steps.position(last).to_string().trim_end_matches(": "),
+            );
+            let rule = "a thread is joined after it was forked";
+            return Err(Problem::rule(broken, rule).at(steps.position(joined)));
+        }
         for &fork in earlier {
             dropped[fork] = true;
             repairs += 1;

@@ -44,6 +44,11 @@ struct World {
     allocations: usize,
     /// Locks are taken and given back all the time.
     loves_locks: bool,
+    /// Locks are released by threads that do not have them.
+    is_careless: bool,
+    /// Who has the reader-writer lock `w`: a writer, or readers.
+    writer: Option<usize>,
+    readers: Vec<usize>,
 }
 
 /// A valid trace of about that many events.
@@ -59,6 +64,9 @@ pub(super) fn random_trace(random: &mut Random, length: usize) -> Trace {
         allocated: None,
         allocations: 0,
         loves_locks: random.below(2) == 0,
+        is_careless: random.below(4) == 0,
+        writer: None,
+        readers: Vec::new(),
     };
     let all_at_once = random.below(2) == 0;
     for (number, thread) in world.threads.iter_mut().enumerate() {
@@ -113,7 +121,8 @@ impl World {
                 self.cells[cell] = (old + 1) % 3;
                 self.say(me, &format!("rmw {name} : {old} -> {}", self.cells[cell]));
             }
-            8..11 => self.lock(me, lock),
+            8 if random.below(3) == 0 => self.reader_writer(me, lock == 0),
+            8..11 => self.lock(me, lock, random),
             11 if self.holder[lock] == Some(me) => {
                 let is_timed = random.below(3) == 0;
                 self.holder[lock] = None;
@@ -138,7 +147,8 @@ impl World {
             }
             16 => self.start_or_join(me),
             17 => self.allocate(me),
-            18 => self.say(me, ["region begin", "region end"][lock]),
+            18 if lock == 0 => self.say(me, ["region begin", "region end"][cell]),
+            18 => self.half(me, random),
             19 if random.below(4) == 0 && !self.holder.contains(&Some(me)) => {
                 self.threads[me].is_ended = true;
                 self.say(me, "end");
@@ -147,7 +157,48 @@ impl World {
         }
     }
 
-    fn lock(&mut self, me: usize, lock: usize) {
+    /// One half of x, so that accesses overlap in part; now and then one that nobody wrote.
+    fn half(&mut self, me: usize, random: &mut Random) {
+        let (low, high) = (self.cells[0] & 0xffff_ffff, self.cells[0] >> 32);
+        match random.below(8) {
+            0..3 => self.say(me, &format!("read x[0:4] : {low}")),
+            3..5 => self.say(me, &format!("read x[4:4] : {high}")),
+            5 => {
+                self.cells[0] = high << 32 | 2;
+                self.say(me, "write x[0:4] = 2");
+            }
+            6 => {
+                self.cells[0] = low | 1 << 32;
+                self.say(me, "write x[4:4] = 1");
+            }
+            _ => self.say(me, "read y : 77"),
+        }
+    }
+
+    fn reader_writer(&mut self, me: usize, shared: bool) {
+        if let Some(index) = self.readers.iter().position(|&reader| reader == me) {
+            self.readers.remove(index);
+            self.say(me, "release shared w");
+        } else if self.writer == Some(me) {
+            self.writer = None;
+            self.say(me, "release w");
+        } else if self.writer.is_none() && shared {
+            self.readers.push(me);
+            self.say(me, "acquire shared w");
+        } else if self.writer.is_none() && self.readers.is_empty() {
+            self.writer = Some(me);
+            self.say(me, "acquire w");
+        } else {
+            let mode = if shared { "shared " } else { "" };
+            self.say(me, &format!("tryacquire {mode}w : fail"));
+        }
+    }
+
+    fn lock(&mut self, me: usize, lock: usize, random: &mut Random) {
+        if self.is_careless && random.below(5) == 0 {
+            self.holder[lock] = None;
+            return self.say(me, &format!("release m{lock}"));
+        }
         match self.holder[lock] {
             None => {
                 self.holder[lock] = Some(me);

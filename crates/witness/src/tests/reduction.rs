@@ -118,7 +118,7 @@ fn reductions_of_random_witnesses_are_accepted_and_smaller() {
             }
         }
     }
-    for kind in ["Race", "Atomicity", "LockCycle", "Stuck"] {
+    for kind in ["Race", "Atomicity", "LockCycle", "Stuck", "Lock"] {
         assert!(found.get(kind).is_some_and(|found| found[0] > 5), "{found:?}");
     }
     let [_, before, after] = found["Race"];

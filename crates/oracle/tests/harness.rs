@@ -1,0 +1,156 @@
+//! The harness itself: a perfect predictor passes, and each kind of fault is caught and made small.
+
+use std::collections::BTreeSet;
+
+use foretrace_oracle::{Difference, class_key, compare, contains_unknown_writer, explore, run};
+use foretrace_predict::{Finding, Granularity, Ledger, Options, Prediction, Undecided};
+use foretrace_trace::{Model, Op, Trace};
+use foretrace_witness::{Certainty, Property, Violation};
+
+/// Predicts what the oracle finds.
+fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
+    let model = options.model.unwrap_or(Model::Values);
+    let explored = explore(trace, model, options.infer_regions);
+    let mut classes = BTreeSet::new();
+    let mut findings = Vec::new();
+    for violation in &explored.violations {
+        if !classes.insert(class_key(trace, options.granularity, violation)) {
+            continue;
+        }
+        let schedule = explored.witness(violation).ok_or("no witness")?;
+        let possible = contains_unknown_writer(trace, model, &schedule);
+        let object = match violation {
+            Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
+                trace.op(*access).access().map(|access| access.at.object)
+            }
+            _ => None,
+        };
+        let certainty = if possible { Certainty::Possible } else { Certainty::Real };
+        findings.push(Finding { violation: violation.clone(), object, schedule, certainty });
+    }
+    let mut prediction = Prediction { model, ledgers: vec![], findings, undecided: vec![] };
+    settle(&mut prediction, options);
+    Ok(prediction)
+}
+
+/// Makes the ledgers fit the findings.
+fn settle(prediction: &mut Prediction, options: &Options) {
+    let ledger = |property: &Property| {
+        let of_property = |finding: &&Finding| finding.violation.property() == *property;
+        let violated = prediction.findings.iter().filter(of_property).count() as u64;
+        (*property, Ledger { candidates: violated, violated, ..Ledger::default() })
+    };
+    prediction.ledgers = options.properties.iter().map(ledger).collect();
+}
+
+/// The first difference that a spoilt predictor shows, and the length of the trace that shows it.
+fn caught(spoil: impl Fn(&Trace, &Options, &mut Prediction) + Sync) -> (Difference, usize) {
+    let spoilt = |trace: &Trace, options: &Options| {
+        let mut prediction = perfect(trace, options)?;
+        spoil(trace, options, &mut prediction);
+        settle(&mut prediction, options);
+        Ok(prediction)
+    };
+    let disagreement = (0..500).find_map(|seed| compare(seed, Some(&spoilt)).err());
+    let disagreement = disagreement.expect("some case shows the fault");
+    println!("{disagreement}");
+    (disagreement.difference, disagreement.trace.len())
+}
+
+#[test]
+fn a_perfect_predictor_passes() {
+    let summary = run(300, 7, 2, Some(&perfect), &|_, _| ());
+    let shown: Vec<String> = summary.disagreements.iter().map(ToString::to_string).collect();
+    assert!(shown.is_empty(), "{}", shown.join("\n"));
+    assert!(summary.violations > 300);
+}
+
+#[test]
+fn a_missed_race_is_caught_and_shrunk() {
+    let (difference, length) = caught(|_, _, prediction| {
+        prediction.findings.retain(|finding| finding.violation.property() != Property::Race);
+    });
+    assert!(matches!(difference, Difference::Missed(Violation::Race(..))), "{difference:?}");
+    assert_eq!(length, 2);
+}
+
+#[test]
+fn a_missed_stuck_point_is_caught() {
+    let (difference, length) = caught(|_, _, prediction| {
+        prediction.findings.retain(|finding| !matches!(finding.violation, Violation::Stuck(_)));
+    });
+    assert!(matches!(difference, Difference::Missed(Violation::Stuck(_))), "{difference:?}");
+    assert!(length <= 3);
+}
+
+#[test]
+fn an_invented_race_is_caught() {
+    // Forgets that a common lock excludes.
+    let (difference, length) = caught(|trace, options, prediction| {
+        if options.granularity != Granularity::Event {
+            return;
+        }
+        let writes = |op: Op| op.access().is_some_and(|access| access.writes);
+        for (a, first) in trace.events() {
+            for (b, second) in trace.events() {
+                let conflict = match (first.op.access(), second.op.access()) {
+                    (Some(one), Some(other)) => one.conflicts(&other) && !one.atomic,
+                    _ => false,
+                };
+                let race = Violation::Race(a, b);
+                let known = |finding: &Finding| finding.violation == race;
+                if a < b
+                    && first.thread != second.thread
+                    && conflict
+                    && writes(second.op)
+                    && !prediction.findings.iter().any(known)
+                {
+                    prediction.findings.push(Finding {
+                        violation: race,
+                        object: None,
+                        schedule: vec![],
+                        certainty: Certainty::Real,
+                    });
+                }
+            }
+        }
+    });
+    assert!(matches!(difference, Difference::Invented(Violation::Race(..))), "{difference:?}");
+    assert!(length <= 6, "{length}");
+}
+
+#[test]
+fn bad_evidence_is_caught() {
+    let (difference, _) = caught(|_, _, prediction| {
+        for finding in &mut prediction.findings {
+            finding.schedule.pop();
+        }
+    });
+    assert!(matches!(difference, Difference::BadSchedule { .. }), "{difference:?}");
+    let (difference, _) = caught(|_, _, prediction| {
+        for finding in &mut prediction.findings {
+            finding.certainty = Certainty::Possible;
+        }
+    });
+    assert!(matches!(difference, Difference::WrongCertainty(_)), "{difference:?}");
+}
+
+#[test]
+fn doubt_repetition_and_panics_are_caught() {
+    let (difference, _) = caught(|_, _, prediction| {
+        if let Some(finding) = prediction.findings.pop() {
+            let (property, example) = (finding.violation.property(), finding.violation);
+            prediction.undecided.push(Undecided { property, example, reason: "tired".into() });
+        }
+    });
+    assert!(matches!(difference, Difference::Undecided(_)), "{difference:?}");
+    let (difference, _) = caught(|_, _, prediction| {
+        let again = prediction.findings.clone();
+        prediction.findings.extend(again);
+    });
+    assert!(matches!(difference, Difference::Twice(_)), "{difference:?}");
+    let failing = |_: &Trace, _: &Options| Err("broken".to_string());
+    let disagreement = compare(0, Some(&failing)).expect_err("it fails");
+    assert_eq!(disagreement.difference, Difference::Failed("broken".into()));
+    assert_eq!(disagreement.trace.len(), 1);
+}

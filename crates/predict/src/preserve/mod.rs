@@ -1,0 +1,316 @@
+//! Witnesses without a solver: schedules that keep the recorded order.
+//!
+//! **Computes.** For a class, some member whose required events, closed under what each of them needs in recorded
+//! order, do not contain the members themselves. That set, in recorded order, is a feasible schedule.
+//!
+//! **Follows.** Sync-preserving races (Mathur, Pavlogiannis, Viswanathan, POPL 2021), here for all primitives of
+//! `docs/theory.md` and for every property that is about events that are next. What it misses is left to
+//! the solver, so it needs to be right only in one direction, and the witness checker sees to that.
+//!
+//! **Invariant.** The closure grows with the events that it is asked to contain. So a sweep over the members of
+//! two groups in program order misses no pair: a member inside the closure of the current pair is inside
+//! that of every later pair.
+//!
+//! **Cost.** A sweep costs the growth of the closure: members plus holds plus changes of needs, times threads.
+
+mod needs;
+
+use foretrace_model::{HoldId, Skeleton};
+use foretrace_trace::{EventId, LockId, Mode, ThreadId, Trace};
+use foretrace_witness::Violation;
+
+use crate::candidates::{
+    AtomicityPart, Class, CyclePart, Groups, Parts, RacePart, canonical_cycle,
+};
+use crate::goal::is_pending;
+
+pub(crate) use needs::Needs;
+
+/// Where holds of one lock in one mode by one thread are.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    lock: LockId,
+    mode: Mode,
+}
+
+/// What does not change from closure to closure.
+pub(crate) struct Preserve<'s> {
+    skeleton: &'s Skeleton<'s>,
+    needs: Needs,
+    slots: Vec<Slot>,
+    /// The slots of each lock.
+    slots_of: Vec<Vec<u32>>,
+    slot_of: Vec<u32>,
+    /// The holds that each thread opens, in program order.
+    opened: Vec<Vec<HoldId>>,
+}
+
+impl<'s> Preserve<'s> {
+    /// `None` if the table of needs would be too large.
+    pub(crate) fn new(skeleton: &'s Skeleton<'s>) -> Option<Self> {
+        let trace = skeleton.trace;
+        let needs = Needs::new(skeleton)?;
+        let mut preserve = Preserve {
+            skeleton,
+            needs,
+            slots: Vec::new(),
+            slots_of: vec![Vec::new(); trace.locks().len()],
+            slot_of: Vec::with_capacity(skeleton.locks.len()),
+            opened: vec![Vec::new(); trace.threads().len()],
+        };
+        let mut index = rustc_hash::FxHashMap::default();
+        for at in 0..skeleton.locks.len() {
+            let id = HoldId(at as u32);
+            let hold = skeleton.locks.hold(id);
+            let (lock, mode) = (hold.lock, hold.mode);
+            let slot = *index.entry((lock, hold.thread, mode)).or_insert_with(|| {
+                preserve.slots.push(Slot { lock, mode });
+                let slot = preserve.slots.len() as u32 - 1;
+                preserve.slots_of[lock.index()].push(slot);
+                slot
+            });
+            preserve.slot_of.push(slot);
+            // Holds are numbered in recorded order, so each list is in program order.
+            preserve.opened[hold.thread.index()].push(id);
+        }
+        Some(preserve)
+    }
+
+    /// A member of the class, and the schedule that ends in it, if the recorded order has one.
+    pub(crate) fn decide(
+        &self,
+        groups: &Groups,
+        class: &Class,
+    ) -> Option<(Violation, Vec<EventId>)> {
+        match &class.parts {
+            Parts::Race(parts) => parts.iter().find_map(|part| self.race(groups, part)),
+            Parts::Atomicity(parts) => parts.iter().find_map(|part| self.atomicity(groups, part)),
+            Parts::LockCycle(parts) => parts.iter().find_map(|part| self.cycle(part)),
+            Parts::Stuck(_) | Parts::Lock(_) => None,
+        }
+    }
+
+    fn race(&self, groups: &Groups, part: &RacePart) -> Option<(Violation, Vec<EventId>)> {
+        let trace = self.skeleton.trace;
+        let lists = [groups.events(part.first), groups.events(part.second)];
+        let mut closure = Closure::new(self);
+        let object = trace.op(lists[0][0]).access()?.at.object;
+        if let Some(alloc) = self.skeleton.lifetimes.alloc_of(object) {
+            closure.include(alloc);
+        }
+        let mut at = [0, 0];
+        loop {
+            let pair = [*lists[0].get(at[0])?, *lists[1].get(at[1])?];
+            for event in pair {
+                closure.reach(event);
+            }
+            if !closure.settle() {
+                return None;
+            }
+            if let Some(free) = self.skeleton.lifetimes.free_of(object)
+                && closure.contains(free)
+            {
+                return None;
+            }
+            let mut inside = false;
+            for side in [0, 1] {
+                if closure.contains(pair[side]) {
+                    inside = true;
+                    at[side] = closure.first_outside(lists[side]);
+                }
+            }
+            if !inside {
+                let violation = Violation::Race(pair[0].min(pair[1]), pair[0].max(pair[1]));
+                return Some((violation, closure.schedule()));
+            }
+        }
+    }
+
+    fn atomicity(&self, groups: &Groups, part: &AtomicityPart) -> Option<(Violation, Vec<EventId>)> {
+        let remotes = groups.events(part.remotes);
+        let mut closure = Closure::new(self);
+        for &(first, second) in part.pairs.iter() {
+            // The earliest remote access behind the first one asks for the least.
+            let remote = *remotes.get(remotes.partition_point(|&remote| remote < first))?;
+            closure.reach(second);
+            closure.include(remote);
+            if !closure.settle() {
+                return None;
+            }
+            if !closure.contains(second) {
+                let violation = Violation::Atomicity { first, remote, second };
+                return Some((violation, closure.schedule()));
+            }
+        }
+        None
+    }
+
+    fn cycle(&self, part: &CyclePart) -> Option<(Violation, Vec<EventId>)> {
+        let (trace, locks) = (self.skeleton.trace, &self.skeleton.locks);
+        let mut closure = Closure::new(self);
+        let mut at = vec![0; part.nodes.len()];
+        loop {
+            let mut points = Vec::with_capacity(at.len());
+            for (node, &at) in part.nodes.iter().zip(&at) {
+                points.push(*node.points.get(at)?);
+            }
+            for &(event, _) in &points {
+                if is_pending(trace, event) {
+                    closure.include(event);
+                } else {
+                    closure.reach(event);
+                }
+            }
+            if !closure.settle() {
+                return None;
+            }
+            let mut moved = false;
+            for (&(event, hold), at) in points.iter().zip(&mut at) {
+                let gone = !is_pending(trace, event) && closure.contains(event);
+                let closed = locks.hold(hold).close.is_some_and(|close| closure.contains(close));
+                if gone || closed {
+                    *at += 1;
+                    moved = true;
+                }
+            }
+            if !moved {
+                let events = points.iter().map(|&(event, _)| event).collect();
+                return Some((canonical_cycle(events), closure.schedule()));
+            }
+        }
+    }
+}
+
+/// A set of events, closed under program order and needs.
+struct Closure<'p> {
+    base: &'p Preserve<'p>,
+    trace: &'p Trace,
+    /// How many events of each thread are in it.
+    cut: Vec<u32>,
+    /// How many of each thread's opened holds are in it.
+    holds: Vec<u32>,
+    /// The last hold of each slot in it.
+    last: Vec<Option<HoldId>>,
+    work: Vec<(u32, u32)>,
+    dirty: Vec<LockId>,
+}
+
+impl<'p> Closure<'p> {
+    fn new(base: &'p Preserve<'p>) -> Self {
+        let trace = base.skeleton.trace;
+        let threads = trace.threads().len();
+        Closure {
+            base,
+            trace,
+            cut: vec![0; threads],
+            holds: vec![0; threads],
+            last: vec![None; base.slots.len()],
+            work: Vec::new(),
+            dirty: Vec::new(),
+        }
+    }
+
+    fn contains(&self, event: EventId) -> bool {
+        (self.trace.position(event) as u32) < self.cut[self.trace.thread_of(event).index()]
+    }
+
+    /// The first of a thread's events, in program order, that is not in the set.
+    fn first_outside(&self, events: &[EventId]) -> usize {
+        let cut = self.cut[self.trace.thread_of(events[0]).index()];
+        events.partition_point(|&event| (self.trace.position(event) as u32) < cut)
+    }
+
+    /// The set must contain the event.
+    fn include(&mut self, event: EventId) {
+        let thread = self.trace.thread_of(event);
+        self.work.push((thread.0, self.trace.position(event) as u32 + 1));
+    }
+
+    /// The event must be next, or executed.
+    fn reach(&mut self, event: EventId) {
+        let thread = self.trace.thread_of(event);
+        if let Some(fork) = self.base.skeleton.fork_of(thread) {
+            self.include(fork);
+        }
+        self.work.push((thread.0, self.trace.position(event) as u32));
+    }
+
+    /// Adds what is needed. `false`: no set contains it.
+    fn settle(&mut self) -> bool {
+        loop {
+            while let Some((thread, count)) = self.work.pop() {
+                self.grow(ThreadId(thread), count);
+            }
+            let Some(lock) = self.dirty.pop() else { return true };
+            if !self.close_holds(lock) {
+                return false;
+            }
+        }
+    }
+
+    fn grow(&mut self, thread: ThreadId, count: u32) {
+        let at = thread.index();
+        if count <= self.cut[at] {
+            return;
+        }
+        self.cut[at] = count;
+        for (other, &needed) in self.base.needs.of(thread, count - 1).iter().enumerate() {
+            if needed > self.cut[other] {
+                self.work.push((other as u32, needed));
+            }
+        }
+        let opened = &self.base.opened[at];
+        while let Some(&id) = opened.get(self.holds[at] as usize) {
+            let hold = self.base.skeleton.locks.hold(id);
+            if self.trace.position(hold.open) as u32 >= count {
+                break;
+            }
+            self.holds[at] += 1;
+            self.last[self.base.slot_of[id.index()] as usize] = Some(id);
+            self.dirty.push(hold.lock);
+        }
+    }
+
+    /// Of conflicting holds of a lock that are both in the set, the recorded earlier one must be closed in it.
+    fn close_holds(&mut self, lock: LockId) -> bool {
+        let locks = &self.base.skeleton.locks;
+        let slots = &self.base.slots_of[lock.index()];
+        for &slot in slots {
+            let Some(id) = self.last[slot as usize] else { continue };
+            let hold = locks.hold(id);
+            let overtaken = slots.iter().any(|&other| {
+                let modes = self.base.slots[slot as usize].mode;
+                self.last[other as usize].is_some_and(|later| {
+                    later > id
+                        && locks.hold(later).thread != hold.thread
+                        && modes.conflicts(self.base.slots[other as usize].mode)
+                })
+            });
+            if overtaken {
+                let Some(close) = hold.close else { return false };
+                if !self.contains(close) {
+                    self.include(close);
+                }
+            }
+            debug_assert_eq!(self.base.slots[slot as usize].lock, lock);
+        }
+        true
+    }
+
+    /// The set in recorded order.
+    fn schedule(&self) -> Vec<EventId> {
+        let total: usize = self.cut.iter().map(|&count| count as usize).sum();
+        let mut schedule = Vec::with_capacity(total);
+        if total * 8 > self.trace.len() {
+            let events = (0..self.trace.len()).map(EventId::from);
+            schedule.extend(events.filter(|&event| self.contains(event)));
+        } else {
+            for (thread, &count) in self.cut.iter().enumerate() {
+                let events = self.trace.thread_events(ThreadId::from(thread));
+                schedule.extend_from_slice(&events[..count as usize]);
+            }
+            schedule.sort_unstable();
+        }
+        schedule
+    }
+}
