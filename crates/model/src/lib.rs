@@ -10,6 +10,8 @@ mod memory;
 mod regions;
 mod waiting;
 
+use rustc_hash::FxHashMap;
+
 use foretrace_trace::{EventId, Model, Op, ThreadId, Trace};
 
 pub use lifetimes::Lifetimes;
@@ -35,15 +37,19 @@ pub struct Skeleton<'t> {
     pub lifetimes: Lifetimes,
     /// The fork of each thread.
     forks: Vec<Option<EventId>>,
+    joins: FxHashMap<ThreadId, Vec<EventId>>,
 }
 
 impl<'t> Skeleton<'t> {
     /// Builds the skeleton of a valid trace.
     pub fn new(trace: &'t Trace, model: Model) -> Self {
         let mut forks = vec![None; trace.threads().len()];
+        let mut joins: FxHashMap<ThreadId, Vec<EventId>> = FxHashMap::default();
         for (event, op) in trace.ops() {
-            if let Op::Fork { child } = op {
-                forks[child.index()] = Some(event);
+            match op {
+                Op::Fork { child } => forks[child.index()] = Some(event),
+                Op::Join { child } => joins.entry(child).or_default().push(event),
+                _ => {}
             }
         }
         Skeleton {
@@ -54,12 +60,24 @@ impl<'t> Skeleton<'t> {
             waiting: Waiting::new(trace),
             lifetimes: Lifetimes::new(trace),
             forks,
+            joins,
         }
     }
 
     /// The event that creates a thread; `None` for a thread that runs from the start.
     pub fn fork_of(&self, thread: ThreadId) -> Option<EventId> {
         self.forks[thread.index()]
+    }
+
+    /// The events that tell that a thread went on after one of its events: its next event, or, after its
+    /// last one, the joins of the thread.
+    pub fn needing_more_than(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
+        let next = self.trace.next(event);
+        let joins = match next {
+            Some(_) => &[],
+            None => self.joins.get(&self.trace.thread_of(event)).map_or(&[][..], |joins| joins),
+        };
+        next.into_iter().chain(joins.iter().copied())
     }
 
     /// The model that suits a trace: `values` if it records any.

@@ -221,7 +221,7 @@ fn check_finding(trace: &Trace, setting: Setting, finding: &Finding) -> Result<(
     explore::check(trace, model, infer_regions, schedule, violation).map_err(|refused| {
         Difference::BadSchedule { finding: Box::new(finding.clone()), refused }
     })?;
-    let possible = explore::contains_unknown_writer(trace, model, schedule);
+    let possible = explore::contains_unknown_writer(trace, model, schedule, violation);
     if possible != (*certainty == Certainty::Possible) {
         return Err(Difference::WrongCertainty(Box::new(finding.clone())));
     }

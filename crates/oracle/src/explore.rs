@@ -181,10 +181,29 @@ pub fn is_recorded_order_feasible(trace: &Trace, model: Model) -> bool {
     !states.is_empty()
 }
 
-/// Whether a schedule contains a read with an unknown writer, so that it proves only *possible*.
-pub fn contains_unknown_writer(trace: &Trace, model: Model, schedule: &[EventId]) -> bool {
+/// Whether a schedule contains a read with an unknown writer, other than a remote read whose value is
+/// free, so that it proves only *possible*.
+pub fn contains_unknown_writer(
+    trace: &Trace,
+    model: Model,
+    schedule: &[EventId],
+    violation: &Violation,
+) -> bool {
     let recorded = Recorded::new(trace, model, false);
-    schedule.iter().any(|&event| recorded.unknown_writer.contains(event))
+    let goes_on = |read: EventId| {
+        let thread = trace.thread_of(read);
+        schedule.iter().any(|&event| {
+            (trace.thread_of(event) == thread && event > read)
+                || trace.op(event) == Op::Join { child: thread }
+        })
+    };
+    let is_free = |event: EventId| match *violation {
+        Violation::Atomicity { remote, .. } => {
+            remote == event && matches!(trace.op(event), Op::Read { .. }) && !goes_on(event)
+        }
+        _ => false,
+    };
+    schedule.iter().any(|&event| recorded.unknown_writer.contains(event) && !is_free(event))
 }
 
 /// The rules, and the triples to look for.
@@ -220,6 +239,12 @@ impl<'t> Search<'t> {
         let mut all = Vec::new();
         for thread in self.recorded.trace.thread_ids() {
             let Some(event) = self.next(point, thread) else { continue };
+            // What the thread of a free read does next is not known, so it is not at its end.
+            if let (Op::Join { child }, Some(free)) = (self.recorded.op(event), point.free)
+                && self.recorded.trace.thread_of(free) == child
+            {
+                continue;
+            }
             if self.recorded.enabled(&point.state, event) {
                 for state in self.recorded.execute(&point.state, event) {
                     all.push((event, self.arrive(point, event, state, point.free)));

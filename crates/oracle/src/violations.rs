@@ -200,7 +200,8 @@ impl Recorded<'_> {
 
     fn is_blocked_at_acquire(&self, state: &State, thread: ThreadId) -> bool {
         self.at_blocked_acquire(state, thread).is_some_and(|at| {
-            state.other_conflicts(thread, at.lock, at.mode) || state.has(thread, at.lock, at.mode)
+            state.other_conflicts(thread, at.lock, at.mode)
+                || (at.mode == Mode::Exclusive && self.would_lock_twice(state, thread, at.lock))
         })
     }
 

@@ -6,8 +6,8 @@
 //! 1. S0 is the state in which nothing has happened;
 //! 2. each e(i) is enabled in S(i), and S(i+1) is S(i) with the effect of e(i) (section 3 of
 //!    `docs/theory.md`; the effect of a signal is a choice, so there may be several S(i+1)); except that
-//!    a pure read that is V's remote access, and the last event of its thread in σ, only needs its
-//!    object live;
+//!    a pure read that is V's remote access, and the last event of its thread in σ, with no join of
+//!    that thread in σ, only needs its object live;
 //! 3. V holds in Sn (section 4).
 //!
 //! The result is *possible* if σ has a read with an unknown writer that is not the excepted one, else
@@ -83,6 +83,7 @@ impl<'a> Checker<'a> {
                 state,
                 perhaps_free,
                 if_not_free: None,
+                remote_is_joined: false,
                 is_possible: false,
             };
             for (step, &event) in schedule.iter().enumerate() {
@@ -99,7 +100,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// The read that is free if nothing of its thread follows it.
+    /// The read that is free if its thread is not seen to go on or to end.
     pub(crate) fn free_read(&self, violation: &Violation) -> Option<EventId> {
         match *violation {
             Violation::Atomicity { remote, .. } => {
@@ -124,7 +125,7 @@ impl Replay<'_> {
     /// Decides, now that all steps are done, whether the remote read was free.
     fn settle_free_read(&mut self, read: EventId) -> Result<(), Refuted> {
         let done = self.state.progress.get(self.trace.thread_of(read).index()) as usize;
-        if done <= self.trace.position(read) + 1 {
+        if done <= self.trace.position(read) + 1 && !self.remote_is_joined {
             return Ok(());
         }
         self.is_possible |= self.recorded.has_unknown_writer(read);

@@ -19,6 +19,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) state: &'a mut State,
     /// The read whose value is free if it turns out to be the last event of its thread.
     pub(crate) perhaps_free: Option<EventId>,
+    /// Whether the thread of that read was joined, so that the read was not free after all.
+    pub(crate) remote_is_joined: bool,
     /// Why the free read would be refuted if it were not free.
     pub(crate) if_not_free: Option<Refuted>,
     /// Whether a read with an unknown writer was executed, other than the free one.
@@ -288,9 +290,11 @@ impl Replay<'_> {
     }
 
     /// Row *join*.
-    fn join(&self, step: usize, event: EventId) -> Result<(), Refuted> {
+    fn join(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
         let Op::Join { child } = self.trace.op(event) else { unreachable!("by its rule") };
         if self.is_started(child) && self.has_run_all(child) {
+            let remote = self.perhaps_free.map(|read| self.trace.thread_of(read));
+            self.remote_is_joined |= remote == Some(child);
             return Ok(());
         }
         Err(Refuted::ChildRunning { step, event, child })

@@ -425,7 +425,9 @@ impl Encoder<'_> {
         let trace = self.skeleton.trace;
         matches!(trace.op(event), Op::Read { .. })
             && self.remotes.get(&event).is_some_and(|&remote| self.solver.value(remote))
-            && proposal.cut[trace.thread_of(event).index()] as usize == trace.position(event) + 1
+            && self.skeleton.needing_more_than(event).all(|later| {
+                trace.position(later) >= proposal.cut[trace.thread_of(later).index()] as usize
+            })
     }
 }
 

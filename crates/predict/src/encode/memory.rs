@@ -33,8 +33,9 @@ impl Encoder<'_> {
         let pinned = self.solver.literal();
         let (included, remote) = (self.included(read), self.remote(read));
         self.solver.clause(&[!included, remote, pinned]);
-        if let Some(next) = self.skeleton.trace.next(read) {
-            let goes_on = self.included(next);
+        // What follows needs the recorded value: the thread's next event, or a join of the thread.
+        for later in self.skeleton.needing_more_than(read) {
+            let goes_on = self.included(later);
             self.solver.clause(&[!goes_on, pinned]);
         }
         self.pinned.insert(read, pinned);

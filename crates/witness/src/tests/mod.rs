@@ -57,6 +57,7 @@ fn feasible(checker: &Checker, schedule: &[EventId]) -> Result<(), Refuted> {
             state,
             perhaps_free: None,
             if_not_free: None,
+            remote_is_joined: false,
             is_possible: false,
         };
         for (step, &event) in schedule.iter().enumerate() {
