@@ -39,11 +39,11 @@ impl Locksets {
         let threads = trace.threads().len();
         let mut held: Vec<Vec<(LockId, Mode)>> = vec![Vec::new(); threads];
         let mut current = vec![LocksetId::EMPTY; threads];
-        let mut before = vec![LocksetId::EMPTY; trace.len()];
+        let mut before = Vec::with_capacity(trace.len());
         for row in 0..trace.len() {
             let event = EventId::from(row);
             let thread = trace.thread_of(event).index();
-            before[row] = current[thread];
+            before.push(current[thread]);
             let Some(id) = skeleton.locks.hold_at(event) else { continue };
             if !changes(skeleton, event, id) {
                 continue;

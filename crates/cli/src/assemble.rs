@@ -18,6 +18,8 @@ use crate::holds::{OpenHold, Survey};
 
 /// What a report says besides the prediction.
 pub(crate) struct Frame {
+    /// Whether long schedules are written step by step in JSON too.
+    pub(crate) full_schedules: bool,
     pub(crate) path: Option<String>,
     pub(crate) settings: report::Settings,
     pub(crate) timing: Option<report::Timing>,
@@ -44,6 +46,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         },
         model: model_name(prediction.model).to_string(),
         settings: frame.settings,
+        full_schedules: frame.full_schedules,
         summary: prediction.ledgers.iter().map(|(p, l)| (property(*p), ledger(l))).collect(),
         findings,
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
@@ -346,6 +349,7 @@ mod tests {
 
     fn frame() -> Frame {
         Frame {
+            full_schedules: false,
             path: None,
             settings: report::Settings {
                 granularity: "location".into(),

@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
         Frame {
             path: Some(arguments.trace.display().to_string()),
             settings: settings(arguments),
+            full_schedules: arguments.full_schedule,
             timing: arguments.timing.then(|| Timing {
                 read_ms: milliseconds(read_time),
                 predict_ms: milliseconds(predict_time),

@@ -245,6 +245,20 @@ impl Memory {
         (writer != INITIAL).then_some(EventId(writer))
     }
 
+    /// Whether the read has an unknown writer that may be another thread, so that everything recorded
+    /// before it stays before it.
+    pub fn follows_everything(&self, trace: &Trace, read: EventId) -> bool {
+        if !self.unknown.contains(&read) {
+            return false;
+        }
+        let at = trace.op(read).access().expect("a read is an access").at;
+        let thread = trace.thread_of(read);
+        let is_private = self.cells_of(at).all(|cell| {
+            self.accesses(cell).iter().all(|&access| trace.thread_of(access) == thread)
+        });
+        !is_private || trace.initial().iter().any(|(place, _)| place.overlaps(at))
+    }
+
     /// Whether something unrecorded wrote what the read saw.
     pub fn has_unknown_writer(&self, read: EventId) -> bool {
         self.unknown.contains(&read)

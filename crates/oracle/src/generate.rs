@@ -2,7 +2,8 @@
 //!
 //! **Computes.** From a seed, a trace of two to four threads and about six to sixteen events that uses
 //! every kind of event, declared and undeclared initial values, bytes that overlap, and threads that
-//! hang.
+//! hang. Some are random programs, others scenes that are planted so that no primitive is rare next to any
+//! property.
 //!
 //! **Follows.** A simulated run: a random thread tries a random action; if the simulated machine lets
 //! it, the event is recorded. So the recorded order is feasible by construction, and the tests
@@ -13,16 +14,27 @@
 //!
 //! **Cost.** Some microseconds per trace.
 
+use std::ops::Range;
+
 use foretrace_trace::Trace;
 
 use crate::machine::Machine;
-use crate::profile::{Action, PROFILES};
+use crate::profile::{Action, PROFILES, SCENERY};
 use crate::random::Random;
+
+/// Of a hundred traces, which are planted scenes; the others are programs of a random profile.
+const SCENES: Range<usize> = 20..65;
 
 /// The trace of this seed.
 pub fn generate(seed: u64) -> Trace {
     let mut random = Random::new(seed);
-    let profile = &PROFILES[random.below(PROFILES.len())];
+    // Two digits of one number, so that a trace of the one kind does not depend on how many there are of the other.
+    let number = random.number() as usize;
+    let (nth, share) = (number % PROFILES.len(), number / PROFILES.len() % 100);
+    if SCENES.contains(&share) {
+        return scene(random);
+    }
+    let profile = &PROFILES[nth];
     // More threads mean more interleavings, so they get fewer events.
     let (threads, events) = match random.below(10) {
         0..=4 => (2, 7 + random.below(12)),
@@ -43,6 +55,17 @@ pub fn generate(seed: u64) -> Trace {
         machine.act(thread, action);
     }
     if exits {
+        machine.exit();
+    } else {
+        wind_down(&mut machine, threads);
+    }
+    machine.finish()
+}
+
+fn scene(mut random: Random) -> Trace {
+    let threads = 2 + random.below(2);
+    let mut machine = Machine::new(random, &SCENERY, threads);
+    if machine.play() {
         machine.exit();
     } else {
         wind_down(&mut machine, threads);

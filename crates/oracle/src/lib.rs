@@ -40,4 +40,4 @@ pub use explore::{
 };
 pub use generate::generate;
 pub use random::Random;
-pub use run::{ENOUGH, Summary, run};
+pub use run::{ENOUGH, Summary, case_seed, run};

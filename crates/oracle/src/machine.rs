@@ -19,6 +19,8 @@ use crate::random::Random;
 
 mod locks;
 mod memory;
+mod scenes;
+mod spices;
 mod waiting;
 
 /// What a thread is in the middle of.

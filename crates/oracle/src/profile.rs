@@ -54,6 +54,11 @@ const PLAIN: Profile =
 
 use Action::*;
 
+/// What planted scenes are made of.
+pub(crate) const SCENERY: Profile =
+    Profile { weights: &[], shared: 15, recursive: 10, impatient: 4, forked: 25, locks: 3 };
+
+/// A seed's first number chooses among these, modulo their count: another one changes all seeds.
 pub(crate) const PROFILES: &[Profile] = &[
     // Memory and little else.
     Profile {

@@ -85,7 +85,7 @@ impl Summary {
 }
 
 /// The seed of a case of a run.
-fn case_seed(seed: u64, case: u64) -> u64 {
+pub fn case_seed(seed: u64, case: u64) -> u64 {
     Random::new(seed.wrapping_add(case.wrapping_mul(0x9e37_79b9_7f4a_7c15))).number()
 }
 

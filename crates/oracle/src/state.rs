@@ -165,6 +165,17 @@ impl Recorded<'_> {
         self.next(state, thread) == Some(event) && self.rule(state, event)
     }
 
+    /// Whether no other thread touches what the read touches, and nothing of it is declared.
+    fn is_private(&self, read: EventId) -> bool {
+        let at = self.op(read).access().expect("a read is an access").at;
+        let thread = self.trace.thread_of(read);
+        let declared = self.trace.initial().iter().any(|(place, _)| place.overlaps(at));
+        let others = self.trace.events().any(|(_, event)| {
+            event.thread != thread && event.op.access().is_some_and(|other| other.at.overlaps(at))
+        });
+        !declared && !others
+    }
+
     fn rule(&self, state: &State, event: EventId) -> bool {
         let thread = self.trace.thread_of(event);
         let role = self.role(event);
@@ -173,7 +184,8 @@ impl Recorded<'_> {
             Op::Read { at, .. } | Op::Rmw { at, .. } => {
                 self.is_live(state, at.object)
                     && if self.unknown_writer.contains(event) {
-                        (0..event.0).all(|earlier| state.executed.contains(EventId(earlier)))
+                        self.is_private(event)
+                            || (0..event.0).all(|earlier| state.executed.contains(EventId(earlier)))
                     } else {
                         self.sees_what_it_expects(state, event)
                     }

@@ -18,7 +18,7 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
             continue;
         }
         let schedule = explored.witness(violation).ok_or("no witness")?;
-        let possible = contains_unknown_writer(trace, model, &schedule);
+        let possible = contains_unknown_writer(trace, model, &schedule, violation);
         let object = match violation {
             Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
                 trace.op(*access).access().map(|access| access.at.object)

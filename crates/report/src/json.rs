@@ -15,6 +15,10 @@ use crate::{EventText, Finding, Report, Side, Undecided};
 /// The name and version of the format, the value of the field `schema`.
 pub const SCHEMA: &str = "foretrace-report/1";
 
+/// Schedules with more steps than this are written as runs of one thread each, unless the report asks
+/// for all steps: thousands of findings with tens of thousands of steps each would fill a disk.
+const LONGEST_LIST: usize = 10_000;
+
 /// Writes the report as JSON, with a line feed at the end.
 ///
 /// # Errors
@@ -44,6 +48,19 @@ impl<'a> Document<'a> {
             thread_of[text.event as usize] = text.thread;
         }
         Document { report, thread_of }
+    }
+
+    /// A schedule as runs of steps of one thread.
+    fn runs(&self, schedule: &[u32]) -> Vec<Step<'a>> {
+        let thread = |event: u32| self.thread_of[event as usize];
+        schedule
+            .chunk_by(|&a, &b| thread(a) == thread(b))
+            .map(|run| {
+                let (event, last) = (run[0], run[run.len() - 1]);
+                let through = (last != event).then_some(last);
+                Step { thread: self.thread_name(event), event, through }
+            })
+            .collect()
     }
 
     fn thread_name(&self, event: u32) -> &'a str {
@@ -115,10 +132,13 @@ struct SideObject<'a> {
     locks_held: &'a [crate::Hold],
 }
 
+/// A step; with `through`, all steps of the thread from `event` to that one.
 #[derive(Serialize)]
 struct Step<'a> {
     thread: &'a str,
     event: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    through: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -174,10 +194,12 @@ impl Serialize for FindingObject<'_> {
         object.serialize_field("locations", &locations)?;
         object.serialize_field("events", &List(&finding.sides, |side| document.side(side)))?;
         object.serialize_field("context_switches", &finding.context_switches)?;
-        object.serialize_field(
-            "schedule",
-            &List(&finding.schedule, |&event| Step { thread: document.thread_name(event), event }),
-        )?;
+        if finding.schedule.len() <= LONGEST_LIST || report.full_schedules {
+            let step = |&event| Step { thread: document.thread_name(event), event, through: None };
+            object.serialize_field("schedule", &List(&finding.schedule, step))?;
+        } else {
+            object.serialize_field("schedule", &document.runs(&finding.schedule))?;
+        }
         object.end()
     }
 }

@@ -35,6 +35,8 @@ pub struct Report {
     pub undecided: Vec<Undecided>,
     /// Remarks for the reader.
     pub notes: Vec<String>,
+    /// Whether long schedules are written step by step in JSON too.
+    pub full_schedules: bool,
     /// The events that findings, schedules and open questions mention, sorted by number.
     pub excerpt: Vec<EventText>,
     /// How long it took; `None` when bytes are to be compared.

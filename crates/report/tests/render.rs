@@ -66,6 +66,7 @@ fn small() -> Report {
             reason: "the limit of conflicts is reached".into(),
         }],
         notes: vec![],
+        full_schedules: false,
         excerpt: vec![
             text(0, 0, "acquire m", "a.c:2"),
             text(1, 0, "write x = 1", "a.c:3"),

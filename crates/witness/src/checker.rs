@@ -23,16 +23,17 @@
 //! workspace with a few words per cell, lock and thread of the trace is kept for each thread of this
 //! program that checks at the same time as others.
 
-use std::sync::Mutex;
-
 use foretrace_trace::{EventId, Model, Op, Trace};
 
 use crate::at_end::check_form;
+use crate::needs::Words;
 use crate::recorded::Recorded;
 use crate::refuted::Refuted;
+use crate::runs::Turns;
 use crate::signals::{self, Notifiers};
 use crate::state::State;
 use crate::step::Replay;
+use crate::table::Pool;
 use crate::violation::{Certainty, Violation};
 
 /// What the checker takes for granted beside the trace and the model.
@@ -47,14 +48,18 @@ pub struct CheckOptions {
 pub struct Checker<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) recorded: Recorded,
-    workspaces: Mutex<Vec<State>>,
+    states: Pool<State>,
+    /// Workspaces of the reduction.
+    pub(crate) needs: Pool<Words>,
+    pub(crate) runs: Pool<Turns>,
 }
 
 impl<'a> Checker<'a> {
     /// Computes what the recorded run fixes, in one pass.
     pub fn new(trace: &'a Trace, model: Model, options: CheckOptions) -> Self {
         let recorded = Recorded::new(trace, model, options.infer_regions);
-        Checker { trace, recorded, workspaces: Mutex::default() }
+        let (states, needs, runs) = (Pool::default(), Pool::default(), Pool::default());
+        Checker { trace, recorded, states, needs, runs }
     }
 
     /// The trace whose schedules are checked.
@@ -112,12 +117,11 @@ impl<'a> Checker<'a> {
 
     /// Lends a cleared workspace.
     pub(crate) fn with_state<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        let idle = self.workspaces.lock().expect("nobody panics with the lock").pop();
-        let mut state = idle.unwrap_or_else(|| State::new(self.trace, &self.recorded));
-        state.clear();
-        let result = work(&mut state);
-        self.workspaces.lock().expect("nobody panics with the lock").push(state);
-        result
+        let make = || State::new(self.trace, &self.recorded);
+        self.states.lend(make, |state| {
+            state.clear();
+            work(state)
+        })
     }
 }
 

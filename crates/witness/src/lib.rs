@@ -4,12 +4,14 @@
 
 mod at_end;
 mod checker;
+mod ending;
 mod needs;
 mod partial_order;
 mod recorded;
 mod reduce;
 mod refuted;
 mod reported;
+mod runs;
 mod signals;
 mod state;
 mod step;

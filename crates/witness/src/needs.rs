@@ -9,256 +9,188 @@
 //! object's alloc; an alloc, the frees before it. A lock event that must not find a conflicting hold
 //! needs the closing of every hold that the part opens and the schedule closed before.
 //!
+//! **How.** Backwards, from the last step to the first: almost all that an event needs lies before it,
+//! and who needs a write, a post or an arrival has left word by the time that it is met. Only the
+//! closing of a hold may be met before it is known that the part opens the hold. If one is needed that
+//! was left out, the cuts are kept and the schedule is scanned once more.
+//!
 //! **Invariant.** The part is meant to be accepted, but this is not relied on: the caller checks it.
 //! It need not be the smallest: under model `values` a read may do with another write.
 //!
-//! **Cost.** O(n) for a schedule of n events, counting an access once for each of its cells, plus
-//! O(threads) for each read with an unknown writer that is kept.
+//! **Cost.** O(n) per scan of n events, counting an access once for each of its cells, plus O(threads)
+//! for each read with an unknown writer that is kept. One scan if nothing is left out; if the cuts are
+//! not closed after `SCANNING` steps, all is kept. The tables are lent by the checker.
 
 use foretrace_trace::{EventId, LockId, Mode, Op, SemId, ThreadId, Trace};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use crate::at_end::points;
 use crate::checker::Checker;
-use crate::recorded::{INITIAL, Rule};
-use crate::signals::Notifiers;
-use crate::state::State;
+use crate::ending::{Ending, Tokens};
+use crate::recorded::{Hold, Recorded, Rule};
 use crate::step::lock_of;
+use crate::table::Table;
 use crate::violation::{LockMisuse, Violation};
+
+/// How many steps all scans together may take. A few scans are always made.
+const SCANNING: usize = 2_000_000;
+const LEAST_SCANS: usize = 4;
 
 /// The part of an accepted schedule that the violation needs, as far as this analysis sees.
 pub(crate) fn needed_part(
     checker: &Checker,
     violation: &Violation,
     schedule: &[EventId],
-    notifiers: &Notifiers,
+    ending: &Ending,
 ) -> Vec<EventId> {
-    let needs = checker.with_state(|state| Needs::new(checker, schedule, notifiers, state));
-    let mut part = Part::new(checker, schedule, &needs, violation);
-    part.require_violation(violation);
-    part.close();
-    let trace = checker.trace;
-    let is_kept = |event: &EventId| {
-        trace.position(*event) < part.required[trace.thread_of(*event).index()] as usize
-    };
-    schedule.iter().copied().filter(is_kept).collect()
-}
-
-/// A hold as the schedule has it.
-#[derive(Clone, Copy)]
-struct Section {
-    hold: u32,
-    mode: Mode,
-    opened: u32,
-    /// The last step that opened or changed it.
-    changed: u32,
-    closed: Option<u32>,
-}
-
-/// What each step needs, beside what follows from the trace alone.
-#[derive(Default)]
-struct Needs {
-    /// The steps that each step needs: those of step i are from `from[i]` to `from[i + 1]`.
-    steps: Vec<u32>,
-    from: Vec<u32>,
-    sections: Vec<Section>,
-    /// The section that a step opens.
-    opens: FxHashMap<u32, usize>,
-    /// The sections that are open so far; in the end, those at the moment of the violation.
-    open: FxHashMap<LockId, Vec<usize>>,
-    /// The arrivals of each round.
-    arrivals: FxHashMap<u32, Vec<u32>>,
-}
-
-/// The history of a semaphore.
-#[derive(Default)]
-struct Tokens {
-    posts: Vec<u32>,
-    taken: usize,
-    /// All that was done to it since the last failed wait, that one included.
-    since_failed: Vec<u32>,
-}
-
-impl Needs {
-    fn new(
-        checker: &Checker,
-        schedule: &[EventId],
-        notifiers: &Notifiers,
-        state: &mut State,
-    ) -> Self {
-        let mut needs = Needs::default();
-        let mut semaphores = FxHashMap::default();
-        for (step, &event) in schedule.iter().enumerate() {
-            let step = step as u32;
-            needs.from.push(needs.steps.len() as u32);
-            match checker.recorded.rule(event) {
-                Rule::Read | Rule::Write | Rule::Rmw => needs.access(checker, step, event, state),
-                Rule::SemWait | Rule::SemWaitFailed | Rule::SemPost => {
-                    needs.semaphore(checker, step, event, &mut semaphores);
-                }
-                Rule::Arrive => {
-                    needs.arrivals.entry(checker.recorded.round(event)).or_default().push(step);
-                }
-                Rule::Open | Rule::WakeNotified | Rule::WakeUnnotified => {
-                    needs.steps.extend(notifiers.get(&event).map(|&step| step as u32));
-                    needs.opens(checker, step, event);
-                }
-                Rule::AcquireFailed => needs.acquire_failed(checker, event),
-                Rule::Deepen | Rule::Lower | Rule::Close | Rule::CloseForeign | Rule::Wait => {
-                    needs.changes(checker, step, event)
-                }
-                _ => {}
+    let make = || Words::new(checker);
+    checker.needs.lend(make, |words| {
+        words.kept.clear();
+        let mut scan = Scan {
+            checker,
+            trace: checker.trace,
+            recorded: &checker.recorded,
+            schedule,
+            ending,
+            free_read: checker.free_read(violation),
+            words,
+            tokens: Tokens::at(ending),
+            posts: FxHashSet::default(),
+            is_open: false,
+        };
+        scan.require_violation(violation);
+        let bound = SCANNING.max(LEAST_SCANS * schedule.len());
+        let mut scanned = 0;
+        loop {
+            scan.run(violation);
+            scanned += schedule.len();
+            if scan.keeps_all() || scan.is_open && scanned >= bound {
+                return schedule.to_vec();
+            }
+            if !scan.is_open {
+                return scan.part();
             }
         }
-        needs.from.push(needs.steps.len() as u32);
-        needs
-    }
-
-    fn of(&self, step: u32) -> &[u32] {
-        &self.steps[self.from[step as usize] as usize..self.from[step as usize + 1] as usize]
-    }
-
-    /// `state.last_writer` holds steps here, not events.
-    fn access(&mut self, checker: &Checker, step: u32, event: EventId, state: &mut State) {
-        let span = checker.recorded.span(event);
-        let rule = checker.recorded.rule(event);
-        for cell in span.first as usize..(span.first + span.count) as usize {
-            let writer = state.last_writer.get(cell);
-            if rule != Rule::Write && writer != INITIAL {
-                self.steps.push(writer);
-            }
-            if rule != Rule::Read {
-                state.last_writer.set(cell, step);
-            }
-        }
-    }
-
-    fn semaphore(
-        &mut self,
-        checker: &Checker,
-        step: u32,
-        event: EventId,
-        semaphores: &mut FxHashMap<SemId, Tokens>,
-    ) {
-        match checker.trace.op(event) {
-            Op::SemWait { sem, .. } => {
-                let tokens = semaphores.entry(sem).or_default();
-                let initial = checker.recorded.semaphores[sem.index()] as usize;
-                let post = tokens.taken.checked_sub(initial);
-                self.steps.extend(post.map(|post| tokens.posts[post]));
-                tokens.taken += 1;
-                tokens.since_failed.push(step);
-            }
-            Op::SemPost { sem } => {
-                let tokens = semaphores.entry(sem).or_default();
-                tokens.posts.push(step);
-                tokens.since_failed.push(step);
-            }
-            // It found zero because of all that was done to the semaphore before.
-            Op::SemWaitFailed { sem, .. } => {
-                let tokens = semaphores.entry(sem).or_default();
-                self.steps.append(&mut tokens.since_failed);
-                tokens.since_failed.push(step);
-            }
-            other => unreachable!("{other:?} is about no semaphore"),
-        }
-    }
-
-    fn opens(&mut self, checker: &Checker, step: u32, event: EventId) {
-        let lock = lock_of(checker.trace.op(event));
-        let hold = checker.recorded.hold(event);
-        let mode = checker.recorded.holds.get(hold).mode;
-        let section = Section { hold, mode, opened: step, changed: step, closed: None };
-        self.opens.insert(step, self.sections.len());
-        self.open.entry(lock).or_default().push(self.sections.len());
-        self.sections.push(section);
-    }
-
-    /// One hold that was in the way is enough; the oldest is the likeliest to be needed anyway.
-    fn acquire_failed(&mut self, checker: &Checker, event: EventId) {
-        let Op::AcquireFailed { lock, mode, .. } = checker.trace.op(event) else { return };
-        let open = self.open.get(&lock).into_iter().flatten().map(|&index| &self.sections[index]);
-        let in_the_way = open.into_iter().find(|section| section.mode.conflicts(mode));
-        let opened = in_the_way.expect("the schedule is accepted").opened;
-        self.steps.push(opened);
-    }
-
-    /// Deepens, lowers or closes a hold. Only a foreign closing needs more than its own thread.
-    fn changes(&mut self, checker: &Checker, step: u32, event: EventId) {
-        let hold = checker.recorded.hold(event);
-        let lock = lock_of(checker.trace.op(event));
-        let open = self.open.get_mut(&lock).expect("the schedule is accepted");
-        let place = open.iter().position(|&index| self.sections[index].hold == hold);
-        let place = place.expect("the schedule is accepted");
-        let section = &mut self.sections[open[place]];
-        match checker.recorded.rule(event) {
-            Rule::Deepen | Rule::Lower => section.changed = step,
-            _ => {
-                self.steps.push(section.changed);
-                section.closed = Some(step);
-                open.remove(place);
-            }
-        }
-    }
+    })
 }
 
-/// The last kept steps of a lock that need it free of conflicting holds.
-#[derive(Clone, Default)]
-struct Wanted {
-    /// Those that conflict with exclusive holds, and with shared ones too.
+/// What kept events have left word of, for what is met before them. All but `kept` is about one scan.
+#[derive(Debug)]
+pub(crate) struct Words {
+    /// How many events each thread keeps.
+    kept: Table<u32>,
+    /// Cells and rounds whose write or arrivals somebody needs; semaphores that were found at zero.
+    cells: Table<bool>,
+    rounds: Table<bool>,
+    semaphores: Table<bool>,
+    locks: Vec<LockWords>,
+    touched: Vec<LockId>,
+}
+
+/// What is known of a lock behind the present step.
+#[derive(Clone, Default, Debug)]
+struct LockWords {
+    is_touched: bool,
+    /// The last kept steps that need it free of all holds, and of exclusive ones.
     any: Option<u32>,
     exclusive: Option<u32>,
-    /// The kept sections whose closing nobody needs so far. At most one of them is exclusive.
-    unclosed: Vec<usize>,
+    /// The holds that are open here and closed later.
+    closings: Vec<Closing>,
+    /// The kept failed acquires whose obstacle is not known yet.
+    failures: Vec<Failure>,
 }
 
-/// The part as it grows.
-struct Part<'a> {
-    checker: &'a Checker<'a>,
-    trace: &'a Trace,
-    schedule: &'a [EventId],
-    needs: &'a Needs,
-    /// The steps of each thread.
-    steps_of: Vec<Vec<u32>>,
-    /// How many events each thread keeps, and how many of them are looked at.
-    required: Vec<u32>,
-    visited: Vec<u32>,
-    unfinished: Vec<ThreadId>,
-    locks: FxHashMap<LockId, Wanted>,
-    /// A read whose value counts only if its thread keeps more than it.
-    free_read: Option<EventId>,
+#[derive(Clone, Copy, Debug)]
+struct Closing {
+    hold: u32,
+    step: u32,
+    /// A kept event of another thread closes it, so it needs the last change of the hold.
+    needs_change: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Failure {
+    step: u32,
+    mode: Mode,
+    /// The oldest hold in the way, so far.
+    obstacle: Option<EventId>,
+}
+
+impl Words {
+    fn new(checker: &Checker) -> Self {
+        let trace = checker.trace;
+        Words {
+            kept: Table::new(trace.threads().len(), 0),
+            cells: Table::new(checker.recorded.cell_count(), false),
+            rounds: Table::new(checker.recorded.rounds.len(), false),
+            semaphores: Table::new(trace.semaphores().len(), false),
+            locks: vec![LockWords::default(); trace.locks().len()],
+            touched: Vec::new(),
+        }
+    }
+
+    /// Forgets all but the cuts.
+    fn clear(&mut self) {
+        self.cells.clear();
+        self.rounds.clear();
+        self.semaphores.clear();
+        for lock in self.touched.drain(..) {
+            let words = &mut self.locks[lock.index()];
+            words.is_touched = false;
+            words.any = None;
+            words.exclusive = None;
+            words.closings.clear();
+            words.failures.clear();
+        }
+    }
+
+    fn lock(&mut self, lock: LockId) -> &mut LockWords {
+        let words = &mut self.locks[lock.index()];
+        if !words.is_touched {
+            words.is_touched = true;
+            self.touched.push(lock);
+        }
+        words
+    }
+}
+
+impl LockWords {
+    /// A kept step needs the lock free of holds that conflict with the mode.
+    fn wants(&mut self, mode: Mode, step: u32) {
+        self.any = self.any.max(Some(step));
+        if mode == Mode::Exclusive {
+            self.exclusive = self.exclusive.max(Some(step));
+        }
+    }
+
+    /// Whether a kept step behind this one needs the lock free of a hold of the mode.
+    fn is_wanted_after(&self, mode: Mode, step: u32) -> bool {
+        let latest = if mode == Mode::Exclusive { self.any } else { self.exclusive };
+        latest > Some(step)
+    }
 }
 
 /// After all steps.
 const END: u32 = u32::MAX;
 
-impl<'a> Part<'a> {
-    fn new(
-        checker: &'a Checker<'a>,
-        schedule: &'a [EventId],
-        needs: &'a Needs,
-        violation: &Violation,
-    ) -> Self {
-        let trace = checker.trace;
-        let threads = trace.threads().len();
-        let mut steps_of = vec![Vec::new(); threads];
-        for (step, &event) in schedule.iter().enumerate() {
-            steps_of[trace.thread_of(event).index()].push(step as u32);
-        }
-        Part {
-            checker,
-            trace,
-            schedule,
-            needs,
-            steps_of,
-            required: vec![0; threads],
-            visited: vec![0; threads],
-            unfinished: Vec::new(),
-            locks: FxHashMap::default(),
-            free_read: checker.free_read(violation),
-        }
-    }
+/// One or more scans of a schedule.
+struct Scan<'a> {
+    checker: &'a Checker<'a>,
+    trace: &'a Trace,
+    recorded: &'a Recorded,
+    schedule: &'a [EventId],
+    ending: &'a Ending,
+    words: &'a mut Words,
+    /// A read whose value counts only if its thread keeps more than it.
+    free_read: Option<EventId>,
+    tokens: Tokens,
+    /// The posts that somebody needs, by number.
+    posts: FxHashSet<(SemId, u32)>,
+    /// The present scan has required an event behind the step where it was.
+    is_open: bool,
+}
 
+impl Scan<'_> {
     /// What the violation itself needs. The threads that it is about keep all their events, but the
     /// one of a remote access only those up to it.
     fn require_violation(&mut self, violation: &Violation) {
@@ -267,135 +199,269 @@ impl<'a> Part<'a> {
             _ => None,
         };
         for point in points(violation) {
-            let thread = self.trace.thread_of(point);
-            self.require_start(thread);
             if Some(point) == remote {
                 self.require_event(point);
             } else {
-                self.require(thread, self.steps_of[thread.index()].len() as u32);
+                self.require_all(self.trace.thread_of(point));
             }
         }
         match *violation {
             Violation::Race(access, _) => self.require_life(access),
             Violation::Stuck(_) => {
                 for thread in self.trace.thread_ids() {
-                    self.require(thread, self.steps_of[thread.index()].len() as u32);
+                    self.require(thread, self.ending.executed(thread));
                 }
-            }
-            Violation::Lock(LockMisuse::UnlockNotHeld, at) => {
-                self.wants(lock_of(self.trace.op(at)), Mode::Exclusive, END);
             }
             Violation::Lock(LockMisuse::UnlockByOther | LockMisuse::DestroyHeld, at) => {
                 let lock = lock_of(self.trace.op(at));
-                let open = self.needs.open.get(&lock).and_then(|open| open.first());
-                if let Some(&section) = open {
-                    self.require_step(self.needs.sections[section].changed);
-                }
+                self.last_change_of_oldest_hold(lock)
+                    .into_iter()
+                    .for_each(|e| self.require_event(e));
             }
             _ => {}
         }
     }
 
-    /// Looks at all that is required until nothing new is.
-    fn close(&mut self) {
-        while let Some(thread) = self.unfinished.pop() {
-            let (from, to) = (self.visited[thread.index()], self.required[thread.index()]);
-            self.visited[thread.index()] = to;
-            for position in from..to {
-                self.visit(self.steps_of[thread.index()][position as usize]);
+    /// The event that last opened or changed the oldest of the lock's holds that are open at the end.
+    fn last_change_of_oldest_hold(&self, lock: LockId) -> Option<EventId> {
+        let mut open: Vec<(u32, EventId)> = Vec::new();
+        for &event in self.schedule {
+            let rule = self.recorded.rule(event);
+            if !rule.has_hold() || lock_of(self.trace.op(event)) != lock {
+                continue;
             }
+            let hold = self.recorded.hold(event);
+            if rule.opens() {
+                open.push((hold, event));
+            } else if rule.closes() {
+                open.retain(|&(other, _)| other != hold);
+            } else {
+                open.iter_mut().filter(|(other, _)| *other == hold).for_each(|open| open.1 = event);
+            }
+        }
+        open.first().map(|&(_, changed)| changed)
+    }
+
+    /// Scans all steps, last to first.
+    fn run(&mut self, violation: &Violation) {
+        self.is_open = false;
+        self.words.clear();
+        self.posts.clear();
+        self.tokens = Tokens::at(self.ending);
+        if let Violation::Lock(LockMisuse::UnlockNotHeld, at) = *violation {
+            self.words.lock(lock_of(self.trace.op(at))).wants(Mode::Exclusive, END);
+        }
+        for (step, &event) in self.schedule.iter().enumerate().rev() {
+            let thread = self.trace.thread_of(event);
+            let position = self.trace.position(event) as u32;
+            let rule = self.recorded.rule(event);
+            match rule {
+                Rule::Read | Rule::Write | Rule::Rmw => self.access(event, rule, thread, position),
+                Rule::Always | Rule::Fork => {}
+                _ if rule.is_about_lock() => self.lock(step as u32, event, rule),
+                _ => self.other(event, rule),
+            }
+            if position == 0 && self.words.kept.get(thread.index()) > 0 {
+                self.require_start(thread);
+            }
+        }
+        for index in 0..self.words.touched.len() {
+            self.settle_failures(self.words.touched[index]);
         }
     }
 
-    fn visit(&mut self, step: u32) {
-        let event = self.schedule[step as usize];
-        let recorded = &self.checker.recorded;
-        let rule = recorded.rule(event);
-        if self.free_read != Some(event) {
-            for &needed in self.needs.of(step) {
-                self.require_step(needed);
+    /// Whether nothing is left out, so that nothing more can be required.
+    fn keeps_all(&self) -> bool {
+        let mut threads = self.trace.thread_ids();
+        threads.all(|thread| self.words.kept.get(thread.index()) >= self.ending.executed(thread))
+    }
+
+    fn part(&self) -> Vec<EventId> {
+        self.schedule.iter().copied().filter(|&event| self.is_kept(event)).collect()
+    }
+
+    #[inline]
+    fn access(&mut self, event: EventId, rule: Rule, thread: ThreadId, position: u32) {
+        let span = self.recorded.span(event);
+        let cells = span.first as usize..(span.first + span.count) as usize;
+        if rule != Rule::Read {
+            for cell in cells.clone() {
+                if self.words.cells.get(cell) {
+                    self.words.cells.set(cell, false);
+                    self.require(thread, position + 1);
+                }
             }
-            if recorded.has_unknown_writer(event) {
+        }
+        let kept = self.words.kept.get(thread.index());
+        if position >= kept {
+            return;
+        }
+        let is_free = self.free_read == Some(event) && kept == position + 1;
+        if rule != Rule::Write && !is_free {
+            cells.for_each(|cell| self.words.cells.set(cell, true));
+            if self.recorded.follows_all(event) {
                 self.require_all_before(event);
             }
         }
-        match rule {
-            Rule::Read | Rule::Write | Rule::Rmw => self.require_life(event),
-            Rule::Free => self.require_alloc(event),
-            Rule::Alloc => {
-                for &free in recorded.frees_before(event) {
-                    self.require_event(free);
+        self.require_life(event);
+    }
+
+    fn lock(&mut self, step: u32, event: EventId, rule: Rule) {
+        let op = self.trace.op(event);
+        let lock = lock_of(op);
+        let hold = self.recorded.hold(event);
+        if rule.opens() {
+            self.opens(step, event, lock, hold);
+            if let Some(&notifier) = self.ending.notifiers.get(&event)
+                && self.is_kept(event)
+            {
+                self.require_event(self.schedule[notifier]);
+            }
+        } else if rule.closes() {
+            // Often it is known already that the part opens the hold.
+            let &Hold { mode, opener, .. } = self.recorded.holds.get(hold);
+            if self.words.lock(lock).is_wanted_after(mode, step) && self.is_kept(opener) {
+                self.require_event(event);
+            }
+            // In one thread the last change comes before anyway.
+            let needs_change = rule == Rule::CloseForeign && self.is_kept(event);
+            self.words.lock(lock).closings.push(Closing { hold, step, needs_change });
+        } else if rule.has_hold() {
+            let closings = &mut self.words.lock(lock).closings;
+            let closing = closings.iter_mut().find(|closing| closing.hold == hold);
+            if closing.is_some_and(|closing| std::mem::take(&mut closing.needs_change)) {
+                self.require_event(event);
+            }
+        } else if self.is_kept(event) {
+            match op {
+                Op::AcquireFailed { mode, .. } => {
+                    let failure = Failure { step, mode, obstacle: None };
+                    self.words.lock(lock).failures.push(failure);
                 }
+                _ => self.words.lock(lock).wants(Mode::Exclusive, step),
             }
-            Rule::Join => {
-                let Op::Join { child } = self.trace.op(event) else { return };
-                self.require_start(child);
-                self.require(child, self.trace.thread_events(child).len() as u32);
+        }
+    }
+
+    fn opens(&mut self, step: u32, event: EventId, lock: LockId, hold: u32) {
+        let mode = self.recorded.holds.get(hold).mode;
+        let words = self.words.lock(lock);
+        let closing = words.closings.iter().position(|closing| closing.hold == hold);
+        let closing = closing.map(|index| words.closings.swap_remove(index));
+        for failure in &mut words.failures {
+            let is_open = closing.is_none_or(|closing| closing.step > failure.step);
+            if is_open && mode.conflicts(failure.mode) {
+                failure.obstacle = Some(event);
             }
-            Rule::Arrive => {
-                let round = recorded.round(event);
-                if recorded.rounds[round as usize].index > 0 {
-                    self.require_round(round - 1);
-                }
+        }
+        // Whoever takes the lock for himself finds no older hold, but perhaps his own shared one.
+        if mode == Mode::Exclusive {
+            self.settle_failures(lock);
+        }
+        if closing.is_some_and(|closing| closing.needs_change) {
+            self.require_event(event);
+        }
+        if !self.is_kept(event) {
+            return;
+        }
+        let words = self.words.lock(lock);
+        let in_the_way = closing.filter(|closing| words.is_wanted_after(mode, closing.step));
+        words.wants(mode, step);
+        if let Some(closing) = in_the_way {
+            self.require_behind(self.schedule[closing.step as usize]);
+        }
+    }
+
+    /// One hold that was in the way is enough; the oldest is the likeliest to be needed anyway.
+    fn settle_failures(&mut self, lock: LockId) {
+        let is_settled = |failure: &mut Failure| failure.obstacle.is_some();
+        while let Some(failure) = self.words.lock(lock).failures.pop_if(is_settled) {
+            failure.obstacle.into_iter().for_each(|obstacle| self.require_behind(obstacle));
+        }
+    }
+
+    fn other(&mut self, event: EventId, rule: Rule) {
+        let op = self.trace.op(event);
+        if let Op::SemWait { sem, .. } | Op::SemWaitFailed { sem, .. } | Op::SemPost { sem } = op {
+            return self.semaphore(event, op, sem);
+        }
+        let round = self.recorded.round(event);
+        if rule == Rule::Arrive && self.words.rounds.get(round as usize) {
+            self.require_event(event);
+        }
+        if !self.is_kept(event) {
+            return;
+        }
+        match op {
+            Op::Free { .. } => self.require_alloc(event),
+            Op::Alloc { .. } => {
+                let frees = self.recorded.frees_before(event);
+                frees.iter().for_each(|&free| self.require_event(free));
             }
-            Rule::Leave => self.require_round(recorded.round(event)),
-            Rule::Open | Rule::WakeNotified | Rule::WakeUnnotified => {
-                let section = self.needs.opens[&step];
-                let lock = lock_of(self.trace.op(event));
-                self.locks.entry(lock).or_default().unclosed.push(section);
-                self.wants(lock, self.needs.sections[section].mode, step);
+            Op::Join { child } => self.require_all(child),
+            Op::Arrive { .. } if self.recorded.rounds[round as usize].index > 0 => {
+                self.words.rounds.set(round as usize - 1, true);
             }
-            Rule::ReleaseUnheld | Rule::Destroy => {
-                self.wants(lock_of(self.trace.op(event)), Mode::Exclusive, step);
-            }
+            Op::Leave { .. } => self.words.rounds.set(round as usize, true),
             _ => {}
         }
     }
 
-    /// A kept step needs the lock free of holds that conflict with the mode.
-    fn wants(&mut self, lock: LockId, mode: Mode, step: u32) {
-        let wanted = self.locks.entry(lock).or_default();
-        wanted.any = wanted.any.max(Some(step));
-        if mode == Mode::Exclusive {
-            wanted.exclusive = wanted.exclusive.max(Some(step));
-        }
-        let sections = &self.needs.sections;
-        let is_in_the_way = |&section: &usize| {
-            let section = &sections[section];
-            let latest =
-                if section.mode == Mode::Exclusive { wanted.any } else { wanted.exclusive };
-            section.closed.is_some_and(|closed| latest > Some(closed))
+    fn semaphore(&mut self, event: EventId, op: Op, sem: SemId) {
+        let number = match op {
+            Op::SemWait { .. } => self.tokens.before_wait(sem),
+            Op::SemPost { .. } => self.tokens.before_post(sem),
+            _ => 0,
         };
-        let (in_the_way, rest): (Vec<usize>, Vec<usize>) =
-            wanted.unclosed.iter().partition(|section| is_in_the_way(section));
-        wanted.unclosed = rest;
-        for section in in_the_way {
-            self.require_step(sections[section].closed.expect("just looked at"));
+        // A failed wait found zero because of all that was done to the semaphore before.
+        let is_post = matches!(op, Op::SemPost { .. });
+        let is_needed = is_post && self.posts.contains(&(sem, number));
+        if is_needed || self.words.semaphores.get(sem.index()) {
+            self.require_event(event);
+        }
+        if !self.is_kept(event) {
+            return;
+        }
+        match op {
+            Op::SemWait { .. } => {
+                let initial = self.recorded.semaphores[sem.index()];
+                let post = u64::from(number).checked_sub(initial);
+                self.posts.extend(post.map(|post| (sem, post as u32)));
+            }
+            Op::SemWaitFailed { .. } => self.words.semaphores.set(sem.index(), true),
+            _ => {}
         }
     }
 
-    /// The thread keeps at least that many events.
+    #[inline]
+    fn is_kept(&self, event: EventId) -> bool {
+        let kept = self.words.kept.get(self.trace.thread_of(event).index()) as usize;
+        self.trace.position(event) < kept
+    }
+
+    /// The thread keeps at least that many events, none of which the scan has passed.
+    #[inline]
     fn require(&mut self, thread: ThreadId, count: u32) {
-        let required = &mut self.required[thread.index()];
-        if *required >= count {
-            return;
+        if self.words.kept.get(thread.index()) < count {
+            self.words.kept.set(thread.index(), count);
         }
-        let is_first = *required == 0;
-        *required = count;
-        self.unfinished.push(thread);
-        if is_first {
-            self.require_start(thread);
+    }
+
+    fn require_event(&mut self, event: EventId) {
+        self.require(self.trace.thread_of(event), self.trace.position(event) as u32 + 1);
+    }
+
+    /// Requires an event that the scan may have passed.
+    fn require_behind(&mut self, event: EventId) {
+        if !self.is_kept(event) {
+            self.require_event(event);
+            self.is_open = true;
         }
-        // The free read is free no more: it has been looked at without its value.
-        if let Some(read) = self.free_read
-            && self.trace.thread_of(read) == thread
-            && count as usize > self.trace.position(read) + 1
-        {
-            self.free_read = None;
-            if self.visited[thread.index()] as usize > self.trace.position(read) {
-                self.visit(self.steps_of[thread.index()][self.trace.position(read)]);
-            }
-        }
+    }
+
+    fn require_all(&mut self, thread: ThreadId) {
+        self.require_start(thread);
+        self.require(thread, self.ending.executed(thread));
     }
 
     fn require_start(&mut self, thread: ThreadId) {
@@ -404,24 +470,10 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn require_event(&mut self, event: EventId) {
-        self.require(self.trace.thread_of(event), self.trace.position(event) as u32 + 1);
-    }
-
-    fn require_step(&mut self, step: u32) {
-        self.require_event(self.schedule[step as usize]);
-    }
-
-    fn require_round(&mut self, round: u32) {
-        let needs = self.needs;
-        for &arrival in needs.arrivals.get(&round).into_iter().flatten() {
-            self.require_step(arrival);
-        }
-    }
-
     /// The object of an access needs its alloc.
+    #[inline]
     fn require_life(&mut self, access: EventId) {
-        if self.checker.recorded.is_mortal(access) {
+        if self.recorded.is_mortal(access) {
             self.require_alloc(access);
         }
     }
@@ -431,7 +483,7 @@ impl<'a> Part<'a> {
             Op::Free { object } => object,
             op => op.access().expect("an access or a free").at.object,
         };
-        if let Some(alloc) = self.checker.recorded.alloc_of(object) {
+        if let Some(alloc) = self.recorded.alloc_of(object) {
             self.require_event(alloc);
         }
     }

@@ -15,11 +15,11 @@
 //!
 //! **Cost.** O(n) for n events, counting an access once per cell and per thread that reads the cell.
 
-use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
+use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::Checker;
-use crate::recorded::Rule;
+use crate::recorded::{Recorded, Rule};
 use crate::reported::next_events;
 use crate::signals::cond_of;
 use crate::step::lock_of;
@@ -162,12 +162,55 @@ impl PartialOrder {
 
 /// What two events may both be about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Subject {
+pub(crate) enum Subject {
     Cell(u32),
     Object(u32),
     Lock(u32),
     Cond(u32),
     Sem(u32),
+}
+
+/// What an event is about, and whether it does more than look. The value of a free read is not.
+pub(crate) fn for_each_subject(
+    trace: &Trace,
+    recorded: &Recorded,
+    event: EventId,
+    is_free: bool,
+    mut visit: impl FnMut(Subject, bool),
+) {
+    let op = trace.op(event);
+    match recorded.rule(event) {
+        rule @ (Rule::Read | Rule::Write | Rule::Rmw) => {
+            if recorded.is_mortal(event) {
+                let object = op.access().expect("by its rule").at.object;
+                visit(Subject::Object(object.0), false);
+            }
+            let span = recorded.span(event);
+            let cells = span.first..span.first + if is_free { 0 } else { span.count };
+            cells.for_each(|cell| visit(Subject::Cell(cell), rule != Rule::Read));
+        }
+        Rule::Alloc | Rule::Free => match op {
+            Op::Alloc { object, .. } | Op::Free { object } => {
+                visit(Subject::Object(object.0), true);
+            }
+            other => unreachable!("{other:?} is about no lifetime"),
+        },
+        Rule::Signal | Rule::Broadcast => visit(Subject::Cond(cond_of(op).0), true),
+        Rule::SemWait | Rule::SemPost | Rule::SemWaitFailed => match op {
+            Op::SemWait { sem, .. } | Op::SemPost { sem } => visit(Subject::Sem(sem.0), false),
+            Op::SemWaitFailed { sem, .. } => visit(Subject::Sem(sem.0), true),
+            other => unreachable!("{other:?} is about no semaphore"),
+        },
+        rule if rule.is_about_lock() => {
+            let is_shared =
+                rule.has_hold() && recorded.holds.get(recorded.hold(event)).mode == Mode::Shared;
+            visit(Subject::Lock(lock_of(op).0), !is_shared);
+            if let Op::Wait { cond, .. } | Op::Wake { cond, .. } = op {
+                visit(Subject::Cond(cond.0), true);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The events about one subject that a later one may depend on.
@@ -209,7 +252,6 @@ struct Pass<'a> {
 /// The locks of the schedule whose sections only exclude each other.
 fn free_locks(checker: &Checker, schedule: &[EventId]) -> FxHashSet<LockId> {
     let lock = |event: &EventId| lock_of(checker.trace.op(*event));
-    let opens = |rule| matches!(rule, Rule::Open | Rule::WakeNotified | Rule::WakeUnnotified);
     let needs_order = |rule| {
         let has_more =
             matches!(rule, Rule::AcquireFailed | Rule::CloseForeign | Rule::ReleaseUnheld);
@@ -217,7 +259,7 @@ fn free_locks(checker: &Checker, schedule: &[EventId]) -> FxHashSet<LockId> {
     };
     let rule = |event: &EventId| checker.recorded.rule(*event);
     let mut free: FxHashSet<LockId> =
-        schedule.iter().filter(|event| opens(rule(event))).map(lock).collect();
+        schedule.iter().filter(|event| rule(event).opens()).map(lock).collect();
     for ordered in schedule.iter().filter(|event| needs_order(rule(event))).map(lock) {
         free.remove(&ordered);
     }
@@ -282,9 +324,16 @@ impl<'a> Pass<'a> {
             let Violation::Atomicity { first, .. } = *violation else { unreachable!("it is free") };
             after.extend(self.place.get(&first));
         }
-        for (subject, changes) in self.subjects(event) {
-            self.touched.entry(subject).or_default().touch(here, changes, &mut after);
-        }
+        let is_free = self.free_read == Some(event);
+        for_each_subject(trace, &self.checker.recorded, event, is_free, |subject, changes| {
+            let keeps_order = match subject {
+                Subject::Lock(lock) => !self.free_locks.contains(&LockId(lock)),
+                _ => true,
+            };
+            if keeps_order {
+                self.touched.entry(subject).or_default().touch(here, changes, &mut after);
+            }
+        });
         if here.count == 1 {
             let fork = self.checker.recorded.forks[thread.index()];
             after.extend(fork.and_then(|fork| self.place.get(&fork)));
@@ -298,7 +347,7 @@ impl<'a> Pass<'a> {
     fn add_section(&mut self, event: EventId, here: Before) {
         let recorded = &self.checker.recorded;
         let rule = recorded.rule(event);
-        let opens = matches!(rule, Rule::Open | Rule::WakeNotified | Rule::WakeUnnotified);
+        let opens = rule.opens();
         if !opens && !matches!(rule, Rule::Close | Rule::Wait) {
             return;
         }
@@ -319,59 +368,10 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What an event is about, and whether it does more than look.
-    fn subjects(&self, event: EventId) -> Vec<(Subject, bool)> {
-        let recorded = &self.checker.recorded;
-        let op = self.checker.trace.op(event);
-        let lock = |changes| {
-            let lock = lock_of(op);
-            let is_free = self.free_locks.contains(&lock);
-            if is_free { Vec::new() } else { vec![(Subject::Lock(lock.0), changes)] }
-        };
-        let cond = || (Subject::Cond(cond_of(op).0), true);
-        let is_exclusive = || recorded.holds.get(recorded.hold(event)).mode == Mode::Exclusive;
-        match recorded.rule(event) {
-            rule @ (Rule::Read | Rule::Write | Rule::Rmw) => {
-                let object = op.access().expect("by its rule").at.object;
-                let span = recorded.span(event);
-                let cells = span.first..span.first + span.count;
-                let is_free = self.free_read == Some(event);
-                let cells = cells.filter(|_| !is_free);
-                let cells = cells.map(|cell| (Subject::Cell(cell), rule != Rule::Read));
-                let life = recorded.is_mortal(event).then_some((Subject::Object(object.0), false));
-                life.into_iter().chain(cells).collect()
-            }
-            Rule::Alloc | Rule::Free => match op {
-                Op::Alloc { object, .. } | Op::Free { object } => {
-                    vec![(Subject::Object(object.0), true)]
-                }
-                other => unreachable!("{other:?} is about no lifetime"),
-            },
-            Rule::Open | Rule::Deepen | Rule::Lower | Rule::Close | Rule::CloseForeign => {
-                lock(is_exclusive())
-            }
-            Rule::AcquireFailed | Rule::ReleaseUnheld | Rule::Destroy => lock(true),
-            Rule::Wait | Rule::WakeNotified | Rule::WakeUnnotified => {
-                let mut both = lock(is_exclusive());
-                both.push(cond());
-                both
-            }
-            Rule::Signal | Rule::Broadcast => vec![cond()],
-            Rule::SemWait | Rule::SemPost | Rule::SemWaitFailed => match op {
-                Op::SemWait { sem, .. } | Op::SemPost { sem } => {
-                    vec![(Subject::Sem(sem.0), false)]
-                }
-                Op::SemWaitFailed { sem, .. } => vec![(Subject::Sem(sem.0), true)],
-                other => unreachable!("{other:?} is about no semaphore"),
-            },
-            _ => Vec::new(),
-        }
-    }
-
     /// What an event comes after by name or by number.
     fn add_counted(&mut self, event: EventId, here: Before, after: &mut Vec<Before>) {
         let recorded = &self.checker.recorded;
-        if recorded.has_unknown_writer(event) && self.free_read != Some(event) {
+        if recorded.follows_all(event) && self.free_read != Some(event) {
             let lanes = self.order.lanes.iter().enumerate();
             after.extend(lanes.map(|(lane, n)| Before { lane, count: n.len() as u32 }));
         }

@@ -2,33 +2,42 @@
 //!
 //! **Computes.** From an accepted schedule another one of the same violation, with no more events and
 //! no more context switches: what the violation does not need is left out (`needs`), then the ends of
-//! threads are cut off as far as the checker lets them, then the rest is reordered (`switches`).
+//! threads are cut off as far as the checker lets them, then the rest is reordered (`switches`). Of a
+//! long schedule no ends are cut off, and it is reordered in one go (`runs`).
 //!
 //! **Invariant.** The result is the given schedule, or was accepted by the checker. Each step that the
 //! checker refuses is undone. Deterministic.
 //!
-//! **Cost.** Linear in the schedule, a few checks of what is needed of it, and two bounded searches:
-//! `CUTTING` steps of checks for the cuts, and `switches::EFFORT`.
+//! **Cost.** Linear in the schedule: for a long one about as much as four checks, two of which are
+//! checks. For others a few checks of what is needed, and two bounded searches: `CUTTING` steps of checks
+//! for the cuts, and `switches::EFFORT`.
 
 use foretrace_trace::{EventId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::checker::Checker;
+use crate::ending::Ending;
 use crate::needs::needed_part;
-use crate::reported::{context_switches, reported_order};
+use crate::reported::{context_switches, next_events};
+use crate::runs::with_merged_runs;
 use crate::switches::with_few_switches;
 use crate::violation::Violation;
 
 /// How many steps all checks together may take that look for cuts.
 const CUTTING: usize = 100_000;
+/// From this length on the two searches would not come to their ends.
+const LONG: usize = 4_000;
 
 /// A schedule of the same violation with no event that the violation does not need, and as few
 /// context switches as a bounded search finds. One that is no witness comes back as it is.
 pub fn reduce(checker: &Checker, violation: &Violation, schedule: Vec<EventId>) -> Vec<EventId> {
-    let replayed = checker.replay(violation, &schedule, |_, notifiers| notifiers);
-    let Ok((_, notifiers)) = replayed else { return schedule };
-    let part = needed_part(checker, violation, &schedule, &notifiers);
-    let part = if checker.check(violation, &part).is_ok() { part } else { schedule.clone() };
+    let Ok((_, ending)) = checker.replay(violation, &schedule, Ending::of) else { return schedule };
+    let part = needed_part(checker, violation, &schedule, &ending);
+    if part.len() > LONG {
+        return merge_runs(checker, violation, schedule, part);
+    }
+    let is_accepted = part.len() == schedule.len() || checker.check(violation, &part).is_ok();
+    let part = if is_accepted { part } else { schedule };
     let part = cut_threads(checker, violation, part);
     let reordered = with_few_switches(checker, violation, &part);
     // The parts keep the order of the given schedule, but leaving out what lies between two runs
@@ -37,8 +46,27 @@ pub fn reduce(checker: &Checker, violation: &Violation, schedule: Vec<EventId>) 
     if is_better && checker.check(violation, &reordered).is_ok() { reordered } else { part }
 }
 
+/// The last step for a part that is too long for a search.
+fn merge_runs(
+    checker: &Checker,
+    violation: &Violation,
+    given: Vec<EventId>,
+    part: Vec<EventId>,
+) -> Vec<EventId> {
+    let merged = with_merged_runs(checker, violation, &part);
+    let is_better = switches(checker, violation, &merged) < switches(checker, violation, &part);
+    if is_better && checker.check(violation, &merged).is_ok() {
+        return merged;
+    }
+    let is_accepted = part.len() < given.len() && checker.check(violation, &part).is_ok();
+    if is_accepted { part } else { given }
+}
+
 fn switches(checker: &Checker, violation: &Violation, schedule: &[EventId]) -> usize {
-    context_switches(checker.trace, &reported_order(violation, schedule))
+    let trace = checker.trace;
+    let behind = schedule.last().copied().into_iter().chain(next_events(violation, schedule));
+    let behind: Vec<EventId> = behind.collect();
+    context_switches(trace, schedule) + context_switches(trace, &behind)
 }
 
 /// Cuts off last events of threads until the checker accepts no such cut any more, or the effort is

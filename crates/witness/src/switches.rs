@@ -28,9 +28,6 @@ const BEAM: usize = 32;
 /// How often the search may ask whether an event can come next, or note how far a lane is.
 const EFFORT: usize = 200_000;
 
-/// From this length on the search with free sections would not come to its end.
-const LONG: usize = 4_000;
-
 /// The same events in an order with few switches. The caller has it checked.
 pub(crate) fn with_few_switches(
     checker: &Checker,
@@ -42,10 +39,8 @@ pub(crate) fn with_few_switches(
     // which nobody can go on. With it, one order exists at least: the given one.
     let ordered = order(Sections::Ordered);
     let kept = search(&ordered).unwrap_or_else(|unfinished| unfinished.complete(&ordered));
-    let freed = (schedule.len() <= LONG)
-        .then(|| order(Sections::Free))
-        .filter(PartialOrder::has_free_sections)
-        .and_then(|free| search(&free).ok());
+    let free = Some(order(Sections::Free)).filter(PartialOrder::has_free_sections);
+    let freed = free.and_then(|free| search(&free).ok());
     let switches = |events: &Vec<EventId>| context_switches(checker.trace, events);
     let best = freed.into_iter().chain([kept]).min_by_key(switches);
     let mut best = best.expect("one of one or two");

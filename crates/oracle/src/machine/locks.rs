@@ -113,7 +113,12 @@ impl Machine {
     /// A release of a lock that another thread has, or nobody.
     pub(super) fn misuse(&mut self, thread: usize) {
         let chosen = self.random.below(self.locks.len());
-        let Lock { id: lock, destroyed, has_readers, .. } = self.locks[chosen];
+        self.misuse_of(thread, self.locks[chosen].id);
+    }
+
+    pub(super) fn misuse_of(&mut self, thread: usize, lock: LockId) {
+        let known = self.locks.iter().find(|known| known.id == lock).expect("the lock exists");
+        let Lock { destroyed, has_readers, .. } = *known;
         let held: Vec<Held> = self.holds.iter().filter(|held| held.lock == lock).copied().collect();
         if destroyed {
             return;

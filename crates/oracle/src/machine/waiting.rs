@@ -42,6 +42,10 @@ impl Machine {
 
     pub(super) fn signal(&mut self, thread: usize) {
         let cond = self.random.pick(&self.conds);
+        self.signal_on(thread, cond);
+    }
+
+    pub(super) fn signal_on(&mut self, thread: usize, cond: CondId) {
         let waiting: Vec<usize> = (0..self.waiters.len())
             .filter(|&index| {
                 let waiter = self.waiters[index];
@@ -66,6 +70,10 @@ impl Machine {
 
     pub(super) fn broadcast(&mut self, thread: usize) {
         let cond = self.random.pick(&self.conds);
+        self.broadcast_on(thread, cond);
+    }
+
+    pub(super) fn broadcast_on(&mut self, thread: usize, cond: CondId) {
         for waiter in &mut self.waiters {
             if waiter.cond == cond && waiter.reached == Reached::ByNothing {
                 let notified = waiter.plan == WakeReason::Notified;

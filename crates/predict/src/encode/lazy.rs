@@ -393,7 +393,7 @@ impl Encoder<'_> {
             broken.push(Broken::NotLive(event, object));
         }
         let value_counts = access.reads && !self.is_free(event, proposal);
-        if value_counts && skeleton.memory.has_unknown_writer(event) {
+        if value_counts && skeleton.memory.follows_everything(trace, event) {
             let all = trace.thread_ids().all(|thread| {
                 let events = trace.thread_events(thread);
                 let before = events.partition_point(|&other| other < event);

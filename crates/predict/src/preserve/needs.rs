@@ -128,9 +128,9 @@ fn direct_needs(
     if let Some(access) = op.access() {
         needs.extend(skeleton.lifetimes.alloc_of(access.at.object));
         if access.reads {
-            if skeleton.memory.has_unknown_writer(event) {
+            if skeleton.memory.follows_everything(trace, event) {
                 all_before(trace, event, needs);
-            } else {
+            } else if !skeleton.memory.has_unknown_writer(event) {
                 for cell in skeleton.memory.cells_of(access.at) {
                     needs.extend(skeleton.memory.recorded_writer(trace, event, cell));
                 }

@@ -28,6 +28,10 @@
 //!    one it is exclusive if the lock is never taken shared; else nothing is known and it becomes
 //!    an external call.
 //!
+//! 7. *A lock's own memory.* The recorder sees its own interceptors read the word inside a mutex that
+//!    holds its state, but not the writes of it. What a lock does is said by acquire and release; its
+//!    memory is left out, and counted.
+//!
 //! **Invariant.** An event id that is missing or there twice, a thread's ids out of order, a broken
 //! mutual exclusion: all are errors, for an event may be lost, and with it an order.
 //!
@@ -164,9 +168,18 @@ fn merge(
     for record in &records {
         merger.last.insert(record.thread, record.id);
     }
+    let lock_cells: FxHashSet<Cell> = records
+        .iter()
+        .filter(|record| matches!(record.kind, 5..=10 | 17))
+        .map(|record| variables.cell(record.address))
+        .collect();
     let requests = modes_of_requests(&records, variables);
     for (number, record) in records.iter().enumerate() {
         let request = requests.get(&number).copied();
+        if is_access(record.kind) && lock_cells.contains(&variables.cell(record.address)) {
+            merger.builder.note("access to a lock's own memory left out", 1);
+            continue;
+        }
         merger.push(record, request).map_err(|mut problem| {
             if let Problem::Rule { broken, .. } = &mut problem {
                 *broken = format!("at event {}, {broken}", record.id);

@@ -10,7 +10,7 @@
 //! **Cost.** O(n + p log p) for n events with p distinct places; one cell per distinct place in the
 //! usual case that places do not overlap.
 
-use foretrace_trace::{ObjectId, Place, Trace};
+use foretrace_trace::{ObjectId, Op, Place, Trace};
 use rustc_hash::FxHashMap;
 
 /// The last writer of a cell that nobody has written.
@@ -23,28 +23,32 @@ pub(crate) struct Cells {
     cuts: Vec<u64>,
 }
 
-/// The cells of one place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) first: u32,
-    pub(crate) count: u32,
+/// The first look at a trace: where its accesses go.
+pub(super) struct Layout {
+    pub(super) cells: Cells,
+    /// For each access the number of its place.
+    pub(super) place_of: Vec<u32>,
+    /// The span of each place.
+    pub(super) spans: Vec<Span>,
+    /// Whether each object has a recorded alloc or free.
+    pub(super) is_mortal: Vec<bool>,
 }
 
-impl Cells {
-    /// The cells, for each access the number of its place, and the span of each place.
-    pub(crate) fn new(trace: &Trace) -> (Cells, Vec<u32>, Vec<Span>) {
-        let mut numbers: FxHashMap<Place, u32> = FxHashMap::default();
-        let mut places: Vec<Place> = Vec::new();
+impl Layout {
+    pub(super) fn new(trace: &Trace) -> Self {
+        let mut places = Places::new(trace);
+        let mut is_mortal = vec![false; trace.objects().len()];
         let mut place_of = vec![u32::MAX; trace.len()];
-        for (id, event) in trace.events() {
-            let Some(access) = event.op.access() else { continue };
-            place_of[id.index()] = *numbers.entry(access.at).or_insert_with(|| {
-                places.push(access.at);
-                places.len() as u32 - 1
-            });
+        for (id, op) in trace.ops() {
+            if let Some(access) = op.access() {
+                place_of[id.index()] = places.number(access.at);
+            } else if let Op::Alloc { object, .. } | Op::Free { object } = op {
+                is_mortal[object.index()] = true;
+            }
         }
         let declared = trace.initial().iter().map(|&(place, _)| place);
         let mut cuts: Vec<u64> = places
+            .list
             .iter()
             .copied()
             .chain(declared)
@@ -53,10 +57,26 @@ impl Cells {
         cuts.sort_unstable();
         cuts.dedup();
         let cells = Cells { cuts };
-        let spans = places.iter().map(|&at| cells.span(at)).collect();
-        (cells, place_of, spans)
+        let spans = places.list.iter().map(|&at| cells.span(at)).collect();
+        Layout { cells, place_of, spans, is_mortal }
     }
+}
 
+/// The cells of one place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+}
+
+impl Span {
+    #[inline]
+    pub(crate) fn cells(self) -> std::ops::Range<u32> {
+        self.first..self.first + self.count
+    }
+}
+
+impl Cells {
     /// The cells of a place whose ends are cuts.
     pub(crate) fn span(&self, at: Place) -> Span {
         let cut = |offset| self.cuts.partition_point(|&cut| cut < key(at.object, offset)) as u32;
@@ -77,10 +97,45 @@ impl Cells {
     pub(crate) fn part(&self, at: Place, value: u64, cell: u32) -> u64 {
         debug_assert!(at.size <= 8);
         let from = self.offset(cell) - at.offset;
-        let bits = 8 * (self.offset(cell + 1) - self.offset(cell));
-        let kept = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
-        (value >> (8 * from)) & kept
+        lowest(self.offset(cell + 1) - self.offset(cell), value >> (8 * from))
     }
+}
+
+/// The distinct places met so far.
+struct Places {
+    list: Vec<Place>,
+    numbers: FxHashMap<Place, u32>,
+    /// The place of each object that was met last, and its number: most objects have but one place, or
+    /// are met at the same one several times in a row.
+    last: Vec<(Place, u32)>,
+}
+
+impl Places {
+    fn new(trace: &Trace) -> Self {
+        // No access has no bytes.
+        let none = Place { object: ObjectId(0), offset: 0, size: 0 };
+        let last = vec![(none, u32::MAX); trace.objects().len()];
+        Places { list: Vec::new(), numbers: FxHashMap::default(), last }
+    }
+
+    #[inline]
+    fn number(&mut self, at: Place) -> u32 {
+        let (last, number) = self.last[at.object.index()];
+        if last == at {
+            return number;
+        }
+        let number = *self.numbers.entry(at).or_insert_with(|| {
+            self.list.push(at);
+            self.list.len() as u32 - 1
+        });
+        self.last[at.object.index()] = (at, number);
+        number
+    }
+}
+
+/// The lowest bytes of a value.
+pub(super) fn lowest(bytes: u32, value: u64) -> u64 {
+    if bytes >= 8 { value } else { value & ((1 << (8 * bytes)) - 1) }
 }
 
 fn key(object: ObjectId, offset: u32) -> u64 {

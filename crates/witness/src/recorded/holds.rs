@@ -18,6 +18,7 @@ pub(crate) struct Hold {
     pub(crate) depth: u32,
     /// How many events deepen and lower it.
     pub(crate) changes: u32,
+    pub(crate) opener: EventId,
 }
 
 /// What the recorded run says about locks.
@@ -155,7 +156,7 @@ impl HoldPass {
         depth: u32,
     ) -> u32 {
         let hold = self.holds.list.len() as u32;
-        self.holds.list.push(Hold { mode, depth, changes: 0 });
+        self.holds.list.push(Hold { mode, depth, changes: 0, opener });
         let waits = self.waits[thread.index()];
         self.open[lock.index()].push(Open { hold, thread, mode, depth, opener, waits });
         hold

@@ -8,7 +8,7 @@
 
 use foretrace_trace::{EventId, Model, Op, Place, Trace};
 
-use super::cells::{Cells, INITIAL, Span};
+use super::cells::{Cells, INITIAL, Span, lowest};
 
 /// What the recorded run says about memory.
 #[derive(Debug)]
@@ -21,10 +21,25 @@ pub(crate) struct Memory {
 }
 
 /// What the recorded run has done to memory so far.
-pub(super) struct MemoryPass<'a> {
-    trace: &'a Trace,
+pub(super) struct MemoryPass {
     memory: Memory,
-    last: Vec<u32>,
+    contents: Vec<Content>,
+}
+
+/// What is in a cell. The value is not asked of the trace again and again, because writers are all
+/// over it.
+#[derive(Clone, Copy)]
+struct Content {
+    writer: u32,
+    /// Whether the writer, or what is known so far of the beginning, gives a value.
+    is_valued: bool,
+    value: u64,
+}
+
+impl Content {
+    fn new(writer: u32, value: Option<u64>) -> Self {
+        Content { writer, is_valued: value.is_some(), value: value.unwrap_or_default() }
+    }
 }
 
 const DECLARED: u32 = 1 << 31;
@@ -73,23 +88,26 @@ fn valued(at: Place, value: Option<u64>) -> Option<u64> {
     value.filter(|_| at.size <= WIDEST_VALUE)
 }
 
-impl<'a> MemoryPass<'a> {
-    pub(super) fn new(trace: &'a Trace, model: Model, cells: Cells) -> Self {
+impl MemoryPass {
+    pub(super) fn new(trace: &Trace, model: Model, cells: Cells) -> Self {
         assert!(trace.len() < DECLARED as usize, "a trace has at most 2^31 events");
         let mut initial_from = vec![UNVALUED; cells.len()];
+        let mut contents = vec![Content::new(INITIAL, None); cells.len()];
         for (number, &(at, value)) in trace.initial().iter().enumerate() {
             if valued(at, Some(value)).is_some() {
-                let span = cells.span(at);
-                let covered = span.first as usize..(span.first + span.count) as usize;
-                initial_from[covered].fill(DECLARED | number as u32);
+                for cell in cells.span(at).cells() {
+                    initial_from[cell as usize] = DECLARED | number as u32;
+                    let part = cells.part(at, value, cell);
+                    contents[cell as usize] = Content::new(INITIAL, Some(part));
+                }
             }
         }
-        let last = vec![INITIAL; cells.len()];
-        MemoryPass { trace, memory: Memory { cells, model, initial_from }, last }
+        MemoryPass { memory: Memory { cells, model, initial_from }, contents }
     }
 
     /// Appends the recorded writers of the cells that the event reads; returns whether its writer
     /// is unknown.
+    #[inline]
     pub(super) fn read(
         &mut self,
         event: EventId,
@@ -99,23 +117,36 @@ impl<'a> MemoryPass<'a> {
         writers: &mut Vec<u32>,
     ) -> bool {
         let mut unknown = false;
-        for cell in span.first..span.first + span.count {
-            let writer = self.last[cell as usize];
+        for cell in span.cells() {
+            let Content { writer, is_valued, value: left } = self.contents[cell as usize];
             writers.push(writer);
             let Some(value) = valued(at, value) else { continue };
-            let initial_from = &mut self.memory.initial_from[cell as usize];
-            if writer == INITIAL && *initial_from == UNVALUED {
-                *initial_from = event.0;
+            let seen = self.part(at, span, value, cell);
+            unknown |= is_valued && left != seen;
+            if writer == INITIAL && !is_valued {
+                self.memory.initial_from[cell as usize] = event.0;
+                self.contents[cell as usize] = Content::new(INITIAL, Some(seen));
             }
-            let left = self.memory.content(self.trace, writer, cell);
-            unknown |= left.is_some_and(|left| left != self.memory.cells.part(at, value, cell));
         }
         unknown
     }
 
-    pub(super) fn write(&mut self, event: EventId, span: Span) {
-        let covered = span.first as usize..(span.first + span.count) as usize;
-        self.last[covered].fill(event.0);
+    #[inline]
+    pub(super) fn write(&mut self, event: EventId, at: Place, span: Span, value: Option<u64>) {
+        for cell in span.cells() {
+            let part = valued(at, value).map(|value| self.part(at, span, value, cell));
+            self.contents[cell as usize] = Content::new(event.0, part);
+        }
+    }
+
+    /// `Cells::part`, without a look at the cells if there is but one.
+    #[inline]
+    fn part(&self, at: Place, span: Span, value: u64, cell: u32) -> u64 {
+        if span.count == 1 {
+            lowest(at.size, value)
+        } else {
+            self.memory.cells.part(at, value, cell)
+        }
     }
 
     pub(super) fn finish(self) -> Memory {

@@ -8,7 +8,7 @@
 //! **Invariant.** An event whose recorded behaviour has no rule gets `Rule::Never`, so no schedule
 //! that contains it is accepted.
 //!
-//! **Cost.** One pass, linear but for the sorting of distinct places; 9 bytes per event, 12 per
+//! **Cost.** One pass, linear but for the sorting of distinct places; 9 bytes per event, 16 per
 //! hold, and one word per recorded writer of an access to several cells.
 
 mod cells;
@@ -18,15 +18,17 @@ mod memory;
 mod regions;
 mod reuse;
 
-use foretrace_trace::{Event, EventId, Model, ObjectId, Op, ThreadId, Trace, WakeReason};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use foretrace_trace::{Event, EventId, Model, ObjectId, Op, Place, ThreadId, Trace, WakeReason};
 
 pub(crate) use cells::{INITIAL, Span};
 pub(crate) use counts::Round;
-pub(crate) use holds::Holds;
+pub(crate) use holds::{Hold, Holds};
 pub(crate) use memory::Memory;
 pub(crate) use regions::Regions;
 
-use cells::Cells;
+use cells::Layout;
 use counts::{BarrierPass, SemaphorePass};
 use holds::HoldPass;
 use memory::MemoryPass;
@@ -54,6 +56,33 @@ rules! {
     SemWait, SemWaitFailed, SemPost, Arrive, Leave, Fork, Join, Exit, Alloc, Free,
     /// no row: the trace is not valid here
     Never,
+}
+
+impl Rule {
+    /// Opens a hold.
+    #[inline]
+    pub(crate) fn opens(self) -> bool {
+        matches!(self, Rule::Open | Rule::WakeNotified | Rule::WakeUnnotified)
+    }
+
+    /// Closes a hold.
+    #[inline]
+    pub(crate) fn closes(self) -> bool {
+        matches!(self, Rule::Close | Rule::CloseForeign | Rule::Wait)
+    }
+
+    /// Opens, changes or closes a hold.
+    #[inline]
+    pub(crate) fn has_hold(self) -> bool {
+        self.opens() || self.closes() || matches!(self, Rule::Deepen | Rule::Lower)
+    }
+
+    /// Its operation has a lock.
+    #[inline]
+    pub(crate) fn is_about_lock(self) -> bool {
+        let looks = matches!(self, Rule::AcquireFailed | Rule::ReleaseUnheld | Rule::Destroy);
+        looks || self.has_hold()
+    }
 }
 
 /// The rule of an event with three flags, in one byte.
@@ -89,6 +118,8 @@ pub(crate) struct Recorded {
     pub(crate) forks: Vec<Option<EventId>>,
     /// The alloc of each object that has one.
     allocs: Vec<u32>,
+    /// Reads with an unknown writer of bytes that are the reading thread's own.
+    private: FxHashSet<EventId>,
 }
 
 /// No event.
@@ -105,7 +136,51 @@ struct Wide {
 impl Recorded {
     /// Reads the whole trace once.
     pub(crate) fn new(trace: &Trace, model: Model, infer_regions: bool) -> Self {
-        Pass::new(trace, model, infer_regions).run()
+        let mut recorded = Pass::new(trace, model, infer_regions).run();
+        recorded.find_private(trace);
+        recorded
+    }
+
+    /// Finds the reads whose unknown writer is taken to be the reading thread.
+    fn find_private(&mut self, trace: &Trace) {
+        let has_unknown = |row: &usize| self.tags[*row].0 & UNKNOWN != 0;
+        let unknown: Vec<EventId> =
+            (0..self.tags.len()).filter(has_unknown).map(EventId::from).collect();
+        if unknown.is_empty() {
+            return;
+        }
+        // The one thread that touches a cell; a cell that two touch, or that is declared, is nobody's.
+        let mut owner: FxHashMap<u32, Option<ThreadId>> = FxHashMap::default();
+        let mut declared_places: FxHashMap<ObjectId, Vec<Place>> = FxHashMap::default();
+        for &(place, _) in trace.initial() {
+            declared_places.entry(place.object).or_default().push(place);
+        }
+        for (event, op) in trace.ops() {
+            let Some(access) = op.access() else { continue };
+            let declared = declared_places
+                .get(&access.at.object)
+                .is_some_and(|places| places.iter().any(|place| place.overlaps(access.at)));
+            let thread = Some(trace.thread_of(event));
+            let span = self.span(event);
+            for cell in span.first..span.first + span.count {
+                let known = *owner.entry(cell).or_insert(thread);
+                if known != thread || declared {
+                    owner.insert(cell, None);
+                }
+            }
+        }
+        for read in unknown {
+            let span = self.span(read);
+            if (span.first..span.first + span.count).all(|cell| owner[&cell].is_some()) {
+                self.private.insert(read);
+            }
+        }
+    }
+
+    /// Whether everything that was recorded before a read has to stay before it.
+    #[inline]
+    pub(crate) fn follows_all(&self, event: EventId) -> bool {
+        self.has_unknown_writer(event) && !self.private.contains(&event)
     }
 
     #[inline]
@@ -122,6 +197,12 @@ impl Recorded {
     #[inline]
     pub(crate) fn is_mortal(&self, access: EventId) -> bool {
         self.tags[access.index()].0 & MORTAL != 0
+    }
+
+    /// Whether an access covers one cell of an object that is always live, with a known writer.
+    #[inline]
+    pub(crate) fn is_plain(&self, access: EventId) -> bool {
+        self.tags[access.index()].0 & (WIDE | MORTAL | UNKNOWN) == 0
     }
 
     /// The cells of an access.
@@ -182,7 +263,7 @@ struct Pass<'a> {
     writers: Vec<u32>,
     frees: Vec<EventId>,
     spans: Vec<Span>,
-    memory: MemoryPass<'a>,
+    memory: MemoryPass,
     holds: HoldPass,
     regions: Regions,
     semaphores: SemaphorePass,
@@ -195,13 +276,7 @@ struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     fn new(trace: &'a Trace, model: Model, infer_regions: bool) -> Self {
-        let (cells, place_of, spans) = Cells::new(trace);
-        let mut is_mortal = vec![false; trace.objects().len()];
-        for (_, event) in trace.events() {
-            if let Op::Alloc { object, .. } | Op::Free { object } = event.op {
-                is_mortal[object.index()] = true;
-            }
-        }
+        let Layout { cells, place_of, spans, is_mortal } = Layout::new(trace);
         Pass {
             trace,
             tags: vec![Tag(Rule::Always as u8); trace.len()],
@@ -251,6 +326,7 @@ impl<'a> Pass<'a> {
             rounds,
             forks: self.forks,
             allocs: self.allocs,
+            private: FxHashSet::default(),
         }
     }
 
@@ -260,19 +336,22 @@ impl<'a> Pass<'a> {
         let span = self.spans[self.link[row] as usize];
         self.link[row] = span.first;
         let from = self.writers.len();
+        let (memory, writers) = (&mut self.memory, &mut self.writers);
         let (rule, at, is_unknown) = match op {
             Op::Read { at, value, .. } => {
-                (Rule::Read, at, self.memory.read(id, at, span, value, &mut self.writers))
+                (Rule::Read, at, memory.read(id, at, span, value, writers))
             }
-            Op::Rmw { at, read, .. } => {
-                (Rule::Rmw, at, self.memory.read(id, at, span, read, &mut self.writers))
+            Op::Rmw { at, read, written, .. } => {
+                let is_unknown = memory.read(id, at, span, read, writers);
+                memory.write(id, at, span, written);
+                (Rule::Rmw, at, is_unknown)
             }
-            Op::Write { at, .. } => (Rule::Write, at, false),
+            Op::Write { at, value, .. } => {
+                memory.write(id, at, span, value);
+                (Rule::Write, at, false)
+            }
             other => unreachable!("{other:?} is no access"),
         };
-        if rule != Rule::Read {
-            self.memory.write(id, span);
-        }
         let mut tag = rule as u8;
         if span.count > 1 {
             tag |= WIDE;

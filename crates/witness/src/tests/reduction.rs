@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use super::random::{Random, random_trace};
 use super::{feasible, next_of_each, schedule, trace, violations::lines};
 use crate::checker::{CheckOptions, Checker};
+use crate::ending::Ending;
 use crate::needs::needed_part;
 use crate::reduce::reduce;
 use crate::reported::{context_switches, reported_order};
+use crate::runs::with_merged_runs;
 use crate::switches::with_few_switches;
 use crate::violation::{LockMisuse, Violation};
 
@@ -69,11 +71,13 @@ fn switches(checker: &Checker, violation: &Violation, schedule: &[EventId]) -> u
 /// Reduces and checks all that is promised.
 fn check_reduction(checker: &Checker, violation: &Violation, given: &[EventId]) -> Vec<EventId> {
     let certainty = checker.check(violation, given).unwrap();
-    let (_, notifiers) = checker.replay(violation, given, |_, notifiers| notifiers).unwrap();
-    let part = needed_part(checker, violation, given, &notifiers);
+    let (_, ending) = checker.replay(violation, given, Ending::of).unwrap();
+    let part = needed_part(checker, violation, given, &ending);
     assert_eq!(checker.check(violation, &part).err(), None, "{violation:?} {given:?} {part:?}");
     let reordered = with_few_switches(checker, violation, given);
     assert_eq!(checker.check(violation, &reordered).err(), None, "{violation:?} {reordered:?}");
+    let merged = with_merged_runs(checker, violation, given);
+    assert_eq!(checker.check(violation, &merged).err(), None, "{violation:?} {given:?} {merged:?}");
     let reduced = reduce(checker, violation, given.to_vec());
     let why = |what| format!("{what}: {violation:?} {given:?} {reduced:?}");
     assert!(checker.check(violation, &reduced).is_ok_and(|c| c <= certainty), "{}", why("refused"));
