@@ -82,9 +82,9 @@ impl Locksets {
     /// Whether two threads cannot have these locksets at once.
     pub fn exclude(&self, a: LocksetId, b: LocksetId) -> bool {
         self.locks(a).iter().any(|&(lock, mode)| {
-            self.locks(b).iter().any(|&(other, other_mode)| {
-                lock == other && mode.conflicts(other_mode)
-            })
+            self.locks(b)
+                .iter()
+                .any(|&(other, other_mode)| lock == other && mode.conflicts(other_mode))
         })
     }
 }

@@ -133,8 +133,7 @@ impl Locks {
                         .position(|own| self.holds[own.hold.index()].thread == thread)
                         .expect("a thread waits with a hold: the trace is valid");
                     let own = open.swap_remove(own);
-                    given_back[thread.index()] =
-                        (self.holds[own.hold.index()].mode, own.depth);
+                    given_back[thread.index()] = (self.holds[own.hold.index()].mode, own.depth);
                     self.close(event, own.hold);
                 }
                 Op::Destroy { lock } => self.destroyed[lock.index()] = Some(event),
@@ -170,8 +169,7 @@ impl Locks {
             hold.thread == thread && hold.mode == mode
         });
         let ended = own.or_else(|| {
-            let exclusive =
-                |other: &Open| holds[other.hold.index()].mode == Mode::Exclusive;
+            let exclusive = |other: &Open| holds[other.hold.index()].mode == Mode::Exclusive;
             open.iter().position(exclusive)
         });
         let Some(at) = ended else {

@@ -6,6 +6,9 @@
 //! **Follows.** `docs/theory.md` for the primitives: one row per event kind, and per variant of it that has
 //! a rule of its own.
 //!
+//! **Invariant.** Every cell can be filled: there is no primitive next to which a property could only be violated, or
+//! never.
+//!
 //! **Cost.** One pass over the trace and its candidates per case and model.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +25,7 @@ const PRIMITIVES: &[&str] = &[
     "read, unvalued",
     "read, atomic",
     "read, unknown writer",
+    "read, private unknown",
     "write",
     "write, unvalued",
     "write, atomic",
@@ -214,6 +218,7 @@ impl Recorded<'_> {
 
     fn names_of(&self, event: EventId, op: Op) -> Vec<&'static str> {
         let role = self.role(event);
+        let unknown = self.unknown_writer.contains(event);
         let atomic = |order| order != MemoryOrder::Plain;
         let mut names = Vec::new();
         let mut add = |holds: bool, name: &'static str| {
@@ -226,7 +231,8 @@ impl Recorded<'_> {
                 add(true, "read");
                 add(value.is_none(), "read, unvalued");
                 add(atomic(order), "read, atomic");
-                add(self.unknown_writer.contains(event), "read, unknown writer");
+                add(unknown, "read, unknown writer");
+                add(unknown && self.is_private(event), "read, private unknown");
             }
             Op::Write { value, order, .. } => {
                 add(true, "write");
@@ -235,7 +241,8 @@ impl Recorded<'_> {
             }
             Op::Rmw { .. } => {
                 add(true, "rmw");
-                add(self.unknown_writer.contains(event), "read, unknown writer");
+                add(unknown, "read, unknown writer");
+                add(unknown && self.is_private(event), "read, private unknown");
             }
             Op::Acquire { mode, patience, .. } => {
                 add(true, "acquire");

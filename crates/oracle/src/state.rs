@@ -166,7 +166,7 @@ impl Recorded<'_> {
     }
 
     /// Whether no other thread touches what the read touches, and nothing of it is declared.
-    fn is_private(&self, read: EventId) -> bool {
+    pub(crate) fn is_private(&self, read: EventId) -> bool {
         let at = self.op(read).access().expect("a read is an access").at;
         let thread = self.trace.thread_of(read);
         let declared = self.trace.initial().iter().any(|(place, _)| place.overlaps(at));

@@ -16,6 +16,7 @@ use crate::candidates::{
     AtomicityPart, Class, CycleNode, CyclePart, GroupId, Groups, Parts, RacePart, canonical_cycle,
 };
 use crate::encode::{Answer, Encoder, Proposal};
+use crate::fault::{Fault, is_seeded};
 
 /// The verdict on a class.
 #[derive(Clone, Debug)]
@@ -153,7 +154,7 @@ impl Goals {
                 .find(|&&(_, second)| is_next(trace, &proposal, second))
                 .expect("a selected part has a pair whose second access is next");
             let at = |event| proposal.schedule.iter().position(|&other| other == event);
-            if at(first) < at(remote) {
+            if at(first) < at(remote) || is_seeded(Fault::RemoteAnywhere) {
                 return Verdict::Violated(
                     Violation::Atomicity { first, remote, second },
                     proposal.schedule,
@@ -181,7 +182,8 @@ fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], limits: &Limits) -> 
                     .iter()
                     .map(|&(event, hold)| {
                         let mut lits = at_point(encoder, event);
-                        lits.extend(still_open(encoder, hold));
+                        let held = still_open(encoder, hold);
+                        lits.extend(held.filter(|_| !is_seeded(Fault::CycleWithoutHold)));
                         encoder.all_of(&lits)
                     })
                     .collect();

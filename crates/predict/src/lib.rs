@@ -4,11 +4,14 @@
 
 mod candidates;
 mod encode;
+mod fault;
 mod goal;
 mod pipeline;
 mod prediction;
 mod preserve;
 
+#[cfg(feature = "seeded-faults")]
+pub use fault::{Fault, seed_fault};
 pub use pipeline::{PredictError, predict};
 pub use prediction::{
     Budget, Finding, Granularity, Ledger, Options, Phase, Prediction, Progress, Undecided,

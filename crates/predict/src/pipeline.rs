@@ -18,7 +18,7 @@ use crate::candidates::{self, Candidates, Class, Context};
 use crate::encode::Encoder;
 use crate::goal::{Goals, Verdict};
 use crate::prediction::*;
-use crate::preserve::Preserve;
+use crate::preserve::{Preserve, Rules};
 
 /// How many classes make it worth having another shard, with solvers of its own.
 const CLASSES_PER_SHARD: usize = 256;
@@ -59,14 +59,17 @@ pub fn predict(
     properties.sort_unstable();
     properties.dedup();
     let candidates = candidates::list(&context, &properties);
-    let checker =
-        Checker::new(trace, model, CheckOptions { infer_regions: options.infer_regions });
+    let checker = Checker::new(trace, model, CheckOptions { infer_regions: options.infer_regions });
     let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
-    let preserve = if candidates.classes.is_empty() { None } else { Preserve::new(&skeleton) };
+    let closures = |rules| {
+        if candidates.classes.is_empty() { None } else { Preserve::new(&skeleton, rules) }
+    };
+    let (any_order, recorded_order) = (closures(Rules::AnyOrder), closures(Rules::RecordedOrder));
     let work = Work {
         context: &context,
         candidates: &candidates,
-        preserve: preserve.as_ref(),
+        any_order: any_order.as_ref(),
+        recorded_order: recorded_order.as_ref(),
         checker: &checker,
         limits,
     };
@@ -84,7 +87,8 @@ enum Decided {
 struct Work<'w> {
     context: &'w Context<'w>,
     candidates: &'w Candidates,
-    preserve: Option<&'w Preserve<'w>>,
+    any_order: Option<&'w Preserve<'w>>,
+    recorded_order: Option<&'w Preserve<'w>>,
     checker: &'w Checker<'w>,
     limits: Limits,
 }
@@ -146,8 +150,11 @@ impl<'w> Shard<'w> {
             return Ok(Decided::Undecided("the time budget was used up".to_string()));
         }
         let groups = &work.candidates.groups;
-        if let Some(preserve) = work.preserve
-            && let Some((violation, schedule)) = preserve.decide(groups, class)
+        if work.any_order.is_some_and(|needs| needs.refutes(groups, class)) {
+            return Ok(Decided::Infeasible);
+        }
+        if let Some(recorded_order) = work.recorded_order
+            && let Some((violation, schedule)) = recorded_order.witness(groups, class)
         {
             return Ok(Decided::Found(self.witness(violation, schedule)?));
         }

@@ -21,7 +21,7 @@
 //!
 //! **Cost.** O(n) per check, whatever the size of the trace, plus O(threads) for a stuck state. A
 //! workspace with a few words per cell, lock and thread of the trace is kept for each thread of this
-//! program that checks at the same time as others.
+//! program that checks at the same time as others, and another for each that reduces.
 
 use foretrace_trace::{EventId, Model, Op, Trace};
 
@@ -113,6 +113,22 @@ impl<'a> Checker<'a> {
             }
             _ => None,
         }
+    }
+
+    /// The read that is free in this schedule.
+    pub(crate) fn free_read_in(
+        &self,
+        violation: &Violation,
+        schedule: &[EventId],
+    ) -> Option<EventId> {
+        let read = self.free_read(violation)?;
+        let thread = self.trace.thread_of(read);
+        let mut behind = schedule.iter().rev().take_while(|&&event| event != read);
+        let is_seen = |&event: &EventId| {
+            let goes_on = self.trace.thread_of(event) == thread;
+            goes_on || self.trace.op(event) == Op::Join { child: thread }
+        };
+        (!behind.any(is_seen)).then_some(read)
     }
 
     /// Lends a cleared workspace.

@@ -44,12 +44,13 @@ impl Tokens {
         Tokens { posted: ending.posted.clone(), taken: ending.taken.clone() }
     }
 
-    /// The number of a post, or of a wait, among those of its semaphore.
+    /// Passes a post; returns its number among those of its semaphore.
     pub(crate) fn before_post(&mut self, sem: SemId) -> u32 {
         self.posted[sem.index()] -= 1;
         self.posted[sem.index()]
     }
 
+    /// Passes a wait; returns its number among those of its semaphore.
     pub(crate) fn before_wait(&mut self, sem: SemId) -> u32 {
         self.taken[sem.index()] -= 1;
         self.taken[sem.index()]

@@ -181,7 +181,7 @@ struct Scan<'a> {
     schedule: &'a [EventId],
     ending: &'a Ending,
     words: &'a mut Words,
-    /// A read whose value counts only if its thread keeps more than it.
+    /// A read whose value counts only if its thread keeps more than it, or the part joins it.
     free_read: Option<EventId>,
     tokens: Tokens,
     /// The posts that somebody needs, by number.
@@ -398,7 +398,10 @@ impl Scan<'_> {
                 let frees = self.recorded.frees_before(event);
                 frees.iter().for_each(|&free| self.require_event(free));
             }
-            Op::Join { child } => self.require_all(child),
+            Op::Join { child } => {
+                self.require_all(child);
+                self.free_read = self.free_read.filter(|&read| self.trace.thread_of(read) != child);
+            }
             Op::Arrive { .. } if self.recorded.rounds[round as usize].index > 0 => {
                 self.words.rounds.set(round as usize - 1, true);
             }

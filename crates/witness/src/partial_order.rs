@@ -273,11 +273,6 @@ impl<'a> Pass<'a> {
         schedule: &[EventId],
         sections: Sections,
     ) -> Self {
-        let thread_of = |event: EventId| checker.trace.thread_of(event);
-        let is_last = |read: &EventId| {
-            let last = schedule.iter().rev().find(|&&event| thread_of(event) == thread_of(*read));
-            last == Some(read)
-        };
         Pass {
             checker,
             order: PartialOrder { lanes: Vec::new(), len: 0, sections: FxHashMap::default() },
@@ -291,7 +286,7 @@ impl<'a> Pass<'a> {
             arrivals: FxHashMap::default(),
             posts: FxHashMap::default(),
             taken: FxHashMap::default(),
-            free_read: checker.free_read(violation).filter(is_last),
+            free_read: checker.free_read_in(violation, schedule),
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn with_merged_runs(
                 trace: checker.trace,
                 recorded: &checker.recorded,
                 schedule,
-                free_read: checker.free_read(violation),
+                free_read: checker.free_read_in(violation, schedule),
                 first: match *violation {
                     Violation::Atomicity { first, .. } => Some(first),
                     _ => None,
@@ -167,11 +167,6 @@ impl Merge<'_> {
         }));
         turns.tickets.resize(self.schedule.len(), 0);
         turns.more.clear();
-        let is_last = |read: &EventId| {
-            let count = turns.counts[self.trace.thread_of(*read).index()];
-            self.trace.position(*read) + 1 == count as usize
-        };
-        self.free_read = self.free_read.filter(is_last);
     }
 
     #[inline]

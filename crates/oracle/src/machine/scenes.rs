@@ -85,7 +85,12 @@ impl Machine {
     pub(crate) fn play(&mut self) -> bool {
         let plot = self.random.pick(PLOTS);
         let guarded = self.random.chance(50);
-        let guard = if guarded { self.random.pick(GUARDS) } else { Guard::Nothing };
+        let guard = match plot {
+            // Of the guards, only a token can come before the wait itself.
+            Plot::Stuck if self.random.chance(50) => Guard::Token,
+            _ if guarded => self.random.pick(GUARDS),
+            _ => Guard::Nothing,
+        };
         let spice = self.random.pick(SPICES);
         let places = [self.random.below(5), self.random.below(12)];
         let mut scene = Scene { plot, guard, spice, places, token: None };
@@ -322,7 +327,7 @@ impl Machine {
         self.acquire(FIRST, lock.id, mode);
         match self.random.below(4) {
             0 => {
-                let id = self.trace.object("p");
+                let id = self.trace.object("own");
                 let block = Block { id, size: 2, address: None, live: true, unit: 1 };
                 self.blocks.push(block);
                 let op = Op::Write {
@@ -347,10 +352,10 @@ impl Machine {
         let shared = lock.has_readers && self.random.chance(50);
         let mode = if shared { Mode::Shared } else { Mode::Exclusive };
         self.acquire(SECOND, lock.id, mode);
-        let p = self.trace.object("p");
-        if let Some(block) = self.blocks.iter_mut().find(|block| block.id == p) {
+        let own = self.trace.object("own");
+        if let Some(block) = self.blocks.iter_mut().find(|block| block.id == own) {
             block.live = false;
-            self.record(SECOND, Op::Free { object: p });
+            self.record(SECOND, Op::Free { object: own });
         } else {
             self.touch(SECOND, Action::Read);
         }
@@ -362,7 +367,7 @@ impl Machine {
     /// A region that begins with a lock which another thread then gives back and takes itself.
     fn handover(&mut self) {
         let lock = self.locks[0].id;
-        let begin = |machine: &mut Machine| machine.act(FIRST, Action::RegionBegin);
+        let begin = |machine: &mut Machine| machine.mark(FIRST, Action::RegionBegin);
         if self.random.chance(50) {
             begin(self);
             self.acquire(FIRST, lock, Mode::Exclusive);
@@ -371,14 +376,16 @@ impl Machine {
             begin(self);
         }
         self.touch(FIRST, Action::Read);
-        self.misuse_of(SECOND, lock);
+        if self.is_idle(SECOND) {
+            self.misuse_of(SECOND, lock);
+        }
         if self.random.chance(80) {
             self.acquire(SECOND, lock, Mode::Exclusive);
         }
         self.touch(SECOND, Action::Write);
         self.release(SECOND, lock);
         self.touch(FIRST, Action::Read);
-        self.act(FIRST, Action::RegionEnd);
+        self.mark(FIRST, Action::RegionEnd);
     }
 
     /// The last thread signals twice, and what it does in between needs that one signal woke one waiter.
@@ -420,7 +427,7 @@ impl Machine {
         let lock = self.locks[0].id;
         let declared = self.random.chance(40);
         if declared {
-            self.act(FIRST, Action::RegionBegin);
+            self.mark(FIRST, Action::RegionBegin);
         } else {
             self.acquire(FIRST, lock, Mode::Exclusive);
         }
@@ -432,7 +439,7 @@ impl Machine {
         let action = self.random.pick(&[Action::Read, Action::Write]);
         self.touch(FIRST, action);
         if declared {
-            self.act(FIRST, Action::RegionEnd);
+            self.mark(FIRST, Action::RegionEnd);
         } else {
             self.release(FIRST, lock);
         }
@@ -448,7 +455,7 @@ impl Machine {
             0 => {
                 let lock = self.locks[0].id;
                 self.acquire(FIRST, lock, Mode::Exclusive);
-                if self.random.chance(40) {
+                if self.random.chance(60) {
                     self.post(FIRST, scene.token);
                 }
                 let plan = self.random.pick(&[WakeReason::Notified, WakeReason::Spurious]);
@@ -475,6 +482,9 @@ impl Machine {
             self.notify(SECOND, cond);
             if locked {
                 self.release(SECOND, lock);
+            }
+            if self.random.chance(35) {
+                self.hang(SECOND);
             }
         } else if self.threads[FIRST].arrived.is_some() {
             self.arrive(SECOND);
@@ -516,7 +526,17 @@ impl Machine {
         }
     }
 
+    /// Begins or ends a region.
+    fn mark(&mut self, thread: usize, action: Action) {
+        if self.is_idle(thread) {
+            self.act(thread, action);
+        }
+    }
+
     pub(super) fn post(&mut self, thread: usize, sem: Option<SemId>) {
+        if !self.is_idle(thread) {
+            return;
+        }
         if let Some(entry) = self.semaphores.iter_mut().find(|(id, _)| Some(*id) == sem) {
             entry.1 += 1;
             let sem = entry.0;
@@ -547,6 +567,9 @@ impl Machine {
     }
 
     pub(super) fn notify(&mut self, thread: usize, cond: CondId) {
+        if !self.is_idle(thread) {
+            return;
+        }
         if self.random.chance(70) {
             self.signal_on(thread, cond);
         } else {
@@ -554,11 +577,26 @@ impl Machine {
         }
     }
 
+    /// Waits for a token that nobody ever posts.
+    pub(super) fn hang(&mut self, thread: usize) {
+        let sem = self.trace.semaphore("never");
+        self.trace.set_semaphore(sem, 0);
+        if self.semaphores.iter().all(|(known, _)| *known != sem) {
+            self.semaphores.push((sem, 0));
+        }
+        self.record(thread, Op::Request(Request::SemWait(sem)));
+        self.threads[thread].pending = Some(Pending::SemWait(sem));
+    }
+
     /// Destroys the lock if nobody has it.
     pub(super) fn destroy_lock(&mut self, thread: usize, known: usize) {
         let lock = self.locks[known].id;
         let waited_for = self.waiters.iter().any(|waiter| waiter.held.lock == lock);
-        if self.holder(lock).is_none() && !self.is_destroyed(lock) && !waited_for {
+        if self.is_idle(thread)
+            && self.holder(lock).is_none()
+            && !self.is_destroyed(lock)
+            && !waited_for
+        {
             self.locks[known].destroyed = true;
             self.record(thread, Op::Destroy { lock });
         }

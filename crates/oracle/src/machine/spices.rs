@@ -85,6 +85,7 @@ impl Machine {
                     self.annotate(thread);
                 }
             }
+            Spice::Memory if self.random.chance(50) => self.read_privately(thread),
             Spice::Memory => {
                 self.habits.unknown_writers = 40;
                 self.habits.unvalued = self.random.pick(&[0, 40]);
@@ -165,16 +166,7 @@ impl Machine {
                 }
             }
             Spice::HungArrival => self.arrive(helper.unwrap_or(thread)),
-            Spice::HungRequest => {
-                let sem = self.trace.semaphore("never");
-                self.trace.set_semaphore(sem, 0);
-                if self.semaphores.iter().all(|(known, _)| *known != sem) {
-                    self.semaphores.push((sem, 0));
-                }
-                let thread = helper.unwrap_or(thread);
-                self.record(thread, Op::Request(Request::SemWait(sem)));
-                self.threads[thread].pending = Some(Pending::SemWait(sem));
-            }
+            Spice::HungRequest => self.hang(helper.unwrap_or(thread)),
             Spice::Exit => {}
         }
     }
@@ -192,6 +184,15 @@ impl Machine {
             self.locks.push(Lock { id, has_readers, recursive, destroyed: false });
         }
         id
+    }
+
+    /// Reads, twice, what nobody else touches, and something unrecorded changes it in between.
+    fn read_privately(&mut self, thread: usize) {
+        let object = self.trace.object(&format!("private{thread}"));
+        let (at, order) = (Place { object, offset: 0, size: 1 }, MemoryOrder::Plain);
+        for value in [0, 1] {
+            self.record(thread, Op::Read { at, value: Some(value), order });
+        }
     }
 
     /// A wait that comes to its end, and how.

@@ -14,6 +14,7 @@ use foretrace_witness::{Property, Violation};
 
 use super::races::accesses_by_object;
 use super::{Candidates, Context, Fate, Gathering, GroupId, HoldsWalk, Parts, Site};
+use crate::fault::{Fault, is_seeded};
 
 /// Any of the pairs with any of the remote accesses between.
 #[derive(Clone, Debug)]
@@ -89,8 +90,7 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
                     .or_insert_with(|| candidates.groups.add(remote.events.clone()));
                 Fate::Open(AtomicityPart { pairs: pairs.clone(), remotes: id })
             };
-            let example =
-                || Violation::Atomicity { first, remote: remote.events[0], second };
+            let example = || Violation::Atomicity { first, remote: remote.events[0], second };
             let class = (key.object, key.first.site, remote.look.site, key.second.site);
             gathering.add(class, example, fate);
         }
@@ -128,7 +128,8 @@ fn pairs(context: &Context) -> Vec<(PairKey, Vec<(EventId, EventId)>)> {
                 let look = look(context, event, &access);
                 let looks = seen.entry(object).or_default();
                 for (first_look, firsts) in looks.iter() {
-                    let at = firsts.partition_point(|&first| trace.position(first) < start as usize);
+                    let at =
+                        firsts.partition_point(|&first| trace.position(first) < start as usize);
                     let Some(&first) = firsts.get(at) else { continue };
                     let key = PairKey {
                         object,
@@ -190,7 +191,8 @@ fn spanning(context: &Context, walk: &HoldsWalk, first: EventId) -> Vec<(LockId,
         .iter()
         .filter(|&&id| {
             skeleton.locks.hold(id).open < first
-                && !skeleton.locks.closed_by_other(skeleton.trace, id)
+                && (!skeleton.locks.closed_by_other(skeleton.trace, id)
+                    || is_seeded(Fault::ForeignCloseIsOwn))
         })
         .map(|&id| (skeleton.locks.hold(id).lock, skeleton.locks.hold(id).mode))
         .collect();

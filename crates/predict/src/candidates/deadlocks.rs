@@ -16,6 +16,7 @@ use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, ThreadId};
 use foretrace_witness::{Property, Violation};
 
 use super::{Candidates, Context, Fate, Gathering, HoldsWalk, Parts, Site};
+use crate::fault::{Fault, is_seeded};
 
 /// How many steps the search for cycles may take.
 const MOST_STEPS: u64 = 3_000_000;
@@ -64,7 +65,7 @@ fn points(context: &Context) -> (Vec<CycleNode>, Vec<EventId>) {
             let is_last = position + 1 == events.len();
             // After a wait, its lock is held no more; what else is held then is left to the solver.
             let lockset = match trace.op(event) {
-                Op::Wait { .. } => LocksetId::EMPTY,
+                Op::Wait { .. } if !is_seeded(Fault::LocksetAfterWait) => LocksetId::EMPTY,
                 _ => context.locksets.at(event),
             };
             let mut add = |walk: &HoldsWalk, wants: (LockId, Mode)| {
@@ -217,15 +218,16 @@ impl<'s> Search<'s> {
     fn close(&mut self) {
         let nodes: Vec<_> = self.path.iter().map(|&at| self.nodes[at].clone()).collect();
         let pairs = || {
-            (0..nodes.len()).flat_map(|b| (0..b).map(move |a| (a, b))).map(|(a, b)| (&nodes[a], &nodes[b]))
+            (0..nodes.len())
+                .flat_map(|b| (0..b).map(move |a| (a, b)))
+                .map(|(a, b)| (&nodes[a], &nodes[b]))
         };
         let events = |node: &CycleNode| -> Vec<EventId> {
             let mut events: Vec<EventId> = node.points.iter().map(|&(event, _)| event).collect();
             events.dedup();
             events
         };
-        let ordered =
-            pairs().any(|(a, b)| !self.context.any_unordered(&events(a), &events(b)));
+        let ordered = pairs().any(|(a, b)| !self.context.any_unordered(&events(a), &events(b)));
         let guarded = pairs().any(|(a, b)| self.context.locksets.exclude(a.lockset, b.lockset));
         let fate = if ordered {
             Fate::RefutedByOrder

@@ -19,6 +19,7 @@ use foretrace_trace::{EventId, LocationId};
 use foretrace_witness::{LockMisuse, Property, Violation};
 
 use crate::prediction::Granularity;
+use crate::fault::{Fault, is_seeded};
 
 pub(crate) use atomicity::AtomicityPart;
 pub(crate) use deadlocks::{CycleNode, CyclePart, canonical_cycle};
@@ -133,7 +134,8 @@ impl Context<'_> {
         a.iter().any(|&event| {
             // The first of `b` that need not precede `event`: if any is unordered, this one is, since later
             // ones of its thread are needed by nothing earlier.
-            let clock = self.order.clock(thread, trace.position(event))[other];
+            let clock = self.order.clock(thread, trace.position(event))[other]
+                + u32::from(is_seeded(Fault::OrderOffByOne));
             let at = b.partition_point(|&event| (trace.position(event) as u32) < clock);
             b.get(at).is_some_and(|&later| !self.order.precedes(trace, event, later))
         })

@@ -61,9 +61,8 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
                     Fate::RefutedByLocks
                 } else {
                     let mut id = |at: usize| {
-                        *ids[at].get_or_insert_with(|| {
-                            candidates.groups.add(groups[at].events.clone())
-                        })
+                        *ids[at]
+                            .get_or_insert_with(|| candidates.groups.add(groups[at].events.clone()))
                     };
                     Fate::Open(RacePart { first: id(first), second: id(second) })
                 };

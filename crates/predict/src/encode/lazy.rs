@@ -15,6 +15,7 @@ use foretrace_model::{CellId, HoldId, ReleaseRole, Skeleton};
 use foretrace_trace::{EventId, LockId, ObjectId, Op, SemId, WakeReason};
 
 use super::Encoder;
+use crate::fault::{Fault, is_seeded};
 
 /// A schedule that respects the model's order.
 #[derive(Clone, Debug)]
@@ -226,12 +227,10 @@ impl Encoder<'_> {
     }
 
     fn replay(&mut self, proposal: &Proposal) -> Vec<Broken> {
-        let mut scratch = std::mem::replace(&mut self.scratch, Scratch {
-            round: 0,
-            writer: Vec::new(),
-            open: Vec::new(),
-            executed: Vec::new(),
-        });
+        let mut scratch = std::mem::replace(
+            &mut self.scratch,
+            Scratch { round: 0, writer: Vec::new(), open: Vec::new(), executed: Vec::new() },
+        );
         scratch.round += 1;
         scratch.executed.fill(0);
         let mut broken = Vec::new();
@@ -283,9 +282,9 @@ impl Encoder<'_> {
                         let clash = if hold.thread == opened.thread {
                             hold.mode == opened.mode
                         } else {
-                            hold.mode.conflicts(opened.mode)
+                            hold.mode.conflicts(opened.mode) || is_seeded(Fault::ReadersExclude)
                         };
-                        if clash {
+                        if clash && !(is_seeded(Fault::SharedNotExcluded) && hold.mode != opened.mode) {
                             broken.push(Broken::Exclusion(other, new));
                         }
                     }
@@ -294,7 +293,9 @@ impl Encoder<'_> {
             }
             Op::AcquireFailed { lock, mode, .. } => {
                 let open = scratch.open(lock);
-                if !open.iter().any(|&hold| skeleton.locks.hold(hold).mode.conflicts(mode)) {
+                if !open.iter().any(|&hold| skeleton.locks.hold(hold).mode.conflicts(mode))
+                    && !is_seeded(Fault::NoHolderNeeded)
+                {
                     broken.push(Broken::NoHolder(event));
                 }
             }
@@ -387,8 +388,10 @@ impl Encoder<'_> {
         let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
         let lifetimes = &skeleton.lifetimes;
         let object = access.at.object;
-        let live = lifetimes.alloc_of(object).is_none_or(|alloc| is_executed(trace, scratch, alloc))
-            && lifetimes.free_of(object).is_none_or(|free| !is_executed(trace, scratch, free));
+        let live =
+            lifetimes.alloc_of(object).is_none_or(|alloc| is_executed(trace, scratch, alloc))
+                && (lifetimes.free_of(object).is_none_or(|free| !is_executed(trace, scratch, free))
+                || is_seeded(Fault::FreeUnordered));
         if !live {
             broken.push(Broken::NotLive(event, object));
         }
@@ -399,7 +402,7 @@ impl Encoder<'_> {
                 let before = events.partition_point(|&other| other < event);
                 scratch.executed[thread.index()] as usize >= before
             });
-            if !all {
+            if !all && !is_seeded(Fault::UnknownWriterFree) {
                 broken.push(Broken::UnknownWriter(event));
             }
         }
@@ -410,7 +413,9 @@ impl Encoder<'_> {
                     Some(write) => skeleton.memory.written(trace, write, cell),
                     None => skeleton.memory.initial(cell),
                 };
-                if found != skeleton.memory.expected(trace, event, cell) {
+                if found != skeleton.memory.expected(trace, event, cell)
+                    && !is_seeded(Fault::ValuesUnchecked)
+                {
                     broken.push(Broken::Read { read: event, cell, seen });
                 }
             }
@@ -434,4 +439,3 @@ impl Encoder<'_> {
 fn is_executed(trace: &foretrace_trace::Trace, scratch: &Scratch, event: EventId) -> bool {
     scratch.executed[trace.thread_of(event).index()] as usize > trace.position(event)
 }
-

@@ -11,6 +11,7 @@ use foretrace_solve::Lit;
 use foretrace_trace::{EventId, Op};
 
 use super::Encoder;
+use crate::fault::{Fault, is_seeded};
 
 /// Where a read may get its contents: a write, or the initial state.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ impl Encoder<'_> {
     /// The guard of a read's value: included, unless it is a remote access whose thread stops there.
     pub(crate) fn pinned(&mut self, read: EventId) -> Lit {
         let is_plain_read = matches!(self.skeleton.trace.op(read), Op::Read { .. });
-        if !self.remote_reads_are_free || !is_plain_read {
+        if !self.remote_reads_are_free || !is_plain_read || is_seeded(Fault::RemoteReadPinned) {
             return self.included(read);
         }
         if let Some(&pinned) = self.pinned.get(&read) {
@@ -99,7 +100,8 @@ impl Encoder<'_> {
         if let Identity::Event(write) = expected {
             return vec![Some(write)];
         }
-        let is_write = |event: EventId| trace.op(event).access().is_some_and(|access| access.writes);
+        let is_write =
+            |event: EventId| trace.op(event).access().is_some_and(|access| access.writes);
         let writes = || memory.accesses(cell).iter().copied().filter(|&event| is_write(event));
         // The last write of each thread that must precede the read hides that thread's earlier ones.
         let mut hidden_before = vec![0; trace.threads().len()];
@@ -112,12 +114,13 @@ impl Encoder<'_> {
             }
         }
         let mut sources = Vec::new();
-        if !initial_hidden && memory.initial(cell) == expected {
+        if !initial_hidden && memory.initial(cell) == expected && !is_seeded(Fault::NoInitialSource) {
             sources.push(None);
         }
         for write in writes() {
             if write != read
                 && trace.position(write) >= hidden_before[trace.thread_of(write).index()]
+                && (sources.is_empty() || !is_seeded(Fault::OneSource))
                 && !self.order.precedes(trace, read, write)
                 && memory.written(trace, write, cell) == expected
             {
@@ -141,11 +144,11 @@ impl Encoder<'_> {
         }
         let after = self.before(read, other);
         match source.write {
-            Some(write) => {
+            Some(write) if !is_seeded(Fault::FromReadOneWay) => {
                 let earlier = self.before(other, write);
                 self.solver.clause(&[!source.chosen, earlier, after]);
             }
-            None => self.solver.clause(&[!source.chosen, after]),
+            _ => self.solver.clause(&[!source.chosen, after]),
         }
         true
     }

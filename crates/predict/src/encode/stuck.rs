@@ -17,6 +17,7 @@ use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, Thre
 
 use super::Encoder;
 use super::amo::AtMostOne;
+use crate::fault::{Fault, is_seeded};
 
 /// Above this many clauses for one condition variable the question is not asked.
 const MOST_CLAUSES: usize = 2_000_000;
@@ -195,11 +196,10 @@ impl Encoder<'_> {
                 absent.push(self.all_of(&[wakes, earlier]));
             }
             for &broadcast in &cond.broadcasts {
-                let between =
-                    [self.before(wait.wait, broadcast), self.before(broadcast, signal)];
+                let between = [self.before(wait.wait, broadcast), self.before(broadcast, signal)];
                 absent.push(self.all_of(&between));
             }
-            if !wait.may_leave() {
+            if !wait.may_leave() || is_seeded(Fault::NobodyMayLeave) {
                 self.solver.clause(&absent);
                 continue;
             }
@@ -348,6 +348,7 @@ impl Encoder<'_> {
                     && hold.mode == Mode::Exclusive
                     && hold.open != event
                     && !skeleton.locks.is_recursive(lock)
+                    && !is_seeded(Fault::OwnHoldForgotten)
             } else {
                 hold.mode.conflicts(mode)
             };
@@ -388,7 +389,7 @@ impl Encoder<'_> {
         let barrier = skeleton.waiting.barrier(arrival.barrier);
         let round = &barrier.rounds[arrival.round as usize];
         let blocked = self.all_of_fresh(at);
-        if round.len() == barrier.parties as usize {
+        if round.len() == barrier.parties as usize + usize::from(is_seeded(Fault::RoundOffByOne)) {
             let mut some = vec![!blocked];
             for &other in round {
                 some.push(!self.included(other));

@@ -21,6 +21,7 @@ use foretrace_trace::{EventId, SemId};
 
 use super::Encoder;
 use super::amo::AtMostOne;
+use crate::fault::{Fault, is_seeded};
 
 /// Which wait takes which token, as far as encoded. Initial tokens come first, then posts.
 #[derive(Default)]
@@ -56,7 +57,7 @@ impl Encoder<'_> {
             let chosen = self.solver.literal();
             self.solver.clause(&[!chosen, after]);
             self.solver.clause(&[!chosen, before]);
-            if is_signal {
+            if is_signal && !is_seeded(Fault::SignalWakesTwo) {
                 self.signals.entry(notify).or_default().add(&mut self.solver, chosen);
             }
             some.push(chosen);
@@ -92,7 +93,9 @@ impl Encoder<'_> {
                 let before = self.before(semaphore.posts[token - initial], wait);
                 self.solver.clause(&[!chosen, before]);
             }
-            by_token.add(&mut self.solver, chosen);
+            if !is_seeded(Fault::TokenTakenTwice) {
+                by_token.add(&mut self.solver, chosen);
+            }
             only_one.add(&mut self.solver, chosen);
             some.push(chosen);
             taken.push(chosen);
@@ -139,6 +142,7 @@ impl Encoder<'_> {
                 let post = semaphore.posts[token - initial];
                 clause.push(match moment {
                     Some(moment) => self.before(moment, post),
+                    None if is_seeded(Fault::PostsForgotten) => continue,
                     None => !self.included(post),
                 });
             }

@@ -1,4 +1,4 @@
-//! Witnesses without a solver: schedules that keep the recorded order.
+//! Verdicts without a solver: schedules that keep the recorded order, and needs that no order avoids.
 //!
 //! **Computes.** For a class, some member whose required events, closed under what each of them needs in recorded
 //! order, do not contain the members themselves. That set, in recorded order, is a feasible schedule.
@@ -10,6 +10,9 @@
 //! **Invariant.** The closure grows with the events that it is asked to contain. So a sweep over the members of
 //! two groups in program order misses no pair: a member inside the closure of the current pair is inside
 //! that of every later pair.
+//!
+//! The same sweep with only those needs that hold in *any* order, and without the rule for locks, refutes: if it
+//! finds no member outside the closure, no schedule has one.
 //!
 //! **Cost.** A sweep costs the growth of the closure: members plus holds plus changes of needs, times threads.
 
@@ -23,6 +26,7 @@ use crate::candidates::{
     AtomicityPart, Class, CyclePart, Groups, Parts, RacePart, canonical_cycle,
 };
 use crate::goal::is_pending;
+use crate::fault::{Fault, is_seeded};
 
 pub(crate) use needs::Needs;
 
@@ -33,8 +37,18 @@ struct Slot {
     mode: Mode,
 }
 
+/// Which needs a closure is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rules {
+    /// Enough for the recorded order to be kept: what stays outside gives a witness.
+    RecordedOrder,
+    /// Needed in any order: what is inside is refuted.
+    AnyOrder,
+}
+
 /// What does not change from closure to closure.
 pub(crate) struct Preserve<'s> {
+    rules: Rules,
     skeleton: &'s Skeleton<'s>,
     needs: Needs,
     slots: Vec<Slot>,
@@ -47,10 +61,11 @@ pub(crate) struct Preserve<'s> {
 
 impl<'s> Preserve<'s> {
     /// `None` if the table of needs would be too large.
-    pub(crate) fn new(skeleton: &'s Skeleton<'s>) -> Option<Self> {
+    pub(crate) fn new(skeleton: &'s Skeleton<'s>, rules: Rules) -> Option<Self> {
         let trace = skeleton.trace;
-        let needs = Needs::new(skeleton)?;
+        let needs = Needs::new(skeleton, rules)?;
         let mut preserve = Preserve {
+            rules,
             skeleton,
             needs,
             slots: Vec::new(),
@@ -76,8 +91,24 @@ impl<'s> Preserve<'s> {
         Some(preserve)
     }
 
+    /// Whether no schedule has a member of the class.
+    pub(crate) fn refutes(&self, groups: &Groups, class: &Class) -> bool {
+        assert_eq!(self.rules, Rules::AnyOrder);
+        !matches!(class.parts, Parts::Stuck(_) | Parts::Lock(_))
+            && self.find(groups, class).is_none()
+    }
+
     /// A member of the class, and the schedule that ends in it, if the recorded order has one.
-    pub(crate) fn decide(
+    pub(crate) fn witness(
+        &self,
+        groups: &Groups,
+        class: &Class,
+    ) -> Option<(Violation, Vec<EventId>)> {
+        assert_eq!(self.rules, Rules::RecordedOrder);
+        self.find(groups, class)
+    }
+
+    fn find(
         &self,
         groups: &Groups,
         class: &Class,
@@ -126,14 +157,34 @@ impl<'s> Preserve<'s> {
         }
     }
 
-    fn atomicity(&self, groups: &Groups, part: &AtomicityPart) -> Option<(Violation, Vec<EventId>)> {
+    fn atomicity(
+        &self,
+        groups: &Groups,
+        part: &AtomicityPart,
+    ) -> Option<(Violation, Vec<EventId>)> {
         let remotes = groups.events(part.remotes);
         let mut closure = Closure::new(self);
         for &(first, second) in part.pairs.iter() {
-            // The earliest remote access behind the first one asks for the least.
-            let remote = *remotes.get(remotes.partition_point(|&remote| remote < first))?;
             closure.reach(second);
-            closure.include(remote);
+            // The earliest remote access that can come after the first one asks for the least.
+            let remote = match self.rules {
+                Rules::RecordedOrder => remotes.partition_point(|&remote| remote < first),
+                Rules::AnyOrder => {
+                    let thread = self.skeleton.trace.thread_of(first);
+                    let position = self.skeleton.trace.position(first) as u32;
+                    let needs = self.needs.of(thread, position);
+                    remotes.partition_point(|&remote| {
+                        let at = self.skeleton.trace.position(remote) as u32;
+                        at < needs[self.skeleton.trace.thread_of(remote).index()]
+                    })
+                }
+            };
+            let remote = *remotes.get(remote)?;
+            match self.rules {
+                Rules::RecordedOrder => closure.include(remote),
+                // Its value may be free, so what it reads from is not needed.
+                Rules::AnyOrder => closure.reach(remote),
+            }
             if !closure.settle() {
                 return None;
             }
@@ -267,7 +318,9 @@ impl<'p> Closure<'p> {
             }
             self.holds[at] += 1;
             self.last[self.base.slot_of[id.index()] as usize] = Some(id);
-            self.dirty.push(hold.lock);
+            if self.base.rules == Rules::RecordedOrder {
+                self.dirty.push(hold.lock);
+            }
         }
     }
 
@@ -286,7 +339,7 @@ impl<'p> Closure<'p> {
                         && modes.conflicts(self.base.slots[other as usize].mode)
                 })
             });
-            if overtaken {
+            if overtaken && !is_seeded(Fault::ClosureKeepsHolds) {
                 let Some(close) = hold.close else { return false };
                 if !self.contains(close) {
                     self.include(close);
@@ -299,6 +352,9 @@ impl<'p> Closure<'p> {
 
     /// The set in recorded order.
     fn schedule(&self) -> Vec<EventId> {
+        if self.base.rules == Rules::AnyOrder {
+            return Vec::new();
+        }
         let total: usize = self.cut.iter().map(|&count| count as usize).sum();
         let mut schedule = Vec::with_capacity(total);
         if total * 8 > self.trace.len() {

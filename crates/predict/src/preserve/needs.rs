@@ -1,12 +1,16 @@
-//! What each event needs of other threads if the recorded order is kept.
+//! What each event needs of other threads: in the recorded order, or in any.
 //!
-//! **Computes.** For each event, how many events of each thread a schedule in recorded order must contain if it
-//! contains the event: transitive, except for the holds of locks, which depend on what else is there.
+//! **Computes.** For each event, how many events of each thread a schedule must contain if it contains the event:
+//! transitive, except for the holds of locks, which depend on what else is there.
 //!
 //! **Cost.** A row of numbers only where a thread's needs change: O(n + rows · threads).
 
-use foretrace_model::{ReleaseRole, Skeleton};
-use foretrace_trace::{EventId, Op, ThreadId, Trace};
+use rustc_hash::FxHashMap;
+
+use foretrace_model::{CellId, Identity, ReleaseRole, Skeleton};
+use foretrace_trace::{CondId, EventId, Model, Op, ThreadId, Trace};
+
+use super::Rules;
 
 /// The largest table, in numbers.
 const MOST_NUMBERS: usize = 400_000_000;
@@ -21,17 +25,20 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// `None` if the table would be too large.
-    pub(super) fn new(skeleton: &Skeleton) -> Option<Self> {
+    pub(super) fn new(skeleton: &Skeleton, rules: Rules) -> Option<Self> {
         let trace = skeleton.trace;
         let threads = trace.threads().len();
         let mut needs =
             Needs { threads, changes: vec![vec![(0, 0)]; threads], rows: vec![0; threads] };
-        let notifiers = Notifiers::new(skeleton);
+        let sources_of = match rules {
+            Rules::RecordedOrder => Sources::recorded(skeleton),
+            Rules::AnyOrder => Sources::only(skeleton),
+        };
         let mut sources = Vec::new();
         let mut row = vec![0; threads];
         for (event, op) in trace.ops() {
             sources.clear();
-            direct_needs(skeleton, &notifiers, event, op, &mut sources);
+            direct_needs(skeleton, rules, &sources_of, event, op, &mut sources);
             if sources.is_empty() {
                 continue;
             }
@@ -79,49 +86,101 @@ impl Needs {
     }
 }
 
-/// Which notification each notified wake takes in the recorded run.
-struct Notifiers {
-    of: rustc_hash::FxHashMap<EventId, EventId>,
+/// Where reads and wakes get what they need.
+struct Sources {
+    /// The notification of each notified wake.
+    notifiers: FxHashMap<EventId, EventId>,
+    /// The writes that a read needs, if not the recorded ones.
+    writes: Option<FxHashMap<EventId, Vec<EventId>>>,
 }
 
-impl Notifiers {
-    /// A signal goes to the waiter that wakes first; a broadcast to all that wait.
-    fn new(skeleton: &Skeleton) -> Self {
+impl Sources {
+    /// Those of the recorded run.
+    fn recorded(skeleton: &Skeleton) -> Self {
         let trace = skeleton.trace;
-        let mut of = rustc_hash::FxHashMap::default();
-        let mut waiting: Vec<Vec<(EventId, EventId)>> = vec![Vec::new(); trace.conds().len()];
+        let mut notifiers = FxHashMap::default();
+        let mut waiting: Vec<Vec<EventId>> = vec![Vec::new(); trace.conds().len()];
         for (event, op) in trace.ops() {
             match op {
                 Op::Wait { cond, .. } => {
-                    if let Some(wake) = skeleton.waiting.wait_at(event).1.notified() {
-                        waiting[cond.index()].push((wake, event));
-                    }
+                    waiting[cond.index()].extend(skeleton.waiting.wait_at(event).1.notified());
                 }
+                // A signal goes to the waiter that wakes first; a broadcast to all that wait.
                 Op::Signal { cond } => {
-                    let waiters = &mut waiting[cond.index()];
-                    if let Some(first) = (0..waiters.len()).min_by_key(|&at| waiters[at].0) {
-                        of.insert(waiters.swap_remove(first).0, event);
+                    let wakes = &mut waiting[cond.index()];
+                    if let Some(first) = (0..wakes.len()).min_by_key(|&at| wakes[at]) {
+                        notifiers.insert(wakes.swap_remove(first), event);
                     }
                 }
                 Op::Broadcast { cond } => {
-                    of.extend(waiting[cond.index()].drain(..).map(|(wake, _)| (wake, event)));
+                    notifiers.extend(waiting[cond.index()].drain(..).map(|wake| (wake, event)));
                 }
                 _ => {}
             }
         }
-        Notifiers { of }
+        Sources { notifiers, writes: None }
     }
+
+    /// Those without an alternative.
+    fn only(skeleton: &Skeleton) -> Self {
+        let trace = skeleton.trace;
+        let mut notifiers = FxHashMap::default();
+        for cond in 0..trace.conds().len() {
+            let cond = skeleton.waiting.cond(CondId::from(cond));
+            let mut all = cond.signals.iter().chain(&cond.broadcasts);
+            if let (Some(&only), None) = (all.next(), all.next()) {
+                let wakes = cond.waits.iter().filter_map(|wait| wait.notified());
+                notifiers.extend(wakes.map(|wake| (wake, only)));
+            }
+        }
+        let writes = (skeleton.model == Model::Values).then(|| only_writes(skeleton));
+        Sources { notifiers, writes }
+    }
+}
+
+/// For each read of a cell that several threads touch: the one write that leaves what it expects, if there
+/// is no other and the initial contents differ.
+fn only_writes(skeleton: &Skeleton) -> FxHashMap<EventId, Vec<EventId>> {
+    let (trace, memory) = (skeleton.trace, &skeleton.memory);
+    let mut needed: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
+    let mut leaving: FxHashMap<Identity, Option<EventId>> = FxHashMap::default();
+    for cell in (0..memory.cell_count() as u32).map(CellId) {
+        let accesses = memory.accesses(cell);
+        let first = accesses.first().map(|&access| trace.thread_of(access));
+        if accesses.iter().all(|&access| Some(trace.thread_of(access)) == first) {
+            continue;
+        }
+        leaving.clear();
+        leaving.insert(memory.initial(cell), None);
+        for &access in accesses {
+            if trace.op(access).access().is_some_and(|access| access.writes) {
+                let left = memory.written(trace, access, cell);
+                leaving.entry(left).and_modify(|only| *only = None).or_insert(Some(access));
+            }
+        }
+        for &access in accesses {
+            if trace.op(access).access().is_some_and(|access| access.reads)
+                && !memory.has_unknown_writer(access)
+                && let Some(&Some(write)) = leaving.get(&memory.expected(trace, access, cell))
+            {
+                needed.entry(access).or_default().push(write);
+            }
+        }
+    }
+    needed
 }
 
 /// The events of other threads that an event needs, and perhaps some of its own.
 fn direct_needs(
     skeleton: &Skeleton,
-    notifiers: &Notifiers,
+    rules: Rules,
+    sources: &Sources,
     event: EventId,
     op: Op,
     needs: &mut Vec<EventId>,
 ) {
     let trace = skeleton.trace;
+    let in_recorded_order = rules == Rules::RecordedOrder;
     if trace.position(event) == 0 {
         needs.extend(skeleton.fork_of(trace.thread_of(event)));
     }
@@ -130,6 +189,8 @@ fn direct_needs(
         if access.reads {
             if skeleton.memory.follows_everything(trace, event) {
                 all_before(trace, event, needs);
+            } else if let Some(writes) = &sources.writes {
+                needs.extend(writes.get(&event).into_iter().flatten());
             } else if !skeleton.memory.has_unknown_writer(event) {
                 for cell in skeleton.memory.cells_of(access.at) {
                     needs.extend(skeleton.memory.recorded_writer(trace, event, cell));
@@ -152,7 +213,7 @@ fn direct_needs(
                 }));
             }
         }
-        Op::AcquireFailed { lock, mode, .. } => {
+        Op::AcquireFailed { lock, mode, .. } if in_recorded_order => {
             let holds = skeleton.locks.holds_of(lock).iter().rev();
             let around = holds.map(|&id| skeleton.locks.hold(id)).find(|hold| {
                 hold.open < event
@@ -166,19 +227,23 @@ fn direct_needs(
                 needs.push(skeleton.locks.hold(hold).open);
                 needs.extend(skeleton.locks.inner(hold).last());
             }
-            ReleaseRole::Unheld => needs.extend(closes_before(skeleton, lock, event, |_| true)),
+            ReleaseRole::Unheld if in_recorded_order => {
+                needs.extend(closes_before(skeleton, lock, event, |_| true));
+            }
             _ => {}
         },
-        Op::Destroy { lock } => needs.extend(closes_before(skeleton, lock, event, |_| true)),
-        Op::Wake { .. } => needs.extend(notifiers.of.get(&event)),
-        Op::SemWait { sem, .. } => {
+        Op::Destroy { lock } if in_recorded_order => {
+            needs.extend(closes_before(skeleton, lock, event, |_| true));
+        }
+        Op::Wake { .. } => needs.extend(sources.notifiers.get(&event)),
+        Op::SemWait { sem, .. } if in_recorded_order => {
             let semaphore = skeleton.waiting.semaphore(sem);
             let nth = semaphore.waits.partition_point(|&wait| wait < event);
             if let Some(post) = nth.checked_sub(semaphore.initial as usize) {
                 needs.extend(semaphore.posts.get(post));
             }
         }
-        Op::SemWaitFailed { sem, .. } => {
+        Op::SemWaitFailed { sem, .. } if in_recorded_order => {
             let waits = &skeleton.waiting.semaphore(sem).waits;
             needs.extend(waits.iter().take_while(|&&wait| wait < event));
         }
@@ -225,4 +290,3 @@ fn all_before(trace: &Trace, event: EventId, needs: &mut Vec<EventId>) {
         needs.extend(count.checked_sub(1).map(|last| events[last]));
     }
 }
-

@@ -82,9 +82,7 @@ impl Expectation {
                 "line {line}: `{models}` expects nothing; if there is nothing, say `none`"
             ));
         }
-        for (model, slot) in
-            [("reads-from", &mut self.reads_from), ("values", &mut self.values)]
-        {
+        for (model, slot) in [("reads-from", &mut self.reads_from), ("values", &mut self.values)] {
             if models == "both" || models == model {
                 let outcome = section.outcome();
                 if slot.replace(outcome).is_some() {
@@ -120,8 +118,8 @@ impl<'t> Section<'t> {
         if directive == "none" {
             self.none = true;
         } else {
-            let finding = parse_finding(directive)
-                .map_err(|problem| format!("line {line}: {problem}"))?;
+            let finding =
+                parse_finding(directive).map_err(|problem| format!("line {line}: {problem}"))?;
             self.findings.push(finding);
         }
         if self.none && !self.findings.is_empty() {

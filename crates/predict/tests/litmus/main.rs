@@ -11,7 +11,7 @@ use expect_test::expect;
 use foretrace_predict::{Finding, Ledger, Options, Prediction, predict};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{EventId, Model, Trace, text};
-use foretrace_witness::{CheckOptions, Certainty, Checker, LockMisuse, Property, Violation};
+use foretrace_witness::{Certainty, CheckOptions, Checker, LockMisuse, Property, Violation};
 
 use expectation::{Expectation, Outcome, ledger_line};
 
@@ -94,8 +94,7 @@ impl Litmus {
 
     fn predict(&self, model: Model, infer_regions: bool) -> Result<Prediction, String> {
         let options = Options { model: Some(model), infer_regions, ..Options::default() };
-        let prediction =
-            predict(&self.trace, &options, &()).map_err(|error| error.to_string())?;
+        let prediction = predict(&self.trace, &options, &()).map_err(|error| error.to_string())?;
         if let Some(undecided) = prediction.undecided.first() {
             return Err(format!("undecided: {undecided:?}"));
         }
@@ -200,8 +199,7 @@ fn problem_with(directives: &str) -> String {
 #[test]
 fn a_file_without_an_expectation_fails() {
     expect!["no expectation for reads-from"].assert_eq(&problem_with(""));
-    expect!["no expectation for values"]
-        .assert_eq(&problem_with("#? reads-from\n#? race x a b\n"));
+    expect!["no expectation for values"].assert_eq(&problem_with("#? reads-from\n#? race x a b\n"));
     expect!["line 1: `both` expects nothing; if there is nothing, say `none`"]
         .assert_eq(&problem_with("#? both\n"));
 }

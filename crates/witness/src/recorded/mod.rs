@@ -18,9 +18,9 @@ mod memory;
 mod regions;
 mod reuse;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use foretrace_trace::{Event, EventId, Model, ObjectId, Op, Place, ThreadId, Trace, WakeReason};
+use foretrace_trace::{Event, EventId, Model, ObjectId, Op, ThreadId, Trace, WakeReason};
 
 pub(crate) use cells::{INITIAL, Span};
 pub(crate) use counts::Round;
@@ -122,6 +122,14 @@ pub(crate) struct Recorded {
     private: FxHashSet<EventId>,
 }
 
+/// Which threads touch a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Nobody,
+    Only(ThreadId),
+    Several,
+}
+
 /// No event.
 const NONE: u32 = u32::MAX;
 
@@ -149,29 +157,28 @@ impl Recorded {
         if unknown.is_empty() {
             return;
         }
-        // The one thread that touches a cell; a cell that two touch, or that is declared, is nobody's.
-        let mut owner: FxHashMap<u32, Option<ThreadId>> = FxHashMap::default();
-        let mut declared_places: FxHashMap<ObjectId, Vec<Place>> = FxHashMap::default();
+        let mut is_declared = vec![false; self.cell_count()];
         for &(place, _) in trace.initial() {
-            declared_places.entry(place.object).or_default().push(place);
+            let declared = self.memory.cells.span(place).cells();
+            is_declared[declared.start as usize..declared.end as usize].fill(true);
         }
-        for (event, op) in trace.ops() {
-            let Some(access) = op.access() else { continue };
-            let declared = declared_places
-                .get(&access.at.object)
-                .is_some_and(|places| places.iter().any(|place| place.overlaps(access.at)));
-            let thread = Some(trace.thread_of(event));
-            let span = self.span(event);
-            for cell in span.first..span.first + span.count {
-                let known = *owner.entry(cell).or_insert(thread);
-                if known != thread || declared {
-                    owner.insert(cell, None);
-                }
+        // The one thread that touches a cell; a cell that two touch, or that is declared, is nobody's.
+        let mut owner = vec![Owner::Nobody; self.cell_count()];
+        for access in (0..trace.len()).map(EventId::from) {
+            if !matches!(self.rule(access), Rule::Read | Rule::Write | Rule::Rmw) {
+                continue;
+            }
+            let mine = Owner::Only(trace.thread_of(access));
+            let cells = self.span(access).cells();
+            let is_shared = cells.clone().any(|cell| is_declared[cell as usize]);
+            for owner in &mut owner[cells.start as usize..cells.end as usize] {
+                let is_free = *owner == Owner::Nobody || *owner == mine;
+                *owner = if is_free && !is_shared { mine } else { Owner::Several };
             }
         }
         for read in unknown {
-            let span = self.span(read);
-            if (span.first..span.first + span.count).all(|cell| owner[&cell].is_some()) {
+            let is_own = |cell| matches!(owner[cell as usize], Owner::Only(_));
+            if self.span(read).cells().all(is_own) {
                 self.private.insert(read);
             }
         }

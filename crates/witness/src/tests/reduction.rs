@@ -156,6 +156,33 @@ fn interleaved_threads_are_run_one_after_the_other() {
     assert_eq!(reported_order(&race, &reduced), schedule("1 3 5 0 2 4 6 7"));
 }
 
+/// Rounds in which three threads take turns; b waits for a in every hundredth, c concerns nobody.
+fn in_turns(rounds: usize) -> String {
+    let mut text = String::new();
+    for round in 0..rounds {
+        text += "a: acquire m\na: write x\na: release m\nb: external\nc: write z\n";
+        if round % 100 == 0 {
+            text += "b: acquire m\nb: read x\nb: release m\n";
+        }
+    }
+    text + "a: write y\nb: write y\n"
+}
+
+#[test]
+fn runs_of_a_long_schedule_are_merged() {
+    let trace = trace(&in_turns(1200));
+    let checker = Checker::new(&trace, Model::ReadsFrom, CheckOptions::default());
+    let [a, b] = [2, 1].map(|back| EventId::from(trace.len() - back));
+    let race = Violation::Race(a, b);
+    let given: Vec<EventId> = (0..trace.len() - 2).map(EventId::from).collect();
+    let reduced = reduce(&checker, &race, given.clone());
+    assert!(checker.check(&race, &reduced).is_ok());
+    assert_eq!(given.len() - reduced.len(), 1200, "nobody needs c");
+    assert_eq!(switches(&checker, &race, &given), 3613);
+    assert_eq!(switches(&checker, &race, &reduced), 25);
+    assert_eq!(reduce(&checker, &race, reduced.clone()), reduced);
+}
+
 #[test]
 fn a_refused_schedule_comes_back_as_it_is() {
     let trace = trace("a: write x = 1\nb: write x = 2");

@@ -1,0 +1,115 @@
+//! Deliberate bugs, one at a time: what the oracle must catch.
+//!
+//! **Computes.** Whether a fault is seeded. Without the feature `seeded-faults` none ever is, the question is a
+//! constant, and the optimiser removes it.
+//!
+//! **Follows.** Mutation testing (DeMillo, Lipton, Sayward, *Hints on test data selection*, Computer 11(4), 1978), with
+//! mutants chosen by hand: each is a mistake that someone could make in the encoder, the candidates or the closure.
+
+/// A bug that can be seeded. What each one gets wrong, in the words of `docs/theory.md`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[cfg_attr(not(feature = "seeded-faults"), allow(unreachable_pub))]
+pub enum Fault {
+    /// No read sees the initial state.
+    NoInitialSource = 1,
+    /// A read has only the first of its possible sources.
+    OneSource,
+    /// A write of something else comes after the read, never before its source.
+    FromReadOneWay,
+    /// The value of a remote read is never free.
+    RemoteReadPinned,
+    /// What reads see is not looked at.
+    ValuesUnchecked,
+    /// A read with an unknown writer may come before what was recorded before it.
+    UnknownWriterFree,
+    /// A shared and an exclusive hold do not exclude each other.
+    SharedNotExcluded,
+    /// Two shared holds exclude each other.
+    ReadersExclude,
+    /// A failed acquire needs nobody that has the lock.
+    NoHolderNeeded,
+    /// One signal wakes two waits.
+    SignalWakesTwo,
+    /// Two semaphore waits take one token.
+    TokenTakenTwice,
+    /// A semaphore's count is zero although posts are left.
+    PostsForgotten,
+    /// Memory may be freed before an access to it.
+    FreeUnordered,
+    /// No wait leaves by itself in the stuck state.
+    NobodyMayLeave,
+    /// A complete barrier round is taken for an incomplete one.
+    RoundOffByOne,
+    /// A thread that locks twice is not blocked.
+    OwnHoldForgotten,
+    /// A hold that another thread closes is taken to last until its own thread goes on.
+    ForeignCloseIsOwn,
+    /// The lock that a wait gives back still counts as held.
+    LocksetAfterWait,
+    /// One event too many precedes by fork and join.
+    OrderOffByOne,
+    /// The remote access need not follow the first one.
+    RemoteAnywhere,
+    /// A cycle in which a hold is closed already.
+    CycleWithoutHold,
+    /// A schedule in recorded order leaves out the release that another hold needs.
+    ClosureKeepsHolds,
+}
+
+#[cfg(feature = "seeded-faults")]
+mod seeded {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::Fault;
+
+    static SEEDED: AtomicU8 = AtomicU8::new(0);
+
+    impl Fault {
+        /// Every fault.
+        pub const ALL: &[Fault] = &[
+            Fault::NoInitialSource,
+            Fault::OneSource,
+            Fault::FromReadOneWay,
+            Fault::RemoteReadPinned,
+            Fault::ValuesUnchecked,
+            Fault::UnknownWriterFree,
+            Fault::SharedNotExcluded,
+            Fault::ReadersExclude,
+            Fault::NoHolderNeeded,
+            Fault::SignalWakesTwo,
+            Fault::TokenTakenTwice,
+            Fault::PostsForgotten,
+            Fault::FreeUnordered,
+            Fault::NobodyMayLeave,
+            Fault::RoundOffByOne,
+            Fault::OwnHoldForgotten,
+            Fault::ForeignCloseIsOwn,
+            Fault::LocksetAfterWait,
+            Fault::OrderOffByOne,
+            Fault::RemoteAnywhere,
+            Fault::CycleWithoutHold,
+            Fault::ClosureKeepsHolds,
+        ];
+    }
+
+    /// Seeds a fault in the whole process, in place of the one before; `None`: no fault.
+    pub fn seed_fault(fault: Option<Fault>) {
+        SEEDED.store(fault.map_or(0, |fault| fault as u8), Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_seeded(fault: Fault) -> bool {
+        SEEDED.load(Ordering::Relaxed) == fault as u8
+    }
+}
+
+#[cfg(feature = "seeded-faults")]
+pub(crate) use seeded::is_seeded;
+#[cfg(feature = "seeded-faults")]
+pub use seeded::seed_fault;
+
+/// Whether the fault is seeded.
+#[cfg(not(feature = "seeded-faults"))]
+pub(crate) const fn is_seeded(_: Fault) -> bool {
+    false
+}

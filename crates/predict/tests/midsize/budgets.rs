@@ -1,0 +1,114 @@
+//! A budget may leave candidates undecided; it never changes a verdict.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use foretrace_predict::{Budget, Granularity, Options, Prediction};
+use foretrace_trace::Trace;
+use foretrace_witness::Property;
+
+use super::classes::{Class, class_of, classes_of};
+use super::{MODELS, decide, for_seeds, has_default_seeds, open_classes};
+
+fn undecided_classes(
+    trace: &Trace,
+    granularity: Granularity,
+    prediction: &Prediction,
+) -> BTreeSet<Class> {
+    let mut classes = BTreeSet::new();
+    for undecided in &prediction.undecided {
+        assert!(!undecided.reason.is_empty());
+        assert_eq!(undecided.property, undecided.example.property());
+        let new = classes.insert(class_of(trace, granularity, &undecided.example));
+        assert!(new, "undecided twice: {undecided:?}");
+    }
+    classes
+}
+
+/// Every verdict of `limited` is the one of `full`.
+fn agree(trace: &Trace, granularity: Granularity, full: &Prediction, limited: &Prediction) {
+    let undecided = undecided_classes(trace, granularity, limited);
+    let found = classes_of(trace, granularity, &full.findings);
+    let still_found = classes_of(trace, granularity, &limited.findings);
+    let invented: Vec<_> = still_found.difference(&found).collect();
+    assert!(invented.is_empty(), "invented: {invented:?}");
+    let lost: Vec<_> = found
+        .iter()
+        .filter(|class| !still_found.contains(class) && !undecided.contains(class))
+        .collect();
+    assert!(lost.is_empty(), "called infeasible: {lost:?}");
+    let both: Vec<_> = undecided.intersection(&still_found).collect();
+    assert!(both.is_empty(), "found and undecided: {both:?}");
+    // Infeasible classes have no list, but their number must be that of the full run without the undecided ones.
+    for ((property, full), (_, limited)) in full.ledgers.iter().zip(&limited.ledgers) {
+        let of_property = |class: &&Class| class.property == *property;
+        let open = undecided.iter().filter(of_property).count() as u64;
+        let would_be_found = undecided.intersection(&found).filter(of_property).count() as u64;
+        assert_eq!(limited.undecided, open, "{property:?}");
+        assert_eq!(limited.infeasible, full.infeasible - (open - would_be_found), "{property:?}");
+        assert_eq!(limited.candidates, full.candidates, "{property:?}");
+        assert_eq!(limited.pruned_mhb, full.pruned_mhb, "{property:?}");
+        assert_eq!(limited.pruned_lockset, full.pruned_lockset, "{property:?}");
+    }
+}
+
+#[test]
+fn a_conflict_limit_never_gives_a_wrong_verdict() {
+    let (undecided, decided) = (AtomicU64::new(0), AtomicU64::new(0));
+    for_seeds(4000..4040, |seed, trace| {
+        let granularity = if seed % 3 == 0 { Granularity::Event } else { Granularity::Location };
+        let model = MODELS[(seed % 2) as usize];
+        let options = |conflicts: Option<u64>| Options {
+            model: Some(model),
+            granularity,
+            budget: Budget { conflicts, time: None },
+            ..Options::default()
+        };
+        let full = decide(trace, &options(None));
+        assert_eq!(full.undecided, []);
+        for conflicts in [0, 1, 10] {
+            let limited = decide(trace, &options(Some(conflicts)));
+            agree(trace, granularity, &full, &limited);
+            let open = limited.undecided.len() as u64;
+            undecided.fetch_add(open, Ordering::Relaxed);
+            decided.fetch_add(open_classes(&limited) - open, Ordering::Relaxed);
+        }
+    });
+    let (undecided, decided) = (undecided.into_inner(), decided.into_inner());
+    eprintln!("{undecided} undecided, {decided} decided within the limit");
+    if has_default_seeds() {
+        assert!(undecided > 100 && decided > 100, "{undecided} {decided}");
+    }
+}
+
+#[test]
+fn without_time_nothing_is_decided() {
+    for_seeds(5000..5030, |_, trace| {
+        for jobs in [1, 4] {
+            let budget = Budget { time: Some(Duration::ZERO), conflicts: None };
+            let prediction = decide(trace, &Options { budget, jobs, ..Options::default() });
+            assert_eq!(prediction.findings, []);
+            assert_eq!(prediction.undecided.len() as u64, open_classes(&prediction));
+            undecided_classes(trace, Granularity::Location, &prediction);
+            for (property, ledger) in &prediction.ledgers {
+                assert_eq!((ledger.violated, ledger.infeasible), (0, 0), "{property:?}");
+            }
+            let races = prediction.ledgers.iter().find(|(name, _)| *name == Property::Race);
+            assert!(races.expect("races were asked for").1.undecided > 0);
+        }
+    });
+}
+
+#[test]
+fn a_short_time_gives_some_verdicts_and_no_wrong_ones() {
+    for_seeds(5100..5110, |seed, trace| {
+        let options = Options { model: Some(MODELS[(seed % 2) as usize]), ..Options::default() };
+        let full = decide(trace, &options);
+        for micros in [100, 1000, 5000, 20_000] {
+            let budget = Budget { time: Some(Duration::from_micros(micros)), conflicts: None };
+            let limited = decide(trace, &Options { budget, ..options.clone() });
+            agree(trace, Granularity::Location, &full, &limited);
+        }
+    });
+}
