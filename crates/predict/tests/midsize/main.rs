@@ -7,6 +7,7 @@ mod classes;
 mod determinism;
 mod generate;
 mod granularity;
+mod random_walks;
 mod recorded_order;
 
 use std::ops::Range;

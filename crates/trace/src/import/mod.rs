@@ -17,6 +17,7 @@ pub mod csv;
 pub mod rapidbin;
 pub mod rapidstd;
 mod rvmeta;
+mod rvorder;
 pub mod rvpredict;
 mod steps;
 mod threads;

@@ -2,7 +2,7 @@
 //!
 //! **Computes.** A trace *with values* from records of 37 little-endian bytes: event id i64, thread
 //! i64, location i32, address i64, value i64, type u8. The event ids of all files together are the
-//! recorded total order.
+//! recorded total order, but for racing accesses (8).
 //!
 //! **Follows.** `EventType` of `runtimeverification/rv-predict`, with these decisions:
 //!
@@ -27,10 +27,11 @@
 //! 6. A *request* does not say its mode: that of the acquire that follows it in its thread. Without
 //!    one it is exclusive if the lock is never taken shared; else nothing is known and it becomes
 //!    an external call.
-//!
 //! 7. *A lock's own memory.* The recorder sees its own interceptors read the word inside a mutex that
 //!    holds its state, but not the writes of it. What a lock does is said by acquire and release; its
 //!    memory is left out, and counted.
+//! 8. *Racing accesses.* An event id is taken near an access, not atomically with it. `rvorder` puts
+//!    racing accesses whose values refute the order of their ids into one that explains them.
 //!
 //! **Invariant.** An event id that is missing or there twice, a thread's ids out of order, a broken
 //! mutual exclusion: all are errors, for an event may be lost, and with it an order.
@@ -43,6 +44,7 @@ use std::path::Path;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rvmeta::{Cell, Texts};
+use super::rvorder::{self, Access, Bond, Step};
 use super::{ImportError, Position, Problem};
 use crate::{
     Builder, Event, LocationId, LockId, MemoryOrder, Mode, ObjectId, Op, Patience, Place, Request,
@@ -173,6 +175,12 @@ fn merge(
         .filter(|record| matches!(record.kind, 5..=10 | 17))
         .map(|record| variables.cell(record.address))
         .collect();
+    let (order, repaired) = rvorder::explain(&steps(&records, variables, &lock_cells));
+    if repaired > 0 {
+        let repair = "racing accesses put into the order that explains their values";
+        merger.builder.note(repair, repaired);
+        records = order.into_iter().map(|number| records[number as usize]).collect();
+    }
     let requests = modes_of_requests(&records, variables);
     for (number, record) in records.iter().enumerate() {
         let request = requests.get(&number).copied();
@@ -192,6 +200,33 @@ fn merge(
 
 fn is_access(kind: u8) -> bool {
     kind <= 4
+}
+
+/// The records as `rvorder` sees them. Accesses that are left out are nothing there either.
+fn steps(records: &[Record], variables: &Texts, left_out: &FxHashSet<Cell>) -> Vec<Step> {
+    let mut numbers: FxHashMap<Cell, u32> = FxHashMap::default();
+    let step = |record: &Record| {
+        let bond = match record.kind {
+            0 | 1 | 15 | 16 => Bond::Values,
+            11 | 12 => Bond::Life(record.address as i64),
+            // An access without values; the end of a wait, which stays behind all before it.
+            4 | 10 => Bond::Wall,
+            _ => Bond::Sync,
+        };
+        let access = match record.kind {
+            0 | 2 => Some(Access::Read(record.value)),
+            1 | 3 => Some(Access::Write(record.value)),
+            4 => Some(Access::Opaque),
+            _ => None,
+        };
+        let cell = variables.cell(record.address);
+        let access = access.filter(|_| !left_out.contains(&cell)).map(|access| {
+            let fresh = numbers.len() as u32;
+            (*numbers.entry(cell).or_insert(fresh), access)
+        });
+        Step { thread: record.thread, access, bond }
+    };
+    records.iter().map(step).collect()
 }
 
 /// What a request, by its place in the order, turns out to be about to do.

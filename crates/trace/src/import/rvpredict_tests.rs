@@ -85,6 +85,29 @@ fn a_wait_stays_behind_everything_before_it() {
 }
 
 #[test]
+fn a_read_that_missed_a_racing_write_is_put_before_it() {
+    let repair = "racing accesses put into the order that explains their values";
+    let trace = import(&[(1, 1, 7, 2), (1, 1, 7, 0), (1, 15, 0, 0), (2, 0, 7, 2)]).unwrap();
+    let values = ops(&trace).into_iter().map(|op| match op {
+        Op::Read { value, .. } => ("read", value),
+        Op::Write { value, .. } => ("write", value),
+        op => panic!("{op:?}"),
+    });
+    let expected = [("write", Some(2)), ("read", Some(2)), ("write", Some(0))];
+    assert_eq!(values.collect::<Vec<_>>(), expected);
+    assert_eq!(trace.notes(), [(repair.to_string(), 1)]);
+
+    // Behind the end of a wait everything stays, and a lock's own memory explains nothing.
+    let wait =
+        [(3, 5, 9, 0), (3, 9, 9, 0), (1, 1, 7, 2), (1, 1, 7, 0), (3, 10, 9, 0), (2, 0, 7, 2)];
+    let lock = [(1, 1, 7, 2), (1, 1, 7, 0), (2, 0, 7, 2), (2, 5, 7, 0)];
+    for records in [&wait[..], &lock] {
+        let trace = import(records).unwrap();
+        assert!(trace.notes().iter().all(|(note, _)| note != repair), "{:?}", trace.notes());
+    }
+}
+
+#[test]
 fn defects_are_errors() {
     for (records, message) in [
         (&[(1, 5, 7, 0), (2, 5, 7, 0)][..], "at event 1, T2 acquires 0x7, which T1 holds, but"),
