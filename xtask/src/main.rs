@@ -15,6 +15,7 @@ mod tools;
 
 use std::process::ExitCode;
 
+use bench::Part;
 use shell::Stop;
 
 const HELP: &str = "\
@@ -27,7 +28,8 @@ cargo xtask COMMAND
   oracle [--cases N] [--seed S]
                               compare with exhaustive enumeration on random traces
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [--quick]             throughput on generated traces
+  bench [front|classes] [--quick]
+                              throughput of the front end; predictions with many pairs
 ";
 
 fn main() -> ExitCode {
@@ -56,8 +58,17 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
         }
         ["corpus"] => corpus::corpus(&corpus::default_folder()).map(drop),
         ["corpus", folder] => corpus::corpus(folder.as_ref()).map(drop),
-        ["bench"] => bench::bench(false),
-        ["bench", "--quick"] => bench::bench(true),
+        ["bench", rest @ ..] => {
+            let quick = rest.contains(&"--quick");
+            let parts = rest.iter().filter(|word| **word != "--quick").map(|word| match *word {
+                "front" => Ok(Part::Front),
+                "classes" => Ok(Part::Classes),
+                other => Err(Stop::usage(format!("bench has no part `{other}`\n\n{HELP}"))),
+            });
+            let parts = parts.collect::<Result<Vec<Part>, Stop>>()?;
+            let all = [Part::Front, Part::Classes];
+            bench::bench(if parts.is_empty() { &all } else { &parts }, quick)
+        }
         ["help" | "--help" | "-h"] | [] => {
             print!("{HELP}");
             Ok(())

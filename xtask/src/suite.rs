@@ -9,6 +9,31 @@ pub(crate) const SEED: u64 = 1;
 const ORACLE_CASES: u64 = 20_000;
 const QUICK_ORACLE_CASES: u64 = 1_000;
 
+/// Each fault that can be built into the encoder is caught by the oracle.
+const SEEDED_FAULTS: [&str; 9] = [
+    "test",
+    "--release",
+    "--locked",
+    "--package",
+    "foretrace-oracle",
+    "--features",
+    "seeded-faults",
+    "--test",
+    "faults",
+];
+
+/// The fuzz targets build; their bodies also run as a test of the oracle crate. With the same target
+/// folder and profile the solver is not built again.
+const FUZZ_TARGETS: [&str; 7] = [
+    "build",
+    "--release",
+    "--locked",
+    "--manifest-path",
+    "fuzz/Cargo.toml",
+    "--target-dir",
+    "target",
+];
+
 /// Everything.
 pub(crate) fn test() -> Result<(), Stop> {
     tools::ensure_for_tests()?;
@@ -16,7 +41,9 @@ pub(crate) fn test() -> Result<(), Stop> {
     style()?;
     let mut tally = cargo_test("tests", &["test", "--workspace", "--locked", "--no-fail-fast"])?;
     oracle(ORACLE_CASES, SEED)?;
-    tally.passed += 1;
+    let faults = cargo_test("seeded faults", &SEEDED_FAULTS)?;
+    run("fuzz targets", &mut cargo(&FUZZ_TARGETS))?;
+    tally.passed += faults.passed + 2;
     let files = corpus::corpus(&corpus::default_folder())?;
     tally.passed += files.unwrap_or(0);
     let skipped = if files.is_none() { ", corpus SKIPPED" } else { "" };

@@ -32,7 +32,7 @@ impl MustHappenBefore {
             segments: vec![vec![(0, 0)]; threads],
             clocks: vec![0; threads],
         };
-        for (event, op) in trace.ops() {
+        for (event, op) in trace.other_ops() {
             match op {
                 // The fork itself precedes all of the child, so the child's first clock is set.
                 Op::Fork { child } => {

@@ -45,7 +45,7 @@ impl<'t> Skeleton<'t> {
     pub fn new(trace: &'t Trace, model: Model) -> Self {
         let mut forks = vec![None; trace.threads().len()];
         let mut joins: FxHashMap<ThreadId, Vec<EventId>> = FxHashMap::default();
-        for (event, op) in trace.ops() {
+        for (event, op) in trace.other_ops() {
             match op {
                 Op::Fork { child } => forks[child.index()] = Some(event),
                 Op::Join { child } => joins.entry(child).or_default().push(event),
@@ -82,11 +82,7 @@ impl<'t> Skeleton<'t> {
 
     /// The model that suits a trace: `values` if it records any.
     pub fn suitable_model(trace: &Trace) -> Model {
-        let valued = trace.ops().any(|(_, op)| match op {
-            Op::Read { value, .. } | Op::Write { value, .. } => value.is_some(),
-            Op::Rmw { read, written, .. } => read.is_some() || written.is_some(),
-            _ => false,
-        });
+        let valued = trace.accesses().any(|(event, _)| trace.values(event) != (None, None));
         if valued { Model::Values } else { Model::ReadsFrom }
     }
 }

@@ -28,7 +28,7 @@ impl Lifetimes {
         let mut freed: std::collections::BTreeMap<u64, Vec<(u64, EventId)>> = Default::default();
         let mut longest = 0;
         let mut ranges: FxHashMap<ObjectId, (u64, u64)> = FxHashMap::default();
-        for (event, op) in trace.ops() {
+        for (event, op) in trace.other_ops() {
             match op {
                 Op::Alloc { object, size, address } => {
                     lifetimes.allocs.insert(object, event);

@@ -5,7 +5,7 @@
 //! **Follows.** `docs/theory.md`, section 2, *Holds*; recursion as in 002 section 4.3: depth is local
 //! to a thread, so only the outermost acquire and release matter to others.
 //!
-//! **Cost.** Linear; 4 bytes per event and 40 per hold.
+//! **Cost.** Linear; 4 bytes per event and 28 per hold.
 
 use rustc_hash::FxHashMap;
 
@@ -100,7 +100,7 @@ impl Locks {
         let mut open: Vec<Vec<Open>> = (0..self.by_lock.len()).map(|_| Vec::new()).collect();
         // What a thread's last wait gave back.
         let mut given_back: Vec<(Mode, u32)> = vec![(Mode::Exclusive, 1); trace.threads().len()];
-        for (event, op) in trace.ops() {
+        for (event, op) in trace.other_ops() {
             let thread = trace.thread_of(event);
             match op {
                 Op::Acquire { lock, mode, .. } => {
@@ -192,7 +192,7 @@ impl Locks {
         if self.destroyed.iter().all(Option::is_none) {
             return;
         }
-        for (event, op) in trace.ops() {
+        for (event, op) in trace.other_ops() {
             if let Op::Acquire { lock, .. }
             | Op::AcquireFailed { lock, .. }
             | Op::Release { lock, .. }

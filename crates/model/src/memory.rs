@@ -9,9 +9,11 @@
 //! **Cost.** Linear in the trace, plus sorting the boundaries of objects that are accessed at more
 //! than one place; 8 bytes per event.
 
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use foretrace_trace::{EventId, Model, ObjectId, Op, Place, Trace};
+use foretrace_trace::{EventId, Model, ObjectId, Place, Trace};
 
 /// A cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -83,84 +85,69 @@ impl Memory {
             unknown: FxHashSet::default(),
         };
         memory.lay_out(trace);
-        memory.index_accesses(trace);
-        memory.find_writers(trace);
+        memory.count_accesses(trace);
+        memory.declare_initial(trace);
+        memory.follow(trace);
         memory
     }
 
     /// Cuts objects into cells.
     fn lay_out(&mut self, trace: &Trace) {
-        let places = || {
-            let accessed = trace.ops().filter_map(|(_, op)| op.access().map(|access| access.at));
-            trace.initial().iter().map(|&(place, _)| place).chain(accessed)
-        };
-        let mut only: Vec<Option<Place>> = vec![None; trace.objects().len()];
-        let mut mixed: FxHashMap<ObjectId, Vec<u32>> = FxHashMap::default();
-        for place in places() {
-            match only[place.object.index()] {
-                None => only[place.object.index()] = Some(place),
-                Some(known) if known == place => {}
-                Some(_) => {
-                    mixed.entry(place.object).or_default();
-                }
+        let accessed = trace.accesses().map(|(_, access)| access.at);
+        let places = trace.initial().iter().map(|&(place, _)| place).chain(accessed);
+        // The first place of each object, and all others of those that have more.
+        let mut first: Vec<Option<Place>> = vec![None; trace.objects().len()];
+        let mut others: FxHashSet<Place> = FxHashSet::default();
+        for place in places {
+            let known = *first[place.object.index()].get_or_insert(place);
+            if known != place {
+                others.insert(place);
             }
         }
-        if !mixed.is_empty() {
-            for place in places() {
-                if let Some(bounds) = mixed.get_mut(&place.object) {
-                    bounds.push(place.offset);
-                    bounds.push(place.end());
-                }
-            }
-        }
-        for (index, only) in only.iter().enumerate() {
+        let mut others: Vec<Place> = others.into_iter().collect();
+        others.sort_unstable();
+        let mut others = others.chunk_by(|a, b| a.object == b.object).peekable();
+        let mut bounds = Vec::new();
+        for (index, first) in first.iter().enumerate() {
             let object = ObjectId::from(index);
             let first_cell = self.cells.len() as u32;
             let mut layout = Layout { first_cell, bounds: (0, 0) };
-            if let Some(bounds) = mixed.get_mut(&object) {
-                bounds.sort_unstable();
-                bounds.dedup();
-                layout.bounds.0 = self.bounds.len() as u32;
-                self.bounds.extend_from_slice(bounds);
-                layout.bounds.1 = self.bounds.len() as u32;
-                for pair in bounds.windows(2) {
-                    let (offset, size) = (pair[0], pair[1] - pair[0]);
-                    self.cells.push(Cell { object, offset, size, initial: None });
-                }
-            } else if let Some(place) = only {
-                let (offset, size) = (place.offset, place.size);
+            let places = others.next_if(|places| places[0].object == object).unwrap_or(&[]);
+            bounds.clear();
+            for place in places.iter().chain(first) {
+                bounds.extend([place.offset, place.end()]);
+            }
+            bounds.sort_unstable();
+            bounds.dedup();
+            for pair in bounds.windows(2) {
+                let (offset, size) = (pair[0], pair[1] - pair[0]);
                 self.cells.push(Cell { object, offset, size, initial: None });
+            }
+            if !places.is_empty() {
+                layout.bounds.0 = self.bounds.len() as u32;
+                self.bounds.extend_from_slice(&bounds);
+                layout.bounds.1 = self.bounds.len() as u32;
             }
             self.objects.push(layout);
         }
     }
 
-    fn index_accesses(&mut self, trace: &Trace) {
+    /// Makes room for the accesses of each cell.
+    fn count_accesses(&mut self, trace: &Trace) {
         let mut start = vec![0u32; self.cells.len() + 1];
-        for (_, op) in trace.ops() {
-            if let Some(access) = op.access() {
-                for cell in self.cells_of(access.at) {
-                    start[cell.index() + 1] += 1;
-                }
+        for (_, access) in trace.accesses() {
+            for cell in self.cells_of(access.at) {
+                start[cell.index() + 1] += 1;
             }
         }
         for cell in 0..self.cells.len() {
             start[cell + 1] += start[cell];
         }
-        let mut next = start.clone();
         self.accesses = vec![EventId(0); start[self.cells.len()] as usize];
-        for (event, op) in trace.ops() {
-            if let Some(access) = op.access() {
-                for cell in self.cells_of(access.at) {
-                    self.accesses[next[cell.index()] as usize] = event;
-                    next[cell.index()] += 1;
-                }
-            }
-        }
         self.access_start = start;
     }
 
-    fn find_writers(&mut self, trace: &Trace) {
+    fn declare_initial(&mut self, trace: &Trace) {
         for &(place, value) in trace.initial() {
             if place.size <= 8 {
                 for cell in self.cells_of(place) {
@@ -169,12 +156,21 @@ impl Memory {
                 }
             }
         }
-        let declared: Vec<bool> = self.cells.iter().map(|cell| cell.initial.is_some()).collect();
+    }
+
+    /// Lists the accesses of each cell, and follows who wrote it last.
+    fn follow(&mut self, trace: &Trace) {
+        let mut next = self.access_start.clone();
         let mut writer = vec![INITIAL; self.cells.len()];
-        for (event, op) in trace.ops() {
-            let Some(access) = op.access() else { continue };
+        // What the last writer of each cell left there.
+        let mut left: Vec<Option<u64>> = self.cells.iter().map(|cell| cell.initial).collect();
+        for (event, access) in trace.accesses() {
+            let is_narrow = access.at.size <= 8;
+            let (read, written) = if is_narrow { trace.values(event) } else { (None, None) };
             for (nth, cell) in self.cells_of(access.at).enumerate() {
                 let at = cell.index();
+                self.accesses[next[at] as usize] = event;
+                next[at] += 1;
                 if access.reads {
                     let seen = writer[at];
                     if nth == 0 {
@@ -182,23 +178,22 @@ impl Memory {
                     } else if seen != INITIAL {
                         self.more_writers.insert((event, cell), seen);
                     }
-                    if let Some(value) = read_value(op) {
+                    if let Some(value) = read {
                         let value = self.part(cell, access.at, value);
-                        let left = if seen == INITIAL {
-                            if !declared[at] && self.cells[at].initial.is_none() {
+                        match left[at] {
+                            Some(left) if left != value => drop(self.unknown.insert(event)),
+                            // The first read of what nobody has written tells what was there.
+                            None if seen == INITIAL => {
                                 self.cells[at].initial = Some(value);
+                                left[at] = Some(value);
                             }
-                            self.cells[at].initial
-                        } else {
-                            self.value_written(trace, EventId(seen), cell)
-                        };
-                        if left.is_some_and(|left| left != value) {
-                            self.unknown.insert(event);
+                            _ => {}
                         }
                     }
                 }
                 if access.writes {
                     writer[at] = event.0;
+                    left[at] = written.map(|value| self.part(cell, access.at, value));
                 }
             }
         }
@@ -216,6 +211,21 @@ impl Memory {
             (first as u32, last as u32)
         };
         (layout.first_cell + first..layout.first_cell + last).map(CellId)
+    }
+
+    /// The accesses of an object in recorded order.
+    pub fn accesses_of(&self, object: ObjectId) -> Cow<'_, [EventId]> {
+        let next = self.objects.get(object.index() + 1);
+        let first = self.objects[object.index()].first_cell;
+        let last = next.map_or(self.cells.len() as u32, |next| next.first_cell);
+        if last - first <= 1 {
+            return Cow::Borrowed(if first == last { &[] } else { self.accesses(CellId(first)) });
+        }
+        let (from, to) = (self.access_start[first as usize], self.access_start[last as usize]);
+        let mut accesses = self.accesses[from as usize..to as usize].to_vec();
+        accesses.sort_unstable();
+        accesses.dedup();
+        Cow::Owned(accesses)
     }
 
     /// How many cells there are.
@@ -236,7 +246,7 @@ impl Memory {
 
     /// The last write of the cell before the read in the recorded run; `None`: the initial contents.
     pub fn recorded_writer(&self, trace: &Trace, read: EventId, cell: CellId) -> Option<EventId> {
-        let at = trace.op(read).access().expect("a read is an access").at;
+        let at = trace.access(read).expect("a read is an access").at;
         let writer = if self.cells_of(at).next() == Some(cell) {
             self.writers[read.index()]
         } else {
@@ -297,11 +307,8 @@ impl Memory {
 
     /// The value that a write leaves in the cell, if recorded.
     fn value_written(&self, trace: &Trace, write: EventId, cell: CellId) -> Option<u64> {
-        let (at, value) = match trace.op(write) {
-            Op::Write { at, value, .. } => (at, value?),
-            Op::Rmw { at, written, .. } => (at, written?),
-            other => unreachable!("{other:?} does not write"),
-        };
+        let at = trace.access(write).expect("a write is an access").at;
+        let value = trace.values(write).1?;
         (at.size <= 8).then(|| self.part(cell, at, value))
     }
 
@@ -310,13 +317,5 @@ impl Memory {
         let cell = &self.cells[cell.index()];
         let shifted = value >> (8 * (cell.offset - at.offset));
         if cell.size >= 8 { shifted } else { shifted & ((1 << (8 * cell.size)) - 1) }
-    }
-}
-
-/// What a read saw, if recorded and narrow enough to have a value per byte.
-fn read_value(op: Op) -> Option<u64> {
-    match op {
-        Op::Read { at, value, .. } | Op::Rmw { at, read: value, .. } if at.size <= 8 => value,
-        _ => None,
     }
 }

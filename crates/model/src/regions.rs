@@ -20,66 +20,65 @@ pub struct Region {
 
 /// All regions of the trace, marked ones first.
 pub fn regions(trace: &Trace, locks: &Locks, infer: bool) -> Vec<Region> {
-    let mut regions = Vec::new();
-    for thread in trace.thread_ids() {
-        marked(trace, thread, &mut regions);
-    }
+    let mut regions = marked(trace);
     if infer {
         inferred(trace, locks, &mut regions);
     }
     regions
 }
 
-fn marked(trace: &Trace, thread: ThreadId, regions: &mut Vec<Region>) {
-    let events = trace.thread_events(thread);
-    let (mut depth, mut first) = (0u32, 0);
-    for (position, &event) in events.iter().enumerate() {
-        match trace.op(event) {
-            Op::RegionBegin => {
-                if depth == 0 {
-                    first = position as u32;
-                }
-                depth += 1;
-            }
-            Op::RegionEnd if depth > 0 => {
-                depth -= 1;
-                if depth == 0 {
-                    regions.push(Region { thread, first, last: position as u32 });
-                }
-            }
+/// The outermost marked regions, thread by thread.
+fn marked(trace: &Trace) -> Vec<Region> {
+    let mut regions = Vec::new();
+    // How many regions a thread is in, and where the outermost one began.
+    let mut open = vec![(0u32, 0u32); trace.threads().len()];
+    for (event, op) in trace.other_ops() {
+        let delta = match op {
+            Op::RegionBegin => 1,
+            Op::RegionEnd => -1,
+            _ => continue,
+        };
+        let thread = trace.thread_of(event);
+        let position = trace.position(event) as u32;
+        let (depth, first) = &mut open[thread.index()];
+        match (*depth, delta) {
+            (0, -1) => continue,
+            (0, _) => *first = position,
+            (1, -1) => regions.push(Region { thread, first: *first, last: position }),
             _ => {}
         }
+        *depth = depth.wrapping_add_signed(delta);
     }
-    if depth > 0 {
-        regions.push(Region { thread, first, last: events.len() as u32 - 1 });
+    for (thread, (depth, first)) in trace.thread_ids().zip(open) {
+        if depth > 0 {
+            let last = trace.thread_events(thread).len() as u32 - 1;
+            regions.push(Region { thread, first, last });
+        }
     }
+    regions.sort_unstable();
+    regions
 }
 
 fn inferred(trace: &Trace, locks: &Locks, regions: &mut Vec<Region>) {
-    // The number of waits of the thread before each of its positions tells in O(1) whether one
-    // lies strictly between two events.
-    let waits: Vec<Vec<u32>> = trace
-        .thread_ids()
-        .map(|thread| {
-            let mut count = 0;
-            let mut before = vec![0];
-            for &event in trace.thread_events(thread) {
-                count += u32::from(matches!(trace.op(event), Op::Wait { .. }));
-                before.push(count);
-            }
-            before
-        })
-        .collect();
     let position = |event: EventId| trace.position(event) as u32;
+    // Where each thread waits.
+    let mut waits: Vec<Vec<u32>> = vec![Vec::new(); trace.threads().len()];
+    for (event, op) in trace.other_ops() {
+        if matches!(op, Op::Wait { .. }) {
+            waits[trace.thread_of(event).index()].push(position(event));
+        }
+    }
     for index in 0..locks.len() {
         let hold = locks.hold(crate::locks::HoldId(index as u32));
         let Some(close) = hold.close else { continue };
-        if trace.thread_of(close) != hold.thread || matches!(trace.op(close), Op::Wait { .. }) {
+        if trace.thread_of(close) != hold.thread {
             continue;
         }
         let (first, last) = (position(hold.open), position(close));
-        let before = &waits[hold.thread.index()];
-        if before[last as usize] == before[first as usize + 1] {
+        // A wait between the two, or the one that closes the hold.
+        let waits = &waits[hold.thread.index()];
+        let next = waits.partition_point(|&wait| wait <= first);
+        if waits.get(next).is_none_or(|&wait| wait > last) {
             regions.push(Region { thread: hold.thread, first, last });
         }
     }

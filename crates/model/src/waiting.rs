@@ -83,9 +83,10 @@ pub struct Waiting {
     conds: Vec<Cond>,
     semaphores: Vec<Semaphore>,
     barriers: Vec<Barrier>,
-    arrivals: FxHashMap<EventId, Arrival>,
-    /// Each wait and wake, as an index into its condition variable's waits.
-    wait_of: FxHashMap<EventId, (CondId, u32)>,
+    /// Arrivals and leaves, in recorded order.
+    arrivals: Vec<(EventId, Arrival)>,
+    /// Each wait and wake, in recorded order, as an index into its condition variable's waits.
+    wait_of: Vec<(EventId, CondId, u32)>,
 }
 
 impl Waiting {
@@ -94,8 +95,8 @@ impl Waiting {
             conds: vec![Cond::default(); trace.conds().len()],
             semaphores: vec![Semaphore::default(); trace.semaphores().len()],
             barriers: vec![Barrier::default(); trace.barriers().len()],
-            arrivals: FxHashMap::default(),
-            wait_of: FxHashMap::default(),
+            arrivals: Vec::new(),
+            wait_of: Vec::new(),
         };
         waiting.collect(trace);
         waiting.count_semaphores(trace);
@@ -104,18 +105,21 @@ impl Waiting {
     }
 
     fn collect(&mut self, trace: &Trace) {
-        for (event, op) in trace.ops() {
+        // The index of each thread's last wait.
+        let mut last = vec![0; trace.threads().len()];
+        for (event, op) in trace.other_ops() {
             match op {
                 Op::Wait { cond, timed, .. } => {
                     let waits = &mut self.conds[cond.index()].waits;
-                    self.wait_of.insert(event, (cond, waits.len() as u32));
+                    last[trace.thread_of(event).index()] = waits.len() as u32;
+                    self.wait_of.push((event, cond, waits.len() as u32));
                     waits.push(Wait { wait: event, wake: None, timed });
                 }
+                // A wake directly follows its wait, on the same condition variable.
                 Op::Wake { cond, reason, .. } => {
-                    let wait = trace.previous(event).expect("a wake follows its wait");
-                    let at = self.wait_of[&wait];
-                    self.conds[cond.index()].waits[at.1 as usize].wake = Some((event, reason));
-                    self.wait_of.insert(event, at);
+                    let at = last[trace.thread_of(event).index()];
+                    self.conds[cond.index()].waits[at as usize].wake = Some((event, reason));
+                    self.wait_of.push((event, cond, at));
                 }
                 Op::Signal { cond } => self.conds[cond.index()].signals.push(event),
                 Op::Broadcast { cond } => self.conds[cond.index()].broadcasts.push(event),
@@ -162,25 +166,35 @@ impl Waiting {
             });
             for (round, group) in arrivals.chunks(barrier.parties as usize).enumerate() {
                 let at = Arrival { barrier: id, round: round as u32 };
-                for &arrival in group {
-                    self.arrivals.insert(arrival, at);
-                }
+                self.arrivals.extend(group.iter().map(|&arrival| (arrival, at)));
                 barrier.rounds.push(group.to_vec());
             }
         }
+        if !self.arrivals.is_empty() {
+            self.arrivals.sort_unstable_by_key(|&(event, _)| event);
+            self.add_leaves(trace);
+        }
+    }
+
+    /// Gives each leave the round of its thread's last arrival.
+    fn add_leaves(&mut self, trace: &Trace) {
         let mut last: FxHashMap<_, Arrival> = FxHashMap::default();
-        for (event, op) in trace.ops() {
+        let mut all = Vec::with_capacity(2 * self.arrivals.len());
+        let mut arrivals = self.arrivals.iter();
+        for (event, op) in trace.other_ops() {
             match op {
                 Op::Arrive { barrier } => {
-                    last.insert((trace.thread_of(event), barrier), self.arrivals[&event]);
+                    let &(_, at) = arrivals.next().expect("each arrival has a round");
+                    last.insert((trace.thread_of(event), barrier), at);
+                    all.push((event, at));
                 }
                 Op::Leave { barrier } => {
-                    let at = last[&(trace.thread_of(event), barrier)];
-                    self.arrivals.insert(event, at);
+                    all.push((event, last[&(trace.thread_of(event), barrier)]));
                 }
                 _ => {}
             }
         }
+        self.arrivals = all;
     }
 
     /// A condition variable.
@@ -190,7 +204,8 @@ impl Waiting {
 
     /// The wait that an event is the first or second half of.
     pub fn wait_at(&self, event: EventId) -> (CondId, Wait) {
-        let (cond, index) = self.wait_of[&event];
+        let at = self.wait_of.binary_search_by_key(&event, |&(known, ..)| known);
+        let (_, cond, index) = self.wait_of[at.expect("the event is a wait or a wake")];
         (cond, self.conds[cond.index()].waits[index as usize])
     }
 
@@ -206,6 +221,7 @@ impl Waiting {
 
     /// The round of an arrival or leave.
     pub fn arrival_at(&self, event: EventId) -> Arrival {
-        self.arrivals[&event]
+        let at = self.arrivals.binary_search_by_key(&event, |&(known, _)| known);
+        self.arrivals[at.expect("the event is an arrival or a leave")].1
     }
 }

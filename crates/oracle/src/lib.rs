@@ -41,3 +41,6 @@ pub use explore::{
 pub use generate::generate;
 pub use random::Random;
 pub use run::{ENOUGH, Summary, case_seed, run};
+
+/// How many events a trace may have to be enumerated.
+pub const MOST_EVENTS: usize = event_set::EventSet::CAPACITY;

@@ -51,8 +51,8 @@ pub enum Fault {
     OrderOffByOne,
     /// The remote access need not follow the first one.
     RemoteAnywhere,
-    /// A cycle in which a hold is closed already.
-    CycleWithoutHold,
+    /// A thread that wants to read waits for one that reads.
+    CycleOfReaders,
     /// A schedule in recorded order leaves out the release that another hold needs.
     ClosureKeepsHolds,
 }
@@ -88,7 +88,7 @@ mod seeded {
             Fault::LocksetAfterWait,
             Fault::OrderOffByOne,
             Fault::RemoteAnywhere,
-            Fault::CycleWithoutHold,
+            Fault::CycleOfReaders,
             Fault::ClosureKeepsHolds,
         ];
     }

@@ -182,8 +182,7 @@ fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], limits: &Limits) -> 
                     .iter()
                     .map(|&(event, hold)| {
                         let mut lits = at_point(encoder, event);
-                        let held = still_open(encoder, hold);
-                        lits.extend(held.filter(|_| !is_seeded(Fault::CycleWithoutHold)));
+                        lits.extend(still_open(encoder, hold));
                         encoder.all_of(&lits)
                     })
                     .collect();

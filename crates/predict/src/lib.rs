@@ -12,7 +12,7 @@ mod preserve;
 
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
-pub use pipeline::{PredictError, predict};
+pub use pipeline::{PredictError, Prepared, Stage, predict, prepare};
 pub use prediction::{
     Budget, Finding, Granularity, Ledger, Options, Phase, Prediction, Progress, Undecided,
 };

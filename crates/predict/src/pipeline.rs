@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use foretrace_causality::{Locksets, MustHappenBefore};
-use foretrace_model::{Skeleton, regions};
+use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
 use foretrace_trace::{EventId, ObjectId, Trace};
 use foretrace_witness::{CheckOptions, Checker, Property, Violation, reduce};
@@ -25,6 +25,9 @@ const CLASSES_PER_SHARD: usize = 256;
 /// The largest number of shards.
 const MOST_SHARDS: usize = 16;
 
+/// A solver with more variables than this is replaced by a new one before the next question.
+const MOST_VARIABLES: u64 = 30_000;
+
 /// Our own bug: what must never happen, happened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -35,6 +38,77 @@ pub enum PredictError {
     Refuted { violation: Violation, refuted: String },
 }
 
+/// What is done before anything is decided, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// The interference skeleton.
+    Skeleton,
+    /// Must-happen-before.
+    MustHappenBefore,
+    /// Locksets.
+    Locksets,
+    /// The classes of candidates.
+    Candidates,
+}
+
+/// All that is known of a trace before anything is decided.
+#[derive(Debug)]
+pub struct Prepared<'t> {
+    skeleton: Skeleton<'t>,
+    order: MustHappenBefore,
+    locksets: Locksets,
+    regions: Vec<Region>,
+    candidates: Candidates,
+}
+
+impl Prepared<'_> {
+    /// How many questions are left to decide.
+    pub fn candidates(&self) -> usize {
+        self.candidates.classes.len()
+    }
+}
+
+/// Prepares the prediction of a valid trace; calls `done` after each stage.
+pub fn prepare<'t>(
+    trace: &'t Trace,
+    options: &Options,
+    done: &mut dyn FnMut(Stage),
+) -> Prepared<'t> {
+    let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
+    let skeleton = Skeleton::new(trace, model);
+    done(Stage::Skeleton);
+    let order = MustHappenBefore::new(trace);
+    done(Stage::MustHappenBefore);
+    let locksets = Locksets::new(&skeleton);
+    done(Stage::Locksets);
+    let regions = regions(trace, &skeleton.locks, options.infer_regions);
+    let mut prepared =
+        Prepared { skeleton, order, locksets, regions, candidates: Candidates::default() };
+    let context = context(&prepared, options);
+    let candidates = candidates::list(&context, &properties(options));
+    prepared.candidates = candidates;
+    done(Stage::Candidates);
+    prepared
+}
+
+fn context<'p>(prepared: &'p Prepared<'_>, options: &Options) -> Context<'p> {
+    Context {
+        skeleton: &prepared.skeleton,
+        order: &prepared.order,
+        locksets: &prepared.locksets,
+        regions: &prepared.regions,
+        granularity: options.granularity,
+    }
+}
+
+/// The properties asked for, each once, in their order.
+fn properties(options: &Options) -> Vec<Property> {
+    let mut properties = options.properties.clone();
+    properties.sort_unstable();
+    properties.dedup();
+    properties
+}
+
 /// Decides every candidate of a valid trace.
 pub fn predict(
     trace: &Trace,
@@ -43,38 +117,26 @@ pub fn predict(
 ) -> Result<Prediction, PredictError> {
     let deadline = options.budget.time.map(|time| Instant::now() + time);
     progress.report(Phase::Preparing, 0, 0);
-    let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
-    let skeleton = Skeleton::new(trace, model);
-    let order = MustHappenBefore::new(trace);
-    let locksets = Locksets::new(&skeleton);
-    let regions = regions(trace, &skeleton.locks, options.infer_regions);
-    let context = Context {
-        skeleton: &skeleton,
-        order: &order,
-        locksets: &locksets,
-        regions: &regions,
-        granularity: options.granularity,
-    };
-    let mut properties = options.properties.clone();
-    properties.sort_unstable();
-    properties.dedup();
-    let candidates = candidates::list(&context, &properties);
+    let prepared = prepare(trace, options, &mut |_| {});
+    let (skeleton, candidates) = (&prepared.skeleton, &prepared.candidates);
+    let (model, properties) = (skeleton.model, properties(options));
+    let context = context(&prepared, options);
     let checker = Checker::new(trace, model, CheckOptions { infer_regions: options.infer_regions });
     let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
     let closures = |rules| {
-        if candidates.classes.is_empty() { None } else { Preserve::new(&skeleton, rules) }
+        if candidates.classes.is_empty() { None } else { Preserve::new(skeleton, rules) }
     };
     let (any_order, recorded_order) = (closures(Rules::AnyOrder), closures(Rules::RecordedOrder));
     let work = Work {
         context: &context,
-        candidates: &candidates,
+        candidates,
         any_order: any_order.as_ref(),
         recorded_order: recorded_order.as_ref(),
         checker: &checker,
         limits,
     };
     let decided = work.run(options.jobs.max(1), progress)?;
-    Ok(assemble(model, &properties, &candidates, decided))
+    Ok(assemble(model, &properties, candidates, decided))
 }
 
 /// The verdict on a class, with the evidence.
@@ -160,6 +222,13 @@ impl<'w> Shard<'w> {
         }
         let remote_reads_are_free = class.property == Property::Atomicity;
         let solver = if remote_reads_are_free { &mut self.atomicity } else { &mut self.plain };
+        // Every model assigns every variable, so one that earlier questions have filled is slow.
+        let is_full = |(encoder, _): &(Encoder, Goals)| {
+            encoder.solver.statistics().variables > MOST_VARIABLES
+        };
+        if solver.as_ref().is_some_and(is_full) {
+            *solver = None;
+        }
         let (encoder, goals) = solver.get_or_insert_with(|| {
             let context = work.context;
             let encoder = Encoder::new(context.skeleton, context.order, remote_reads_are_free);

@@ -153,6 +153,60 @@ impl Trace {
         (0..self.len()).map(|row| (EventId::from(row), self.op(EventId::from(row))))
     }
 
+    /// The memory access that an event is, if it is one. Cheaper than [`Trace::op`]: most events are
+    /// accesses, and most analyses look only at these, or only at the others.
+    #[inline]
+    pub fn access(&self, id: EventId) -> Option<Access> {
+        let row = id.index();
+        let columns = &self.columns;
+        let kind = columns.kind[row];
+        if kind > Kind::Rmw as u8 {
+            return None;
+        }
+        let object = ObjectId(columns.target[row]);
+        Some(Access {
+            at: Place { object, offset: columns.operand[row], size: columns.size[row] },
+            writes: kind != Kind::Read as u8,
+            reads: kind != Kind::Write as u8,
+            atomic: columns.detail[row] & 7 != MemoryOrder::Plain as u8,
+        })
+    }
+
+    /// Whether an event is a memory access.
+    #[inline]
+    pub fn is_access(&self, id: EventId) -> bool {
+        self.columns.kind[id.index()] <= Kind::Rmw as u8
+    }
+
+    /// All memory accesses in recorded order.
+    #[inline]
+    pub fn accesses(&self) -> impl Iterator<Item = (EventId, Access)> + '_ {
+        (0..self.len()).filter_map(|row| {
+            let event = EventId(row as u32);
+            self.access(event).map(|access| (event, access))
+        })
+    }
+
+    /// All operations that are no memory accesses, in recorded order.
+    #[inline]
+    pub fn other_ops(&self) -> impl Iterator<Item = (EventId, Op)> + '_ {
+        let kinds = self.columns.kind.iter().enumerate();
+        let others = kinds.filter(|&(_, &kind)| kind > Kind::Rmw as u8);
+        others.map(|(row, _)| (EventId(row as u32), self.op(EventId(row as u32))))
+    }
+
+    /// What an access saw and what it stored, each as far as recorded.
+    #[inline]
+    pub fn values(&self, access: EventId) -> (Option<u64>, Option<u64>) {
+        let row = access.index();
+        let value = (self.columns.detail[row] & HAS_VALUE != 0).then(|| self.columns.value[row]);
+        match self.columns.kind[row] {
+            kind if kind == Kind::Read as u8 => (value, None),
+            kind if kind == Kind::Write as u8 => (None, value),
+            _ => (value, self.written.get(&access).copied()),
+        }
+    }
+
     /// Who did it.
     #[inline]
     pub fn thread_of(&self, id: EventId) -> ThreadId {
@@ -273,6 +327,7 @@ impl Trace {
     }
 
     /// The operation of an event.
+    #[inline]
     pub fn op(&self, id: EventId) -> Op {
         let row = id.index();
         let columns = &self.columns;

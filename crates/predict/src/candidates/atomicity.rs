@@ -9,10 +9,11 @@
 
 use rustc_hash::FxHashMap;
 
+use foretrace_model::Region;
 use foretrace_trace::{Access, EventId, LockId, Mode, ObjectId, ThreadId};
 use foretrace_witness::{Property, Violation};
 
-use super::races::accesses_by_object;
+use super::alike::{Grouping, SharedAccesses};
 use super::{Candidates, Context, Fate, Gathering, GroupId, HoldsWalk, Parts, Site};
 use crate::fault::{Fault, is_seeded};
 
@@ -33,66 +34,79 @@ struct Look {
     site: Site,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct PairKey {
     object: ObjectId,
     thread: ThreadId,
     first: Look,
     second: Look,
-    /// Locks held without a break from the first to the second.
-    spanning: Vec<(LockId, Mode)>,
+    /// Locks held without a break from the first to the second: a number of `Pairs::spans`.
+    spanning: u32,
 }
 
-struct Remote {
-    thread: ThreadId,
-    access: Access,
-    look: Look,
-    lockset: foretrace_causality::LocksetId,
-    events: Vec<EventId>,
+/// All pairs of accesses that share a region, by what they have in common, in a fixed order.
+#[derive(Default)]
+struct Pairs {
+    index: FxHashMap<PairKey, usize>,
+    lists: Vec<(PairKey, Vec<(EventId, EventId)>)>,
+    spans: Vec<Vec<(LockId, Mode)>>,
+    span_index: FxHashMap<Vec<(LockId, Mode)>, u32>,
 }
 
-pub(super) fn list(context: &Context, candidates: &mut Candidates) {
-    let pairs = pairs(context);
-    if pairs.is_empty() {
-        return;
-    }
+pub(super) fn list(
+    context: &Context,
+    accesses: &SharedAccesses,
+    blocking: &[Vec<EventId>],
+    candidates: &mut Candidates,
+) {
     let trace = context.skeleton.trace;
-    let mut remotes: FxHashMap<ObjectId, Vec<Remote>> = FxHashMap::default();
-    for (object, accesses) in accesses_by_object(context) {
-        remotes.insert(ObjectId(object), group_remotes(context, &accesses));
-    }
-    let mut ids: FxHashMap<(ObjectId, usize), GroupId> = FxHashMap::default();
+    let Pairs { mut lists, spans, .. } = Pairs::new(context, accesses, blocking);
+    lists.sort_by_key(|(key, _)| key.object);
+    let mut grouping = Grouping::new(accesses);
     let mut gathering = Gathering::new();
-    for (key, pairs) in pairs {
-        let Some(remotes) = remotes.get(&key.object) else { continue };
+    let mut object = None;
+    // The id that each group of the object got when it first became part of a class.
+    let mut ids: Vec<Option<GroupId>> = Vec::new();
+    for (key, pairs) in lists {
+        if object.replace(key.object) != Some(key.object) {
+            grouping.group(accesses, key.object);
+            gathering.forget_keys();
+            ids.clear();
+            ids.resize(grouping.groups.len(), None);
+        }
         let (first, second) = pairs[0];
-        let access = |event: EventId| trace.op(event).access().expect("pairs are of accesses");
+        let access = |event: EventId| trace.access(event).expect("pairs are of accesses");
         let (first_access, second_access) = (access(first), access(second));
         let pairs = std::sync::Arc::new(pairs);
-        for (nth, remote) in remotes.iter().enumerate() {
-            if remote.thread == key.thread
-                || !remote.access.conflicts(&first_access)
-                || !remote.access.conflicts(&second_access)
-            {
+        for family in &grouping.families {
+            let remote = &grouping.groups[family.start];
+            if !remote.access.conflicts(&first_access) || !remote.access.conflicts(&second_access) {
                 continue;
             }
-            let guarded = key.spanning.iter().any(|&(lock, mode)| {
-                let held = context.locksets.locks(remote.lockset);
+            let sites = (key.first.site, remote.alike.site, key.second.site);
+            let guarded = spans[key.spanning as usize].iter().any(|&(lock, mode)| {
+                let held = context.locksets.locks(remote.alike.lockset);
                 held.iter().any(|&(other, how)| lock == other && mode.conflicts(how))
             });
-            let fate = if !any_between(context, &pairs, &remote.events) {
-                Fate::RefutedByOrder
-            } else if guarded {
-                Fate::RefutedByLocks
-            } else {
-                let id = *ids
-                    .entry((key.object, nth))
-                    .or_insert_with(|| candidates.groups.add(remote.events.clone()));
-                Fate::Open(AtomicityPart { pairs: pairs.clone(), remotes: id })
-            };
-            let example = || Violation::Atomicity { first, remote: remote.events[0], second };
-            let class = (key.object, key.first.site, remote.look.site, key.second.site);
-            gathering.add(class, example, fate);
+            for at in family.clone() {
+                if grouping.groups[at].alike.thread == key.thread {
+                    continue;
+                }
+                let remotes = grouping.events(at);
+                let example = || Violation::Atomicity { first, remote: remotes[0], second };
+                let class = gathering.class(sites, example);
+                if guarded && class.knows_locks() {
+                    break;
+                }
+                class.add(if !any_between(context, &pairs, remotes) {
+                    Fate::RefutedByOrder
+                } else if guarded {
+                    Fate::RefutedByLocks
+                } else {
+                    let id = *ids[at].get_or_insert_with(|| candidates.groups.add(remotes));
+                    Fate::Open(AtomicityPart { pairs: pairs.clone(), remotes: id })
+                });
+            }
         }
     }
     gathering.finish(Property::Atomicity, candidates, Parts::Atomicity);
@@ -109,69 +123,98 @@ fn any_between(context: &Context, pairs: &[(EventId, EventId)], remotes: &[Event
     })
 }
 
-/// All pairs of accesses that share a region, by what they have in common, in a fixed order.
-fn pairs(context: &Context) -> Vec<(PairKey, Vec<(EventId, EventId)>)> {
-    let trace = context.skeleton.trace;
-    let mut index: FxHashMap<PairKey, usize> = FxHashMap::default();
-    let mut pairs: Vec<(PairKey, Vec<(EventId, EventId)>)> = Vec::new();
-    for thread in trace.thread_ids() {
-        let start = earliest_start(context, thread);
-        if start.iter().all(Option::is_none) {
-            continue;
+impl Pairs {
+    fn new(context: &Context, accesses: &SharedAccesses, blocking: &[Vec<EventId>]) -> Pairs {
+        let mut pairs = Pairs::default();
+        let mut regions = context.regions.to_vec();
+        regions.sort_unstable();
+        for regions in regions.chunk_by(|a, b| a.thread == b.thread) {
+            let blocking = &blocking[regions[0].thread.index()];
+            pairs.of_thread(context, accesses, blocking, regions);
         }
+        pairs
+    }
+
+    /// The pairs of one thread, whose regions are in the order of their starts.
+    fn of_thread(
+        &mut self,
+        context: &Context,
+        accesses: &SharedAccesses,
+        blocking: &[EventId],
+        regions: &[Region],
+    ) {
+        let trace = context.skeleton.trace;
+        let thread = regions[0].thread;
+        let events = trace.thread_events(thread);
         // The accesses of the thread so far, by object and look.
         let mut seen: FxHashMap<ObjectId, Vec<(Look, Vec<EventId>)>> = FxHashMap::default();
         let mut walk = HoldsWalk::new();
-        for (position, &event) in trace.thread_events(thread).iter().enumerate() {
-            if let (Some(start), Some(access)) = (start[position], trace.op(event).access()) {
+        let mut blocking = blocking.iter().peekable();
+        // Of the regions that reach a position, the first in their order is the one wanted, so each region has
+        // the positions that those before it have not reached.
+        let mut reached = 0;
+        for region in regions {
+            let from = reached.max(region.first as usize);
+            reached = reached.max(region.last as usize + 1);
+            for &event in &events[from..reached] {
+                let Some(access) = trace.access(event) else { continue };
                 let object = access.at.object;
+                if !accesses.is_shared(object) {
+                    continue;
+                }
+                while let Some(&passed) = blocking.next_if(|&&passed| passed < event) {
+                    walk.pass(context.skeleton, passed);
+                }
                 let look = look(context, event, &access);
                 let looks = seen.entry(object).or_default();
                 for (first_look, firsts) in looks.iter() {
-                    let at =
-                        firsts.partition_point(|&first| trace.position(first) < start as usize);
+                    let start = region.first as usize;
+                    let at = firsts.partition_point(|&first| trace.position(first) < start);
                     let Some(&first) = firsts.get(at) else { continue };
-                    let key = PairKey {
-                        object,
-                        thread,
-                        first: *first_look,
-                        second: look,
-                        spanning: spanning(context, &walk, first),
-                    };
-                    let at = *index.entry(key.clone()).or_insert_with(|| {
-                        pairs.push((key, Vec::new()));
-                        pairs.len() - 1
-                    });
-                    pairs[at].1.push((first, event));
+                    let spanning = self.spanning(context, &walk, first);
+                    let key =
+                        PairKey { object, thread, first: *first_look, second: look, spanning };
+                    self.add(key, (first, event));
                 }
                 match looks.iter_mut().find(|(known, _)| *known == look) {
                     Some((_, list)) => list.push(event),
                     None => looks.push((look, vec![event])),
                 }
             }
-            walk.pass(context.skeleton, event);
         }
     }
-    pairs
-}
 
-/// For each position of the thread, the start of the longest region that reaches it.
-fn earliest_start(context: &Context, thread: ThreadId) -> Vec<Option<u32>> {
-    let count = context.skeleton.trace.thread_events(thread).len();
-    let mut regions: Vec<_> =
-        context.regions.iter().filter(|region| region.thread == thread).collect();
-    regions.sort_unstable();
-    let mut start = vec![None; count];
-    // In the order of their starts, so the first region to claim a position is the one wanted.
-    let mut claimed = 0;
-    for region in regions {
-        let from = claimed.max(region.first);
-        for position in from..=region.last {
-            start[position as usize] = Some(region.first);
-        }
-        claimed = claimed.max(region.last + 1);
+    fn add(&mut self, key: PairKey, pair: (EventId, EventId)) {
+        let lists = &mut self.lists;
+        let at = *self.index.entry(key).or_insert_with(|| {
+            lists.push((key, Vec::new()));
+            lists.len() - 1
+        });
+        self.lists[at].1.push(pair);
     }
-    start
+
+    /// The number of the locks that the thread has held since before `first`, and closes itself.
+    fn spanning(&mut self, context: &Context, walk: &HoldsWalk, first: EventId) -> u32 {
+        let skeleton = context.skeleton;
+        let mut held: Vec<(LockId, Mode)> = walk
+            .open()
+            .iter()
+            .filter(|&&id| {
+                skeleton.locks.hold(id).open < first
+                    && (!skeleton.locks.closed_by_other(skeleton.trace, id)
+                        || is_seeded(Fault::ForeignCloseIsOwn))
+            })
+            .map(|&id| (skeleton.locks.hold(id).lock, skeleton.locks.hold(id).mode))
+            .collect();
+        held.sort_unstable();
+        if let Some(&known) = self.span_index.get(&held) {
+            return known;
+        }
+        let new = self.spans.len() as u32;
+        self.spans.push(held.clone());
+        self.span_index.insert(held, new);
+        new
+    }
 }
 
 fn look(context: &Context, event: EventId, access: &Access) -> Look {
@@ -181,38 +224,4 @@ fn look(context: &Context, event: EventId, access: &Access) -> Look {
         writes: access.writes,
         site: context.site(event),
     }
-}
-
-/// The locks that the thread has held since before `first`, and closes itself.
-fn spanning(context: &Context, walk: &HoldsWalk, first: EventId) -> Vec<(LockId, Mode)> {
-    let skeleton = context.skeleton;
-    let mut held: Vec<(LockId, Mode)> = walk
-        .open()
-        .iter()
-        .filter(|&&id| {
-            skeleton.locks.hold(id).open < first
-                && (!skeleton.locks.closed_by_other(skeleton.trace, id)
-                    || is_seeded(Fault::ForeignCloseIsOwn))
-        })
-        .map(|&id| (skeleton.locks.hold(id).lock, skeleton.locks.hold(id).mode))
-        .collect();
-    held.sort_unstable();
-    held
-}
-
-fn group_remotes(context: &Context, accesses: &[EventId]) -> Vec<Remote> {
-    let trace = context.skeleton.trace;
-    let mut index = FxHashMap::default();
-    let mut remotes: Vec<Remote> = Vec::new();
-    for &event in accesses {
-        let access = trace.op(event).access().expect("listed as an access");
-        let (thread, look) = (trace.thread_of(event), look(context, event, &access));
-        let lockset = context.locksets.at(event);
-        let at = *index.entry((thread, look, lockset)).or_insert_with(|| {
-            remotes.push(Remote { thread, access, look, lockset, events: Vec::new() });
-            remotes.len() - 1
-        });
-        remotes[at].events.push(event);
-    }
-    remotes
 }

@@ -39,9 +39,10 @@ pub(crate) struct CyclePart {
     pub(crate) nodes: Vec<std::sync::Arc<CycleNode>>,
 }
 
-pub(super) fn list(context: &Context, candidates: &mut Candidates) {
-    let (nodes, stuck) = points(context);
-    let nodes: Vec<std::sync::Arc<CycleNode>> = nodes.into_iter().map(Into::into).collect();
+pub(super) fn list(context: &Context, blocking: &[Vec<EventId>], candidates: &mut Candidates) {
+    let (nodes, stuck) = points(context, blocking);
+    let nodes: Vec<std::sync::Arc<CycleNode>> =
+        on_cycles(nodes).into_iter().map(Into::into).collect();
     list_cycles(context, &nodes, candidates);
     let mut gathering = Gathering::new();
     for event in stuck {
@@ -52,19 +53,19 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
 }
 
 /// Walks all threads and collects the nodes of cycles and the points where a thread may be stuck.
-fn points(context: &Context) -> (Vec<CycleNode>, Vec<EventId>) {
+fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<EventId>) {
     let skeleton = context.skeleton;
     let trace = skeleton.trace;
     let mut index = FxHashMap::default();
     let mut nodes: Vec<CycleNode> = Vec::new();
     let mut stuck = Vec::new();
     for thread in trace.thread_ids() {
-        let events = trace.thread_events(thread);
         let mut walk = HoldsWalk::new();
-        for (position, &event) in events.iter().enumerate() {
-            let is_last = position + 1 == events.len();
+        for &event in &blocking[thread.index()] {
+            let is_last = || trace.next(event).is_none();
+            let op = trace.op(event);
             // After a wait, its lock is held no more; what else is held then is left to the solver.
-            let lockset = match trace.op(event) {
+            let lockset = match op {
                 Op::Wait { .. } if !is_seeded(Fault::LocksetAfterWait) => LocksetId::EMPTY,
                 _ => context.locksets.at(event),
             };
@@ -82,13 +83,13 @@ fn points(context: &Context) -> (Vec<CycleNode>, Vec<EventId>) {
                     nodes[at].points.push((event, id));
                 }
             };
-            match trace.op(event) {
+            match op {
                 Op::Acquire { lock, mode, patience: Patience::Blocking }
                     if skeleton.locks.opened_by(event).is_some() =>
                 {
                     add(&walk, (lock, mode));
                 }
-                Op::Request(Request::Acquire(lock, mode)) if is_last => add(&walk, (lock, mode)),
+                Op::Request(Request::Acquire(lock, mode)) if is_last() => add(&walk, (lock, mode)),
                 Op::Wake { lock, .. } => {
                     let (_, wait) = skeleton.waiting.wait_at(event);
                     add(&walk, (lock, mode_given_back(context, wait.wait)));
@@ -96,7 +97,7 @@ fn points(context: &Context) -> (Vec<CycleNode>, Vec<EventId>) {
                         stuck.push(event);
                     }
                 }
-                Op::Wait { lock, timed, .. } if is_last => {
+                Op::Wait { lock, timed, .. } if is_last() => {
                     let mut after = HoldsWalk { open: walk.open().to_vec() };
                     after.pass(skeleton, event);
                     add(&after, (lock, mode_given_back(context, event)));
@@ -107,7 +108,7 @@ fn points(context: &Context) -> (Vec<CycleNode>, Vec<EventId>) {
                 Op::SemWait { patience: Patience::Blocking, .. } | Op::Leave { .. } => {
                     stuck.push(event);
                 }
-                Op::Request(Request::SemWait(_)) | Op::Arrive { .. } if is_last => {
+                Op::Request(Request::SemWait(_)) | Op::Arrive { .. } if is_last() => {
                     stuck.push(event);
                 }
                 _ => {}
@@ -128,11 +129,77 @@ struct Search<'s> {
     context: &'s Context<'s>,
     nodes: &'s [std::sync::Arc<CycleNode>],
     /// The nodes that have a given lock.
-    having: FxHashMap<LockId, Vec<usize>>,
+    having: Vec<Vec<usize>>,
     path: Vec<usize>,
     steps: u64,
     skip_guarded: bool,
     gathering: Gathering<Vec<Site>, CyclePart>,
+}
+
+/// The nodes that lie on some cycle of the lock order: those whose two locks reach each other.
+///
+/// **Follows.** Tarjan's strongly connected components, iterative, over locks as vertices.
+fn on_cycles(nodes: Vec<CycleNode>) -> Vec<CycleNode> {
+    let mut wanted: FxHashMap<LockId, Vec<LockId>> = FxHashMap::default();
+    for node in &nodes {
+        wanted.entry(node.has.0).or_default().push(node.wants.0);
+    }
+    for list in wanted.values_mut() {
+        list.sort_unstable();
+        list.dedup();
+    }
+    let component = components(&wanted);
+    let same = |node: &CycleNode| component.get(&node.has.0) == component.get(&node.wants.0);
+    nodes.into_iter().filter(same).collect()
+}
+
+/// The component of each lock that has an outgoing edge, or is reached from one that has.
+fn components(edges: &FxHashMap<LockId, Vec<LockId>>) -> FxHashMap<LockId, usize> {
+    let mut starts: Vec<LockId> = edges.keys().copied().collect();
+    starts.sort_unstable();
+    let mut component = FxHashMap::default();
+    let mut number: FxHashMap<LockId, usize> = FxHashMap::default();
+    let mut low: FxHashMap<LockId, usize> = FxHashMap::default();
+    let mut stack = Vec::new();
+    for start in starts {
+        if number.contains_key(&start) {
+            continue;
+        }
+        let mut path = vec![(start, 0)];
+        while let Some(&mut (lock, ref mut next)) = path.last_mut() {
+            if *next == 0 {
+                let new = number.len();
+                number.insert(lock, new);
+                low.insert(lock, new);
+                stack.push(lock);
+            }
+            let list = edges.get(&lock).map_or(&[][..], |list| list);
+            if let Some(&other) = list.get(*next) {
+                *next += 1;
+                if !number.contains_key(&other) {
+                    path.push((other, 0));
+                } else if !component.contains_key(&other) {
+                    let least = low[&lock].min(number[&other]);
+                    low.insert(lock, least);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some(&(parent, _)) = path.last() {
+                let least = low[&parent].min(low[&lock]);
+                low.insert(parent, least);
+            }
+            if low[&lock] == number[&lock] {
+                while let Some(member) = stack.pop() {
+                    component.insert(member, number[&lock]);
+                    if member == lock {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    component
 }
 
 fn list_cycles(
@@ -162,9 +229,9 @@ impl<'s> Search<'s> {
         nodes: &'s [std::sync::Arc<CycleNode>],
         skip_guarded: bool,
     ) -> Self {
-        let mut having: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
+        let mut having: Vec<Vec<usize>> = vec![Vec::new(); context.skeleton.trace.locks().len()];
         for (at, node) in nodes.iter().enumerate() {
-            having.entry(node.has.0).or_default().push(at);
+            having[node.has.0.index()].push(at);
         }
         let (path, gathering) = (Vec::new(), Gathering::new());
         Search { context, nodes, having, path, steps: 0, skip_guarded, gathering }
@@ -181,14 +248,14 @@ impl<'s> Search<'s> {
     fn extend(&mut self) -> bool {
         let (first, last) = (self.path[0], *self.path.last().expect("a path has a start"));
         let (lock, mode) = self.nodes[last].wants;
-        for at in 0..self.having.get(&lock).map_or(0, Vec::len) {
+        for at in 0..self.having[lock.index()].len() {
             self.steps += 1;
             if self.steps > MOST_STEPS {
                 return false;
             }
-            let next = self.having[&lock][at];
+            let next = self.having[lock.index()][at];
             let node = &self.nodes[next];
-            if !node.has.1.conflicts(mode) {
+            if !node.has.1.conflicts(mode) && !is_seeded(Fault::CycleOfReaders) {
                 continue;
             }
             if next == first && self.path.len() > 1 {
@@ -222,20 +289,6 @@ impl<'s> Search<'s> {
                 .flat_map(|b| (0..b).map(move |a| (a, b)))
                 .map(|(a, b)| (&nodes[a], &nodes[b]))
         };
-        let events = |node: &CycleNode| -> Vec<EventId> {
-            let mut events: Vec<EventId> = node.points.iter().map(|&(event, _)| event).collect();
-            events.dedup();
-            events
-        };
-        let ordered = pairs().any(|(a, b)| !self.context.any_unordered(&events(a), &events(b)));
-        let guarded = pairs().any(|(a, b)| self.context.locksets.exclude(a.lockset, b.lockset));
-        let fate = if ordered {
-            Fate::RefutedByOrder
-        } else if guarded {
-            Fate::RefutedByLocks
-        } else {
-            Fate::Open(CyclePart { nodes: nodes.clone() })
-        };
         let sites: Vec<Site> = nodes.iter().map(|node| node.site).collect();
         let turns = (0..sites.len()).map(|by| {
             let mut turned = sites.clone();
@@ -244,7 +297,21 @@ impl<'s> Search<'s> {
         });
         let key = turns.min().expect("a cycle has nodes");
         let points: Vec<EventId> = nodes.iter().map(|node| node.points[0].0).collect();
-        self.gathering.add(key, || canonical_cycle(points), fate);
+        let class = self.gathering.class(key, || canonical_cycle(points));
+        let guarded = pairs().any(|(a, b)| self.context.locksets.exclude(a.lockset, b.lockset));
+        if guarded && class.knows_locks() {
+            return;
+        }
+        let ordered = pairs().any(|(a, b)| {
+            !self.context.any_unordered_by(&a.points, &b.points, |&(event, _)| event)
+        });
+        class.add(if ordered {
+            Fate::RefutedByOrder
+        } else if guarded {
+            Fate::RefutedByLocks
+        } else {
+            Fate::Open(CyclePart { nodes: nodes.clone() })
+        });
     }
 }
 
@@ -253,4 +320,25 @@ pub(crate) fn canonical_cycle(mut points: Vec<EventId>) -> Violation {
     let least = (0..points.len()).min_by_key(|&at| points[at]).expect("a cycle has points");
     points.rotate_left(least);
     Violation::LockCycle(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_that_reach_each_other_are_one_component() {
+        let edge = |from: u32, to: &[u32]| (LockId(from), to.iter().copied().map(LockId).collect());
+        let edges: FxHashMap<LockId, Vec<LockId>> =
+            [edge(0, &[1]), edge(1, &[2, 3]), edge(2, &[1]), edge(3, &[4]), edge(5, &[5])]
+                .into_iter()
+                .collect();
+        let component = components(&edges);
+        assert_eq!(component[&LockId(1)], component[&LockId(2)]);
+        let others = [0, 3, 4, 5].map(|lock| component[&LockId(lock)]);
+        for (at, one) in others.iter().enumerate() {
+            assert_ne!(*one, component[&LockId(1)]);
+            assert!(others[..at].iter().all(|other| other != one));
+        }
+    }
 }

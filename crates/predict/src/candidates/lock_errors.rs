@@ -9,7 +9,7 @@ use foretrace_witness::{LockMisuse, Property, Violation};
 
 use super::{Candidates, Context, Fate, Gathering, HoldsWalk, Parts};
 
-pub(super) fn list(context: &Context, candidates: &mut Candidates) {
+pub(super) fn list(context: &Context, blocking: &[Vec<EventId>], candidates: &mut Candidates) {
     let skeleton = context.skeleton;
     let trace = skeleton.trace;
     let mut gathering = Gathering::new();
@@ -17,10 +17,9 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
         let key = (context.site_without_object(event), misuse);
         gathering.add(key, || Violation::Lock(misuse, event), Fate::Open((misuse, event)));
     };
-    for thread in trace.thread_ids() {
-        let events = trace.thread_events(thread);
+    for blocking in blocking {
         let mut walk = HoldsWalk::new();
-        for (position, &event) in events.iter().enumerate() {
+        for &event in blocking {
             let has = |lock: LockId| {
                 walk.open().iter().any(|&id| {
                     let hold = skeleton.locks.hold(id);
@@ -36,7 +35,7 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
                     add(LockMisuse::DoubleLock, event);
                 }
                 Op::Request(Request::Acquire(lock, Mode::Exclusive))
-                    if position + 1 == events.len()
+                    if trace.next(event).is_none()
                         && !skeleton.locks.is_recursive(lock)
                         && has(lock) =>
                 {

@@ -6,21 +6,25 @@
 //!
 //! **Cost.** Linear in the trace plus the number of group pairs on each object.
 
+mod alike;
 mod atomicity;
 mod deadlocks;
 mod lock_errors;
 mod races;
 
+use std::cell::OnceCell;
+
 use rustc_hash::FxHashMap;
 
 use foretrace_causality::{Locksets, MustHappenBefore};
 use foretrace_model::{HoldId, Region, Skeleton};
-use foretrace_trace::{EventId, LocationId};
+use foretrace_trace::{EventId, LocationId, Op};
 use foretrace_witness::{LockMisuse, Property, Violation};
 
-use crate::prediction::Granularity;
 use crate::fault::{Fault, is_seeded};
+use crate::prediction::Granularity;
 
+use alike::SharedAccesses;
 pub(crate) use atomicity::AtomicityPart;
 pub(crate) use deadlocks::{CycleNode, CyclePart, canonical_cycle};
 pub(crate) use races::RacePart;
@@ -60,17 +64,22 @@ pub(crate) struct GroupId(u32);
 /// All groups.
 #[derive(Default, Debug)]
 pub(crate) struct Groups {
-    lists: Vec<Vec<EventId>>,
+    events: Vec<EventId>,
+    /// Where each group ends.
+    ends: Vec<u32>,
 }
 
 impl Groups {
     pub(crate) fn events(&self, group: GroupId) -> &[EventId] {
-        &self.lists[group.0 as usize]
+        let at = group.0 as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.events[start as usize..self.ends[at] as usize]
     }
 
-    fn add(&mut self, events: Vec<EventId>) -> GroupId {
-        let id = GroupId(self.lists.len() as u32);
-        self.lists.push(events);
+    fn add(&mut self, events: &[EventId]) -> GroupId {
+        let id = GroupId(self.ends.len() as u32);
+        self.events.extend_from_slice(events);
+        self.ends.push(self.events.len() as u32);
         id
     }
 }
@@ -128,16 +137,30 @@ impl Context<'_> {
     /// Whether some event of `a` and some of `b`, groups of different threads, are not ordered by fork
     /// and join.
     fn any_unordered(&self, a: &[EventId], b: &[EventId]) -> bool {
+        self.any_unordered_by(a, b, |&event| event)
+    }
+
+    /// The same for things that have events.
+    fn any_unordered_by<T>(&self, a: &[T], b: &[T], event_of: impl Fn(&T) -> EventId) -> bool {
         let trace = self.skeleton.trace;
-        let other = trace.thread_of(b[0]).index();
-        let thread = trace.thread_of(a[0]);
-        a.iter().any(|&event| {
+        // Mostly, one group as a whole precedes the other.
+        let all_precede = |a: &[T], b: &[T]| {
+            let last = event_of(a.last().expect("groups have members"));
+            self.order.precedes(trace, last, event_of(&b[0]))
+        };
+        if all_precede(a, b) || all_precede(b, a) {
+            return false;
+        }
+        let other = trace.thread_of(event_of(&b[0])).index();
+        let thread = trace.thread_of(event_of(&a[0]));
+        a.iter().any(|event| {
+            let event = event_of(event);
             // The first of `b` that need not precede `event`: if any is unordered, this one is, since later
             // ones of its thread are needed by nothing earlier.
             let clock = self.order.clock(thread, trace.position(event))[other]
                 + u32::from(is_seeded(Fault::OrderOffByOne));
-            let at = b.partition_point(|&event| (trace.position(event) as u32) < clock);
-            b.get(at).is_some_and(|&later| !self.order.precedes(trace, event, later))
+            let at = b.partition_point(|other| (trace.position(event_of(other)) as u32) < clock);
+            b.get(at).is_some_and(|later| !self.order.precedes(trace, event, event_of(later)))
         })
     }
 }
@@ -145,15 +168,46 @@ impl Context<'_> {
 /// Lists the candidates of the given properties.
 pub(crate) fn list(context: &Context, properties: &[Property]) -> Candidates {
     let mut candidates = Candidates::default();
+    let shared = OnceCell::new();
+    let accesses = || shared.get_or_init(|| SharedAccesses::new(context));
+    let blocking = blocking_events(context);
     for &property in properties {
         match property {
-            Property::Race => races::list(context, &mut candidates),
-            Property::Atomicity => atomicity::list(context, &mut candidates),
-            Property::Deadlock => deadlocks::list(context, &mut candidates),
-            Property::Lock => lock_errors::list(context, &mut candidates),
+            Property::Race => races::list(context, accesses(), &mut candidates),
+            Property::Atomicity => {
+                if !context.regions.is_empty() {
+                    atomicity::list(context, accesses(), &blocking, &mut candidates);
+                }
+            }
+            Property::Deadlock => deadlocks::list(context, &blocking, &mut candidates),
+            Property::Lock => lock_errors::list(context, &blocking, &mut candidates),
         }
     }
     candidates
+}
+
+/// For each thread, in program order, the events that change what it holds, or at which it may have to wait. They
+/// are few, and all that most candidates are about.
+fn blocking_events(context: &Context) -> Vec<Vec<EventId>> {
+    let trace = context.skeleton.trace;
+    let mut events = vec![Vec::new(); trace.threads().len()];
+    for (event, op) in trace.other_ops() {
+        if matches!(
+            op,
+            Op::Acquire { .. }
+                | Op::Release { .. }
+                | Op::Destroy { .. }
+                | Op::Wait { .. }
+                | Op::Wake { .. }
+                | Op::SemWait { .. }
+                | Op::Arrive { .. }
+                | Op::Leave { .. }
+                | Op::Request(_)
+        ) {
+            events[trace.thread_of(event).index()].push(event);
+        }
+    }
+    events
 }
 
 /// Gathers the parts of classes by key, in order of first appearance.
@@ -180,17 +234,23 @@ impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
         Gathering { index: FxHashMap::default(), classes: Vec::new() }
     }
 
-    fn add(&mut self, key: K, example: impl FnOnce() -> Violation, fate: Fate<P>) {
+    /// From now on, keys mean other classes than before.
+    fn forget_keys(&mut self) {
+        self.index.clear();
+    }
+
+    /// The class with that key.
+    fn class(&mut self, key: K, example: impl FnOnce() -> Violation) -> &mut Gathered<P> {
         let classes = &mut self.classes;
         let at = *self.index.entry(key).or_insert_with(|| {
             classes.push(Gathered { example: example(), parts: Vec::new(), locks: false });
             classes.len() - 1
         });
-        match fate {
-            Fate::Open(part) => self.classes[at].parts.push(part),
-            Fate::RefutedByLocks => self.classes[at].locks = true,
-            Fate::RefutedByOrder => {}
-        }
+        &mut self.classes[at]
+    }
+
+    fn add(&mut self, key: K, example: impl FnOnce() -> Violation, fate: Fate<P>) {
+        self.class(key, example).add(fate);
     }
 
     fn finish(
@@ -212,6 +272,21 @@ impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
                 }
             }
         }
+    }
+}
+
+impl<P> Gathered<P> {
+    fn add(&mut self, fate: Fate<P>) {
+        match fate {
+            Fate::Open(part) => self.parts.push(part),
+            Fate::RefutedByLocks => self.locks = true,
+            Fate::RefutedByOrder => {}
+        }
+    }
+
+    /// Whether another part that a common lock refutes would change nothing.
+    fn knows_locks(&self) -> bool {
+        self.locks
     }
 }
 

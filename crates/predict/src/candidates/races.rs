@@ -1,17 +1,18 @@
 //! Race candidates: conflicting accesses of one object by different threads.
 //!
-//! **Computes.** Accesses grouped by (object, thread, place, kind, lockset, source location); each pair of
-//! groups that conflict is a part of the class of its two source locations on its object.
+//! **Computes.** Each pair of groups of accesses that conflict is a part of the class of its two source locations on its
+//! object.
 //!
 //! **Follows.** `docs/theory.md`, section 4, *Race*; design section 4 for the grouping.
+//!
+//! **Cost.** One look at each pair of families on one object, and at each pair of their groups unless a lock refutes them all:
+//! one pair that a lock refutes is as good as many, so for the others nothing is asked.
 
-use rustc_hash::FxHashMap;
-
-use foretrace_causality::LocksetId;
-use foretrace_trace::{Access, EventId, ThreadId};
+use foretrace_trace::EventId;
 use foretrace_witness::{Property, Violation};
 
-use super::{Candidates, Context, Fate, Gathering, GroupId, Parts, Site};
+use super::alike::{Grouping, SharedAccesses};
+use super::{Candidates, Context, Fate, Gathering, GroupId, Parts};
 
 /// Any access of one group against any of the other; the groups are of different threads.
 #[derive(Clone, Copy, Debug)]
@@ -20,111 +21,50 @@ pub(crate) struct RacePart {
     pub(crate) second: GroupId,
 }
 
-/// What the members of a group have in common.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Alike {
-    thread: ThreadId,
-    offset: u32,
-    size: u32,
-    reads: bool,
-    writes: bool,
-    atomic: bool,
-    lockset: LocksetId,
-    site: Site,
-}
-
-struct Group {
-    alike: Alike,
-    access: Access,
-    events: Vec<EventId>,
-}
-
-pub(super) fn list(context: &Context, candidates: &mut Candidates) {
+pub(super) fn list(context: &Context, accesses: &SharedAccesses, candidates: &mut Candidates) {
+    let mut grouping = Grouping::new(accesses);
     let mut gathering = Gathering::new();
-    let objects = accesses_by_object(context);
-    for (object, accesses) in objects.iter() {
-        let groups = group(context, accesses);
-        // The id that a group got when it first became part of a class.
-        let mut ids: Vec<Option<GroupId>> = vec![None; groups.len()];
-        for second in 0..groups.len() {
+    // The id that each group of the object got when it first became part of a class.
+    let mut ids: Vec<Option<GroupId>> = Vec::new();
+    for object in accesses.objects() {
+        grouping.group(accesses, object);
+        gathering.forget_keys();
+        let groups = &grouping.groups;
+        ids.clear();
+        ids.resize(groups.len(), None);
+        for second in 0..grouping.families.len() {
             for first in 0..=second {
-                let (a, b) = (&groups[first], &groups[second]);
-                if a.alike.thread == b.alike.thread
-                    || !a.access.conflicts(&b.access)
-                    || (a.access.atomic && b.access.atomic)
-                {
+                let [one, two] = [first, second].map(|at| grouping.families[at].clone());
+                let (a, b) = (&groups[one.start], &groups[two.start]);
+                if !a.access.conflicts(&b.access) || (a.access.atomic && b.access.atomic) {
                     continue;
                 }
-                let fate = if !context.any_unordered(&a.events, &b.events) {
-                    Fate::RefutedByOrder
-                } else if context.locksets.exclude(a.alike.lockset, b.alike.lockset) {
-                    Fate::RefutedByLocks
-                } else {
-                    let mut id = |at: usize| {
-                        *ids[at]
-                            .get_or_insert_with(|| candidates.groups.add(groups[at].events.clone()))
-                    };
-                    Fate::Open(RacePart { first: id(first), second: id(second) })
-                };
-                let (low, high) = (a.alike.site.min(b.alike.site), a.alike.site.max(b.alike.site));
-                let (one, two) = (a.events[0], b.events[0]);
-                let example = || Violation::Race(one.min(two), one.max(two));
-                gathering.add((*object, low, high), example, fate);
+                let guarded = context.locksets.exclude(a.alike.lockset, b.alike.lockset);
+                let sites = (a.site.min(b.site), a.site.max(b.site));
+                let pairs = one.flat_map(|one| two.clone().map(move |two| (one, two)));
+                for (one, two) in pairs.filter(|(one, two)| first != second || one < two) {
+                    if groups[one].alike.thread == groups[two].alike.thread {
+                        continue;
+                    }
+                    let [left, right] = [one, two].map(|at| grouping.events(at));
+                    let (early, late) = (left[0].min(right[0]), left[0].max(right[0]));
+                    let class = gathering.class(sites, || Violation::Race(early, late));
+                    if guarded && class.knows_locks() {
+                        break;
+                    }
+                    class.add(if !context.any_unordered(left, right) {
+                        Fate::RefutedByOrder
+                    } else if guarded {
+                        Fate::RefutedByLocks
+                    } else {
+                        let mut id = |at: usize, events: &[EventId]| {
+                            *ids[at].get_or_insert_with(|| candidates.groups.add(events))
+                        };
+                        Fate::Open(RacePart { first: id(one, left), second: id(two, right) })
+                    });
+                }
             }
         }
     }
     gathering.finish(Property::Race, candidates, Parts::Race);
-}
-
-/// The accesses of each object that at least two threads touch and at least one writes, in recorded order.
-pub(super) fn accesses_by_object(context: &Context) -> Vec<(u32, Vec<EventId>)> {
-    let trace = context.skeleton.trace;
-    let count = trace.objects().len();
-    let mut first_thread: Vec<Option<ThreadId>> = vec![None; count];
-    let mut shared = vec![false; count];
-    let mut written = vec![false; count];
-    for (event, op) in trace.ops() {
-        if let Some(access) = op.access() {
-            let at = access.at.object.index();
-            let thread = trace.thread_of(event);
-            shared[at] |= *first_thread[at].get_or_insert(thread) != thread;
-            written[at] |= access.writes;
-        }
-    }
-    let mut lists: Vec<Vec<EventId>> = vec![Vec::new(); count];
-    for (event, op) in trace.ops() {
-        if let Some(access) = op.access() {
-            let at = access.at.object.index();
-            if shared[at] && written[at] {
-                lists[at].push(event);
-            }
-        }
-    }
-    let objects = lists.into_iter().enumerate().filter(|(_, list)| !list.is_empty());
-    objects.map(|(object, list)| (object as u32, list)).collect()
-}
-
-fn group(context: &Context, accesses: &[EventId]) -> Vec<Group> {
-    let trace = context.skeleton.trace;
-    let mut index: FxHashMap<Alike, usize> = FxHashMap::default();
-    let mut groups: Vec<Group> = Vec::new();
-    for &event in accesses {
-        let access = trace.op(event).access().expect("listed as an access");
-        let alike = Alike {
-            thread: trace.thread_of(event),
-            offset: access.at.offset,
-            size: access.at.size,
-            reads: access.reads,
-            writes: access.writes,
-            atomic: access.atomic,
-            lockset: context.locksets.at(event),
-            site: context.site(event),
-        };
-        let at = *index.entry(alike).or_insert_with(|| {
-            groups.push(Group { alike, access, events: Vec::new() });
-            groups.len() - 1
-        });
-        groups[at].events.push(event);
-    }
-    groups
 }

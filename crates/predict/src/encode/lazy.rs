@@ -284,7 +284,9 @@ impl Encoder<'_> {
                         } else {
                             hold.mode.conflicts(opened.mode) || is_seeded(Fault::ReadersExclude)
                         };
-                        if clash && !(is_seeded(Fault::SharedNotExcluded) && hold.mode != opened.mode) {
+                        if clash
+                            && !(is_seeded(Fault::SharedNotExcluded) && hold.mode != opened.mode)
+                        {
                             broken.push(Broken::Exclusion(other, new));
                         }
                     }
@@ -388,9 +390,10 @@ impl Encoder<'_> {
         let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
         let lifetimes = &skeleton.lifetimes;
         let object = access.at.object;
-        let live =
-            lifetimes.alloc_of(object).is_none_or(|alloc| is_executed(trace, scratch, alloc))
-                && (lifetimes.free_of(object).is_none_or(|free| !is_executed(trace, scratch, free))
+        let live = lifetimes
+            .alloc_of(object)
+            .is_none_or(|alloc| is_executed(trace, scratch, alloc))
+            && (lifetimes.free_of(object).is_none_or(|free| !is_executed(trace, scratch, free))
                 || is_seeded(Fault::FreeUnordered));
         if !live {
             broken.push(Broken::NotLive(event, object));

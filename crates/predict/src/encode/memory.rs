@@ -114,7 +114,8 @@ impl Encoder<'_> {
             }
         }
         let mut sources = Vec::new();
-        if !initial_hidden && memory.initial(cell) == expected && !is_seeded(Fault::NoInitialSource) {
+        if !initial_hidden && memory.initial(cell) == expected && !is_seeded(Fault::NoInitialSource)
+        {
             sources.push(None);
         }
         for write in writes() {

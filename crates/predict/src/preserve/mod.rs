@@ -25,8 +25,8 @@ use foretrace_witness::Violation;
 use crate::candidates::{
     AtomicityPart, Class, CyclePart, Groups, Parts, RacePart, canonical_cycle,
 };
-use crate::goal::is_pending;
 use crate::fault::{Fault, is_seeded};
+use crate::goal::is_pending;
 
 pub(crate) use needs::Needs;
 
@@ -108,11 +108,7 @@ impl<'s> Preserve<'s> {
         self.find(groups, class)
     }
 
-    fn find(
-        &self,
-        groups: &Groups,
-        class: &Class,
-    ) -> Option<(Violation, Vec<EventId>)> {
+    fn find(&self, groups: &Groups, class: &Class) -> Option<(Violation, Vec<EventId>)> {
         match &class.parts {
             Parts::Race(parts) => parts.iter().find_map(|part| self.race(groups, part)),
             Parts::Atomicity(parts) => parts.iter().find_map(|part| self.atomicity(groups, part)),

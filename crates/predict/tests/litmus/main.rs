@@ -35,13 +35,11 @@ fn names() -> Vec<String> {
 }
 
 fn read(name: &str) -> String {
-    let path = folder().join(name).with_extension("trace");
-    // A name may contain a dot itself.
-    let path = if path.exists() { path } else { folder().join(format!("{name}.trace")) };
+    let path = folder().join(format!("{name}.trace"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What was predicted, in the words of the expectations.
+/// A trace that can be predicted and shown in the words of the expectations.
 struct Litmus {
     trace: Trace,
     lines: text::Lines,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use foretrace_predict::{Budget, Granularity, Options, Prediction};
 use foretrace_trace::Trace;
-use foretrace_witness::Property;
 
 use super::classes::{Class, class_of, classes_of};
 use super::{MODELS, decide, for_seeds, has_default_seeds, open_classes};
@@ -56,7 +55,7 @@ fn agree(trace: &Trace, granularity: Granularity, full: &Prediction, limited: &P
 #[test]
 fn a_conflict_limit_never_gives_a_wrong_verdict() {
     let (undecided, decided) = (AtomicU64::new(0), AtomicU64::new(0));
-    for_seeds(4000..4040, |seed, trace| {
+    for_seeds(4000..4020, |seed, trace| {
         let granularity = if seed % 3 == 0 { Granularity::Event } else { Granularity::Location };
         let model = MODELS[(seed % 2) as usize];
         let options = |conflicts: Option<u64>| Options {
@@ -84,6 +83,7 @@ fn a_conflict_limit_never_gives_a_wrong_verdict() {
 
 #[test]
 fn without_time_nothing_is_decided() {
+    let undecided = AtomicU64::new(0);
     for_seeds(5000..5030, |_, trace| {
         for jobs in [1, 4] {
             let budget = Budget { time: Some(Duration::ZERO), conflicts: None };
@@ -94,10 +94,10 @@ fn without_time_nothing_is_decided() {
             for (property, ledger) in &prediction.ledgers {
                 assert_eq!((ledger.violated, ledger.infeasible), (0, 0), "{property:?}");
             }
-            let races = prediction.ledgers.iter().find(|(name, _)| *name == Property::Race);
-            assert!(races.expect("races were asked for").1.undecided > 0);
+            undecided.fetch_add(prediction.undecided.len() as u64, Ordering::Relaxed);
         }
     });
+    assert!(undecided.into_inner() > 0);
 }
 
 #[test]

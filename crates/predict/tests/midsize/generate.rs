@@ -48,7 +48,9 @@ pub(crate) struct Shape {
     /// How many source locations each kind of step has for one object or lock.
     sites: usize,
     values: u64,
-    /// One access in so many is outside all critical sections.
+    /// Each object has a lock of its own, which is held at most accesses: violations are rare, and a class has one among many members.
+    disciplined: bool,
+    /// One access in so many is careless: outside all critical sections, or under the wrong lock.
     careless: usize,
 }
 
@@ -57,14 +59,20 @@ impl Shape {
         let mut random = Random::new(seed ^ 0x5eed);
         // Most runs are short, so that there can be many.
         let events = if seed % 10 == 9 { 350 + random.below(251) } else { 200 + random.below(100) };
+        let disciplined = random.below(3) > 0;
         Shape {
             threads: 4 + random.below(3),
             events,
             locks: 2 + random.below(4),
-            objects: 4 + events / 50 + random.below(8),
-            sites: 2 + random.below(8),
+            objects: if disciplined {
+                1 + random.below(3)
+            } else {
+                4 + events / 50 + random.below(8)
+            },
+            sites: if disciplined { 1 + random.below(3) } else { 2 + random.below(8) },
             values: 1 + random.below(3) as u64,
-            careless: 2 + random.below(12),
+            disciplined,
+            careless: if disciplined { 15 + random.below(60) } else { 2 + random.below(12) },
         }
     }
 }
@@ -284,10 +292,27 @@ impl Machine {
     }
 
     fn access(&mut self, thread: ThreadId) {
-        let object = ObjectId(self.random.below(self.shape.objects) as u32);
-        let (offset, size) = [(0, 8), (0, 8), (0, 8), (0, 4), (4, 4), (2, 2)][self.random.below(6)];
+        let careless = self.random.once_in(self.shape.careless);
+        let object = if self.shape.disciplined && !careless {
+            match self.guarded_object(thread) {
+                Some(object) => object,
+                None => return,
+            }
+        } else {
+            ObjectId(self.random.below(self.shape.objects) as u32)
+        };
+        // Accesses that look alike are one group to the pipeline, and groups should be large as well.
+        let plain = self.shape.disciplined && !self.random.once_in(15);
+        let (offset, size) = match self.random.below(6) {
+            _ if plain => (0, 8),
+            0 => (0, 4),
+            1 => (4, 4),
+            2 => (2, 2),
+            _ => (0, 8),
+        };
         let at = Place { object, offset, size };
-        let order = if self.random.once_in(6) { MemoryOrder::SeqCst } else { MemoryOrder::Plain };
+        let order =
+            if !plain && self.random.once_in(5) { MemoryOrder::SeqCst } else { MemoryOrder::Plain };
         let seen = self.load(at);
         let stored = (!self.random.once_in(20))
             .then(|| self.random.below(self.shape.values as usize + 1) as u64);
@@ -304,6 +329,16 @@ impl Machine {
             self.store(at, stored);
         }
         self.push(thread, op, &format!("x{}.{name}", object.0));
+    }
+
+    /// An object whose lock the thread holds alone.
+    fn guarded_object(&mut self, thread: ThreadId) -> Option<ObjectId> {
+        let held = self.holds[thread.index()].iter().filter(|(_, mode)| *mode == Mode::Exclusive);
+        let held: Vec<usize> = held.map(|(lock, _)| lock.index()).collect();
+        let guarded: Vec<usize> = (0..self.shape.objects)
+            .filter(|object| held.contains(&(object % self.shape.locks)))
+            .collect();
+        (!guarded.is_empty()).then(|| ObjectId(guarded[self.random.below(guarded.len())] as u32))
     }
 
     fn load(&self, at: Place) -> Option<u64> {

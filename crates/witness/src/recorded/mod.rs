@@ -162,7 +162,7 @@ impl Recorded {
             let declared = self.memory.cells.span(place).cells();
             is_declared[declared.start as usize..declared.end as usize].fill(true);
         }
-        // The one thread that touches a cell; a cell that two touch, or that is declared, is nobody's.
+        // The one thread that touches a cell, if it is one.
         let mut owner = vec![Owner::Nobody; self.cell_count()];
         for access in (0..trace.len()).map(EventId::from) {
             if !matches!(self.rule(access), Rule::Read | Rule::Write | Rule::Rmw) {
@@ -170,14 +170,15 @@ impl Recorded {
             }
             let mine = Owner::Only(trace.thread_of(access));
             let cells = self.span(access).cells();
-            let is_shared = cells.clone().any(|cell| is_declared[cell as usize]);
             for owner in &mut owner[cells.start as usize..cells.end as usize] {
                 let is_free = *owner == Owner::Nobody || *owner == mine;
-                *owner = if is_free && !is_shared { mine } else { Owner::Several };
+                *owner = if is_free { mine } else { Owner::Several };
             }
         }
         for read in unknown {
-            let is_own = |cell| matches!(owner[cell as usize], Owner::Only(_));
+            let is_own = |cell: u32| {
+                matches!(owner[cell as usize], Owner::Only(_)) && !is_declared[cell as usize]
+            };
             if self.span(read).cells().all(is_own) {
                 self.private.insert(read);
             }
