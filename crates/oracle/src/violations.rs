@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use foretrace_trace::*;
 use foretrace_witness::{LockMisuse, Violation};
 
-use crate::recorded::{Recorded, Role};
+use crate::recorded::{Hold, Recorded, Role};
 use crate::state::State;
 
 /// Three accesses, of which the first and last are in one region of one thread, and the middle
@@ -161,6 +161,7 @@ impl Recorded<'_> {
         let wants_from = |owner: &Blocked| {
             state
                 .holds_on(end.lock)
+                .filter(|hold| !self.is_closed_by_another(hold))
                 .any(|hold| hold.thread == owner.thread && hold.mode.conflicts(end.mode))
         };
         if path.len() >= 2 && wants_from(&path[0]) {
@@ -174,6 +175,13 @@ impl Recorded<'_> {
                 path.pop();
             }
         }
+    }
+
+    /// Whether another thread closes the hold in the recorded run.
+    fn is_closed_by_another(&self, hold: &Hold) -> bool {
+        self.trace.events().any(|(event, Event { thread, .. })| {
+            thread != hold.thread && self.role(event) == Role::Closes(hold.opened_by)
+        })
     }
 
     fn stuck_points(&self, state: &State, all: &mut BTreeSet<Violation>) {

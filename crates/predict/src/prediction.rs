@@ -74,7 +74,7 @@ pub struct Ledger {
     pub pruned_lockset: u64,
     /// With a witness.
     pub violated: u64,
-    /// Refuted by the solver.
+    /// Refuted by needs that no order avoids, or by the solver.
     pub infeasible: u64,
     /// Neither, for a reason that is given.
     pub undecided: u64,

@@ -152,8 +152,11 @@ impl Replay<'_> {
                 return not_violated(at, "its thread is not at a blocked acquire");
             };
             let open = self.state.locks.open(lock).iter();
-            let has_it =
-                open.clone().any(|open| open.thread == holder && open.mode.conflicts(mode));
+            let has_it = open.clone().any(|open| {
+                open.thread == holder
+                    && open.mode.conflicts(mode)
+                    && !self.recorded.is_handed_over(open.hold)
+            });
             require(has_it, at, "the next thread of the cycle does not hold its lock")?;
         }
         Ok(())

@@ -17,9 +17,13 @@ use foretrace_witness::{Property, Violation};
 
 use super::{Candidates, Context, Fate, Gathering, HoldsWalk, Parts, Site};
 use crate::fault::{Fault, is_seeded};
+use crate::goal::is_pending;
 
 /// How many steps the search for cycles may take.
 const MOST_STEPS: u64 = 3_000_000;
+
+/// Longer cycles are not looked for, and that is said: the search recurses once per thread.
+const LONGEST_CYCLE: usize = 2_000;
 
 /// Threads that can be at a blocked acquire while they have something.
 #[derive(Clone, Debug)]
@@ -71,6 +75,10 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
             };
             let mut add = |walk: &HoldsWalk, wants: (LockId, Mode)| {
                 for &id in walk.open() {
+                    // A hold that another thread closes does not have to block for ever.
+                    if skeleton.locks.closed_by_other(trace, id) {
+                        continue;
+                    }
                     let hold = skeleton.locks.hold(id);
                     let has = (hold.lock, hold.mode);
                     let site = context.site_without_object(event);
@@ -216,7 +224,9 @@ fn list_cycles(
             candidates.unlisted.push((
                 Property::Deadlock,
                 Violation::LockCycle(vec![node.points[0].0]),
-                format!("more lock cycles than can be listed in {MOST_STEPS} steps"),
+                format!(
+                    "more or longer lock cycles than can be listed ({MOST_STEPS} steps, {LONGEST_CYCLE} threads)"
+                ),
             ));
         }
     }
@@ -250,7 +260,7 @@ impl<'s> Search<'s> {
         let (lock, mode) = self.nodes[last].wants;
         for at in 0..self.having[lock.index()].len() {
             self.steps += 1;
-            if self.steps > MOST_STEPS {
+            if self.steps > MOST_STEPS || self.path.len() > LONGEST_CYCLE {
                 return false;
             }
             let next = self.having[lock.index()][at];
@@ -302,8 +312,14 @@ impl<'s> Search<'s> {
         if guarded && class.knows_locks() {
             return;
         }
+        // A pending point is there because its event is executed, so being executed refutes nothing.
+        let trace = self.context.skeleton.trace;
+        let pends =
+            |node: &CycleNode| node.points.iter().any(|&(event, _)| is_pending(trace, event));
         let ordered = pairs().any(|(a, b)| {
-            !self.context.any_unordered_by(&a.points, &b.points, |&(event, _)| event)
+            !pends(a)
+                && !pends(b)
+                && !self.context.any_unordered_by(&a.points, &b.points, |&(event, _)| event)
         });
         class.add(if ordered {
             Fate::RefutedByOrder

@@ -17,8 +17,8 @@
 //! 4. *Begin.* It has no effect on what other threads may do. One is kept per thread: the last that
 //!    follows the fork and precedes the thread's other events.
 //! 5. *End.* It is kept only if its thread does nothing more, has not been joined yet, and did not
-//!    hang in the request before. Without an `end` a thread does not count as finished, which
-//!    reports less and allows nothing more.
+//!    hang in the request before. A thread hangs if nothing of it, and no join of it, follows its
+//!    request: RapidBin writes ends for such threads too.
 //!
 //! **Cost.** O(n) time, one byte per step.
 
@@ -220,7 +220,9 @@ fn drop_ends(steps: &mut Steps, lives: &[Life], dropped: &mut [bool]) {
         let life = &lives[thread];
         let goes_on = life.last.is_some_and(|last| last > number);
         let joined = life.joined.is_some_and(|joined| joined < number);
-        let hangs = life.last.is_some_and(|last| steps.list[last].what == What::Request);
+        // A thread that was joined did not hang.
+        let hangs = life.joined.is_none()
+            && life.last.is_some_and(|last| steps.list[last].what == What::Request);
         if goes_on || joined || kept[thread] {
             dropped[number] = true;
             repeated += 1;

@@ -120,6 +120,8 @@ pub(crate) struct Recorded {
     allocs: Vec<u32>,
     /// Reads with an unknown writer of bytes that are the reading thread's own.
     private: FxHashSet<EventId>,
+    /// Holds that another thread closes.
+    handed_over: FxHashSet<u32>,
 }
 
 /// Which threads touch a cell.
@@ -146,6 +148,9 @@ impl Recorded {
     pub(crate) fn new(trace: &Trace, model: Model, infer_regions: bool) -> Self {
         let mut recorded = Pass::new(trace, model, infer_regions).run();
         recorded.find_private(trace);
+        let releases = (0..trace.len()).map(EventId::from);
+        let foreign = releases.filter(|&release| recorded.rule(release) == Rule::CloseForeign);
+        recorded.handed_over = foreign.map(|release| recorded.hold(release)).collect();
         recorded
     }
 
@@ -183,6 +188,11 @@ impl Recorded {
                 self.private.insert(read);
             }
         }
+    }
+
+    /// Whether another thread than the holder closes the hold in the recorded run.
+    pub(crate) fn is_handed_over(&self, hold: u32) -> bool {
+        self.handed_over.contains(&hold)
     }
 
     /// Whether everything that was recorded before a read has to stay before it.
@@ -335,6 +345,7 @@ impl<'a> Pass<'a> {
             forks: self.forks,
             allocs: self.allocs,
             private: FxHashSet::default(),
+            handed_over: FxHashSet::default(),
         }
     }
 
