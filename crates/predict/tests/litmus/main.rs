@@ -179,7 +179,7 @@ fn every_primitive_and_every_kind_of_finding_occurs() {
     }
     // Steps without an effect have no verdict of their own.
     let expected = expect![[r#"
-        Acquire AcquireFailed Alloc Arrive Branch Broadcast Destroy End Exit Fork Free Join Leave Read RegionBegin RegionEnd Release Request Rmw SemPost SemWait SemWaitFailed Signal Wait Wake Write
+        Acquire AcquireFailed Alloc Arrive Begin Branch Broadcast Destroy End Exit Fork Free Join Leave Read RegionBegin RegionEnd Release Request Rmw SemPost SemWait SemWaitFailed Signal Wait Wake Write
     "#]];
     expected.assert_eq(&(operations.into_iter().collect::<Vec<_>>().join(" ") + "\n"));
     let expected = expect![[r#"
