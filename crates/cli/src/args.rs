@@ -58,7 +58,7 @@ pub(crate) struct PredictArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) budget: Option<Duration>,
 
-    /// Give up a candidate after this many solver conflicts
+    /// Give up a candidate when one call of the solver needs more conflicts than this
     #[arg(long, value_name = "N")]
     pub(crate) conflicts: Option<u64>,
 

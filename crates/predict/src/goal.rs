@@ -171,7 +171,7 @@ impl Goals {
 }
 
 fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], limits: &Limits) -> Verdict {
-    let latest = parts[0].nodes.iter().map(|node| node.points[0].0).max();
+    let latest = parts[0].nodes.iter().map(|node| node.points[0]).max();
     encoder.place_moment_after(latest.expect("a cycle has nodes"));
     let selected = select(encoder, parts, |encoder, part| {
         part.nodes
@@ -180,9 +180,8 @@ fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], limits: &Limits) -> 
                 let points: Vec<Lit> = node
                     .points
                     .iter()
-                    .map(|&(event, hold)| {
-                        let mut lits = at_point(encoder, event);
-                        lits.extend(still_open(encoder, hold));
+                    .map(|&event| {
+                        let lits = at_point(encoder, event);
                         encoder.all_of(&lits)
                     })
                     .collect();
@@ -190,28 +189,14 @@ fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], limits: &Limits) -> 
             })
             .collect()
     });
-    let (trace, skeleton) = (encoder.skeleton.trace, encoder.skeleton);
+    let trace = encoder.skeleton.trace;
     ask(encoder, &selected, limits, |proposal, part| {
         let point = |node: &CycleNode| {
-            let here = |&&(event, hold): &&(EventId, HoldId)| {
-                let close = skeleton.locks.hold(hold).close;
-                is_at_point(trace, proposal, event)
-                    && !close.is_some_and(|close| is_included(trace, proposal, close))
-            };
-            node.points.iter().find(here).expect("a selected node has a point").0
+            let here = |&&event: &&EventId| is_at_point(trace, proposal, event);
+            *node.points.iter().find(here).expect("a selected node has a point")
         };
         canonical_cycle(part.nodes.iter().map(|node| point(node)).collect())
     })
-}
-
-/// If another thread closes the hold: "it has not done so".
-fn still_open(encoder: &mut Encoder, hold: HoldId) -> Option<Lit> {
-    let skeleton = encoder.skeleton;
-    if !skeleton.locks.closed_by_other(skeleton.trace, hold) {
-        return None;
-    }
-    let close = skeleton.locks.hold(hold).close.expect("another thread closes it");
-    Some(!encoder.included(close))
 }
 
 fn decide_stuck(encoder: &mut Encoder, points: &[EventId], limits: &Limits) -> Verdict {

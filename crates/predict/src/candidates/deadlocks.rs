@@ -11,7 +11,6 @@
 use rustc_hash::FxHashMap;
 
 use foretrace_causality::LocksetId;
-use foretrace_model::HoldId;
 use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, ThreadId};
 use foretrace_witness::{Property, Violation};
 
@@ -33,8 +32,8 @@ pub(crate) struct CycleNode {
     has: (LockId, Mode),
     wants: (LockId, Mode),
     lockset: LocksetId,
-    /// The points, and the hold that each still has there.
-    pub(crate) points: Vec<(EventId, HoldId)>,
+    /// In program order.
+    pub(crate) points: Vec<EventId>,
 }
 
 /// One node per thread; each wants what the following one has.
@@ -88,7 +87,7 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
                         nodes.push(CycleNode { thread, site, has, wants, lockset, points });
                         nodes.len() - 1
                     });
-                    nodes[at].points.push((event, id));
+                    nodes[at].points.push(event);
                 }
             };
             match op {
@@ -223,7 +222,7 @@ fn list_cycles(
             let node = &nodes[0];
             candidates.unlisted.push((
                 Property::Deadlock,
-                Violation::LockCycle(vec![node.points[0].0]),
+                Violation::LockCycle(vec![node.points[0]]),
                 format!(
                     "more or longer lock cycles than can be listed ({MOST_STEPS} steps, {LONGEST_CYCLE} threads)"
                 ),
@@ -306,7 +305,7 @@ impl<'s> Search<'s> {
             turned
         });
         let key = turns.min().expect("a cycle has nodes");
-        let points: Vec<EventId> = nodes.iter().map(|node| node.points[0].0).collect();
+        let points: Vec<EventId> = nodes.iter().map(|node| node.points[0]).collect();
         let class = self.gathering.class(key, || canonical_cycle(points));
         let guarded = pairs().any(|(a, b)| self.context.locksets.exclude(a.lockset, b.lockset));
         if guarded && class.knows_locks() {
@@ -314,12 +313,11 @@ impl<'s> Search<'s> {
         }
         // A pending point is there because its event is executed, so being executed refutes nothing.
         let trace = self.context.skeleton.trace;
-        let pends =
-            |node: &CycleNode| node.points.iter().any(|&(event, _)| is_pending(trace, event));
+        let pends = |node: &CycleNode| node.points.iter().any(|&event| is_pending(trace, event));
         let ordered = pairs().any(|(a, b)| {
             !pends(a)
                 && !pends(b)
-                && !self.context.any_unordered_by(&a.points, &b.points, |&(event, _)| event)
+                && !self.context.any_unordered_by(&a.points, &b.points, |&event| event)
         });
         class.add(if ordered {
             Fate::RefutedByOrder

@@ -193,7 +193,7 @@ impl<'s> Preserve<'s> {
     }
 
     fn cycle(&self, part: &CyclePart) -> Option<(Violation, Vec<EventId>)> {
-        let (trace, locks) = (self.skeleton.trace, &self.skeleton.locks);
+        let trace = self.skeleton.trace;
         let mut closure = Closure::new(self);
         let mut at = vec![0; part.nodes.len()];
         loop {
@@ -201,7 +201,7 @@ impl<'s> Preserve<'s> {
             for (node, &at) in part.nodes.iter().zip(&at) {
                 points.push(*node.points.get(at)?);
             }
-            for &(event, _) in &points {
+            for &event in &points {
                 if is_pending(trace, event) {
                     closure.include(event);
                 } else {
@@ -212,17 +212,14 @@ impl<'s> Preserve<'s> {
                 return None;
             }
             let mut moved = false;
-            for (&(event, hold), at) in points.iter().zip(&mut at) {
-                let gone = !is_pending(trace, event) && closure.contains(event);
-                let closed = locks.hold(hold).close.is_some_and(|close| closure.contains(close));
-                if gone || closed {
+            for (&event, at) in points.iter().zip(&mut at) {
+                if !is_pending(trace, event) && closure.contains(event) {
                     *at += 1;
                     moved = true;
                 }
             }
             if !moved {
-                let events = points.iter().map(|&(event, _)| event).collect();
-                return Some((canonical_cycle(events), closure.schedule()));
+                return Some((canonical_cycle(points), closure.schedule()));
             }
         }
     }
