@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 10] = [
-    ("foretrace-trace", &[]),
+const MAY_USE: [(&str, &[&str]); 14] = [
+    ("foretrace-recording", &[]),
+    // What runs inside the compiler and inside the user's program knows only the layouts.
+    ("foretrace-llvm", &["foretrace-recording"]),
+    ("foretrace-runtime", &["foretrace-recording"]),
+    ("foretrace-trace", &["foretrace-recording"]),
     ("foretrace-model", &["foretrace-trace"]),
     ("foretrace-causality", &["foretrace-trace", "foretrace-model"]),
     ("foretrace-solve", &[]),
@@ -23,18 +27,28 @@ const MAY_USE: [(&str, &[&str]); 10] = [
             "foretrace-witness",
         ],
     ),
+    ("foretrace-replay", &["foretrace-recording", "foretrace-trace", "foretrace-witness"]),
     ("foretrace-report", &[]),
     // Compares the prediction with its own enumeration, and shares no code with model and encoder.
     ("foretrace-oracle", &["foretrace-trace", "foretrace-witness", "foretrace-predict"]),
     (
         "foretrace",
-        &["foretrace-trace", "foretrace-predict", "foretrace-witness", "foretrace-report"],
+        &[
+            "foretrace-recording",
+            "foretrace-trace",
+            "foretrace-predict",
+            "foretrace-witness",
+            "foretrace-replay",
+            "foretrace-report",
+        ],
     ),
     ("xtask", &[]),
 ];
 
 /// External packages that only some crates may know.
-const KNOWN_ONLY_TO: [(&str, &[&str]); 4] = [
+const KNOWN_ONLY_TO: [(&str, &[&str]); 6] = [
+    ("llvm-sys", &["foretrace-llvm"]),
+    ("libc", &["foretrace-runtime", "foretrace"]),
     ("cadical-sys", &["foretrace-solve"]),
     ("clap", &["foretrace"]),
     ("serde", &["foretrace-report", "xtask"]),
@@ -44,8 +58,9 @@ const KNOWN_ONLY_TO: [(&str, &[&str]); 4] = [
 /// What only the command line does.
 const PRINTING: [&str; 6] = ["println!", "eprintln!", "print!", "eprint!", "dbg!", "process::exit"];
 
-/// Crates whose sources may print: the command line, and tools of the developers.
-const MAY_PRINT: [&str; 3] = ["crates/cli/", "crates/oracle/src/main.rs", "xtask/"];
+/// Sources that may print: the command line, the plugin (to the user of the compiler), and tools of the developers.
+const MAY_PRINT: [&str; 4] =
+    ["crates/cli/", "crates/llvm/src/lib.rs", "crates/oracle/src/main.rs", "xtask/"];
 
 /// What breaks the rules between crates.
 pub(crate) fn check_dependencies(packages: &[Package]) -> Vec<String> {

@@ -21,7 +21,8 @@ use shell::Stop;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  demo                        build, and predict the bugs of a small bank
+  demo                        build, compile a small bank, run it once, predict and replay its bug
+  build                       everything that users run, into target/release
   test                        everything: format, lints, rules, tests, oracle, corpus
   check                       the quick part of `test`, under 3 minutes
   rules                       dependencies (licences, sources) and architecture only
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Result<(), Stop> {
     match arguments {
         ["demo"] => demo::demo(),
+        ["build"] => demo::build().map(drop),
         ["test"] => suite::test(),
         ["check"] => suite::check(),
         ["rules"] => suite::rules(),

@@ -50,6 +50,14 @@ pub(crate) fn release_binary() -> Result<PathBuf, Stop> {
     Ok(target_folder().join("release").join("foretrace"))
 }
 
+/// Builds all that users run: the command line, the compiler plugin and the runtime, side by side.
+pub(crate) fn release_build() -> Result<PathBuf, Stop> {
+    let parts = ["foretrace", "foretrace-llvm", "foretrace-runtime"];
+    let mut build = cargo(&["build", "--release", "--locked"]);
+    run("build", build.args(parts.iter().flat_map(|part| ["--package", *part])))?;
+    Ok(target_folder().join("release").join("foretrace"))
+}
+
 /// Runs a program to its end and says how long that took. Fails if the program does.
 pub(crate) fn run(name: &str, command: &mut Command) -> Result<(), Stop> {
     announce(name, command);

@@ -39,6 +39,7 @@ pub(crate) fn test() -> Result<(), Stop> {
     tools::ensure_for_tests()?;
     rules()?;
     style()?;
+    run("build", &mut cargo(&["build", "--workspace", "--locked"]))?;
     let mut tally = cargo_test("tests", &["test", "--workspace", "--locked", "--no-fail-fast"])?;
     oracle(ORACLE_CASES, SEED)?;
     let faults = cargo_test("seeded faults", &SEEDED_FAULTS)?;

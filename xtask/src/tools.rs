@@ -1,4 +1,5 @@
-//! What a build needs besides cargo: a C++ compiler for CaDiCaL, and rustfmt and clippy for tests.
+//! What a build needs besides cargo: a C++ compiler for CaDiCaL, clang and LLVM for recording programs, and rustfmt and clippy
+//! for tests.
 
 use std::env;
 use std::path::Path;
@@ -9,19 +10,32 @@ use crate::shell::{Stop, cargo, run};
 /// Programs, and the Debian packages that bring them.
 const PROGRAMS: [(&str, &str); 2] = [("g++", "g++"), ("make", "make")];
 
+/// What recording programs needs in addition.
+const FOR_PROGRAMS: [(&str, &str); 3] =
+    [("clang-19", "clang-19"), ("llvm-config-19", "llvm-19-dev"), ("opt-19", "llvm-19")];
+
 /// Installs what a build needs and the machine does not have.
 pub(crate) fn ensure() -> Result<(), Stop> {
-    let missing: Vec<&str> = PROGRAMS
-        .into_iter()
+    ensure_all(&PROGRAMS)
+}
+
+/// Installs what the compiler wrapper and its plugin need as well.
+pub(crate) fn ensure_for_programs() -> Result<(), Stop> {
+    ensure_all(&[&PROGRAMS[..], &FOR_PROGRAMS].concat())
+}
+
+fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
+    let missing: Vec<&str> = programs
+        .iter()
         .filter(|(program, _)| !is_installed(program))
-        .map(|(_, package)| package)
+        .map(|(_, package)| *package)
         .collect();
     if missing.is_empty() { Ok(()) } else { install(&missing) }
 }
 
 /// Installs what the tests need in addition.
 pub(crate) fn ensure_for_tests() -> Result<(), Stop> {
-    ensure()?;
+    ensure_for_programs()?;
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         let works = succeeds(cargo(&[subcommand, "--version"]));
         if works {

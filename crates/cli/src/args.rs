@@ -1,5 +1,6 @@
 //! The command line as the user types it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,7 +20,15 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    Test(TestArguments),
+    Run(RunArguments),
     Predict(PredictArguments),
+    Replay(ReplayArguments),
+    /// Compile and link C as clang does, for recording: CC="foretrace cc"
+    Cc(CompilerArguments),
+    /// Compile and link C++ as clang++ does, for recording: CXX="foretrace c++"
+    #[command(name = "c++")]
+    Cpp(CompilerArguments),
     #[command(subcommand)]
     Trace(TraceCommand),
 }
@@ -30,9 +39,143 @@ pub(crate) enum Command {
 /// certain (undecided, or only possible bugs); 70 a bug of foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct PredictArguments {
-    /// The trace: text, binary (.ftb), STD, RapidBin, RV-Predict folder, CSV; also gzipped
+    /// The trace: text, binary (.ftb), recording (.ftrec), STD, RapidBin, RV-Predict folder, CSV; also gzipped
     pub(crate) trace: PathBuf,
 
+    /// The format of the trace, if it is not to be guessed
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<InputFormat>,
+
+    #[command(flatten)]
+    pub(crate) options: PredictionOptions,
+}
+
+/// Record a program, predict what else can happen, and replay each finding on it
+///
+/// Compile the program with `foretrace cc` or `foretrace c++`. Exit status: 0 nothing found and everything decided; 1 bugs found; 2 bad
+/// input or usage; 3 nothing certain (undecided, or not confirmed); 70 a bug of foretrace itself.
+#[derive(Args, Debug)]
+pub(crate) struct TestArguments {
+    #[command(flatten)]
+    pub(crate) record: RecordOptions,
+
+    #[command(flatten)]
+    pub(crate) prediction: PredictionOptions,
+
+    /// Keep the trace in this file (.ftb)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Replay at most so many findings
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) replays: usize,
+
+    /// Kill a replay after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    pub(crate) replay_timeout: Duration,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Run a program and record what it does
+///
+/// The exit status is the program's own; 124 if it deadlocked, 125 if recording failed.
+#[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) record: RecordOptions,
+
+    /// Where the trace goes; with the extension .ftrec the recording itself [default: PROGRAM.ftb]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Force the schedule of a finding on the program
+///
+/// Exit status: 1 confirmed; 0 the program ran without the bug; 3 it diverged from the schedule.
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArguments {
+    /// A report in JSON, and which finding of it: report.json#race-1 [default: all of them]
+    #[arg(value_name = "REPORT[#FINDING]")]
+    pub(crate) report: String,
+
+    /// Stop in gdb where the bug is
+    #[arg(long)]
+    pub(crate) gdb: bool,
+
+    /// Kill the program after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    pub(crate) timeout: Duration,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompilerArguments {
+    /// Everything that clang understands
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+/// How a program is recorded.
+#[derive(Args, Debug)]
+pub(crate) struct RecordOptions {
+    /// Who runs when: one thread at a time by choice of foretrace, or all of them freely
+    #[arg(long, value_enum, default_value_t = ScheduleChoice::Random)]
+    pub(crate) schedule: ScheduleChoice,
+
+    /// Of the random choices: the same seed gives the same run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Stop recording (not the program) when the recording has so many bytes
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_size: Option<u64>,
+
+    /// Record branches, calls and returns as well
+    #[arg(long)]
+    pub(crate) control_flow: bool,
+
+    /// Kill the program after this time; what it did until then is kept
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ScheduleChoice {
+    /// One at a time, changing at random
+    Random,
+    /// One at a time, by priorities that change at a few places
+    Pct,
+    /// One at a time, in turn
+    RoundRobin,
+    /// All at once, as without foretrace
+    Free,
+}
+
+impl ScheduleChoice {
+    /// The name that the runtime knows.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ScheduleChoice::Random => "random",
+            ScheduleChoice::Pct => "pct",
+            ScheduleChoice::RoundRobin => "round-robin",
+            ScheduleChoice::Free => "free",
+        }
+    }
+}
+
+/// What is predicted, and how it is reported.
+#[derive(Args, Debug)]
+pub(crate) struct PredictionOptions {
     /// What to look for
     #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...",
         default_values_t = [Check::Race, Check::Atomicity, Check::Deadlock, Check::Lock])]
@@ -65,10 +208,6 @@ pub(crate) struct PredictArguments {
     /// Write the report as JSON to a file; `-` is standard output, then nothing else goes there
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-
-    /// The format of the trace, if it is not to be guessed
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<InputFormat>,
 
     /// Show long schedules whole
     #[arg(long)]
@@ -155,6 +294,8 @@ pub(crate) enum InputFormat {
     Text,
     /// Our binary form
     Binary,
+    /// What the runtime writes while a program runs
+    Recording,
     /// RAPID's STD, plain or gzipped
     Std,
     /// RAPID's binary form

@@ -223,6 +223,7 @@ fn finding(
         object,
         sides: points.iter().map(side).collect(),
         context_switches: context_switches(trace, &reported) as u64,
+        replay: None,
         schedule: finding.schedule.into_iter().map(|event| event.0).collect(),
     }
 }

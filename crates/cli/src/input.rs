@@ -48,6 +48,7 @@ fn library_format(format: InputFormat) -> Format {
     match format {
         InputFormat::Text => Format::Text,
         InputFormat::Binary => Format::Binary,
+        InputFormat::Recording => Format::Recording,
         InputFormat::Std => Format::Std,
         InputFormat::Rapidbin => Format::RapidBin,
         InputFormat::Rvpredict => Format::RvPredict,

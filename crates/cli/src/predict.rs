@@ -9,7 +9,7 @@ use foretrace_report::{Certainty, Report, Settings, Style, Timing, write_json, w
 use foretrace_trace::Model;
 use foretrace_witness::Property;
 
-use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments};
+use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments, PredictionOptions};
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
@@ -20,7 +20,8 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     let trace = input::open_valid(&arguments.trace, arguments.format)?;
     let read_time = start.elapsed();
 
-    let options = options(arguments);
+    let chosen = &arguments.options;
+    let options = options(chosen);
     let progress = ProgressLine::new();
     let prediction = input::predict(&trace, &options, &progress);
     progress.clear();
@@ -32,25 +33,22 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
         prediction,
         Frame {
             path: Some(arguments.trace.display().to_string()),
-            settings: settings(arguments),
-            full_schedules: arguments.full_schedule,
-            timing: arguments.timing.then(|| Timing {
-                read_ms: milliseconds(read_time),
-                predict_ms: milliseconds(predict_time),
-            }),
+            settings: settings(chosen),
+            full_schedules: chosen.full_schedule,
+            timing: chosen.timing.then(|| timing(read_time, predict_time)),
         },
     );
-    if let Some(path) = &arguments.json {
+    if let Some(path) = &chosen.json {
         output::to_path(path, |writer| write_json(&report, writer))?;
     }
-    if !arguments.json.as_deref().is_some_and(output::is_stdout) {
-        let style = style(arguments.full_schedule);
+    if !chosen.json.as_deref().is_some_and(output::is_stdout) {
+        let style = style(chosen.full_schedule);
         output::to_stdout(|writer| write_text(&report, style, writer))?;
     }
     Ok(verdict(&report))
 }
 
-fn options(arguments: &PredictArguments) -> Options {
+pub(crate) fn options(arguments: &PredictionOptions) -> Options {
     let mut properties: Vec<Property> = arguments
         .check
         .iter()
@@ -84,7 +82,7 @@ fn options(arguments: &PredictArguments) -> Options {
     }
 }
 
-fn settings(arguments: &PredictArguments) -> Settings {
+pub(crate) fn settings(arguments: &PredictionOptions) -> Settings {
     Settings {
         granularity: match arguments.granularity {
             GranularityChoice::Location => "location",
@@ -98,12 +96,16 @@ fn settings(arguments: &PredictArguments) -> Settings {
     }
 }
 
+pub(crate) fn timing(read: Duration, predict: Duration) -> Timing {
+    Timing { read_ms: milliseconds(read), predict_ms: milliseconds(predict) }
+}
+
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What standard output can show. `COLUMNS` is what shells tell of the terminal's width.
-fn style(full_schedule: bool) -> Style {
+pub(crate) fn style(full_schedule: bool) -> Style {
     let is_terminal = io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -111,7 +113,7 @@ fn style(full_schedule: bool) -> Style {
     Style { width, color: is_terminal && !no_color, full_schedule }
 }
 
-fn verdict(report: &Report) -> Status {
+pub(crate) fn verdict(report: &Report) -> Status {
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
     if report.count(Certainty::Real) > 0 {
         Status::Found

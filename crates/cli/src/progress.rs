@@ -22,6 +22,16 @@ impl ProgressLine {
         ProgressLine { start: Instant::now(), written }
     }
 
+    /// Finding `number` of `total` is being replayed.
+    pub(crate) fn replaying(&self, number: usize, total: usize) {
+        if let Some(written) = &self.written {
+            *written.lock().unwrap() = Some(Instant::now());
+            let seconds = self.start.elapsed().as_secs_f64();
+            let _ =
+                write!(io::stderr(), "\r\x1b[Kreplaying {} of {total}, {seconds:.1} s", number + 1);
+        }
+    }
+
     /// Takes the line away.
     pub(crate) fn clear(&self) {
         let shown = self.written.as_ref().is_some_and(|written| written.lock().unwrap().is_some());

@@ -52,7 +52,7 @@ fn write_stats(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
         writeln!(writer, "  {verb:<18} {count:>10}")?;
     }
     for (repair, count) in trace.notes() {
-        writeln!(writer, "repaired: {repair} ({count})")?;
+        writeln!(writer, "import: {repair} ({count})")?;
     }
     Ok(())
 }
@@ -61,7 +61,7 @@ fn validate(arguments: &TraceArguments) -> Result<(), Failure> {
     let trace = input::open_valid(&arguments.trace, arguments.format)?;
     output::to_stdout(|writer| {
         for (repair, count) in trace.notes() {
-            writeln!(writer, "repaired: {repair} ({count})")?;
+            writeln!(writer, "import: {repair} ({count})")?;
         }
         let (path, events) = (arguments.trace.display(), trace.len());
         writeln!(writer, "{path}: valid, {events} events, {} threads", trace.threads().len())

@@ -184,11 +184,15 @@ impl Serialize for FindingObject<'_> {
         let FindingObject { document, finding } = *self;
         let report = document.report;
         let locations: Vec<&str> = report.locations(finding).collect();
-        let mut object = serializer.serialize_struct("Finding", 10)?;
+        let mut object = serializer.serialize_struct("Finding", 12)?;
         object.serialize_field("id", &finding.id)?;
         object.serialize_field("fingerprint", &finding.fingerprint)?;
         object.serialize_field("kind", &finding.kind)?;
         object.serialize_field("certainty", &finding.certainty)?;
+        if let Some(replay) = &finding.replay {
+            object.serialize_field("evidence", &replay.evidence)?;
+            object.serialize_field("replay", replay)?;
+        }
         object.serialize_field("model", &report.model)?;
         object.serialize_field("object", &finding.object)?;
         object.serialize_field("locations", &locations)?;

@@ -8,13 +8,15 @@
 
 mod fingerprint;
 mod json;
+mod read;
 mod text;
 
 pub use fingerprint::fingerprint;
 pub use json::{SCHEMA, write_json};
+pub use read::{ReadError, Recalled, read_json};
 pub use text::{Style, write_text};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What one run of the tool has to say about one trace.
 #[derive(Clone, PartialEq, Debug)]
@@ -123,7 +125,7 @@ pub struct Ledger {
 }
 
 /// What kind of bug it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Two conflicting accesses at once.
@@ -191,6 +193,47 @@ pub struct Finding {
     /// How often neighbours of the schedule, with the sides that are next at its end, are of
     /// different threads.
     pub context_switches: u64,
+    /// What came of forcing the schedule on the program; `None` if that was not tried.
+    pub replay: Option<Replay>,
+}
+
+/// How good the evidence for a finding is, once its schedule was forced on the real program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// The program did it.
+    Confirmed,
+    /// The program left the schedule before its end.
+    Diverged,
+    /// The program followed the schedule, but the bug was not there.
+    NotReached,
+    /// It could not be tried.
+    NotReplayed,
+}
+
+impl Evidence {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Evidence::Confirmed => "confirmed",
+            Evidence::Diverged => "diverged",
+            Evidence::NotReached => "not reached",
+            Evidence::NotReplayed => "not replayed",
+        }
+    }
+}
+
+/// What came of a replay on the program.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Replay {
+    /// The grade.
+    pub evidence: Evidence,
+    /// What happened, in words.
+    pub detail: String,
+    /// How the program ended, in words; `None` if it was not started.
+    pub ending: Option<String>,
+    /// The last lines that the program wrote.
+    pub output: Vec<String>,
 }
 
 /// One of the operations that make a bug.
@@ -284,8 +327,19 @@ impl Report {
         finding.sides.iter().filter_map(|side| self.event(side.event).location.as_deref())
     }
 
-    /// How many findings have that certainty.
+    /// How many findings have that certainty, all evidence considered.
     pub fn count(&self, certainty: Certainty) -> usize {
-        self.findings.iter().filter(|finding| finding.certainty == certainty).count()
+        self.findings.iter().filter(|finding| finding.graded() == certainty).count()
+    }
+}
+
+impl Finding {
+    /// How sure the finding is: what the program did in a replay outweighs what the trace says.
+    pub fn graded(&self) -> Certainty {
+        match self.replay.as_ref().map(|replay| replay.evidence) {
+            Some(Evidence::Confirmed) => Certainty::Real,
+            Some(Evidence::Diverged | Evidence::NotReached) => Certainty::Possible,
+            Some(Evidence::NotReplayed) | None => self.certainty,
+        }
     }
 }

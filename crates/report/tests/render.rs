@@ -58,6 +58,7 @@ fn small() -> Report {
             ],
             schedule: vec![0, 3],
             context_switches: 2,
+            replay: None,
         }],
         undecided: vec![Undecided {
             property: Property::Race,
@@ -90,7 +91,7 @@ fn a_race_in_words() {
         Style::default(),
         expect![[r#"
             small.trace: 6 events, 2 threads, model values
-            repaired: joined twice (2 times)
+            import: joined twice (2 times)
 
             race-1 (real): data race on x
               t1  is about to write x = 1  at a.c:3  holding m from a.c:2

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of programs and solvers.
 
+mod anchors;
 pub mod binary;
 pub mod event;
 pub mod export;
@@ -13,9 +14,10 @@ mod store;
 pub mod text;
 pub mod validate;
 
+pub use anchors::place_hash;
 pub use event::*;
 pub use ids::*;
-pub use open::{Format, OpenError, Opened, open, open_as};
+pub use open::{Format, OpenError, Opened, open, open_as, open_recording};
 pub use store::{Builder, LockKind, Names, Trace};
 
 /// How strictly another schedule must reproduce what the recorded reads saw.

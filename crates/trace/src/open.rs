@@ -1,7 +1,7 @@
 //! Opens a trace in whatever format it is.
 //!
 //! **Computes.** The format, by content: a directory is RV-Predict's, the first bytes tell the binary
-//! form and gzip, the lengths in its header tell RapidBin, the first line that is not empty tells STD
+//! form, recordings and gzip, the lengths in its header tell RapidBin, the first line that is not empty tells STD
 //! and CSV. What is left is the text form, whose reader says best what is wrong with it.
 //!
 //! **Invariant.** The name of the file is not looked at, so a wrong ending never matters.
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Trace;
 use crate::binary::{self, BinaryError};
-use crate::import::{ImportError, csv, rapidbin, rapidstd, rvpredict};
+use crate::import::{ImportError, csv, rapidbin, rapidstd, recording, rvpredict};
 use crate::text::{self, Lines};
 
 /// The formats that can be read.
@@ -30,6 +30,8 @@ pub enum Format {
     RvPredict,
     /// The CSV of SpeedyGo.
     Csv,
+    /// What our runtime records in the user's process (`.ftrec`).
+    Recording,
 }
 
 /// A trace, and how it came.
@@ -125,6 +127,9 @@ pub fn open(path: impl AsRef<Path>) -> Result<Opened, OpenError> {
     if start[..read].starts_with(&binary::MAGIC[..4]) {
         return open_as(path, Format::Binary);
     }
+    if start[..read] == recording::MAGIC {
+        return open_as(path, Format::Recording);
+    }
     let bytes = load(path)?;
     let format = detect(&bytes);
     parse(path, &bytes, format)
@@ -147,8 +152,18 @@ pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Opened, OpenErr
                 .map_err(|error| OpenError::Binary { path: path.to_path_buf(), error })?;
             Ok(Opened { trace, format, lines: None })
         }
+        (Format::Recording, false) => open_recording(path, &recording::Options::default()),
         _ => parse(path, &load(path)?, format),
     }
+}
+
+/// Opens a recording with other options than the default ones.
+pub fn open_recording(
+    path: impl AsRef<Path>,
+    options: &recording::Options,
+) -> Result<Opened, OpenError> {
+    let trace = recording::read(path.as_ref(), options)?;
+    Ok(Opened { trace, format: Format::Recording, lines: None })
 }
 
 /// The format of a file that is neither binary nor empty.
@@ -172,8 +187,8 @@ fn parse(path: &Path, bytes: &[u8], format: Format) -> Result<Opened, OpenError>
         Format::Std => rapidstd::parse(bytes),
         Format::RapidBin => rapidbin::parse(bytes),
         Format::Csv => csv::parse(bytes),
-        // The other two are not read from bytes: `open_as` has dealt with them.
-        Format::Text | Format::Binary | Format::RvPredict => {
+        // The others are not read from bytes: `open_as` has dealt with them.
+        Format::Text | Format::Binary | Format::RvPredict | Format::Recording => {
             let (trace, lines) = text::parse_with_lines(bytes)
                 .map_err(|error| OpenError::Text { path: path.to_path_buf(), error })?;
             return Ok(Opened { trace, format, lines: Some(lines) });
@@ -269,6 +284,14 @@ mod tests {
         bytes[12..16].copy_from_slice(&checksum);
         let version = hinted(open(file("new.ftb", &bytes)).unwrap_err());
         assert!(version.0.contains("version 2 of the binary form") && version.1);
+
+        let mut recording = foretrace_recording::file::MAGIC.to_vec();
+        recording.resize(foretrace_recording::file::HEADER, 0);
+        recording[8] = 1;
+        recording[12] = 1;
+        assert_eq!(open(file("run.ftrec", &recording)).unwrap().format, Format::Recording);
+        let cut = open(file("cut.ftrec", &recording[..100])).unwrap_err().to_string();
+        assert!(cut.contains("cut.ftrec: byte 0: a file of 100 bytes; expected a recording"));
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }

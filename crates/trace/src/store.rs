@@ -98,6 +98,12 @@ pub struct Trace {
     pub(crate) semaphore_counts: FxHashMap<SemId, u32>,
     pub(crate) barrier_parties: FxHashMap<BarrierId, u32>,
     notes: Vec<(String, u64)>,
+    /// Races that the programmer declares to be harmless, see `anchors`.
+    pub(crate) benign: Vec<(Place, String)>,
+    /// Of each event which visible operation of its thread it is, see `anchors`; empty if none has one.
+    pub(crate) ordinals: Vec<u32>,
+    /// Of each event what kind of record it was; as long as `ordinals`.
+    pub(crate) record_kinds: Vec<u8>,
     threads: Names,
     objects: Names,
     locks: Names,
@@ -534,7 +540,7 @@ fn pack(op: Op) -> Row {
 /// Fills a trace event by event.
 #[derive(Debug)]
 pub struct Builder {
-    trace: Trace,
+    pub(crate) trace: Trace,
 }
 
 impl Builder {
@@ -594,6 +600,7 @@ impl Builder {
         columns.operand.push(row.operand);
         columns.size.push(row.size);
         columns.value.push(row.value);
+        self.pad_anchors();
         id
     }
 

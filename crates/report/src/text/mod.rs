@@ -7,7 +7,7 @@ mod table;
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::{Certainty, Finding, Hold, Kind, Report, Side, SideState};
+use crate::{Certainty, Evidence, Finding, Hold, Kind, Replay, Report, Side, SideState};
 use table::Table;
 
 /// How the text may look. What the terminal can do is for the caller to know.
@@ -77,7 +77,7 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
     let threads = counted(trace.threads.len() as u64, "thread");
     writeln!(writer, "{name}: {events}, {threads}, model {}", report.model)?;
     for repair in &trace.repairs {
-        writeln!(writer, "repaired: {} ({})", repair.what, counted(repair.count, "time"))?;
+        writeln!(writer, "import: {} ({})", repair.what, counted(repair.count, "time"))?;
     }
     Ok(())
 }
@@ -88,12 +88,18 @@ fn write_finding(
     style: Style,
     writer: &mut dyn Write,
 ) -> io::Result<()> {
-    let certainty = match finding.certainty {
+    let certainty = match finding.graded() {
         Certainty::Real => Paint(RED, "real", style.color),
         Certainty::Possible => Paint(YELLOW, "possible", style.color),
     };
     let id = Paint(BOLD, &finding.id, style.color);
-    writeln!(writer, "{id} ({certainty}): {}", headline(finding))?;
+    let evidence = match &finding.replay {
+        Some(replay) if replay.evidence == Evidence::Confirmed => ", confirmed by replay",
+        Some(replay) if replay.evidence == Evidence::NotReplayed => ", not replayed",
+        Some(_) => ", not confirmed by replay",
+        None => "",
+    };
+    writeln!(writer, "{id} ({certainty}{evidence}): {}", headline(finding))?;
     let mut sides = Table::default();
     for side in &finding.sides {
         let text = report.event(side.event);
@@ -105,7 +111,16 @@ fn write_finding(
         ]);
     }
     sides.write(writer)?;
-    schedule::write_schedule(report, finding, style, writer)
+    schedule::write_schedule(report, finding, style, writer)?;
+    finding.replay.as_ref().map_or(Ok(()), |replay| write_replay(replay, writer))
+}
+
+fn write_replay(replay: &Replay, writer: &mut dyn Write) -> io::Result<()> {
+    writeln!(writer, "  replay: {}: {}", replay.evidence.name(), replay.detail)?;
+    if let Some(ending) = &replay.ending {
+        writeln!(writer, "  the program {ending}")?;
+    }
+    replay.output.iter().try_for_each(|line| writeln!(writer, "  | {line}"))
 }
 
 fn headline(finding: &Finding) -> String {

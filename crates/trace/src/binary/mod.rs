@@ -14,6 +14,7 @@
 //!
 //! **Cost.** Linear. Decoding is bound by memory: some 30 ns per event.
 
+mod anchors;
 mod bytes;
 mod columns;
 mod events;
@@ -89,6 +90,8 @@ pub fn decode(bytes: &[u8]) -> Result<Trace, BinaryError> {
     events::decode(&mut index, &mut builder)?;
     tables::decode_side(&mut index, &mut builder)?;
     tables::decode_notes(&mut index, &mut builder)?;
+    anchors::decode_benign(&mut index, &mut builder)?;
+    anchors::decode_ordinals(&mut index, &mut builder)?;
     Ok(builder.finish())
 }
 
@@ -104,6 +107,8 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     events::encode(trace, &mut writer)?;
     writer.pieces(Tag::SIDE, &tables::encode_side(trace)?)?;
     writer.pieces(Tag::NOTES, &tables::encode_notes(trace))?;
+    writer.pieces(Tag::BENIGN, &anchors::encode_benign(trace))?;
+    writer.pieces(Tag::ORDINALS, &anchors::encode_ordinals(trace))?;
     writer.end(trace.len() as u64)
 }
 

@@ -33,9 +33,11 @@ impl Tag {
     pub(super) const EVENTS: Tag = Tag(*b"EVTS");
     pub(super) const SIDE: Tag = Tag(*b"SIDE");
     pub(super) const NOTES: Tag = Tag(*b"NOTE");
+    pub(super) const BENIGN: Tag = Tag(*b"BENI");
+    pub(super) const ORDINALS: Tag = Tag(*b"ORDS");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 13] = [
+    const KNOWN: [Tag; 15] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -48,6 +50,8 @@ impl Tag {
         Tag::EVENTS,
         Tag::SIDE,
         Tag::NOTES,
+        Tag::BENIGN,
+        Tag::ORDINALS,
         Tag::END,
     ];
 }

@@ -83,6 +83,25 @@ fn full_trace() -> Trace {
     builder.finish()
 }
 
+/// Events with ordinals and without, and benign places.
+fn recorded_trace() -> Trace {
+    let mut builder = Trace::builder();
+    let threads = [builder.thread("T0"), builder.thread("T1")];
+    let object = builder.object("x");
+    for number in 0..60u32 {
+        let thread = threads[number as usize / 7 % 2];
+        let event = Event { thread, op: Op::RegionBegin, location: None };
+        match number % 5 {
+            0 => builder.push(event),
+            1 => builder.push_recorded(event, u32::MAX - 1 - number, 255),
+            _ => builder.push_recorded(event, 3 * number, 13),
+        };
+    }
+    builder.declare_benign(Place { object, offset: 4, size: 4 }, "a counter: \"approximate\"");
+    builder.declare_benign(Place { object, offset: 0, size: 1 }, "");
+    builder.finish()
+}
+
 /// Many events of a few threads, as a recorder would write them.
 pub(super) fn long_trace(events: u32) -> Trace {
     let mut builder = Trace::builder();
@@ -111,6 +130,8 @@ pub(super) fn long_trace(events: u32) -> Trace {
 fn every_kind_of_event_survives() {
     let trace = full_trace();
     assert_eq!(decode(&encode(&trace).unwrap()).unwrap(), trace);
+    let recorded = recorded_trace();
+    assert_eq!(decode(&encode(&recorded).unwrap()).unwrap(), recorded);
     let empty = Trace::builder().finish();
     assert_eq!(decode(&encode(&empty).unwrap()).unwrap(), empty);
 }
@@ -157,12 +178,14 @@ fn the_numbers_in_files_are_fixed() {
 
 #[test]
 fn every_flipped_bit_is_noticed() {
-    let good = encode(&full_trace()).unwrap();
-    for at in 0..good.len() {
-        for bit in 0..8 {
-            let mut bad = good.clone();
-            bad[at] ^= 1 << bit;
-            assert!(decode(&bad).is_err(), "bit {bit} of byte {at}");
+    for trace in [full_trace(), recorded_trace()] {
+        let good = encode(&trace).unwrap();
+        for at in 0..good.len() {
+            for bit in 0..8 {
+                let mut bad = good.clone();
+                bad[at] ^= 1 << bit;
+                assert!(decode(&bad).is_err(), "bit {bit} of byte {at}");
+            }
         }
     }
 }
@@ -205,7 +228,14 @@ fn put_together(sections: &[([u8; 4], u8, usize, Vec<u8>)]) -> Vec<u8> {
 /// a trace whose every event can be looked at.
 #[test]
 fn every_changed_byte_under_a_correct_checksum_is_handled() {
-    let good = take_apart(&encode(&full_trace()).unwrap());
+    let (errors, traces) = change_bytes(&full_trace());
+    assert!(errors > 1000 && traces > 500, "{errors} errors, {traces} traces");
+    let (errors, traces) = change_bytes(&recorded_trace());
+    assert!(errors > 100 && traces > 100, "{errors} errors, {traces} traces");
+}
+
+fn change_bytes(trace: &Trace) -> (u32, u32) {
+    let good = take_apart(&encode(trace).unwrap());
     assert!(good.iter().any(|section| section.0 == *b"EVTS"));
     let (mut errors, mut traces) = (0u32, 0u32);
     for number in 0..good.len() {
@@ -233,7 +263,7 @@ fn every_changed_byte_under_a_correct_checksum_is_handled() {
             }
         }
     }
-    assert!(errors > 1000 && traces > 500, "{errors} errors, {traces} traces");
+    (errors, traces)
 }
 
 /// Uses every id and number of a trace.

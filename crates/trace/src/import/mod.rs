@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 pub mod csv;
 pub mod rapidbin;
 pub mod rapidstd;
+pub mod recording;
 mod rvmeta;
 mod rvorder;
 pub mod rvpredict;

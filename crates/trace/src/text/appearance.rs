@@ -4,7 +4,7 @@
 //! it has now.
 //!
 //! **Invariant.** Names are visited in the order in which the parser meets them: declared locks,
-//! semaphores and barriers, initial values, then the events, each from left to right.
+//! semaphores and barriers, initial values, benign places, then the events, each from left to right.
 
 use crate::event::*;
 use crate::ids::*;
@@ -65,6 +65,9 @@ impl Appearance {
             }
         }
         for (at, _) in trace.initial() {
+            seen.objects.visit(at.object.0);
+        }
+        for (at, _) in trace.benign() {
             seen.objects.visit(at.object.0);
         }
         for (id, event) in trace.events() {

@@ -155,6 +155,11 @@ impl Parser {
                 let value = fit(cursor, at.size)?;
                 self.builder.set_initial(at, value);
             }
+            "benign" => {
+                let at = self.place(cursor)?;
+                let reason = cursor.name("the reason, in quotes")?;
+                self.builder.declare_benign(at, &reason.text);
+            }
             "note" => {
                 let note = cursor.name("a note")?;
                 cursor.expect("=")?;
@@ -174,7 +179,7 @@ impl Parser {
                 let error = cursor.error(keyword.start, message);
                 return Err(error.hint(
                     "an event is `thread: event`; declarations are thread, object, lock, cond, \
-                     semaphore, barrier, init, location, name, note",
+                     semaphore, barrier, init, benign, location, name, note",
                 ));
             }
         }

@@ -108,6 +108,13 @@ fn declarations(trace: &Trace, out: &mut String) {
         push_place(trace, at, out);
         let _ = writeln!(out, " = {}", show_value(value, at.size));
     }
+    for (at, reason) in trace.benign() {
+        out.push_str("benign ");
+        push_place(trace, *at, out);
+        out.push(' ');
+        quote(reason, out);
+        out.push('\n');
+    }
     for (note, count) in trace.notes() {
         out.push_str("note ");
         push_name(note, out);

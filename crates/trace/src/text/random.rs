@@ -103,6 +103,7 @@ fn random_trace(random: &mut Random) -> Trace {
                 let at = Place { object, offset: random.below(9) as u32, size: 4 };
                 builder.set_initial(at, random.below(9) as u64);
                 builder.note(name, random.below(9) as u64);
+                builder.declare_benign(at, random.pick(&NAMES));
             }
         }
     }

@@ -39,6 +39,24 @@ fn the_examples_of_the_design() {
 }
 
 #[test]
+fn benign_places() {
+    check(
+        "t1: read y\nbenign x[4:2] why\nbenign y \"two words\"\n",
+        expect![[r#"
+            object y
+            object x
+            benign x[4:2] "why"
+            benign y "two words"
+            t1: read y
+        "#]],
+    );
+    check_error(
+        "benign x",
+        expect!["line 1, column 9: expected the reason, in quotes, but the line ends"],
+    );
+}
+
+#[test]
 fn accesses() {
     check(
         "foretrace-trace 1\n\
@@ -290,7 +308,7 @@ fn errors_say_where_what_and_how_else() {
         "t1 read x",
         expect![[r#"
             line 1, column 1: expected `:` after the thread `t1`, or a declaration
-              hint: an event is `thread: event`; declarations are thread, object, lock, cond, semaphore, barrier, init, location, name, note"#]],
+              hint: an event is `thread: event`; declarations are thread, object, lock, cond, semaphore, barrier, init, benign, location, name, note"#]],
     );
     check_error("t1:", expect!["line 1, column 4: expected an event, but the line ends"]);
     check_error(

@@ -129,6 +129,18 @@ pub(super) fn check_initial(trace: &Trace) -> Result<(), Breach> {
     }
 }
 
+/// Whether the places of benign races are places.
+pub(super) fn check_benign(trace: &Trace) -> Result<(), Breach> {
+    for (at, _) in trace.benign() {
+        if at.object.index() >= trace.objects().len() {
+            let why = format!("a benign race is declared for object {}", at.object.0);
+            return Err(breach(Rule::UnknownId, format!("{why}, which has no name")));
+        }
+        check_place(*at)?;
+    }
+    Ok(())
+}
+
 #[inline]
 fn check_place(at: Place) -> Result<(), Breach> {
     if at.size == 0 {

@@ -45,6 +45,7 @@ pub use rule::Rule;
 /// Checks the whole trace and names the first event that breaks a rule.
 pub fn validate(trace: &Trace) -> Result<(), Invalid> {
     memory::check_initial(trace).map_err(Invalid::declaration)?;
+    memory::check_benign(trace).map_err(Invalid::declaration)?;
     barriers::check_parties(trace).map_err(Invalid::declaration)?;
     if let Some((id, breach)) = names::misplaced(trace) {
         return Err(if id.index() < trace.len() {

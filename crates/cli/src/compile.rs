@@ -1,0 +1,208 @@
+//! `foretrace cc` and `foretrace c++`: clang with our plugin and runtime, for use as `CC` and `CXX`.
+//!
+//! All we add comes before the user's own arguments: of two that contradict each other clang takes the
+//! last, and after a `--` nothing can follow.
+
+mod command_line;
+mod installation;
+
+use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use command_line::CommandLine;
+use installation::Installation;
+
+/// Which of clang's two names to call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Language {
+    C,
+    Cpp,
+}
+
+/// Becomes clang; returns only if it cannot.
+pub(crate) fn run(language: Language, arguments: Vec<OsString>) -> ExitCode {
+    let message = match additions(&arguments, &Installation::of_this_program()) {
+        Ok(additions) => {
+            let clang = language.compiler();
+            let error = Command::new(&clang).args(additions).args(arguments).exec();
+            cannot_start(Path::new(&clang), &error)
+        }
+        Err(message) => message,
+    };
+    let _ = writeln!(std::io::stderr(), "error: {message}");
+    ExitCode::FAILURE
+}
+
+impl Language {
+    /// The language and the compiler's own arguments, if this is `foretrace cc ...` or `foretrace c++ ...`.
+    pub(crate) fn asked_for(
+        mut arguments: impl Iterator<Item = OsString>,
+    ) -> Option<(Language, Vec<OsString>)> {
+        let language = match arguments.nth(1)?.to_str()? {
+            "cc" => Language::C,
+            "c++" => Language::Cpp,
+            _ => return None,
+        };
+        Some((language, arguments.collect()))
+    }
+
+    fn compiler(self) -> OsString {
+        let (variable, default) = match self {
+            Language::C => ("FORETRACE_CLANG", "clang-19"),
+            Language::Cpp => ("FORETRACE_CLANGXX", "clang++-19"),
+        };
+        std::env::var_os(variable).unwrap_or_else(|| default.into())
+    }
+}
+
+/// What clang gets besides the user's arguments.
+fn additions(arguments: &[OsString], installation: &Installation) -> Result<Vec<OsString>, String> {
+    let command_line = CommandLine::parse(arguments);
+    let mut additions = Vec::new();
+    if let Some(sanitizer) = &command_line.sanitizer {
+        return Err(format!(
+            "-fsanitize={sanitizer} replaces the same operations as foretrace does\n\
+             hint: build without it, in a directory of its own"
+        ));
+    }
+    if command_line.compiles {
+        compiling(&mut additions, installation)?;
+    }
+    if command_line.links {
+        if command_line.is_static {
+            return Err(
+                "static linking is not supported: the runtime must be able to take the place of \
+                        the C library's functions\nhint: link without -static"
+                    .to_string(),
+            );
+        }
+        linking(&mut additions, installation)?;
+    }
+    if !additions.is_empty() {
+        // Not every input needs all of them, and builds with -Werror must not hear of it.
+        additions.insert(0, "--start-no-unused-arguments".into());
+        additions.push("--end-no-unused-arguments".into());
+    }
+    Ok(additions)
+}
+
+fn compiling(additions: &mut Vec<OsString>, installation: &Installation) -> Result<(), String> {
+    additions.push("-gline-tables-only".into());
+    additions.push(joined("-fpass-plugin=", &installation.plugin()?));
+    // Otherwise functions at -O0 forbid that their local variables become values.
+    additions.extend(["-Xclang", "-disable-O0-optnone", "-D__FORETRACE__=1"].map(OsString::from));
+    if let Some(headers) = installation.headers() {
+        additions.extend(["-idirafter".into(), headers.into_os_string()]);
+    }
+    Ok(())
+}
+
+fn linking(additions: &mut Vec<OsString>, installation: &Installation) -> Result<(), String> {
+    let runtime = installation.runtime()?;
+    let directory = runtime.parent().unwrap_or(Path::new("."));
+    additions.push(joined("-L", directory));
+    // The runtime comes before all other libraries, needed or not, because it takes the place of their functions.
+    additions.push("-Wl,--push-state,--no-as-needed,-Bdynamic".into());
+    additions.push("-lforetrace_rt".into());
+    additions.push("-Wl,--pop-state".into());
+    // As two arguments of the linker, because the directory may contain a comma.
+    additions.extend(["-Xlinker", "-rpath", "-Xlinker"].map(OsString::from));
+    additions.push(directory.into());
+    // Not `-pthread`, which would also change how sources compile, and with which precompiled headers.
+    additions.push("-lpthread".into());
+    Ok(())
+}
+
+fn joined(option: &str, value: &Path) -> OsString {
+    let mut joined = OsString::from(option);
+    joined.push(value);
+    joined
+}
+
+fn cannot_start(clang: &Path, error: &std::io::Error) -> String {
+    let clang = clang.display();
+    if error.kind() == ErrorKind::NotFound {
+        format!(
+            "{clang} not found\nhint: apt-get install clang-19 llvm-19-dev libclang-rt-19-dev, or set \
+             FORETRACE_CLANG and FORETRACE_CLANGXX to a clang 19"
+        )
+    } else {
+        format!("cannot start {clang}: {error}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(arguments: &str) -> String {
+        let arguments: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
+        let installation = Installation::at("/ft");
+        match additions(&arguments, &installation) {
+            Ok(additions) => {
+                additions.iter().map(|one| one.to_string_lossy()).collect::<Vec<_>>().join(" ")
+            }
+            Err(message) => message,
+        }
+    }
+
+    #[test]
+    fn questions_pass_through() {
+        for question in [
+            "--version",
+            "-v",
+            "-dumpmachine",
+            "-print-search-dirs",
+            "--help",
+            "-###",
+            "-cc1 -version a.c",
+            "",
+        ] {
+            assert_eq!(added(question), "", "{question}");
+        }
+    }
+
+    #[test]
+    fn static_programs_are_refused() {
+        assert!(added("-static a.c").starts_with("static linking is not supported"));
+        assert!(added("a.o -static-pie").starts_with("static linking is not supported"));
+        assert!(added("-static -c a.c").contains("foretrace_llvm"), "only linking minds");
+    }
+
+    #[test]
+    fn each_step_gets_what_it_needs() {
+        let plugin =
+            |arguments| added(arguments).contains("-fpass-plugin=/ft/libforetrace_llvm.so");
+        let runtime = |arguments| added(arguments).contains("-lforetrace_rt");
+        for (arguments, compiles, links) in [
+            ("a.c", true, true),
+            ("-c a.c -o a.o", true, false),
+            ("-S a.c", true, false),
+            ("-E a.c", true, false),
+            ("-MM a.c", true, false),
+            ("-MD -MF a.d a.c", true, true),
+            ("-x c -", true, true),
+            ("a.o b.o -o a", false, true),
+            ("-shared -o liba.so a.o", false, true),
+            ("-r a.o b.o -o c.o", false, false),
+            ("-Wl,-r a.o -o c.o", false, false),
+            ("-Xlinker --relocatable a.o", false, false),
+            ("-x c-header a.h -o a.h.pch", true, false),
+            ("a.h", true, false),
+            ("-fsyntax-only a.c", true, false),
+            ("-o a", false, false),
+            ("-include a.h -I dir", false, false),
+        ] {
+            assert_eq!((plugin(arguments), runtime(arguments)), (compiles, links), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn sanitizers_are_refused() {
+        assert!(added("-fsanitize=undefined,thread a.c").starts_with("-fsanitize=thread"));
+        assert!(added("-fsanitize=undefined a.c").contains("foretrace_rt"));
+    }
+}

@@ -1,0 +1,202 @@
+//! `foretrace run`: runs a program once, and keeps what it did as a trace.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use foretrace_recording::file::{Header, ending, flags};
+use foretrace_trace::validate::validate;
+use foretrace_trace::{Trace, binary, import};
+
+use super::launch::{Ended, Launch, Task};
+use crate::args::{RecordOptions, RunArguments};
+use crate::failure::Failure;
+use crate::output;
+
+/// A run that is over.
+pub(crate) struct Recorded {
+    pub(crate) ended: Ended,
+    pub(crate) trace: Trace,
+    /// Remarks on how it went.
+    pub(crate) remarks: Vec<String>,
+    pub(crate) deadlocked: bool,
+}
+
+/// Runs a program; the exit status is the program's own.
+pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
+    let trace_path = match &arguments.output {
+        Some(path) => path.clone(),
+        None => default_output(&arguments.command[0]),
+    };
+    let raw = trace_path.extension().is_some_and(|extension| extension == "ftrec");
+    let recording = if raw { trace_path.clone() } else { beside(&trace_path) };
+    if raw && recording.exists() {
+        fs::remove_file(&recording)
+            .map_err(|error| Failure::input(format_args!("{}: {error}", recording.display())))?;
+    }
+    let ended = launch(&arguments.command, &arguments.record, &recording)?;
+    let (header, mut remarks) = look(&recording, &arguments.command)?;
+    let deadlocked = header.ending == ending::DEADLOCK;
+    if raw {
+        say(&format!("the recording is in {}", recording.display()));
+    } else {
+        let mut all = vec![(recording.clone(), trace_path.clone())];
+        for (recording, pid) in others(&recording) {
+            let name = trace_path.with_extension(format!("{pid}.ftb"));
+            all.push((recording, name));
+        }
+        for (recording, trace_path) in all {
+            let trace = import(&recording)?;
+            output::to_path(&trace_path, |writer| binary::write(&trace, writer)).map_err(
+                |failure| {
+                    failure.hint(format_args!("the recording is kept in {}", recording.display()))
+                },
+            )?;
+            // What is there as a trace need not be there twice; if this fails, nothing is lost.
+            let _ = fs::remove_file(&recording);
+            remarks.insert(0, summary(&trace, &trace_path));
+        }
+    }
+    remarks.iter().for_each(|remark| say(remark));
+    if deadlocked {
+        say("the program deadlocked in this very run; `foretrace predict` on the trace shows how");
+    }
+    Ok(ended.code())
+}
+
+/// Runs a program for `foretrace test`.
+pub(crate) fn record(
+    command: &[OsString],
+    options: &RecordOptions,
+    folder: &Path,
+) -> Result<Recorded, Failure> {
+    let recording = folder.join("recording.ftrec");
+    let ended = launch(command, options, &recording)?;
+    let (header, remarks) = look(&recording, command)?;
+    let trace = import(&recording)?;
+    Ok(Recorded { ended, trace, remarks, deadlocked: header.ending == ending::DEADLOCK })
+}
+
+fn launch(
+    command: &[OsString],
+    options: &RecordOptions,
+    recording: &Path,
+) -> Result<Ended, Failure> {
+    let task = Task::Record {
+        schedule: options.schedule,
+        seed: options.seed,
+        limit: options.max_size,
+        control_flow: options.control_flow,
+    };
+    Launch { command, recording, task, output: None, timeout: options.timeout, debugger: false }
+        .run()
+}
+
+/// The header of a recording, and what the user should know of it.
+fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>), Failure> {
+    let name = command[0].display();
+    let bytes = match read_start(recording) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Failure::input(format_args!(
+                "{name} was not recorded: it has no runtime of foretrace in it"
+            ))
+            .hint(
+                "compile and link it with `foretrace cc` or `foretrace c++` (CC=\"foretrace cc\")",
+            ));
+        }
+        Err(error) => return Err(Failure::input(format_args!("{}: {error}", recording.display()))),
+    };
+    // SAFETY: any bytes are a header; it is `repr(C)` and has only numbers.
+    let header: Header = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+    let mut remarks = Vec::new();
+    if header.flags & flags::TRUNCATED != 0 {
+        remarks.push("the disk was full (or --max-size reached): the trace has only the first part of the run".into());
+    }
+    if header.flags & flags::FORKED != 0 {
+        remarks.push("the program forked; what its child processes did is not recorded".into());
+    }
+    if header.flags & flags::WATCHDOG != 0 {
+        remarks.push(
+            "a thread blocked outside of what foretrace sees (input, a system call), so this run depends on time as well"
+                .into(),
+        );
+    }
+    if header.ending == 0 {
+        remarks.push(
+            "the program was killed or crashed; the trace has everything up to that moment".into(),
+        );
+    }
+    Ok((header, remarks))
+}
+
+fn read_start(path: &Path) -> io::Result<[u8; size_of::<Header>()]> {
+    use io::Read;
+    let mut bytes = [0; size_of::<Header>()];
+    fs::File::open(path)?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Recordings of other processes that the program started, with their process ids.
+fn others(recording: &Path) -> Vec<(PathBuf, u32)> {
+    let (Some(folder), Some(name)) =
+        (recording.parent(), recording.file_name().and_then(|name| name.to_str()))
+    else {
+        return Vec::new();
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<(PathBuf, u32)> = entries
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let pid =
+                path.file_name()?.to_str()?.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
+            Some((path, pid))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn import(recording: &Path) -> Result<Trace, Failure> {
+    let keep = |message: &dyn std::fmt::Display| {
+        Failure::internal(format_args!(
+            "the recording {} cannot be read: {message}",
+            recording.display()
+        ))
+    };
+    let trace =
+        import::recording::read(recording, &Default::default()).map_err(|error| keep(&error))?;
+    validate(&trace).map_err(|error| keep(&error))?;
+    Ok(trace)
+}
+
+fn summary(trace: &Trace, path: &Path) -> String {
+    let threads = trace.threads().len();
+    format!(
+        "{} events of {threads} thread{} are in {}",
+        trace.len(),
+        if threads == 1 { "" } else { "s" },
+        path.display()
+    )
+}
+
+/// `program.ftb` in the current folder.
+fn default_output(program: &OsString) -> PathBuf {
+    let name = Path::new(program).file_name().unwrap_or(program.as_os_str());
+    PathBuf::from(name).with_extension("ftb")
+}
+
+/// A name of our own in the same folder.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.ftrec", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// A remark on standard error; when that is closed there is nobody to tell.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "foretrace: {text}");
+}

@@ -1,0 +1,222 @@
+//! `foretrace replay`: forces the schedule of a finding on the program.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use foretrace_replay::{Operation, Outcome, Plan};
+use foretrace_report::{Evidence, Kind, Recalled, Replay, read_json};
+use foretrace_trace::{EventId, Trace};
+use foretrace_witness::{LockMisuse, Violation};
+
+use super::launch::{Launch, Task};
+use super::record::say;
+use crate::args::ReplayArguments;
+use crate::describe::operation;
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::output::Folder;
+
+/// Replays findings of a report.
+pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
+    let (path, wanted) = split(&arguments.report);
+    let failed = |error: &dyn std::fmt::Display| Failure::input(format_args!("{path}: {error}"));
+    let text = fs::read(path).map_err(|error| failed(&error))?;
+    let findings =
+        read_json(&text).map_err(|error| failed(&error).hint("give a file that --json wrote"))?;
+    let known: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+    let chosen: Vec<&Recalled> = findings
+        .iter()
+        .filter(|finding| wanted.is_none_or(|wanted| finding.id == wanted))
+        .collect();
+    if chosen.is_empty() {
+        let what = wanted.map_or("it has no findings".to_string(), |wanted| {
+            format!("it has no finding {wanted}")
+        });
+        return Err(failed(&what).hint(format_args!("it has {}", known.join(", "))));
+    }
+    let trace = input::open_valid(Path::new(&chosen[0].trace), None)?;
+    let folder = Folder::create()?;
+    let mut statuses = Vec::new();
+    for finding in chosen {
+        let violation = violation(finding).ok_or_else(|| failed(&"a finding lacks its events"))?;
+        let schedule = schedule(&trace, finding);
+        let replay = Replayer {
+            command: &arguments.command,
+            timeout: arguments.timeout,
+            folder: folder.path(),
+        };
+        let result = replay.replay(&trace, &violation, &schedule, arguments.gdb)?;
+        say(&format!("{}: {}: {}", finding.id, result.evidence.name(), result.detail));
+        if let Some(ending) = &result.ending {
+            say(&format!("the program {ending}"));
+        }
+        result.output.iter().for_each(|line| say(&format!("| {line}")));
+        statuses.push(result.evidence);
+    }
+    let all = |evidence| statuses.contains(&evidence);
+    Ok(if all(Evidence::Confirmed) {
+        Status::Found as u8
+    } else if all(Evidence::Diverged) || all(Evidence::NotReplayed) {
+        Status::Uncertain as u8
+    } else {
+        Status::Nothing as u8
+    })
+}
+
+/// `report.json#race-1`: the file and the finding.
+fn split(report: &str) -> (&str, Option<&str>) {
+    match report.rsplit_once('#') {
+        Some((path, id)) if !id.is_empty() => (path, Some(id)),
+        _ => (report, None),
+    }
+}
+
+fn violation(finding: &Recalled) -> Option<Violation> {
+    let event = |index: usize| finding.events.get(index).copied().map(EventId);
+    Some(match finding.kind {
+        Kind::Race => Violation::Race(event(0)?, event(1)?),
+        Kind::Atomicity => {
+            Violation::Atomicity { first: event(0)?, remote: event(1)?, second: event(2)? }
+        }
+        Kind::LockCycle => {
+            Violation::LockCycle(finding.events.iter().copied().map(EventId).collect())
+        }
+        Kind::Stuck => Violation::Stuck(event(0)?),
+        Kind::DoubleLock => Violation::Lock(LockMisuse::DoubleLock, event(0)?),
+        Kind::UnlockNotHeld => Violation::Lock(LockMisuse::UnlockNotHeld, event(0)?),
+        Kind::UnlockByOther => Violation::Lock(LockMisuse::UnlockByOther, event(0)?),
+        Kind::DestroyHeld => Violation::Lock(LockMisuse::DestroyHeld, event(0)?),
+    })
+}
+
+/// The schedule step by step; a run is all events of its thread from one to the other.
+fn schedule(trace: &Trace, finding: &Recalled) -> Vec<EventId> {
+    let mut steps = Vec::new();
+    for &(first, last) in &finding.schedule {
+        let events = trace.thread_events(trace.thread_of(EventId(first)));
+        let within = events.iter().filter(|event| (first..=last).contains(&event.0));
+        steps.extend(within);
+    }
+    steps
+}
+
+/// Replays schedules on one program.
+pub(crate) struct Replayer<'a> {
+    pub(crate) command: &'a [OsString],
+    pub(crate) timeout: Duration,
+    /// For files on the way.
+    pub(crate) folder: &'a Path,
+}
+
+impl Replayer<'_> {
+    /// Forces a schedule on the program, and says what came of it.
+    pub(crate) fn replay(
+        &self,
+        trace: &Trace,
+        violation: &Violation,
+        schedule: &[EventId],
+        debugger: bool,
+    ) -> Result<Replay, Failure> {
+        let plan = match Plan::new(trace, violation, schedule) {
+            Ok(plan) => plan,
+            Err(reason) => {
+                let (evidence, detail) = (Evidence::NotReplayed, reason.to_string());
+                return Ok(Replay { evidence, detail, ending: None, output: Vec::new() });
+            }
+        };
+        let [plan_file, outcome, recording, output] =
+            ["plan", "outcome", "replayed.ftrec", "output"].map(|name| self.folder.join(name));
+        for stale in [&outcome, &recording] {
+            // Most often there is none.
+            let _ = fs::remove_file(stale);
+        }
+        fs::write(&plan_file, plan.to_bytes())
+            .map_err(|error| Failure::input(format_args!("{}: {error}", plan_file.display())))?;
+        let launch = Launch {
+            command: self.command,
+            recording: &recording,
+            task: Task::Replay { plan: &plan_file, outcome: &outcome },
+            output: (!debugger).then_some(output.as_path()),
+            timeout: (!debugger).then_some(self.timeout),
+            debugger,
+        };
+        let ended = launch.run()?;
+        let answer = fs::read(&outcome).ok().and_then(|bytes| Outcome::read(&bytes));
+        let (evidence, detail) = match answer {
+            Some(outcome) => in_words(trace, violation, &plan, &outcome),
+            None if ended.timed_out => {
+                (Evidence::Diverged, "the program hung before the end of the schedule".into())
+            }
+            None => (Evidence::Diverged, "the program ended before the end of the schedule".into()),
+        };
+        Ok(Replay { evidence, detail, ending: Some(ended.in_words()), output: last_lines(&output) })
+    }
+}
+
+fn in_words(
+    trace: &Trace,
+    violation: &Violation,
+    plan: &Plan,
+    outcome: &Outcome,
+) -> (Evidence, String) {
+    match outcome {
+        Outcome::Confirmed => (Evidence::Confirmed, confirmed(violation).to_string()),
+        Outcome::NotReached => (
+            Evidence::NotReached,
+            "the program followed the schedule, but the bug was not there at its end".into(),
+        ),
+        Outcome::Ended { steps } => (
+            Evidence::Diverged,
+            format!("the program ended after {steps} of {} steps", plan.steps()),
+        ),
+        Outcome::Diverged { step, event, seen, ordinals } => {
+            let expected = expected(trace, EventId(*event));
+            let seen = match seen {
+                Some(Operation { what, place: Some(place) }) => format!("{what} at {place}"),
+                Some(Operation { what, place: None }) => (*what).to_string(),
+                None => "no such thread".to_string(),
+            };
+            let counts = match *ordinals {
+                (expected, Some(seen)) if expected != seen => {
+                    format!(" (operation {seen} of its thread, not {expected})")
+                }
+                _ => String::new(),
+            };
+            (
+                Evidence::Diverged,
+                format!(
+                    "at step {} of {}: expected {expected}, saw {seen}{counts}",
+                    step + 1,
+                    plan.steps()
+                ),
+            )
+        }
+    }
+}
+
+fn expected(trace: &Trace, event: EventId) -> String {
+    let thread = trace.threads().get(trace.thread_of(event).index());
+    let place = trace.event(event).location.map(|id| trace.locations().get(id.index()));
+    let place = place.map_or(String::new(), |place| format!(" at {place}"));
+    format!("{thread}: {}{place}", operation(trace, event))
+}
+
+fn confirmed(violation: &Violation) -> &'static str {
+    match violation {
+        Violation::Race(..) => "both accesses were about to happen at once",
+        Violation::Atomicity { .. } => "the other thread's access came in between",
+        Violation::LockCycle(_) => "the threads waited for each other",
+        Violation::Stuck(_) => "no thread could go on",
+        Violation::Lock(..) => "the lock was misused",
+    }
+}
+
+/// The last lines that the program wrote, without our own.
+fn last_lines(output: &Path) -> Vec<String> {
+    let text = fs::read(output).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("foretrace: ")).collect();
+    lines[lines.len().saturating_sub(5)..].iter().map(|line| line.to_string()).collect()
+}

@@ -1,0 +1,60 @@
+//! Loads and stores. The hook performs the access; what does not fit into a register goes through
+//! a variable of the function that nobody else sees.
+
+use crate::instrument::Instrumenter;
+use crate::ir::{Type, Value};
+
+pub(crate) fn load(to: &mut Instrumenter, load: Value) {
+    let address = load.operand(0);
+    let of = load.type_of();
+    let Some(size) = shared_size(to, address, of) else { return };
+    if load.order() != 0 {
+        return crate::atomics::load(to, load);
+    }
+    to.build.stand_before(load);
+    let site = to.site(load);
+    let value = match to.build.word_size(of) {
+        Some(size) => {
+            let word = to.build.integer(8 * size as u32);
+            let word = to.build.hook(&format!("__ft_load{size}"), word, &[site, address]);
+            to.build.word_to(word, of)
+        }
+        None => {
+            let copy = to.scratch(of, load.alignment());
+            to.load_range(site, address, to.build.i64.number(size), copy);
+            to.build.load(of, copy)
+        }
+    };
+    load.replace_uses(value);
+    load.erase();
+}
+
+pub(crate) fn store(to: &mut Instrumenter, store: Value) {
+    let (value, address) = (store.operand(0), store.operand(1));
+    let of = value.type_of();
+    let Some(size) = shared_size(to, address, of) else { return };
+    if store.order() != 0 {
+        return crate::atomics::store(to, store);
+    }
+    to.build.stand_before(store);
+    let site = to.site(store);
+    match to.build.word_size(of) {
+        Some(size) => {
+            let word = to.build.to_word(value, size);
+            to.build.hook(&format!("__ft_store{size}"), to.build.void, &[site, address, word]);
+        }
+        None => {
+            let copy = to.scratch(of, store.alignment());
+            to.build.store(value, copy);
+            to.store_range(site, address, to.build.i64.number(size), copy);
+        }
+    }
+    store.erase();
+}
+
+/// The bytes of an access that other threads can see. Memory that a segment register addresses is
+/// left alone, and so are registers that only look like memory.
+fn shared_size(to: &Instrumenter, address: Value, of: Type) -> Option<u64> {
+    let size = of.store_size(to.build.layout)?;
+    (size > 0 && address.type_of().address_space() == 0 && !to.locals.hide(address)).then_some(size)
+}

@@ -1,0 +1,107 @@
+//! The recording: a page of header, then chunks of [`CHUNK`] bytes, each part of one stream.
+//!
+//! The file is written through shared memory maps, chunk by chunk, each reserved on the disk
+//! before it is used: whatever ends the process, what it wrote is there. A scheduled recording has one
+//! stream of events, with [`crate::record::kind::THREAD`] records in it; a free-running one has a stream for each
+//! thread. Stream [`META`] has the tables.
+
+/// First bytes of the file.
+pub const MAGIC: [u8; 8] = *b"FTRECORD";
+/// Version of header, records and tables.
+pub const VERSION: u32 = 1;
+/// Size of the header, and alignment of chunks.
+pub const HEADER: usize = 4096;
+/// Size of a chunk, its own header included. Records do not cross chunks; tables do.
+pub const CHUNK: usize = 256 * 1024;
+/// First word of a chunk; other words here mean that the chunk was not begun.
+pub const CHUNK_MAGIC: u32 = 0x4b_4e_48_43;
+/// The stream of tables.
+pub const META: u32 = u32::MAX;
+/// The one stream of events of a scheduled recording.
+pub const ALL_THREADS: u32 = u32::MAX - 1;
+
+/// The header, little-endian.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// See [`mode`].
+    pub mode: u32,
+    /// Of the random choices.
+    pub seed: u64,
+    /// The recorded process.
+    pub pid: u32,
+    /// See [`flags`]; the runtime sets them while it runs.
+    pub flags: u32,
+    /// How the process ended: 0 unknown (killed, or still running), else [`ending`].
+    pub ending: u32,
+    /// Exit status or number of the signal.
+    pub status: u32,
+    /// Operations that were not recorded since the disk was full.
+    pub lost: u64,
+}
+
+/// How threads were scheduled.
+pub mod mode {
+    #![allow(missing_docs)]
+    pub const FREE: u32 = 0;
+    pub const RANDOM: u32 = 1;
+    pub const PCT: u32 = 2;
+    pub const ROUND_ROBIN: u32 = 3;
+    pub const REPLAY: u32 = 4;
+}
+
+/// What became of a recording.
+pub mod flags {
+    /// The disk was full (or a limit reached): the recording is a prefix of the run.
+    pub const TRUNCATED: u32 = 1;
+    /// A thread blocked where we cannot see it, and the watchdog let others run.
+    pub const WATCHDOG: u32 = 2;
+    /// The process forked; the child's part is not recorded.
+    pub const FORKED: u32 = 4;
+}
+
+/// How a process ended.
+pub mod ending {
+    #![allow(missing_docs)]
+    pub const EXIT: u32 = 1;
+    pub const SIGNAL: u32 = 2;
+    /// Every thread was blocked for ever; the runtime ended the process.
+    pub const DEADLOCK: u32 = 3;
+}
+
+/// At the start of each chunk.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkHeader {
+    /// [`CHUNK_MAGIC`].
+    pub magic: u32,
+    /// The stream: a thread, [`ALL_THREADS`] or [`META`].
+    pub stream: u32,
+    /// Which chunk of its stream this is, from 0.
+    pub sequence: u64,
+    /// Bytes in use behind this header; kept up to date for [`META`] only.
+    pub used: u64,
+    /// Reserved, 0.
+    pub reserved: u64,
+}
+
+/// What the META stream is made of: `tag: u64, size: u64`, then `size` bytes, padded to words.
+pub mod table {
+    /// A module: address of its first site, then its counts of sites, bytes of strings, globals and functions
+    /// (five words), then these four tables, each padded to words.
+    pub const MODULE: u64 = 1;
+    /// A thread: number, number of its parent, which child of its parent it is (three words).
+    pub const THREAD: u64 = 2;
+    /// The name that the user gave a lock: address, then the text.
+    pub const LOCK_NAME: u64 = 3;
+    /// A benign race: address, size, then the reason.
+    pub const BENIGN: u64 = 4;
+    /// Command line, arguments ended by NULs.
+    pub const COMMAND: u64 = 5;
+    /// Message of a failed assertion: `file:line: function: expression`.
+    pub const ASSERTION: u64 = 6;
+}

@@ -1,0 +1,12 @@
+//! What the compiler plugin, the runtime in the user's process, and the reader of recordings agree
+//! on: numbers and layouts, no code. `docs/recording.md` explains them.
+//!
+//! - [`site`]: the tables that the plugin puts into each compiled module;
+//! - [`record`]: the words that the runtime writes for each operation;
+//! - [`file`]: how these words lie in the recording;
+//! - [`plan`]: the schedule that a replay follows, and what it answers.
+
+pub mod file;
+pub mod plan;
+pub mod record;
+pub mod site;

@@ -1,0 +1,63 @@
+//! A plan: the schedule that a replay forces on the program; and the outcome that it answers with.
+//!
+//! The file is words: [`MAGIC`], the counts of threads, of steps and of final operations, how to go on afterwards
+//! ([`goal`]); then the threads (parent, which child of it; thread 0 is the main thread), the steps in order, and the
+//! final operations. Each step or final operation is a [`Step`].
+
+/// First word.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN01");
+
+/// One operation of one thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The thread, as the plan numbers them.
+    pub thread: u32,
+    /// Which visible operation of that thread.
+    pub ordinal: u32,
+    /// What kind of record it makes, see [`crate::record::kind`].
+    pub kind: u32,
+    /// Which event of the trace this is, for messages.
+    pub event: u32,
+    /// [`place_hash`] of where it is in the source; 0 if unknown.
+    pub place: u64,
+}
+
+/// What is confirmed when all steps are done and the final operations are next.
+pub mod goal {
+    #![allow(missing_docs)]
+    /// Both final operations touch a common byte, one stores, not both are atomic.
+    pub const RACE: u64 = 1;
+    /// The final operation is reached (the steps before it hold the interleaving).
+    pub const REACHED: u64 = 2;
+    /// The final operations, all blocking, are all disabled.
+    pub const BLOCKED: u64 = 3;
+    /// No thread can go on any more.
+    pub const STUCK: u64 = 4;
+    /// The final operation is a misuse of a lock.
+    pub const LOCK_ERROR: u64 = 5;
+    /// The final operation is an assertion that fails.
+    pub const ASSERTION: u64 = 6;
+}
+
+/// The runtime's answer, as words: verdict, step, then details.
+pub mod outcome {
+    #![allow(missing_docs)]
+    pub const MAGIC: u64 = u64::from_le_bytes(*b"FTDONE01");
+    /// The process ended before the plan did.
+    pub const UNFINISHED: u64 = 0;
+    pub const CONFIRMED: u64 = 1;
+    /// Operands: thread, expected ordinal, kind, place; seen ordinal, kind, place.
+    pub const DIVERGED: u64 = 2;
+    /// The steps could be forced, but the final operations are not what they should be.
+    pub const NOT_REACHED: u64 = 3;
+}
+
+/// FNV-1a of `file:line:column`, never 0.
+pub fn place_hash(file: &[u8], line: u32, column: u32) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut eat = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    file.iter().for_each(|&byte| eat(byte));
+    line.to_le_bytes().into_iter().chain(column.to_le_bytes()).for_each(eat);
+    hash.max(1)
+}

@@ -1,0 +1,190 @@
+//! Records: what one thread did, in 64-bit words.
+//!
+//! The first word is `kind | detail << 8 | site << 16`; a site of 0 is unknown. The operands
+//! follow. The writer stores the first word last, so that a recording that ends abruptly ends
+//! with a 0 and never with half a record.
+//!
+//! Every record that is [`visible`] is a point at which the scheduler may hand over, and counts in
+//! its thread's **ordinals** (from 0): the n-th visible record of a thread is its operation n, in the
+//! recording and in every replay. From [`kind::BEGIN`] on records carry as their last word
+//! the **stamp**: a number from one counter for all threads, in the order in which they took effect.
+
+/// The first word.
+pub const fn head(kind: u8, detail: u8, site: u64) -> u64 {
+    kind as u64 | (detail as u64) << 8 | site << 16
+}
+
+/// The kind of record, in the lowest byte.
+pub mod kind {
+    /// No record: the stream ends here.
+    pub const END_OF_STREAM: u8 = 0;
+    /// The records that follow are of another thread (scheduled recordings only). Operand: thread.
+    pub const THREAD: u8 = 1;
+    /// A branch. Detail: 1 if taken.
+    pub const BRANCH: u8 = 2;
+    /// A switch. Operand: the value.
+    pub const SWITCH: u8 = 3;
+    /// A call of a function that this module does not define. Operand: its address.
+    pub const CALL: u8 = 4;
+    /// It came back. Operand: what it returned, 0 if that is no scalar.
+    pub const RETURN: u8 = 5;
+
+    /// A plain load. Detail: size (1, 2, 4 or 8; ranges also 3, 5, 6, 7). Operands: address, value.
+    pub const LOAD: u8 = 8;
+    /// A plain store. Likewise.
+    pub const STORE: u8 = 9;
+    /// A load of more than 64 bytes at once. Operands: address, length, then the bytes, padded to words.
+    pub const LOAD_RANGE: u8 = 10;
+    /// A store of more than 64 bytes at once. Likewise.
+    pub const STORE_RANGE: u8 = 11;
+    /// A fence. Detail: memory order.
+    pub const FENCE: u8 = 12;
+    /// A block begins that the programmer means to be atomic.
+    pub const REGION_BEGIN: u8 = 13;
+    /// It ends.
+    pub const REGION_END: u8 = 14;
+    /// An assertion. Detail: 1 if it held.
+    pub const ASSERT: u8 = 15;
+
+    /// The thread runs. Operands: lowest address of its stack, its highest; stamp.
+    pub const BEGIN: u8 = 32;
+    /// It is at its end. Stamp.
+    pub const END: u8 = 33;
+    /// Creates a thread. Operands: thread; stamp.
+    pub const FORK: u8 = 34;
+    /// Waited for a thread's end. Operands: thread; stamp.
+    pub const JOIN: u8 = 35;
+    /// About to join. Operands: thread; stamp.
+    pub const REQUEST_JOIN: u8 = 36;
+    /// The process ends. Operands: status; stamp. Nothing of this process follows.
+    pub const EXIT: u8 = 37;
+
+    /// An atomic load. Detail: size | memory order << 4. Operands: address, value; stamp.
+    pub const ATOMIC_LOAD: u8 = 40;
+    /// An atomic store. Likewise.
+    pub const ATOMIC_STORE: u8 = 41;
+    /// A read-modify-write. Likewise, with the operands address, old value, new value; stamp.
+    pub const RMW: u8 = 42;
+
+    /// A lock is made. Detail: [`super::lock`]. Operands: address; stamp.
+    pub const LOCK_INIT: u8 = 48;
+    /// About to acquire it, and it is taken. Detail: [`super::acquire`]. Operands: address; stamp.
+    pub const REQUEST_ACQUIRE: u8 = 49;
+    /// Acquired. Detail: [`super::acquire`]. Operands: address; stamp.
+    pub const ACQUIRE: u8 = 50;
+    /// Not acquired (try, timed). Detail: [`super::acquire`]. Operands: address; stamp.
+    pub const ACQUIRE_FAILED: u8 = 51;
+    /// Released once. Detail: 1 if shared; 2 if the lock refused, and is as it was. Operands: address; stamp.
+    pub const RELEASE: u8 = 52;
+    /// Destroyed. Operands: address; stamp.
+    pub const LOCK_DESTROY: u8 = 53;
+
+    /// A condition variable is made. Operands: address; stamp.
+    pub const COND_INIT: u8 = 56;
+    /// First half of a wait. Detail: 1 if timed. Operands: condition variable, lock; stamp.
+    pub const WAIT: u8 = 57;
+    /// Second half. Detail: 0 notified, 1 timed out, 2 spurious. Operands: condition variable, lock; stamp.
+    pub const WAKE: u8 = 58;
+    /// Operands: address; stamp.
+    pub const SIGNAL: u8 = 59;
+    /// Operands: address; stamp.
+    pub const BROADCAST: u8 = 60;
+    /// Operands: address; stamp.
+    pub const COND_DESTROY: u8 = 61;
+
+    /// A semaphore is made. Operands: address, count; stamp.
+    pub const SEM_INIT: u8 = 64;
+    /// About to wait, and the count is 0. Operands: address; stamp.
+    pub const REQUEST_SEM_WAIT: u8 = 65;
+    /// Decremented. Detail: 0 blocking, 1 timed, 2 try. Operands: address; stamp.
+    pub const SEM_WAIT: u8 = 66;
+    /// Found 0 (try, timed). Likewise.
+    pub const SEM_WAIT_FAILED: u8 = 67;
+    /// Operands: address; stamp.
+    pub const SEM_POST: u8 = 68;
+    /// Operands: address; stamp.
+    pub const SEM_DESTROY: u8 = 69;
+
+    /// A barrier is made. Operands: address, parties; stamp.
+    pub const BARRIER_INIT: u8 = 72;
+    /// Operands: address; stamp.
+    pub const ARRIVE: u8 = 73;
+    /// Operands: address; stamp.
+    pub const LEAVE: u8 = 74;
+    /// Operands: address; stamp.
+    pub const BARRIER_DESTROY: u8 = 75;
+
+    /// Memory comes to life. Operands: address, size; stamp.
+    pub const ALLOC: u8 = 80;
+    /// It is given back. Operands: address; stamp.
+    pub const FREE: u8 = 81;
+}
+
+/// What a [`kind::LOCK_INIT`] makes.
+pub mod lock {
+    #![allow(missing_docs)]
+    pub const PLAIN: u8 = 0;
+    pub const RECURSIVE: u8 = 1;
+    pub const ERROR_CHECKING: u8 = 2;
+    pub const READER_WRITER: u8 = 3;
+    pub const SPIN: u8 = 4;
+}
+
+/// The detail of acquires: `mode | patience << 1`.
+pub mod acquire {
+    #![allow(missing_docs)]
+    pub const EXCLUSIVE: u8 = 0;
+    pub const SHARED: u8 = 1;
+    pub const BLOCKING: u8 = 0;
+    pub const TIMED: u8 = 1 << 1;
+    pub const TRY: u8 = 2 << 1;
+}
+
+/// Whether records of the kind are visible operations, and have ordinals. Not so what depends on the schedule (a
+/// request is recorded only if the thread has to wait) or comes from inside libraries (allocations).
+pub const fn visible(kind: u8) -> bool {
+    use kind::*;
+    !matches!(
+        kind,
+        END_OF_STREAM
+            ..=RETURN
+                | REQUEST_JOIN
+                | REQUEST_ACQUIRE
+                | REQUEST_SEM_WAIT
+                | EXIT
+                | LOCK_INIT
+                | COND_INIT
+                | COND_DESTROY
+                | SEM_INIT
+                | SEM_DESTROY
+                | BARRIER_INIT
+                | BARRIER_DESTROY
+                | ALLOC
+                | FREE
+    )
+}
+
+/// Whether records of the kind end with a stamp.
+pub const fn stamped(kind: u8) -> bool {
+    kind >= kind::BEGIN
+}
+
+/// How many words follow the first one (without the bytes of a range); `None` for an unknown kind.
+pub const fn operands(kind: u8) -> Option<usize> {
+    use kind::*;
+    Some(match kind {
+        BRANCH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
+        THREAD | SWITCH | CALL | RETURN | END => 1,
+        LOAD | STORE | LOAD_RANGE | STORE_RANGE => 2,
+        FORK | JOIN | REQUEST_JOIN | EXIT => 2,
+        LOCK_INIT..=LOCK_DESTROY | COND_INIT | SIGNAL..=COND_DESTROY => 2,
+        REQUEST_SEM_WAIT..=SEM_DESTROY | ARRIVE..=BARRIER_DESTROY | FREE => 2,
+        BEGIN | ATOMIC_LOAD | ATOMIC_STORE | WAIT | WAKE | SEM_INIT | BARRIER_INIT | ALLOC => 3,
+        RMW => 4,
+        _ => return None,
+    })
+}
+
+/// The longest load or store that is recorded piece by piece, each piece a visible operation within one aligned
+/// word; a longer one is one operation.
+pub const PIECEWISE: usize = 64;

@@ -1,0 +1,107 @@
+//! The tables of one compiled module (an LLVM module becomes one of each). All are `repr(C)`: the
+//! plugin emits them as constants, the runtime copies them into the recording as they are.
+
+/// Version of the hooks and tables. A runtime refuses modules of another version.
+pub const ABI: u32 = 1;
+
+/// A place in the source at which something visible happens. Hooks get its address, which is
+/// what records carry as well: 48 bits identify it within one process.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Offset of the file's name in the module's strings.
+    pub file: u32,
+    /// Offset of the function's name in the module's strings.
+    pub function: u32,
+    /// Line, from 1; 0 if unknown.
+    pub line: u32,
+    /// Column, from 1; 0 if unknown. The top bit is [`SYSTEM`].
+    pub column: u32,
+}
+
+/// In [`Site::column`]: the site is in a system header. The runtime then records the site of the
+/// user's innermost call instead, if it knows one.
+pub const SYSTEM: u32 = 1 << 31;
+
+/// A global variable that is not constant.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Global {
+    /// Its address.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Offset of its source name in the module's strings.
+    pub name: u32,
+    /// Offset of the declaring file's name.
+    pub file: u32,
+    /// Line of the declaration, 0 if unknown.
+    pub line: u32,
+    /// 1 for a thread-local one, which has no address here and is not listed by the plugin today.
+    pub flags: u32,
+}
+
+/// A function that is instrumented.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// Its address.
+    pub address: u64,
+    /// Offset of its source name in the module's strings.
+    pub name: u32,
+    /// Reserved, 0.
+    pub flags: u32,
+}
+
+/// What a module hands to `__ft_module` from its constructor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Module {
+    /// [`ABI`].
+    pub abi: u32,
+    /// Reserved, 0.
+    pub flags: u32,
+    /// The sites.
+    pub sites: *const Site,
+    /// How many.
+    pub site_count: u64,
+    /// Strings, each ended by a NUL; offsets point at their first byte.
+    pub strings: *const u8,
+    /// Bytes of all strings.
+    pub strings_size: u64,
+    /// The globals.
+    pub globals: *const Global,
+    /// How many.
+    pub global_count: u64,
+    /// The instrumented functions.
+    pub functions: *const Function,
+    /// How many.
+    pub function_count: u64,
+}
+
+/// C11's memory orders, as hooks and records number them.
+pub mod order {
+    #![allow(missing_docs)]
+    pub const PLAIN: u32 = 0;
+    pub const RELAXED: u32 = 1;
+    pub const ACQUIRE: u32 = 2;
+    pub const RELEASE: u32 = 3;
+    pub const ACQ_REL: u32 = 4;
+    pub const SEQ_CST: u32 = 5;
+}
+
+/// The operations of `__ft_atomic_rmw*`.
+pub mod rmw {
+    #![allow(missing_docs)]
+    pub const EXCHANGE: u32 = 0;
+    pub const ADD: u32 = 1;
+    pub const SUB: u32 = 2;
+    pub const AND: u32 = 3;
+    pub const NAND: u32 = 4;
+    pub const OR: u32 = 5;
+    pub const XOR: u32 = 6;
+    pub const MAX: u32 = 7;
+    pub const MIN: u32 = 8;
+    pub const UMAX: u32 = 9;
+    pub const UMIN: u32 = 10;
+}

@@ -1,0 +1,13 @@
+//! From a witness to the real program, and back.
+//!
+//! **Computes.** [`Plan::new`] turns a violation and its schedule into the plan that the runtime forces on the program:
+//! which visible operation of which thread comes next, and which operations the threads stand before when the violation
+//! is there. [`Outcome::read`] reads what the runtime answers.
+//!
+//! **Knows nothing of** processes and files: the command line starts the program.
+
+mod outcome;
+mod plan;
+
+pub use outcome::{Operation, Outcome};
+pub use plan::{NotReplayable, Plan};

@@ -1,0 +1,226 @@
+//! Plans: `foretrace_recording::plan` has their layout.
+
+use foretrace_recording::plan::{MAGIC, Step, goal};
+use foretrace_recording::record::kind;
+use foretrace_trace::{EventId, Op, Request, ThreadId, Trace, place_hash};
+use foretrace_witness::Violation;
+
+/// A schedule that the runtime can follow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    threads: Vec<(u32, u32)>,
+    steps: Vec<Step>,
+    finals: Vec<Step>,
+    goal: u64,
+}
+
+/// Why a schedule cannot be forced on the program.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotReplayable {
+    /// The trace does not come from our runtime.
+    #[error(
+        "the trace was not recorded by `foretrace run`, so its events cannot be found again in the program"
+    )]
+    NotRecorded,
+    /// A thread that the trace does not see being created.
+    #[error("thread {0} is created by code that was not recorded")]
+    UnknownThread(String),
+    /// An event of the violation has no counterpart.
+    #[error("event {0} is no operation of the program that a replay can wait for")]
+    NoOperation(u32),
+}
+
+impl Plan {
+    /// The plan that leads the program through `schedule` into `violation`.
+    pub fn new(
+        trace: &Trace,
+        violation: &Violation,
+        schedule: &[EventId],
+    ) -> Result<Plan, NotReplayable> {
+        if !trace.has_ordinals() {
+            return Err(NotReplayable::NotRecorded);
+        }
+        let numbers = Numbers::of(trace, violation, schedule)?;
+        let steps = schedule.iter().filter_map(|&event| numbers.step(trace, event)).collect();
+        let (goal, finals) = numbers.finals(trace, violation, schedule)?;
+        Ok(Plan { threads: numbers.lineage, steps, finals, goal })
+    }
+
+    /// How many operations it forces.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The event of the trace that is step `number`.
+    pub fn event(&self, number: usize) -> Option<EventId> {
+        self.steps.get(number).or(self.finals.first()).map(|step| EventId(step.event))
+    }
+
+    /// The plan as the runtime reads it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let counts =
+            [self.threads.len(), self.steps.len(), self.finals.len()].map(|count| count as u64);
+        let mut words = vec![MAGIC];
+        words.extend(counts);
+        words.push(self.goal);
+        for &(parent, place) in &self.threads {
+            words.extend([pair(parent, place), 0, 0]);
+        }
+        for step in self.steps.iter().chain(&self.finals) {
+            words.extend([
+                pair(step.thread, step.ordinal),
+                pair(step.kind, step.event),
+                step.place,
+            ]);
+        }
+        words.into_iter().flat_map(u64::to_le_bytes).collect()
+    }
+}
+
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// The plan's numbers of the threads: the main thread is 0, parents come before their children.
+struct Numbers {
+    number: Vec<Option<u32>>,
+    lineage: Vec<(u32, u32)>,
+}
+
+impl Numbers {
+    fn of(
+        trace: &Trace,
+        violation: &Violation,
+        schedule: &[EventId],
+    ) -> Result<Numbers, NotReplayable> {
+        let lineages = trace.lineages();
+        let main = trace.thread_ids().next().ok_or(NotReplayable::NotRecorded)?;
+        let mut numbers =
+            Numbers { number: vec![None; trace.threads().len()], lineage: vec![(u32::MAX, 0)] };
+        numbers.number[main.index()] = Some(0);
+        let needed = schedule.iter().chain(violation_events(violation));
+        for &event in needed {
+            numbers.add(trace, &lineages, trace.thread_of(event))?;
+        }
+        Ok(numbers)
+    }
+
+    fn add(
+        &mut self,
+        trace: &Trace,
+        lineages: &[Option<(ThreadId, u32)>],
+        thread: ThreadId,
+    ) -> Result<u32, NotReplayable> {
+        if let Some(known) = self.number[thread.index()] {
+            return Ok(known);
+        }
+        let name = || trace.threads().get(thread.index()).to_string();
+        let (parent, place) =
+            lineages[thread.index()].ok_or_else(|| NotReplayable::UnknownThread(name()))?;
+        let parent = self.add(trace, lineages, parent)?;
+        let new = self.lineage.len() as u32;
+        self.lineage.push((parent, place));
+        self.number[thread.index()] = Some(new);
+        Ok(new)
+    }
+
+    /// The step that an event is; `None` for those that follow from others (allocations, requests).
+    fn step(&self, trace: &Trace, event: EventId) -> Option<Step> {
+        if matches!(trace.op(event), Op::Request(_)) {
+            return None;
+        }
+        let (ordinal, kind) = (trace.ordinal(event)?, trace.record_kind(event)?);
+        self.at(trace, event, ordinal, kind)
+    }
+
+    fn at(&self, trace: &Trace, event: EventId, ordinal: u32, kind: u8) -> Option<Step> {
+        let location = trace.event(event).location;
+        Some(Step {
+            thread: self.number[trace.thread_of(event).index()]?,
+            ordinal,
+            kind: u32::from(kind),
+            event: event.0,
+            place: location.map_or(0, |id| place_hash(trace.locations().get(id.index()))),
+        })
+    }
+
+    /// The operation before which a thread stands at the point `event`.
+    fn last(&self, trace: &Trace, event: EventId, executed: bool) -> Result<Step, NotReplayable> {
+        let found = match trace.op(event) {
+            // The thread waits behind its last recorded event.
+            Op::Wait { .. } if executed => trace
+                .ordinal(event)
+                .and_then(|ordinal| self.at(trace, event, ordinal + 1, kind::WAKE)),
+            Op::Arrive { .. } if executed => trace
+                .ordinal(event)
+                .and_then(|ordinal| self.at(trace, event, ordinal + 1, kind::LEAVE)),
+            Op::Request(request) => trace.ordinal(event).and_then(|ordinal| {
+                let kind = match request {
+                    Request::Acquire(..) => kind::ACQUIRE,
+                    Request::SemWait(_) => kind::SEM_WAIT,
+                    Request::Join(_) => kind::JOIN,
+                };
+                self.at(trace, event, ordinal, kind)
+            }),
+            _ => self.step(trace, event),
+        };
+        found.ok_or(NotReplayable::NoOperation(event.0))
+    }
+
+    fn finals(
+        &self,
+        trace: &Trace,
+        violation: &Violation,
+        schedule: &[EventId],
+    ) -> Result<(u64, Vec<Step>), NotReplayable> {
+        let last = |event: &EventId| self.last(trace, *event, schedule.contains(event));
+        Ok(match violation {
+            // The one that only reads goes first: it then misses what the other one stores.
+            Violation::Race(a, b) => {
+                let reads =
+                    |event: &EventId| trace.access(*event).is_some_and(|access| !access.writes);
+                let (first, second) = if reads(b) { (b, a) } else { (a, b) };
+                (goal::RACE, vec![last(first)?, last(second)?])
+            }
+            Violation::Atomicity { second, .. } => (goal::REACHED, vec![last(second)?]),
+            Violation::LockCycle(events) => {
+                (goal::BLOCKED, events.iter().map(last).collect::<Result<_, _>>()?)
+            }
+            Violation::Stuck(_) => (goal::STUCK, self.stuck(trace, schedule)?),
+            Violation::Lock(_, event) => (goal::LOCK_ERROR, vec![last(event)?]),
+        })
+    }
+
+    /// Where every thread that is not finished stands behind the schedule.
+    fn stuck(&self, trace: &Trace, schedule: &[EventId]) -> Result<Vec<Step>, NotReplayable> {
+        let mut executed = vec![0usize; trace.threads().len()];
+        let mut waiting = vec![None; trace.threads().len()];
+        for &event in schedule {
+            executed[trace.thread_of(event).index()] += 1;
+            waiting[trace.thread_of(event).index()] = Some(event);
+        }
+        let mut finals = Vec::new();
+        for thread in trace.thread_ids().filter(|thread| self.number[thread.index()].is_some()) {
+            let events = trace.thread_events(thread);
+            match (events.get(executed[thread.index()]), waiting[thread.index()]) {
+                (Some(&next), _) => finals.push(self.last(trace, next, false)?),
+                (None, Some(last))
+                    if matches!(trace.op(last), Op::Wait { .. } | Op::Arrive { .. }) =>
+                {
+                    finals.push(self.last(trace, last, true)?);
+                }
+                _ => {}
+            }
+        }
+        Ok(finals)
+    }
+}
+
+fn violation_events(violation: &Violation) -> Vec<&EventId> {
+    match violation {
+        Violation::Race(a, b) => vec![a, b],
+        Violation::Atomicity { first, remote, second } => vec![first, remote, second],
+        Violation::LockCycle(events) => events.iter().collect(),
+        Violation::Stuck(event) | Violation::Lock(_, event) => vec![event],
+    }
+}

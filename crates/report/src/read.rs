@@ -1,0 +1,89 @@
+//! Reading a report again, as far as a replay needs it.
+
+use serde::Deserialize;
+
+use crate::{Kind, SCHEMA};
+
+/// A finding of a report that was written earlier.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recalled {
+    /// The trace, as the user named it.
+    pub trace: String,
+    /// Its id in the report.
+    pub id: String,
+    /// What kind of bug it is.
+    pub kind: Kind,
+    /// The events that make it, and for a stuck state those at which the other threads are.
+    pub events: Vec<u32>,
+    /// The schedule: event numbers, `(first, last)` of runs of one thread's events.
+    pub schedule: Vec<(u32, u32)>,
+}
+
+/// Why a report cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not JSON, or not a report.
+    #[error("not a report of foretrace: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Another version.
+    #[error("schema {0:?}, expected {SCHEMA:?}")]
+    Schema(String),
+    /// It does not say what was analysed.
+    #[error("the report does not name its trace")]
+    NoTrace,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    schema: String,
+    trace: TraceObject,
+    findings: Vec<FindingObject>,
+}
+
+#[derive(Deserialize)]
+struct TraceObject {
+    path: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct FindingObject {
+    id: String,
+    kind: Kind,
+    events: Vec<EventObject>,
+    schedule: Vec<StepObject>,
+}
+
+#[derive(Deserialize)]
+struct EventObject {
+    event: u32,
+}
+
+#[derive(Deserialize)]
+struct StepObject {
+    event: u32,
+    through: Option<u32>,
+}
+
+/// The findings of a report.
+///
+/// # Errors
+/// If it is no report, or one that cannot be replayed.
+pub fn read_json(text: &[u8]) -> Result<Vec<Recalled>, ReadError> {
+    let document: Document = serde_json::from_slice(text)?;
+    if document.schema != SCHEMA {
+        return Err(ReadError::Schema(document.schema));
+    }
+    let trace = document.trace.path.ok_or(ReadError::NoTrace)?;
+    let recall = |finding: FindingObject| Recalled {
+        trace: trace.clone(),
+        id: finding.id,
+        kind: finding.kind,
+        events: finding.events.into_iter().map(|event| event.event).collect(),
+        schedule: finding
+            .schedule
+            .into_iter()
+            .map(|step| (step.event, step.through.unwrap_or(step.event)))
+            .collect(),
+    };
+    Ok(document.findings.into_iter().map(recall).collect())
+}

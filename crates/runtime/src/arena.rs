@@ -1,0 +1,88 @@
+//! Memory of the runtime's own, so that the program's heap is laid out as if we were not there.
+//!
+//! Sizes are rounded to powers of two; freed blocks wait in a list of their size.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::UnsafeCell;
+use std::ptr::null_mut;
+
+use crate::futex::Spin;
+
+const SLAB: usize = 1 << 20;
+const CLASSES: usize = 20;
+
+pub(crate) struct Arena;
+
+struct State {
+    free: [*mut u8; CLASSES],
+    next: *mut u8,
+    left: usize,
+}
+
+struct Shared(UnsafeCell<State>);
+// Guarded by LOCK.
+unsafe impl Sync for Shared {}
+
+static LOCK: Spin = Spin::new();
+static STATE: Shared =
+    Shared(UnsafeCell::new(State { free: [null_mut(); CLASSES], next: null_mut(), left: 0 }));
+
+fn class(layout: Layout) -> usize {
+    layout.size().max(layout.align()).max(16).next_power_of_two().trailing_zeros() as usize
+}
+
+/// Fresh zeroed pages.
+pub(crate) fn pages(size: usize) -> *mut u8 {
+    let (read_write, private) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let start = unsafe { libc::mmap(null_mut(), size, read_write, private, -1, 0) };
+    if start == libc::MAP_FAILED { null_mut() } else { start.cast() }
+}
+
+unsafe impl GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let class = class(layout);
+        if class >= CLASSES {
+            return pages(layout.size());
+        }
+        LOCK.with(|| unsafe {
+            let state = &mut *STATE.0.get();
+            let reused = state.free[class];
+            if !reused.is_null() {
+                state.free[class] = reused.cast::<*mut u8>().read();
+                return reused;
+            }
+            let size = 1 << class;
+            // Slabs are aligned to pages, and larger blocks come first in none: align within the slab.
+            let skip = state.next.align_offset(size.min(4096));
+            if state.left < size + skip {
+                state.next = pages(SLAB);
+                state.left = SLAB;
+                if state.next.is_null() {
+                    state.left = 0;
+                    return null_mut();
+                }
+            } else {
+                state.next = state.next.add(skip);
+                state.left -= skip;
+            }
+            let block = state.next;
+            state.next = state.next.add(size);
+            state.left -= size;
+            block
+        })
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let class = class(layout);
+        if class >= CLASSES {
+            unsafe { libc::munmap(block.cast(), layout.size()) };
+            return;
+        }
+        LOCK.with(|| unsafe {
+            let state = &mut *STATE.0.get();
+            block.cast::<*mut u8>().write(state.free[class]);
+            state.free[class] = block;
+        });
+    }
+}

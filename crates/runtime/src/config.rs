@@ -1,0 +1,55 @@
+//! What `foretrace` asks of the runtime, through the environment.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+
+/// What the hooks do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    /// The constructor has not run yet.
+    Unset,
+    /// Nothing but the operation.
+    Off,
+    /// Record, all threads at once.
+    Free,
+    /// Record, one thread at a time.
+    Scheduled,
+}
+
+static MODE: AtomicU8 = AtomicU8::new(0);
+static CONTROL_FLOW: AtomicBool = AtomicBool::new(false);
+
+/// Whether branches, calls and returns are recorded.
+#[inline(always)]
+pub(crate) fn keeps_control_flow() -> bool {
+    CONTROL_FLOW.load(Relaxed)
+}
+
+pub(crate) fn keep_control_flow(keep: bool) {
+    CONTROL_FLOW.store(keep, Relaxed);
+}
+
+#[inline(always)]
+pub(crate) fn mode() -> Mode {
+    match MODE.load(Relaxed) {
+        0 => Mode::Unset,
+        1 => Mode::Off,
+        2 => Mode::Free,
+        _ => Mode::Scheduled,
+    }
+}
+
+pub(crate) fn set_mode(mode: Mode) {
+    MODE.store(mode as u8, Relaxed);
+}
+
+/// The value of an environment variable, as bytes that live as long as the process.
+pub(crate) fn variable(name: &std::ffi::CStr) -> Option<&'static [u8]> {
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    (!value.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(value) }.to_bytes())
+}
+
+/// An environment variable that is a number.
+pub(crate) fn number(name: &std::ffi::CStr) -> Option<u64> {
+    std::str::from_utf8(variable(name)?).ok()?.parse().ok()
+}

@@ -1,0 +1,42 @@
+//! Plain loads and stores of 1, 2, 4 and 8 bytes.
+
+use foretrace_recording::record::kind;
+use foretrace_recording::site::Site;
+
+use crate::thread::enter;
+
+macro_rules! accesses {
+    ($($load:ident, $store:ident, $type:ty;)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $load(site: *const Site, address: *const $type) -> $type {
+            let done = enter(|thread| {
+                let site = thread.site(site);
+                thread.point(kind::LOAD, site, address as u64, size_of::<$type>() as u64);
+                let value = unsafe { address.read_unaligned() };
+                let detail = size_of::<$type>() as u8;
+                thread.record(kind::LOAD, detail, site, [address as u64, u64::from(value)]);
+                value
+            });
+            done.unwrap_or_else(|| unsafe { address.read_unaligned() })
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $store(site: *const Site, address: *mut $type, value: $type) {
+            enter(|thread| {
+                let site = thread.site(site);
+                thread.point(kind::STORE, site, address as u64, size_of::<$type>() as u64);
+                let detail = size_of::<$type>() as u8;
+                thread.record(kind::STORE, detail, site, [address as u64, u64::from(value)]);
+                unsafe { address.write_unaligned(value) };
+            })
+            .unwrap_or_else(|| unsafe { address.write_unaligned(value) });
+        }
+    )* };
+}
+
+accesses! {
+    __ft_load1, __ft_store1, u8;
+    __ft_load2, __ft_store2, u16;
+    __ft_load4, __ft_store4, u32;
+    __ft_load8, __ft_store8, u64;
+}

@@ -1,0 +1,7 @@
+//! What instrumented code calls: each hook does the operation and records it.
+
+mod accesses;
+mod atomics;
+mod control;
+mod ranges;
+mod strings;

@@ -1,0 +1,148 @@
+//! Accesses to more than a word: aggregates, vectors, `memcpy` and its kin.
+//!
+//! Up to [`PIECEWISE`] bytes go piece by piece, each piece within one aligned word and a visible operation
+//! of its own; longer ones in blocks, each one operation.
+
+use std::ffi::{c_int, c_void};
+
+use foretrace_recording::record::{PIECEWISE, kind};
+use foretrace_recording::site::Site;
+
+use crate::log::head;
+use crate::thread::{Thread, enter};
+
+/// Longest block that one record takes.
+const BLOCK: usize = 64 * 1024;
+
+/// The pieces of `size` bytes at `address`, as (offset, size).
+fn pieces(address: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut offset = 0;
+    std::iter::from_fn(move || {
+        let left = size - offset;
+        let length =
+            if size <= PIECEWISE { left.min(8 - (address + offset) % 8) } else { left.min(BLOCK) };
+        let piece = (offset, length);
+        offset += length;
+        (length > 0).then_some(piece)
+    })
+}
+
+fn value(start: *const u8, size: usize) -> u64 {
+    let mut word = [0; 8];
+    unsafe { std::ptr::copy_nonoverlapping(start, word.as_mut_ptr(), size) };
+    u64::from_le_bytes(word)
+}
+
+fn note(
+    thread: &mut Thread,
+    kind: u8,
+    range_kind: u8,
+    site: u64,
+    address: u64,
+    bytes: *const u8,
+    size: usize,
+) {
+    if size <= 8 {
+        thread.record(kind, size as u8, site, [address, value(bytes, size)]);
+    } else {
+        let bytes = unsafe { std::slice::from_raw_parts(bytes, size) };
+        unsafe { (*thread.writer).range(head(range_kind, 0, site), address, bytes) };
+    }
+}
+
+/// Loads bytes to memory that is the thread's own.
+pub(super) fn load(thread: &mut Thread, site: u64, from: *const u8, size: usize, to: *mut u8) {
+    for (offset, length) in pieces(from as usize, size) {
+        let (at, copy) = unsafe { (from.add(offset), to.add(offset)) };
+        thread.point(kind::LOAD, site, at as u64, length as u64);
+        unsafe { std::ptr::copy(at, copy, length) };
+        note(thread, kind::LOAD, kind::LOAD_RANGE, site, at as u64, copy, length);
+    }
+}
+
+/// Records that bytes are read, which somebody else does.
+pub(super) fn look(thread: &mut Thread, site: u64, from: *const u8, size: usize) {
+    for (offset, length) in pieces(from as usize, size) {
+        let at = unsafe { from.add(offset) };
+        thread.point(kind::LOAD, site, at as u64, length as u64);
+        note(thread, kind::LOAD, kind::LOAD_RANGE, site, at as u64, at, length);
+    }
+}
+
+/// Stores bytes of memory that is the thread's own.
+pub(super) fn store(thread: &mut Thread, site: u64, to: *mut u8, size: usize, from: *const u8) {
+    for (offset, length) in pieces(to as usize, size) {
+        let (at, copy) = unsafe { (to.add(offset), from.add(offset)) };
+        thread.point(kind::STORE, site, at as u64, length as u64);
+        note(thread, kind::STORE, kind::STORE_RANGE, site, at as u64, copy, length);
+        unsafe { std::ptr::copy(copy, at, length) };
+    }
+}
+
+/// Copies through memory of our own: what was read is what is written.
+pub(super) fn copy(thread: &mut Thread, site: u64, to: *mut u8, from: *const u8, size: usize) {
+    if size <= PIECEWISE {
+        let mut own = [0u8; PIECEWISE];
+        load(thread, site, from, size, own.as_mut_ptr());
+        store(thread, site, to, size, own.as_ptr());
+    } else {
+        let mut own = vec![0u8; size];
+        load(thread, site, from, size, own.as_mut_ptr());
+        store(thread, site, to, size, own.as_ptr());
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_load_n(site: *const Site, address: *const u8, size: u64, to: *mut u8) {
+    enter(|thread| load(thread, thread.site(site), address, size as usize, to))
+        .unwrap_or_else(|| unsafe { std::ptr::copy(address, to, size as usize) });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_store_n(site: *const Site, address: *mut u8, size: u64, from: *const u8) {
+    enter(|thread| store(thread, thread.site(site), address, size as usize, from))
+        .unwrap_or_else(|| unsafe { std::ptr::copy(from, address, size as usize) });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_memmove(
+    site: *const Site,
+    to: *mut u8,
+    from: *const u8,
+    size: u64,
+) -> *mut c_void {
+    enter(|thread| copy(thread, thread.site(site), to, from, size as usize))
+        .unwrap_or_else(|| unsafe { std::ptr::copy(from, to, size as usize) });
+    to.cast()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_memcpy(
+    site: *const Site,
+    to: *mut u8,
+    from: *const u8,
+    size: u64,
+) -> *mut c_void {
+    unsafe { __ft_memmove(site, to, from, size) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_memset(
+    site: *const Site,
+    to: *mut u8,
+    byte: c_int,
+    size: u64,
+) -> *mut c_void {
+    let size = size as usize;
+    enter(|thread| {
+        let site = thread.site(site);
+        let same = [byte as u8; PIECEWISE];
+        if size <= PIECEWISE {
+            store(thread, site, to, size, same.as_ptr());
+        } else {
+            store(thread, site, to, size, vec![byte as u8; size].as_ptr());
+        }
+    })
+    .unwrap_or_else(|| unsafe { std::ptr::write_bytes(to, byte as u8, size) });
+    to.cast()
+}

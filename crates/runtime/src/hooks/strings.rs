@@ -1,0 +1,185 @@
+//! The C library's string functions: which bytes they read and write is recorded, the work is left to them.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use foretrace_recording::site::Site;
+
+use super::ranges::{copy, look};
+use crate::thread::{Thread, enter};
+
+fn with(site: *const Site, record: impl FnOnce(&mut Thread, u64)) -> bool {
+    enter(|thread| {
+        let site = thread.site(site);
+        record(thread, site);
+    })
+    .is_some()
+}
+
+/// Bytes of a string, its end included, at most `limit`.
+unsafe fn length(text: *const c_char, limit: usize) -> usize {
+    unsafe { (libc::strnlen(text, limit) + 1).min(limit) }
+}
+
+/// How many bytes a comparison looks at.
+unsafe fn compared(a: *const u8, b: *const u8, limit: usize, ends: bool) -> usize {
+    let differs = |index: &usize| unsafe {
+        let (a, b) = (*a.add(*index), *b.add(*index));
+        a != b || (ends && a == 0)
+    };
+    (0..limit).find(differs).map_or(limit, |index| index + 1)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strlen(site: *const Site, text: *const c_char) -> usize {
+    let size = unsafe { libc::strlen(text) };
+    with(site, |thread, site| look(thread, site, text.cast(), size + 1));
+    size
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strnlen(site: *const Site, text: *const c_char, limit: usize) -> usize {
+    let size = unsafe { libc::strnlen(text, limit) };
+    with(site, |thread, site| look(thread, site, text.cast(), (size + 1).min(limit)));
+    size
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strcpy(
+    site: *const Site,
+    to: *mut c_char,
+    from: *const c_char,
+) -> *mut c_char {
+    let size = unsafe { libc::strlen(from) } + 1;
+    if !with(site, |thread, site| copy(thread, site, to.cast(), from.cast(), size)) {
+        unsafe { libc::strcpy(to, from) };
+    }
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strncpy(
+    site: *const Site,
+    to: *mut c_char,
+    from: *const c_char,
+    limit: usize,
+) -> *mut c_char {
+    let size = unsafe { length(from, limit) };
+    let recorded = with(site, |thread, site| {
+        let mut own = vec![0u8; limit];
+        super::ranges::load(thread, site, from.cast(), size, own.as_mut_ptr());
+        super::ranges::store(thread, site, to.cast(), limit, own.as_ptr());
+    });
+    if !recorded {
+        unsafe { libc::strncpy(to, from, limit) };
+    }
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strcat(
+    site: *const Site,
+    to: *mut c_char,
+    from: *const c_char,
+) -> *mut c_char {
+    let (end, size) = unsafe { (libc::strlen(to), libc::strlen(from) + 1) };
+    let recorded = with(site, |thread, site| {
+        look(thread, site, to.cast(), end + 1);
+        copy(thread, site, unsafe { to.add(end) }.cast(), from.cast(), size);
+    });
+    if !recorded {
+        unsafe { libc::strcat(to, from) };
+    }
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strcmp(site: *const Site, a: *const c_char, b: *const c_char) -> c_int {
+    with(site, |thread, site| {
+        let size = unsafe { compared(a.cast(), b.cast(), usize::MAX, true) };
+        look(thread, site, a.cast(), size);
+        look(thread, site, b.cast(), size);
+    });
+    unsafe { libc::strcmp(a, b) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strncmp(
+    site: *const Site,
+    a: *const c_char,
+    b: *const c_char,
+    limit: usize,
+) -> c_int {
+    with(site, |thread, site| {
+        let size = unsafe { compared(a.cast(), b.cast(), limit, true) };
+        look(thread, site, a.cast(), size);
+        look(thread, site, b.cast(), size);
+    });
+    unsafe { libc::strncmp(a, b, limit) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_memcmp(
+    site: *const Site,
+    a: *const c_void,
+    b: *const c_void,
+    size: usize,
+) -> c_int {
+    with(site, |thread, site| {
+        let size = unsafe { compared(a.cast(), b.cast(), size, false) };
+        look(thread, site, a.cast(), size);
+        look(thread, site, b.cast(), size);
+    });
+    unsafe { libc::memcmp(a, b, size) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strchr(
+    site: *const Site,
+    text: *const c_char,
+    wanted: c_int,
+) -> *mut c_char {
+    let found = unsafe { libc::strchr(text, wanted) };
+    let size = if found.is_null() {
+        unsafe { libc::strlen(text) }
+    } else {
+        found as usize - text as usize
+    };
+    with(site, |thread, site| look(thread, site, text.cast(), size + 1));
+    found
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strrchr(
+    site: *const Site,
+    text: *const c_char,
+    wanted: c_int,
+) -> *mut c_char {
+    let size = unsafe { libc::strlen(text) };
+    with(site, |thread, site| look(thread, site, text.cast(), size + 1));
+    unsafe { libc::strrchr(text, wanted) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_memchr(
+    site: *const Site,
+    start: *const c_void,
+    wanted: c_int,
+    size: usize,
+) -> *mut c_void {
+    let found = unsafe { libc::memchr(start, wanted, size) };
+    let seen = if found.is_null() { size } else { found as usize - start as usize + 1 };
+    with(site, |thread, site| look(thread, site, start.cast(), seen));
+    found
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_strdup(site: *const Site, text: *const c_char) -> *mut c_char {
+    let size = unsafe { libc::strlen(text) } + 1;
+    let block = unsafe { libc::malloc(size) };
+    if !block.is_null()
+        && !with(site, |thread, site| copy(thread, site, block.cast(), text.cast(), size))
+    {
+        unsafe { std::ptr::copy_nonoverlapping(text.cast(), block.cast::<u8>(), size) };
+    }
+    block.cast()
+}

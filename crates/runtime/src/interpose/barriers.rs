@@ -1,0 +1,46 @@
+//! Barriers.
+
+use std::ffi::{c_int, c_uint};
+
+use libc::{pthread_barrier_t, pthread_barrierattr_t};
+
+use crate::real::real;
+use crate::sync;
+use crate::thread::enter;
+
+type Barrier = *mut pthread_barrier_t;
+
+mod next {
+    use super::*;
+    real!(fn pthread_barrier_init(barrier: Barrier, attributes: *const pthread_barrierattr_t, parties: c_uint) -> c_int);
+    real!(fn pthread_barrier_destroy(barrier: Barrier) -> c_int);
+    real!(fn pthread_barrier_wait(barrier: Barrier) -> c_int);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_barrier_init(
+    barrier: Barrier,
+    attributes: *const pthread_barrierattr_t,
+    parties: c_uint,
+) -> c_int {
+    let status = unsafe { next::pthread_barrier_init(barrier, attributes, parties) };
+    if status == 0 {
+        enter(|thread| sync::barrier_init(thread, barrier as usize, parties));
+    }
+    status
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_barrier_destroy(barrier: Barrier) -> c_int {
+    enter(|thread| sync::barrier_destroy(thread, barrier as usize));
+    unsafe { next::pthread_barrier_destroy(barrier) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_barrier_wait(barrier: Barrier) -> c_int {
+    match enter(|thread| sync::barrier_wait(thread, barrier as usize)) {
+        Some(true) => libc::PTHREAD_BARRIER_SERIAL_THREAD,
+        Some(false) => 0,
+        None => unsafe { next::pthread_barrier_wait(barrier) },
+    }
+}

@@ -1,0 +1,86 @@
+//! The heap: blocks that come and go. The memory itself is the C library's.
+
+use std::ffi::{c_int, c_void};
+
+use foretrace_recording::record::kind;
+
+use crate::thread::enter;
+use crate::world::hold;
+
+unsafe extern "C" {
+    fn __libc_malloc(size: usize) -> *mut c_void;
+    fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
+    fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
+    fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void;
+    fn __libc_free(block: *mut c_void);
+}
+
+fn allocated(block: *mut c_void, size: usize) -> *mut c_void {
+    if !block.is_null() {
+        enter(|thread| {
+            let site = thread.call_site;
+            hold().stamped(thread, kind::ALLOC, 0, site, [block as u64, size as u64]);
+        });
+    }
+    block
+}
+
+/// Before the block is given back, so that nobody can have it again earlier.
+fn freed(block: *mut c_void) {
+    if !block.is_null() {
+        enter(|thread| {
+            let site = thread.call_site;
+            hold().stamped(thread, kind::FREE, 0, site, [block as u64]);
+        });
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
+    allocated(unsafe { __libc_malloc(size) }, size)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+    allocated(unsafe { __libc_calloc(count, size) }, count.saturating_mul(size))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    // Another thread may get the old block before we know that it is free; hence it counts as freed first.
+    freed(block);
+    let new = unsafe { __libc_realloc(block, size) };
+    if new.is_null() && size > 0 {
+        return new;
+    }
+    allocated(new, size)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn free(block: *mut c_void) {
+    freed(block);
+    unsafe { __libc_free(block) };
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
+    allocated(unsafe { __libc_memalign(alignment, size) }, size)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
+    allocated(unsafe { __libc_memalign(alignment, size) }, size)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
+    if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<usize>()) {
+        return libc::EINVAL;
+    }
+    let block = unsafe { __libc_memalign(alignment, size) };
+    if block.is_null() {
+        return libc::ENOMEM;
+    }
+    unsafe { *to = allocated(block, size) };
+    0
+}

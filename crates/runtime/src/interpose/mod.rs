@@ -1,0 +1,28 @@
+//! The functions of the C library that we stand before. Each does its work through [`crate::sync`] while the runtime is on,
+//! and calls the C library's own when it is off, or from within the runtime.
+
+mod barriers;
+mod c11;
+mod conditions;
+mod memory;
+mod mutexes;
+mod once;
+pub(crate) mod process;
+mod rwlocks;
+pub(crate) mod semaphores;
+pub(crate) mod signals;
+mod sleeping;
+pub(crate) mod threads;
+
+/// An absolute time of a clock, as monotonic time.
+fn monotonic(clock: libc::clockid_t, time: libc::timespec) -> libc::timespec {
+    if clock == libc::CLOCK_MONOTONIC {
+        return time;
+    }
+    let (mut there, here) = (libc::timespec { tv_sec: 0, tv_nsec: 0 }, crate::futex::now());
+    unsafe { libc::clock_gettime(clock, &mut there) };
+    let nanoseconds =
+        |time: libc::timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+    let sum = (nanoseconds(here) + nanoseconds(time) - nanoseconds(there)).max(0);
+    libc::timespec { tv_sec: (sum / 1_000_000_000) as i64, tv_nsec: (sum % 1_000_000_000) as i64 }
+}

@@ -1,0 +1,126 @@
+//! Mutexes and spin locks.
+
+use std::ffi::c_int;
+
+use foretrace_recording::record::lock;
+use libc::{pthread_mutex_t, pthread_mutexattr_t, timespec};
+
+use crate::real::real;
+use crate::sync::{self, Patience};
+use crate::thread::enter;
+
+type Mutex = *mut pthread_mutex_t;
+type SpinLock = *mut libc::pthread_spinlock_t;
+
+mod next {
+    use super::*;
+    real!(fn pthread_mutex_init(mutex: Mutex, attributes: *const pthread_mutexattr_t) -> c_int);
+    real!(fn pthread_mutex_destroy(mutex: Mutex) -> c_int);
+    real!(fn pthread_mutex_lock(mutex: Mutex) -> c_int);
+    real!(fn pthread_mutex_trylock(mutex: Mutex) -> c_int);
+    real!(fn pthread_mutex_timedlock(mutex: Mutex, time: *const timespec) -> c_int);
+    real!(fn pthread_mutex_clocklock(mutex: Mutex, clock: libc::clockid_t, time: *const timespec) -> c_int);
+    real!(fn pthread_mutex_unlock(mutex: Mutex) -> c_int);
+    real!(fn pthread_spin_init(spin: SpinLock, shared: c_int) -> c_int);
+    real!(fn pthread_spin_destroy(spin: SpinLock) -> c_int);
+    real!(fn pthread_spin_lock(spin: SpinLock) -> c_int);
+    real!(fn pthread_spin_trylock(spin: SpinLock) -> c_int);
+    real!(fn pthread_spin_unlock(spin: SpinLock) -> c_int);
+}
+
+/// The kind of a mutex, from the C library's own word for it.
+pub(super) fn kind_of(mutex: Mutex) -> u8 {
+    // `__data.__kind`; the upper bits say robust, priority and shared between processes.
+    let word = unsafe { mutex.cast::<c_int>().add(4).read() };
+    match word & 3 {
+        1 => lock::RECURSIVE,
+        2 => lock::ERROR_CHECKING,
+        _ => lock::PLAIN,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_init(
+    mutex: Mutex,
+    attributes: *const pthread_mutexattr_t,
+) -> c_int {
+    let status = unsafe { next::pthread_mutex_init(mutex, attributes) };
+    if status == 0 {
+        enter(|thread| sync::lock_init(thread, mutex as usize, kind_of(mutex)));
+    }
+    status
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_destroy(mutex: Mutex) -> c_int {
+    let free = enter(|thread| sync::lock_destroy(thread, mutex as usize, kind_of(mutex)));
+    if free == Some(false) { libc::EBUSY } else { unsafe { next::pthread_mutex_destroy(mutex) } }
+}
+
+fn acquire(mutex: Mutex, patience: Patience) -> Option<c_int> {
+    enter(|thread| sync::lock_acquire(thread, mutex as usize, kind_of(mutex), false, patience))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_lock(mutex: Mutex) -> c_int {
+    acquire(mutex, Patience::Blocking).unwrap_or_else(|| unsafe { next::pthread_mutex_lock(mutex) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_trylock(mutex: Mutex) -> c_int {
+    acquire(mutex, Patience::Try).unwrap_or_else(|| unsafe { next::pthread_mutex_trylock(mutex) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_timedlock(mutex: Mutex, time: *const timespec) -> c_int {
+    let until = super::monotonic(libc::CLOCK_REALTIME, unsafe { *time });
+    acquire(mutex, Patience::Until(until))
+        .unwrap_or_else(|| unsafe { next::pthread_mutex_timedlock(mutex, time) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_clocklock(
+    mutex: Mutex,
+    clock: libc::clockid_t,
+    time: *const timespec,
+) -> c_int {
+    let until = super::monotonic(clock, unsafe { *time });
+    acquire(mutex, Patience::Until(until))
+        .unwrap_or_else(|| unsafe { next::pthread_mutex_clocklock(mutex, clock, time) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_unlock(mutex: Mutex) -> c_int {
+    enter(|thread| sync::lock_release(thread, mutex as usize, kind_of(mutex)))
+        .unwrap_or_else(|| unsafe { next::pthread_mutex_unlock(mutex) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_init(spin: SpinLock, shared: c_int) -> c_int {
+    enter(|thread| sync::lock_init(thread, spin as usize, lock::SPIN));
+    unsafe { next::pthread_spin_init(spin, shared) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_destroy(spin: SpinLock) -> c_int {
+    enter(|thread| sync::lock_destroy(thread, spin as usize, lock::SPIN));
+    unsafe { next::pthread_spin_destroy(spin) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_lock(spin: SpinLock) -> c_int {
+    enter(|thread| sync::lock_acquire(thread, spin as usize, lock::SPIN, false, Patience::Blocking))
+        .unwrap_or_else(|| unsafe { next::pthread_spin_lock(spin) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_trylock(spin: SpinLock) -> c_int {
+    enter(|thread| sync::lock_acquire(thread, spin as usize, lock::SPIN, false, Patience::Try))
+        .unwrap_or_else(|| unsafe { next::pthread_spin_trylock(spin) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_unlock(spin: SpinLock) -> c_int {
+    enter(|thread| sync::lock_release(thread, spin as usize, lock::SPIN))
+        .unwrap_or_else(|| unsafe { next::pthread_spin_unlock(spin) })
+}

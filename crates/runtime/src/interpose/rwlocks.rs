@@ -1,0 +1,73 @@
+//! Reader-writer locks.
+
+use std::ffi::c_int;
+
+use foretrace_recording::record::lock::READER_WRITER;
+use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
+
+use crate::real::real;
+use crate::sync::{self, Patience};
+use crate::thread::enter;
+
+type RwLock = *mut pthread_rwlock_t;
+
+mod next {
+    use super::*;
+    real!(fn pthread_rwlock_init(lock: RwLock, attributes: *const pthread_rwlockattr_t) -> c_int);
+    real!(fn pthread_rwlock_destroy(lock: RwLock) -> c_int);
+    real!(fn pthread_rwlock_rdlock(lock: RwLock) -> c_int);
+    real!(fn pthread_rwlock_wrlock(lock: RwLock) -> c_int);
+    real!(fn pthread_rwlock_tryrdlock(lock: RwLock) -> c_int);
+    real!(fn pthread_rwlock_trywrlock(lock: RwLock) -> c_int);
+    real!(fn pthread_rwlock_timedrdlock(lock: RwLock, time: *const timespec) -> c_int);
+    real!(fn pthread_rwlock_timedwrlock(lock: RwLock, time: *const timespec) -> c_int);
+    real!(fn pthread_rwlock_clockrdlock(lock: RwLock, clock: clockid_t, time: *const timespec) -> c_int);
+    real!(fn pthread_rwlock_clockwrlock(lock: RwLock, clock: clockid_t, time: *const timespec) -> c_int);
+    real!(fn pthread_rwlock_unlock(lock: RwLock) -> c_int);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_init(
+    lock: RwLock,
+    attributes: *const pthread_rwlockattr_t,
+) -> c_int {
+    enter(|thread| sync::lock_init(thread, lock as usize, READER_WRITER));
+    unsafe { next::pthread_rwlock_init(lock, attributes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_destroy(lock: RwLock) -> c_int {
+    let free = enter(|thread| sync::lock_destroy(thread, lock as usize, READER_WRITER));
+    if free == Some(false) { libc::EBUSY } else { unsafe { next::pthread_rwlock_destroy(lock) } }
+}
+
+macro_rules! acquires {
+    ($($name:ident($shared:literal, $patience:expr $(, $argument:ident: $type:ty)*);)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(lock: RwLock $(, $argument: $type)*) -> c_int {
+            enter(|thread| sync::lock_acquire(thread, lock as usize, READER_WRITER, $shared, $patience))
+                .unwrap_or_else(|| unsafe { next::$name(lock $(, $argument)*) })
+        }
+    )* };
+}
+
+fn until(clock: clockid_t, time: *const timespec) -> Patience {
+    Patience::Until(super::monotonic(clock, unsafe { *time }))
+}
+
+acquires! {
+    pthread_rwlock_rdlock(true, Patience::Blocking);
+    pthread_rwlock_wrlock(false, Patience::Blocking);
+    pthread_rwlock_tryrdlock(true, Patience::Try);
+    pthread_rwlock_trywrlock(false, Patience::Try);
+    pthread_rwlock_timedrdlock(true, until(libc::CLOCK_REALTIME, time), time: *const timespec);
+    pthread_rwlock_timedwrlock(false, until(libc::CLOCK_REALTIME, time), time: *const timespec);
+    pthread_rwlock_clockrdlock(true, until(clock, time), clock: clockid_t, time: *const timespec);
+    pthread_rwlock_clockwrlock(false, until(clock, time), clock: clockid_t, time: *const timespec);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_unlock(lock: RwLock) -> c_int {
+    enter(|thread| sync::lock_release(thread, lock as usize, READER_WRITER))
+        .unwrap_or_else(|| unsafe { next::pthread_rwlock_unlock(lock) })
+}

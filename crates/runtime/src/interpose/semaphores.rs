@@ -1,0 +1,135 @@
+//! POSIX semaphores. Their count is kept by us; posts from signal handlers are kept for later if they come in our midst.
+
+use std::ffi::{c_int, c_uint};
+
+use libc::{sem_t, timespec};
+
+use super::threads::end_if_cancelled;
+use crate::config::{Mode, mode};
+use crate::real::real;
+use crate::sync::{self, Patience};
+use crate::thread::{self, Thread, enter};
+use crate::world::hold;
+
+type Semaphore = *mut sem_t;
+
+mod next {
+    use super::*;
+    real!(fn sem_init(semaphore: Semaphore, shared: c_int, count: c_uint) -> c_int);
+    real!(fn sem_destroy(semaphore: Semaphore) -> c_int);
+    real!(fn sem_wait(semaphore: Semaphore) -> c_int);
+    real!(fn sem_trywait(semaphore: Semaphore) -> c_int);
+    real!(fn sem_timedwait(semaphore: Semaphore, time: *const timespec) -> c_int);
+    real!(fn sem_clockwait(semaphore: Semaphore, clock: libc::clockid_t, time: *const timespec) -> c_int);
+    real!(fn sem_post(semaphore: Semaphore) -> c_int);
+    real!(fn sem_getvalue(semaphore: Semaphore, count: *mut c_int) -> c_int);
+}
+
+/// Takes over a semaphore that was made elsewhere (`sem_open`), with the count that it has.
+fn adopt(thread: &mut Thread, semaphore: Semaphore) {
+    if !hold().objects.semaphores.contains_key(&(semaphore as usize)) {
+        let mut count = 0;
+        unsafe { next::sem_getvalue(semaphore, &mut count) };
+        sync::semaphore_init(thread, semaphore as usize, count.max(0) as u32);
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_init(semaphore: Semaphore, shared: c_int, count: c_uint) -> c_int {
+    enter(|thread| sync::semaphore_init(thread, semaphore as usize, count));
+    unsafe { next::sem_init(semaphore, shared, count) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_destroy(semaphore: Semaphore) -> c_int {
+    enter(|thread| sync::semaphore_destroy(thread, semaphore as usize));
+    unsafe { next::sem_destroy(semaphore) }
+}
+
+fn wait(semaphore: Semaphore, patience: Patience) -> Option<c_int> {
+    if !matches!(patience, Patience::Try) {
+        end_if_cancelled();
+    }
+    let status = enter(|thread| {
+        adopt(thread, semaphore);
+        sync::semaphore_wait(thread, semaphore as usize, patience)
+    })?;
+    if status == 0 {
+        return Some(0);
+    }
+    if status == libc::ECANCELED {
+        end_if_cancelled();
+    }
+    unsafe { *libc::__errno_location() = status };
+    Some(-1)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sem_wait(semaphore: Semaphore) -> c_int {
+    wait(semaphore, Patience::Blocking).unwrap_or_else(|| unsafe { next::sem_wait(semaphore) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_trywait(semaphore: Semaphore) -> c_int {
+    wait(semaphore, Patience::Try).unwrap_or_else(|| unsafe { next::sem_trywait(semaphore) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sem_timedwait(semaphore: Semaphore, time: *const timespec) -> c_int {
+    let until = super::monotonic(libc::CLOCK_REALTIME, unsafe { *time });
+    wait(semaphore, Patience::Until(until))
+        .unwrap_or_else(|| unsafe { next::sem_timedwait(semaphore, time) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sem_clockwait(
+    semaphore: Semaphore,
+    clock: libc::clockid_t,
+    time: *const timespec,
+) -> c_int {
+    let until = super::monotonic(clock, unsafe { *time });
+    wait(semaphore, Patience::Until(until))
+        .unwrap_or_else(|| unsafe { next::sem_clockwait(semaphore, clock, time) })
+}
+
+fn post(thread: &mut Thread, semaphore: usize) {
+    adopt(thread, semaphore as Semaphore);
+    sync::semaphore_post(thread, semaphore);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_post(semaphore: Semaphore) -> c_int {
+    if enter(|thread| post(thread, semaphore as usize)).is_some() {
+        return 0;
+    }
+    let current = thread::current();
+    if matches!(mode(), Mode::Unset | Mode::Off) || current.is_null() {
+        return unsafe { next::sem_post(semaphore) };
+    }
+    // A signal handler, while this thread is inside the runtime.
+    let deferred = unsafe { &mut (*current).deferred };
+    if deferred.len() < deferred.capacity() {
+        deferred.push(semaphore as usize);
+    }
+    0
+}
+
+/// Does the posts that signal handlers asked for meanwhile.
+#[cold]
+pub(crate) fn post_deferred(thread: &mut Thread) {
+    while let Some(semaphore) = thread.deferred.pop() {
+        enter(|thread| post(thread, semaphore));
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_getvalue(semaphore: Semaphore, count: *mut c_int) -> c_int {
+    let known = enter(|_| hold().objects.semaphores.get(&(semaphore as usize)).copied()).flatten();
+    match known {
+        Some(value) => {
+            unsafe { *count = value as c_int };
+            0
+        }
+        None => unsafe { next::sem_getvalue(semaphore, count) },
+    }
+}

@@ -1,0 +1,47 @@
+//! Whether the program handles signals: then a thread that waits may be woken by one, and waiting for ever is no deadlock.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::real::real;
+
+static HANDLED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program has installed a handler.
+pub(crate) fn handled() -> bool {
+    HANDLED.load(Relaxed)
+}
+
+mod next {
+    use super::*;
+    real!(fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int);
+    real!(fn signal(signal: c_int, handler: usize) -> usize);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    if let Some(new) = unsafe { new.as_ref() } {
+        note(signal, new.sa_sigaction);
+    }
+    unsafe { next::sigaction(signal, new, old) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
+    note(signal, handler);
+    unsafe { next::signal(signal, handler) }
+}
+
+fn note(signal: c_int, handler: usize) {
+    let asynchronous = !matches!(
+        signal,
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGABRT | libc::SIGPIPE
+    );
+    if asynchronous && handler != libc::SIG_DFL && handler != libc::SIG_IGN {
+        HANDLED.store(true, Relaxed);
+    }
+}

@@ -1,0 +1,246 @@
+//! Creating, joining and ending threads.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+use foretrace_recording::record::kind;
+use libc::{pthread_attr_t, pthread_t};
+
+use crate::config::{Mode, mode};
+use crate::real::real;
+use crate::schedule::Waited;
+use crate::thread::{self, Thread, enter};
+use crate::world::hold;
+use crate::{module, sync, watchdog};
+
+type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+mod next {
+    use super::*;
+    real!(fn pthread_create(handle: *mut pthread_t, attributes: *const pthread_attr_t, start: Start, argument: *mut c_void) -> c_int);
+    real!(fn pthread_join(handle: pthread_t, result: *mut *mut c_void) -> c_int);
+    real!(fn pthread_tryjoin_np(handle: pthread_t, result: *mut *mut c_void) -> c_int);
+    real!(fn pthread_clockjoin_np(handle: pthread_t, result: *mut *mut c_void, clock: libc::clockid_t, time: *const libc::timespec) -> c_int);
+    real!(fn pthread_cancel(handle: pthread_t) -> c_int);
+    real!(fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int);
+}
+pub(crate) use next::pthread_create as pthread_create_next;
+
+/// What a new thread needs before it is the user's.
+struct Birth {
+    start: Start,
+    argument: *mut c_void,
+    thread: *mut Thread,
+}
+
+/// The stack of the calling thread: lowest address and the one behind the highest.
+pub(crate) fn stack() -> [u64; 2] {
+    unsafe {
+        let mut attributes = std::mem::zeroed::<pthread_attr_t>();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+            return [0, 0];
+        }
+        let (mut low, mut size) = (null_mut(), 0);
+        libc::pthread_attr_getstack(&attributes, &mut low, &mut size);
+        libc::pthread_attr_destroy(&mut attributes);
+        [low as u64, low as u64 + size as u64]
+    }
+}
+
+/// Its destructor runs at the end of each thread, however it ends.
+fn end_key() -> libc::pthread_key_t {
+    static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+    let known = KEY.load(Acquire);
+    if known != u32::MAX {
+        return known;
+    }
+    let mut key = 0;
+    unsafe { libc::pthread_key_create(&mut key, Some(ended)) };
+    match KEY.compare_exchange(u32::MAX, key, AcqRel, Acquire) {
+        Ok(_) => key,
+        Err(other) => other,
+    }
+}
+
+/// The destructors of the program's own keys may still want to be recorded: we wait for the last round.
+extern "C" fn ended(round: *mut c_void) {
+    if (round as usize) < 4 {
+        unsafe { libc::pthread_setspecific(end_key(), (round as usize + 1) as *const c_void) };
+        return;
+    }
+    enter(sync::end);
+    thread::set_current(null_mut());
+}
+
+/// Destructors run only for values that are not null.
+const FIRST_ROUND: *const c_void = std::ptr::without_provenance(1);
+
+/// The main thread may end before the process does.
+pub(crate) fn main_begins() {
+    unsafe { libc::pthread_setspecific(end_key(), FIRST_ROUND) };
+    hold().handles.push((unsafe { libc::pthread_self() }, 0));
+}
+
+extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
+    let Birth { start, argument, thread } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
+    unsafe { libc::pthread_setspecific(end_key(), FIRST_ROUND) };
+    module::begin(unsafe { &mut *thread });
+    start(argument)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_create(
+    handle: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    let created = enter(|parent| {
+        if mode() == Mode::Scheduled {
+            watchdog::start();
+        }
+        let site = parent.call_site;
+        parent.point(kind::FORK, site, 0, 0);
+        let mut world = hold();
+        let child = world.add_thread(Some(parent));
+        let index = unsafe { (*child).index };
+        world.stamped(parent, kind::FORK, 0, site, [u64::from(index)]);
+        drop(world);
+        let birth = Box::new(Birth { start, argument, thread: child });
+        let birth = Box::into_raw(birth);
+        let status = unsafe { next::pthread_create(handle, attributes, born, birth.cast()) };
+        let mut world = hold();
+        if status == 0 {
+            world.handles.push((unsafe { *handle }, index));
+        } else {
+            drop(unsafe { Box::from_raw(birth) });
+            world.entry(index).state = crate::world::State::Done;
+        }
+        status
+    });
+    created.unwrap_or_else(|| unsafe { next::pthread_create(handle, attributes, start, argument) })
+}
+
+/// Waits for the end of the thread with this handle, as far as the runtime knows it. A thread that joins itself is
+/// left to the C library, which says no.
+fn await_end(handle: pthread_t, deadline: Option<libc::timespec>) -> Waited {
+    enter(|thread| match { hold().by_handle(handle) } {
+        Some(child) if child != thread.index => sync::join(thread, child, deadline),
+        _ => Waited::Ready,
+    })
+    .unwrap_or(Waited::Ready)
+}
+
+unsafe extern "C-unwind" {
+    fn pthread_testcancel();
+}
+
+/// The end of a thread that was cancelled, if the thread that calls was.
+pub(super) fn end_if_cancelled() {
+    unsafe { pthread_testcancel() };
+}
+
+fn forget(handle: pthread_t) {
+    enter(|_| hold().handles.retain(|(known, _)| *known != handle));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_join(handle: pthread_t, result: *mut *mut c_void) -> c_int {
+    end_if_cancelled();
+    if await_end(handle, None) == Waited::Cancelled {
+        end_if_cancelled();
+    }
+    let status = unsafe { next::pthread_join(handle, result) };
+    if status == 0 {
+        forget(handle);
+    }
+    status
+}
+
+/// Whether the thread with this handle is at its end; if so, the caller has joined it.
+fn joined_at_once(handle: pthread_t) -> bool {
+    enter(|thread| match { hold().by_handle(handle) } {
+        Some(child) if hold().entry(child).state != crate::world::State::Done => {
+            crate::schedule::give_way(thread);
+            false
+        }
+        Some(child) => sync::join(thread, child, None) == Waited::Ready,
+        None => true,
+    })
+    .unwrap_or(true)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_tryjoin_np(
+    handle: pthread_t,
+    result: *mut *mut c_void,
+) -> c_int {
+    if matches!(mode(), Mode::Unset | Mode::Off) {
+        return unsafe { next::pthread_tryjoin_np(handle, result) };
+    }
+    if !joined_at_once(handle) {
+        return libc::EBUSY;
+    }
+    // Behind its last event, but perhaps not quite gone.
+    let status = unsafe { next::pthread_join(handle, result) };
+    if status == 0 {
+        forget(handle);
+    }
+    status
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_clockjoin_np(
+    handle: pthread_t,
+    result: *mut *mut c_void,
+    clock: libc::clockid_t,
+    time: *const libc::timespec,
+) -> c_int {
+    if matches!(mode(), Mode::Unset | Mode::Off) {
+        return unsafe { next::pthread_clockjoin_np(handle, result, clock, time) };
+    }
+    end_if_cancelled();
+    let deadline = unsafe { time.as_ref() }.map(|time| super::monotonic(clock, *time));
+    match await_end(handle, deadline) {
+        Waited::Ready => {}
+        Waited::TimedOut => return libc::ETIMEDOUT,
+        Waited::Cancelled => end_if_cancelled(),
+    }
+    let status = unsafe { next::pthread_join(handle, result) };
+    if status == 0 {
+        forget(handle);
+    }
+    status
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_timedjoin_np(
+    handle: pthread_t,
+    result: *mut *mut c_void,
+    time: *const libc::timespec,
+) -> c_int {
+    unsafe { pthread_clockjoin_np(handle, result, libc::CLOCK_REALTIME, time) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
+    // The C library first: a thread that we wake must find that it is cancelled.
+    let status = unsafe { next::pthread_cancel(handle) };
+    enter(|_| {
+        let mut world = hold();
+        if let Some(thread) = world.by_handle(handle) {
+            world.entry(thread).cancelled = true;
+            crate::schedule::changed(&mut world);
+        }
+    });
+    status
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
+    enter(|thread| {
+        hold().entry(thread.index).uncancellable = state == libc::PTHREAD_CANCEL_DISABLE;
+    });
+    unsafe { next::pthread_setcancelstate(state, old) }
+}

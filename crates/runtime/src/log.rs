@@ -1,0 +1,269 @@
+//! The recording's file: reserved, mapped and filled chunk by chunk.
+//!
+//! When the disk is full the program goes on; what it does then is counted, not written.
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+
+use foretrace_recording::file::{
+    self, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER, Header, MAGIC, META, VERSION,
+};
+use foretrace_recording::record;
+
+static FILE: AtomicI32 = AtomicI32::new(-1);
+static CHUNKS: AtomicU64 = AtomicU64::new(0);
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+static HEAD: AtomicPtr<Header> = AtomicPtr::new(null_mut());
+
+const WORDS: usize = CHUNK / 8;
+const CHUNK_HEADER_WORDS: usize = size_of::<ChunkHeader>() / 8;
+
+/// Creates the recording; `path` with the process id behind it if there is one already (a program that
+/// starts itself again).
+pub(crate) fn create(path: &[u8], mode: u32, seed: u64, limit: Option<u64>) -> bool {
+    let pid = std::process::id();
+    let mut names = [path.to_vec(), [path, b".", pid.to_string().as_bytes()].concat()];
+    for name in &mut names {
+        name.push(0);
+        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+        let opened = unsafe { libc::open(name.as_ptr().cast(), flags, 0o644) };
+        if opened < 0 {
+            continue;
+        }
+        // Out of the way of programs that count on low numbers.
+        let high = unsafe { libc::fcntl(opened, libc::F_DUPFD_CLOEXEC, 700) };
+        let file = if high < 0 { opened } else { high };
+        if high >= 0 {
+            unsafe { libc::close(opened) };
+        }
+        let Some(start) = map(file, 0, HEADER) else { return false };
+        let header = Header {
+            magic: MAGIC,
+            version: VERSION,
+            mode,
+            seed,
+            pid,
+            flags: 0,
+            ending: 0,
+            status: 0,
+            lost: 0,
+        };
+        unsafe { start.cast::<Header>().write(header) };
+        HEAD.store(start.cast(), Release);
+        LIMIT.store(limit.unwrap_or(u64::MAX), Relaxed);
+        FILE.store(file, Release);
+        return true;
+    }
+    false
+}
+
+/// In the child of a fork: the recording is the parent's.
+pub(crate) fn abandon() {
+    FILE.store(-1, Release);
+    HEAD.store(null_mut(), Release);
+}
+
+/// Changes the header, if there is a recording.
+pub(crate) fn header(change: impl FnOnce(&mut Header)) {
+    let head = HEAD.load(Acquire);
+    if !head.is_null() {
+        change(unsafe { &mut *head });
+    }
+}
+
+/// Sets one of [`file::flags`].
+pub(crate) fn flag(flag: u32) {
+    let head = HEAD.load(Acquire);
+    if !head.is_null() {
+        unsafe { AtomicU32::from_ptr(&raw mut (*head).flags) }.fetch_or(flag, Relaxed);
+    }
+}
+
+/// Reserves bytes of the file on the disk, and maps them.
+fn map(file: i32, offset: u64, size: usize) -> Option<*mut u64> {
+    unsafe {
+        let errno = *libc::__errno_location();
+        let reserved = libc::fallocate(file, 0, offset as i64, size as i64) == 0
+            || (*libc::__errno_location() == libc::EOPNOTSUPP
+                && libc::posix_fallocate(file, offset as i64, size as i64) == 0);
+        let (read_write, offset) = (libc::PROT_READ | libc::PROT_WRITE, offset as i64);
+        let start = if reserved {
+            libc::mmap(
+                null_mut(),
+                size,
+                read_write,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                file,
+                offset,
+            )
+        } else {
+            libc::MAP_FAILED
+        };
+        *libc::__errno_location() = errno;
+        (start != libc::MAP_FAILED).then_some(start.cast())
+    }
+}
+
+/// One stream of the recording. Whoever may write to it has it alone.
+pub(crate) struct Writer {
+    at: *mut u64,
+    end: *mut u64,
+    chunk: *mut u64,
+    stream: u32,
+    sequence: u64,
+    /// Nothing is written any more; `chunk` is scratch memory.
+    lost: bool,
+}
+
+impl Writer {
+    pub(crate) const fn new(stream: u32) -> Writer {
+        let none = null_mut();
+        Writer { at: none, end: none, chunk: none, stream, sequence: 0, lost: false }
+    }
+
+    /// Writes one record; the first word goes last.
+    #[inline(always)]
+    pub(crate) fn record<const N: usize>(&mut self, head: u64, operands: [u64; N]) {
+        let at = self.reserve(N + 1);
+        unsafe {
+            for (index, operand) in operands.into_iter().enumerate() {
+                at.add(index + 1).write(operand);
+            }
+            std::sync::atomic::compiler_fence(Release);
+            at.write_volatile(head);
+        }
+    }
+
+    /// Writes a range's record. The bytes are copied to the recording by `copy`, and are where it says afterwards.
+    pub(crate) fn range(&mut self, head: u64, address: u64, bytes: &[u8]) {
+        let words = bytes.len().div_ceil(8);
+        let at = self.reserve(3 + words);
+        unsafe {
+            at.add(1).write(address);
+            at.add(2).write(bytes.len() as u64);
+            if words > 0 {
+                at.add(2 + words).write(0);
+            }
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.add(3).cast(), bytes.len());
+            std::sync::atomic::compiler_fence(Release);
+            at.write_volatile(head);
+        }
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, words: usize) -> *mut u64 {
+        if (self.end as usize).wrapping_sub(self.at as usize) < words * 8 || self.at.is_null() {
+            self.next_chunk();
+        }
+        let at = self.at;
+        self.at = unsafe { at.add(words) };
+        at
+    }
+
+    #[cold]
+    fn next_chunk(&mut self) {
+        let file = FILE.load(Acquire);
+        if self.lost || file < 0 {
+            return self.lose(file);
+        }
+        let number = CHUNKS.fetch_add(1, Relaxed);
+        let offset = HEADER as u64 + number * CHUNK as u64;
+        let mapped = if offset + CHUNK as u64 > LIMIT.load(Relaxed) {
+            None
+        } else {
+            map(file, offset, CHUNK)
+        };
+        let Some(chunk) = mapped else {
+            return self.lose(file);
+        };
+        if !self.chunk.is_null() {
+            unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
+        }
+        let header = ChunkHeader {
+            magic: CHUNK_MAGIC,
+            stream: self.stream,
+            sequence: self.sequence,
+            used: 0,
+            reserved: 0,
+        };
+        unsafe { chunk.cast::<ChunkHeader>().write(header) };
+        self.sequence += 1;
+        self.chunk = chunk;
+        self.at = unsafe { chunk.add(CHUNK_HEADER_WORDS) };
+        self.end = unsafe { chunk.add(WORDS) };
+    }
+
+    /// From now on records go to scratch memory, over and over.
+    fn lose(&mut self, file: i32) {
+        if !self.lost {
+            self.lost = true;
+            if file >= 0 {
+                flag(file::flags::TRUNCATED);
+                // Others stop too: what they write behind this point could not be explained.
+                FILE.store(-1, Release);
+            }
+            if !self.chunk.is_null() {
+                unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
+            }
+            self.chunk = crate::arena::pages(CHUNK).cast();
+            if self.chunk.is_null() {
+                crate::message::say("out of memory");
+                crate::message::leave(125);
+            }
+        }
+        header(|header| header.lost += 1);
+        self.at = self.chunk;
+        self.end = unsafe { self.chunk.add(WORDS) };
+    }
+
+    /// Drops the mapping of a stream that has ended.
+    pub(crate) fn close(&mut self) {
+        if !self.chunk.is_null() {
+            unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
+        }
+        *self = Writer { lost: self.lost, ..Writer::new(self.stream) };
+    }
+
+    /// Appends bytes to the stream of tables, across chunks.
+    fn bytes(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if self.at == self.end || self.at.is_null() {
+                self.next_chunk();
+            }
+            if self.lost {
+                return;
+            }
+            let room = self.end as usize - self.at as usize;
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            unsafe {
+                std::ptr::copy_nonoverlapping(now.as_ptr(), self.at.cast(), now.len());
+                self.at = self.at.byte_add(now.len());
+                let used = self.at as usize - self.chunk as usize - size_of::<ChunkHeader>();
+                (*self.chunk.cast::<ChunkHeader>()).used = used as u64;
+            }
+            bytes = later;
+        }
+    }
+
+    /// Appends a table; each part is padded to words.
+    pub(crate) fn table(&mut self, tag: u64, parts: &[&[u8]]) {
+        let padded = |part: &&[u8]| part.len().next_multiple_of(8);
+        let size: usize = parts.iter().map(padded).sum();
+        self.bytes(&[tag.to_le_bytes(), (size as u64).to_le_bytes()].concat());
+        for part in parts {
+            self.bytes(part);
+            self.bytes(&[0; 8][..padded(part) - part.len()]);
+        }
+    }
+}
+
+/// The writer of tables; the world's holder has it.
+pub(crate) const fn tables() -> Writer {
+    Writer::new(META)
+}
+
+/// The first word of a record of a thread at a site.
+#[inline(always)]
+pub(crate) fn head(kind: u8, detail: u8, site: u64) -> u64 {
+    record::head(kind, detail, site)
+}

@@ -1,0 +1,153 @@
+//! Start-up: reads the environment, and takes the tables of the compiled modules.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use foretrace_recording::file::{mode as modes, table};
+use foretrace_recording::record::kind;
+use foretrace_recording::site::{ABI, Function, Global, Module, Site};
+
+use crate::config::{Mode, mode, number, set_mode, variable};
+use crate::futex::{Spin, system_call};
+use crate::message;
+use crate::replay::Replay;
+use crate::schedule::{Scheduler, Strategy};
+use crate::thread::{self, Thread};
+use crate::world::{self, hold};
+use crate::{config, interpose, log};
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+/// Runs before the constructors of the program.
+extern "C" fn start() {
+    if mode() != Mode::Unset {
+        return;
+    }
+    let Some(path) = variable(c"FORETRACE_RECORDING") else { return set_mode(Mode::Off) };
+    let seed = number(c"FORETRACE_SEED").unwrap_or(1);
+    let plan = variable(c"FORETRACE_PLAN");
+    let (code, strategy) = match variable(c"FORETRACE_SCHEDULE").unwrap_or(b"random") {
+        _ if plan.is_some() => (modes::REPLAY, Some(Strategy::Replay)),
+        b"free" => (modes::FREE, None),
+        b"pct" => (modes::PCT, Some(Strategy::Pct)),
+        b"round-robin" => (modes::ROUND_ROBIN, Some(Strategy::RoundRobin)),
+        _ => (modes::RANDOM, Some(Strategy::Random)),
+    };
+    let replay = match plan.map(read_plan) {
+        Some(None) => {
+            message::say("the plan of the replay cannot be read");
+            message::leave(125);
+        }
+        Some(plan) => plan.map(Box::new),
+        None => None,
+    };
+    if !log::create(path, code, seed, number(c"FORETRACE_LIMIT")) {
+        message::say(&format!("cannot write the recording {}", String::from_utf8_lossy(path)));
+        message::leave(125);
+    }
+    config::keep_control_flow(number(c"FORETRACE_CONTROL_FLOW") == Some(1));
+    set_mode(if strategy.is_some() { Mode::Scheduled } else { Mode::Free });
+    world::create(Scheduler::new(strategy.unwrap_or(Strategy::Random), seed), replay);
+    let mut world = hold();
+    let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    world.tables.table(table::COMMAND, &[&command]);
+    let main = world.add_thread(None);
+    world.scheduler.turn = Some(0);
+    drop(world);
+    begin(unsafe { &mut *main });
+    interpose::threads::main_begins();
+    unsafe { interpose::process::register_exit() };
+}
+
+fn read_plan(path: &[u8]) -> Option<Replay> {
+    use std::os::unix::ffi::OsStrExt;
+    let plan = std::fs::read(std::ffi::OsStr::from_bytes(path)).ok()?;
+    Replay::read(&plan, variable(c"FORETRACE_OUTCOME")?)
+}
+
+/// The calling thread is `thread` from now on; its first record.
+pub(crate) fn begin(thread: &mut Thread) {
+    thread.kernel_id.store(system_call(libc::SYS_gettid, [0; 6]) as u32, Relaxed);
+    thread.busy.store(true, Relaxed);
+    thread::set_current(thread);
+    crate::schedule::await_first_turn(thread);
+    let [low, high] = interpose::threads::stack();
+    thread.point(kind::BEGIN, 0, 0, 0);
+    hold().stamped(thread, kind::BEGIN, 0, 0, [low, high]);
+    thread.busy.store(false, Relaxed);
+}
+
+/// Modules by the addresses of their sites, for looking up the strings of a site.
+struct Known {
+    lock: Spin,
+    modules: std::cell::UnsafeCell<Vec<Module>>,
+}
+// Guarded by `lock`.
+unsafe impl Sync for Known {}
+
+static KNOWN: Known = Known { lock: Spin::new(), modules: std::cell::UnsafeCell::new(Vec::new()) };
+static REFUSED: AtomicU32 = AtomicU32::new(0);
+
+/// The bytes of a table.
+unsafe fn bytes<T>(start: *const T, count: u64) -> &'static [u8] {
+    if count == 0 {
+        return &[];
+    }
+    unsafe { std::slice::from_raw_parts(start.cast(), count as usize * size_of::<T>()) }
+}
+
+/// A module introduces itself, from its constructor.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __ft_module(module: *const Module) {
+    start();
+    let module = unsafe { *module };
+    if module.abi != ABI {
+        if REFUSED.fetch_add(1, Relaxed) == 0 {
+            message::say(
+                "some objects were compiled with another version of foretrace: compile everything again",
+            );
+        }
+        message::leave(125);
+    }
+    KNOWN.lock.with(|| unsafe { (*KNOWN.modules.get()).push(module) });
+    if matches!(mode(), Mode::Unset | Mode::Off) {
+        return;
+    }
+    let counts = [
+        module.sites as u64,
+        module.site_count,
+        module.strings_size,
+        module.global_count,
+        module.function_count,
+    ];
+    let counts = counts.map(u64::to_le_bytes);
+    let parts = unsafe {
+        [
+            counts.as_flattened(),
+            bytes::<Site>(module.sites, module.site_count),
+            bytes::<u8>(module.strings, module.strings_size),
+            bytes::<Global>(module.globals, module.global_count),
+            bytes::<Function>(module.functions, module.function_count),
+        ]
+    };
+    // The dynamic linker may load modules in mid-run: hold the world like everybody else.
+    if thread::enter(|_| hold().tables.table(table::MODULE, &parts)).is_none() {
+        hold().tables.table(table::MODULE, &parts);
+    }
+}
+
+/// The name of the file that a site is in.
+pub(crate) fn file_of(site: &Site) -> &'static [u8] {
+    let address = std::ptr::from_ref(site) as u64;
+    KNOWN.lock.with(|| {
+        let modules = unsafe { &*KNOWN.modules.get() };
+        let inside = |module: &&Module| {
+            let start = module.sites as u64;
+            (start..start + module.site_count * size_of::<Site>() as u64).contains(&address)
+        };
+        modules.iter().find(inside).map_or(&[][..], |module| unsafe {
+            std::ffi::CStr::from_ptr(module.strings.add(site.file as usize).cast()).to_bytes()
+        })
+    })
+}

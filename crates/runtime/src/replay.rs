@@ -1,0 +1,382 @@
+//! Forcing a schedule on the program, and saying what came of it.
+
+use foretrace_recording::plan::{MAGIC, Step, goal, outcome, place_hash};
+use foretrace_recording::record::{acquire, kind};
+use foretrace_recording::site::{SYSTEM, Site};
+
+use crate::message;
+use crate::sync::{Objects, Pending};
+use crate::world::{Entry, State, World};
+
+/// What a thread at a decision learns from the plan.
+pub(crate) enum Choice {
+    /// It goes on, for so many visible operations (0: until the next decision).
+    Me(u64),
+    /// Another one is next.
+    Other(u32),
+    /// There is no plan any more.
+    Over,
+}
+
+pub(crate) struct Replay {
+    threads: Vec<(u32, u32)>,
+    steps: Vec<Step>,
+    finals: Vec<Step>,
+    goal: u64,
+    /// How many steps are done.
+    done: usize,
+    /// How many of the final operations were carried out, once they were all reached.
+    carried_out: Option<usize>,
+    answer: Vec<u8>,
+    answered: bool,
+}
+
+impl Replay {
+    /// Reads a plan. `answer` is the path of the file that gets the outcome.
+    pub(crate) fn read(plan: &[u8], answer: &[u8]) -> Option<Replay> {
+        let mut words = plan
+            .chunks_exact(8)
+            .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+        if words.next()? != MAGIC {
+            return None;
+        }
+        let (threads, steps, finals, goal) =
+            (words.next()?, words.next()?, words.next()?, words.next()?);
+        let mut step = || {
+            let (a, b, place) = (words.next()?, words.next()?, words.next()?);
+            let (thread, ordinal) = (a as u32, (a >> 32) as u32);
+            Some(Step { thread, ordinal, kind: b as u32, event: (b >> 32) as u32, place })
+        };
+        let mut parents = Vec::new();
+        for _ in 0..threads {
+            let parent = step()?;
+            parents.push((parent.thread, parent.ordinal));
+        }
+        let steps = (0..steps).map(|_| step()).collect::<Option<_>>()?;
+        let finals = (0..finals).map(|_| step()).collect::<Option<_>>()?;
+        Some(Replay {
+            threads: parents,
+            steps,
+            finals,
+            goal,
+            done: 0,
+            carried_out: None,
+            answer: [answer, &[0]].concat(),
+            answered: false,
+        })
+    }
+
+    /// Which thread of the plan the parent's child number `place` is.
+    pub(crate) fn planned_child(&self, parent: Option<u32>, place: u32) -> Option<u32> {
+        let wanted = (parent?, place);
+        let found = self.threads.iter().skip(1).position(|&known| known == wanted);
+        found.map(|index| index as u32 + 1)
+    }
+
+    /// Which of the waiters a signal wakes: the one that the plan lets go on first.
+    pub(crate) fn whom_to_wake(&self, waiters: &[u32], threads: &[Entry]) -> Option<usize> {
+        let next_of = |waiter: u32| {
+            let entry = &threads[waiter as usize];
+            let left = &self.steps[self.done.min(self.steps.len())..];
+            left.iter().position(|step| {
+                entry.planned == Some(step.thread) && step.ordinal == entry.ordinal
+            })
+        };
+        let first =
+            waiters.iter().enumerate().filter_map(|(at, &waiter)| Some((next_of(waiter)?, at)));
+        first.min().map(|(_, at)| at)
+    }
+
+    /// Writes the outcome, once.
+    fn answer(&mut self, words: &[u64]) {
+        if self.answered {
+            return;
+        }
+        self.answered = true;
+        let all: Vec<u8> = [&[outcome::MAGIC], words]
+            .concat()
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
+        unsafe {
+            let file = libc::open(self.answer.as_ptr().cast(), flags, 0o644);
+            libc::write(file, all.as_ptr().cast(), all.len());
+            libc::close(file);
+        }
+    }
+
+    fn diverged(&mut self, expected: Step, seen: Option<&Entry>) -> ! {
+        let (ordinal, seen_kind, place) = seen.map_or((u64::MAX, 0, 0), |entry| {
+            (u64::from(entry.ordinal), u64::from(entry.next.kind), place_of(entry.next.site))
+        });
+        let (line, file) = seen.map_or((0, &[][..]), |entry| place_text(entry.next.site));
+        let mut words = vec![
+            outcome::DIVERGED,
+            self.done as u64,
+            u64::from(expected.thread),
+            u64::from(expected.ordinal),
+            u64::from(expected.kind),
+            u64::from(expected.event),
+            ordinal,
+            seen_kind,
+            place,
+            line,
+            file.len() as u64,
+        ];
+        words.extend(file.chunks(8).map(|part| {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            u64::from_le_bytes(word)
+        }));
+        self.answer(&words);
+        foretrace_replayed();
+        message::say("the replay diverged from its plan");
+        message::leave(123);
+    }
+
+    /// The process ends by itself.
+    pub(crate) fn finished(&mut self) {
+        self.answer(&[outcome::UNFINISHED, self.done as u64]);
+    }
+
+    /// No thread can go on.
+    pub(crate) fn deadlocked(&mut self, _: &[Entry], _: &Objects) {
+        self.answer(&[outcome::UNFINISHED, self.done as u64]);
+    }
+}
+
+/// Where a debugger stops: the replay is over, one way or the other.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn foretrace_replayed() {
+    std::hint::black_box(());
+}
+
+/// [`place_hash`] of a site, 0 if it is unknown.
+fn place_of(site: u64) -> u64 {
+    let Some(site) = (unsafe { (site as *const Site).as_ref() }) else { return 0 };
+    let file = crate::module::file_of(site);
+    place_hash(file, site.line, site.column & !SYSTEM)
+}
+
+fn place_text(site: u64) -> (u64, &'static [u8]) {
+    let Some(site) = (unsafe { (site as *const Site).as_ref() }) else { return (0, &[]) };
+    (u64::from(site.line) | u64::from(site.column & !SYSTEM) << 32, crate::module::file_of(site))
+}
+
+/// Whether an operation that is about to happen can be the recorded one. (What a try or timed operation comes to is known
+/// only afterwards.)
+fn same_kind(next: u8, recorded: u32) -> bool {
+    let class = |kind: u8| match kind {
+        kind::ACQUIRE_FAILED => kind::ACQUIRE,
+        kind::SEM_WAIT_FAILED => kind::SEM_WAIT,
+        kind::ATOMIC_LOAD | kind::ATOMIC_STORE => kind::RMW,
+        kind::LOAD_RANGE => kind::LOAD,
+        kind::STORE_RANGE => kind::STORE,
+        other => other,
+    };
+    class(next) == class(recorded as u8)
+}
+
+impl World {
+    /// Whether a plan is being followed.
+    pub(crate) fn planned(&self) -> bool {
+        self.replay.as_ref().is_some_and(|replay| replay.carried_out != Some(replay.finals.len()))
+    }
+
+    fn by_plan(&self, planned: u32) -> Option<u32> {
+        self.threads
+            .iter()
+            .position(|entry| entry.planned == Some(planned))
+            .map(|index| index as u32)
+    }
+
+    /// What the plan says to a thread that stands at a decision; `consume`: before its next visible operation.
+    pub(crate) fn next_planned(&mut self, me: u32, consume: bool) -> Choice {
+        let Some(mut replay) = self.replay.take() else { return Choice::Over };
+        let choice = self.next_of(&mut replay, me, consume);
+        self.replay = Some(replay);
+        choice
+    }
+
+    fn next_of(&mut self, replay: &mut Replay, me: u32, consume: bool) -> Choice {
+        if let Some(&step) = replay.steps.get(replay.done) {
+            let Some(thread) = self.by_plan(step.thread) else { replay.diverged(step, None) };
+            let entry = &self.threads[thread as usize];
+            if entry.state == State::Done || entry.ordinal > step.ordinal {
+                replay.diverged(step, Some(entry));
+            }
+            if thread != me {
+                return Choice::Other(thread);
+            }
+            if !self.can_go_on(me, step.kind) {
+                replay.diverged(step, Some(&self.threads[me as usize]));
+            }
+            let entry = &self.threads[me as usize];
+            if entry.ordinal < step.ordinal {
+                return Choice::Me(if consume {
+                    u64::from(step.ordinal - entry.ordinal)
+                } else {
+                    0
+                });
+            }
+            if !consume {
+                return Choice::Me(0);
+            }
+            let place = place_of(entry.next.site);
+            if !same_kind(entry.next.kind, step.kind) || (step.place != 0 && place != step.place) {
+                replay.diverged(step, Some(entry));
+            }
+            replay.done += 1;
+            return Choice::Me(u64::from(entry.pending == Pending::Nothing));
+        }
+        let Some(carried_out) = replay.carried_out else {
+            return self.reach_finals(replay, me, consume);
+        };
+        // The two accesses of a race, one directly after the other.
+        let Some(next) = replay.finals.get(carried_out) else { return Choice::Over };
+        match self.by_plan(next.thread) {
+            Some(thread) if thread == me => {
+                replay.carried_out = Some(carried_out + 1);
+                Choice::Me(1)
+            }
+            Some(thread) => Choice::Other(thread),
+            None => Choice::Over,
+        }
+    }
+
+    /// Whether a thread's pending wait is over. A wake that was timed out or spurious in the recording needs no
+    /// notification here either.
+    fn can_go_on(&mut self, me: u32, step_kind: u32) -> bool {
+        let entry = &mut self.threads[me as usize];
+        let wakes_itself =
+            matches!(entry.pending, Pending::Wake { .. }) && step_kind as u8 == kind::WAKE;
+        if (wakes_itself && !entry.notified) || entry.pending == Pending::Sleep {
+            entry.timed_out = true;
+        }
+        self.enabled(me)
+    }
+
+    /// All steps are done: brings the threads to their final operations, then looks at them.
+    fn reach_finals(&mut self, replay: &mut Replay, me: u32, consume: bool) -> Choice {
+        for &last in &replay.finals {
+            let Some(thread) = self.by_plan(last.thread) else { replay.diverged(last, None) };
+            let entry = &self.threads[thread as usize];
+            if entry.state == State::Done || entry.ordinal > last.ordinal {
+                replay.diverged(last, Some(entry));
+            }
+            if entry.ordinal < last.ordinal {
+                if thread != me {
+                    return Choice::Other(thread);
+                }
+                if !self.enabled(me) {
+                    replay.diverged(last, Some(&self.threads[me as usize]));
+                }
+                return Choice::Me(if consume {
+                    u64::from(last.ordinal - self.threads[me as usize].ordinal)
+                } else {
+                    0
+                });
+            }
+            if !same_kind(entry.next.kind, last.kind) && entry.next.kind != 0 {
+                replay.diverged(last, Some(entry));
+            }
+        }
+        if replay.goal == goal::STUCK
+            && let Some(other) = self.not_yet_stuck(replay)
+        {
+            // It has nothing left in the plan: let it come to where it waits.
+            return if other == me { Choice::Me(1) } else { Choice::Other(other) };
+        }
+        if !self.confirms(replay) {
+            foretrace_replayed();
+            replay.answer(&[outcome::NOT_REACHED, replay.done as u64]);
+            message::say("the replay reached the end of its plan, but not the violation");
+            message::leave(123);
+        }
+        replay.answer(&[outcome::CONFIRMED, replay.done as u64]);
+        foretrace_replayed();
+        match replay.goal {
+            goal::BLOCKED | goal::STUCK => {
+                crate::log::header(|header| {
+                    header.ending = foretrace_recording::file::ending::DEADLOCK
+                });
+                message::say("the program is deadlocked, as predicted");
+                message::leave(124);
+            }
+            goal::RACE => replay.carried_out = Some(0),
+            _ => replay.carried_out = Some(replay.finals.len()),
+        }
+        self.next_of(replay, me, consume)
+    }
+
+    /// A thread without a final operation that can still go on.
+    fn not_yet_stuck(&self, replay: &Replay) -> Option<u32> {
+        let is_final =
+            |entry: &Entry| replay.finals.iter().any(|last| entry.planned == Some(last.thread));
+        let free = |index: &u32| {
+            let entry = &self.threads[*index as usize];
+            entry.state == State::Live && !is_final(entry) && !self.disabled(*index)
+        };
+        (0..self.threads.len() as u32).find(free)
+    }
+
+    /// Whether the threads, all at their final operations, are in the violation.
+    fn confirms(&self, replay: &Replay) -> bool {
+        let at: Vec<u32> =
+            replay.finals.iter().filter_map(|last| self.by_plan(last.thread)).collect();
+        let next = |index: usize| self.threads[at[index] as usize].next;
+        match replay.goal {
+            goal::RACE => {
+                let (a, b) = (next(0), next(1));
+                let stores = |kind: u8| {
+                    matches!(kind, kind::STORE | kind::STORE_RANGE | kind::ATOMIC_STORE | kind::RMW)
+                };
+                let atomic =
+                    |kind: u8| matches!(kind, kind::ATOMIC_LOAD | kind::ATOMIC_STORE | kind::RMW);
+                let overlap = a.address < b.address + b.size && b.address < a.address + a.size;
+                overlap && (stores(a.kind) || stores(b.kind)) && !(atomic(a.kind) && atomic(b.kind))
+            }
+            goal::BLOCKED => at.iter().all(|&thread| self.disabled(thread)),
+            goal::STUCK => (0..self.threads.len() as u32).all(|thread| {
+                self.threads[thread as usize].state == State::Done || self.disabled(thread)
+            }),
+            goal::LOCK_ERROR => self.misuses(at[0]),
+            _ => true,
+        }
+    }
+
+    /// Whether a thread cannot do what it is about to do.
+    fn disabled(&self, thread: u32) -> bool {
+        let entry = &self.threads[thread as usize];
+        if entry.pending != Pending::Nothing {
+            return !self.enabled(thread);
+        }
+        let object = entry.next.address as usize;
+        match entry.next.kind {
+            kind::ACQUIRE => {
+                !self.lock_free(object, thread, entry.next.size & u64::from(acquire::SHARED) != 0)
+            }
+            kind::SEM_WAIT => self.objects.semaphores.get(&object).is_none_or(|&count| count == 0),
+            kind::JOIN => self.threads.get(object).is_some_and(|child| child.state != State::Done),
+            _ => false,
+        }
+    }
+
+    /// Whether the operation that a thread is about to do misuses a lock.
+    fn misuses(&self, thread: u32) -> bool {
+        let entry = &self.threads[thread as usize];
+        let state = self.objects.locks.get(&(entry.next.address as usize));
+        match entry.next.kind {
+            kind::RELEASE => state.is_none_or(|state| {
+                state.owner != Some(thread) && !state.readers.contains(&thread)
+            }),
+            kind::LOCK_DESTROY => {
+                state.is_some_and(|state| state.owner.is_some() || !state.readers.is_empty())
+            }
+            kind::ACQUIRE => state.is_some_and(|state| state.owner == Some(thread)),
+            _ => false,
+        }
+    }
+}

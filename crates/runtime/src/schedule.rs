@@ -1,0 +1,399 @@
+//! Whose turn it is.
+//!
+//! In scheduled modes one thread has the turn, and keeps it for a number of visible operations; then, or when it has to wait,
+//! it chooses who is next and sleeps until it is chosen itself. Choices depend on the seed and on what the threads
+//! do, on nothing else: the same seed gives the same run. Time is virtual: a timed wait is over when no thread can run otherwise.
+
+use foretrace_recording::record::kind;
+
+use crate::config::{Mode, mode};
+use crate::futex::{before, now};
+use crate::replay::Choice;
+use crate::sync::Pending;
+use crate::thread::{Next, Thread};
+use crate::world::{Held, State, World, hold};
+
+/// How the next thread is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Strategy {
+    Random,
+    /// Priorities that change at a few random places (probabilistic concurrency testing).
+    Pct,
+    RoundRobin,
+    /// After a plan; behind its end, whoever can run.
+    Replay,
+}
+
+pub(crate) struct Scheduler {
+    pub(crate) strategy: Strategy,
+    random: u64,
+    /// Whose turn it is; nobody's while all that could run are outside.
+    pub(crate) turn: Option<u32>,
+    /// For how many operations.
+    granted: u64,
+    /// Visible operations so far, about.
+    steps: u64,
+    /// Where priorities change, descending.
+    changes: Vec<u64>,
+    /// The next lowest priority.
+    lowest: u64,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waited {
+    Ready,
+    TimedOut,
+    /// The thread is to end.
+    Cancelled,
+}
+
+/// A thread that spins must not keep the others from running for longer than this.
+const LONGEST_TURN: u64 = 20_000;
+
+impl Scheduler {
+    pub(crate) fn new(strategy: Strategy, seed: u64) -> Scheduler {
+        let mut scheduler = Scheduler {
+            strategy,
+            random: seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            turn: None,
+            granted: 0,
+            steps: 0,
+            changes: Vec::new(),
+            lowest: 1 << 20,
+        };
+        for _ in 0..8 {
+            scheduler.draw();
+        }
+        if strategy == Strategy::Pct {
+            // Few, and at every order of magnitude: nobody knows how long the run will be.
+            for exponent in [4, 6, 8, 10, 13, 16, 20] {
+                let place = scheduler.draw() % (1 << exponent);
+                scheduler.changes.push(place);
+            }
+            scheduler.changes.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        scheduler
+    }
+
+    /// xorshift64
+    fn draw(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+
+    /// The priority of a new thread.
+    pub(crate) fn priority(&mut self) -> u64 {
+        (1 << 21) + self.draw() % (1 << 40)
+    }
+
+    /// For how long the thread that was chosen keeps the turn.
+    fn quantum(&mut self) -> u64 {
+        let quantum = match self.strategy {
+            // Short turns at first, so that small programs are mixed well; longer ones later, for speed.
+            Strategy::Random => {
+                let mean = (self.steps / 64).clamp(8, 4096);
+                1 + self.draw() % (2 * mean)
+            }
+            Strategy::RoundRobin => (self.steps / 64).clamp(8, 4096),
+            // Behind the end of the plan.
+            Strategy::Replay => 1000,
+            Strategy::Pct => {
+                let next = self.changes.last().copied().unwrap_or(u64::MAX);
+                next.saturating_sub(self.steps).clamp(1, LONGEST_TURN)
+            }
+        };
+        self.steps += quantum;
+        quantum
+    }
+}
+
+impl World {
+    /// Chooses who is next, among those who can run; `None` if nobody can.
+    fn choose(&mut self, me: u32) -> Option<u32> {
+        let can: Vec<u32> = self.runnable();
+        if can.is_empty() {
+            return None;
+        }
+        let scheduler = &mut self.scheduler;
+        Some(match scheduler.strategy {
+            Strategy::Random => can[(scheduler.draw() % can.len() as u64) as usize],
+            Strategy::RoundRobin | Strategy::Replay => {
+                can.iter().copied().find(|&other| other > me).unwrap_or(can[0])
+            }
+            Strategy::Pct => {
+                let mut demote = scheduler.granted >= LONGEST_TURN;
+                while scheduler.changes.last().is_some_and(|&change| change <= scheduler.steps) {
+                    scheduler.changes.pop();
+                    demote = true;
+                }
+                if demote {
+                    scheduler.lowest -= 1;
+                    // The watchdog is none of them.
+                    if let Some(entry) = self.threads.get_mut(me as usize) {
+                        entry.priority = scheduler.lowest;
+                    }
+                }
+                *can.iter().max_by_key(|&&other| self.threads[other as usize].priority)?
+            }
+        })
+    }
+
+    fn runnable(&self) -> Vec<u32> {
+        let live = self.threads.iter().enumerate().filter(|(_, entry)| entry.state == State::Live);
+        live.map(|(index, _)| index as u32).filter(|&index| self.enabled(index)).collect()
+    }
+
+    /// Like [`World::choose`]; when nobody can run, ends the wait that would end first. `None`: wait for those outside.
+    fn choose_or_let_time_pass(&mut self, me: u32) -> Option<u32> {
+        loop {
+            if let Some(next) = self.choose(me) {
+                return Some(next);
+            }
+            let outside = self.threads.iter().any(|entry| entry.state == State::Outside);
+            let over = self.threads.iter().all(|entry| entry.state == State::Done);
+            let timed = self.threads.iter_mut().filter(|entry| {
+                entry.state == State::Live
+                    && !entry.timed_out
+                    && !entry.notified
+                    && entry.deadline.is_some()
+            });
+            let first =
+                timed.min_by_key(|entry| entry.deadline.map(|time| (time.tv_sec, time.tv_nsec)));
+            match first {
+                Some(entry)
+                    if !outside || entry.deadline.is_some_and(|time| !before(now(), time)) =>
+                {
+                    entry.timed_out = true;
+                }
+                _ if outside || crate::interpose::signals::handled() => return None,
+                _ if over => return None,
+                _ => self.deadlock(),
+            }
+        }
+    }
+
+    /// Gives the turn to a thread, and wakes it.
+    fn grant(&mut self, next: Option<u32>, me: u32) {
+        self.scheduler.turn = next;
+        if let Some(next) = next {
+            self.scheduler.granted = self.scheduler.quantum();
+            if next != me {
+                self.threads[next as usize].wake();
+            }
+        }
+    }
+
+    /// The turn is free, or was taken from `me`: somebody else goes on.
+    pub(crate) fn pass_on(&mut self, me: u32) {
+        let next = self.choose_or_let_time_pass(me);
+        self.grant(next, me);
+    }
+}
+
+/// Sleeps until the turn is the thread's own.
+fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
+    while world.scheduler.turn != Some(thread.index) {
+        drop(world);
+        thread.gate.pass(None);
+        world = hold();
+    }
+    thread.announce();
+    world
+}
+
+/// At a visible operation, when the thread's time is over: who does the next one?
+#[cold]
+pub(crate) fn decide(thread: &mut Thread) {
+    if mode() != Mode::Scheduled {
+        thread.quantum = u64::MAX;
+        return;
+    }
+    let mut world = hold();
+    let me = thread.index;
+    let entry = world.entry(me);
+    entry.next = thread.next;
+    entry.ordinal = thread.ordinal;
+    if entry.state == State::Outside {
+        entry.state = State::Live;
+        thread.ousted.store(false, std::sync::atomic::Ordering::Relaxed);
+        if world.scheduler.turn.is_none() {
+            world.scheduler.turn = Some(me);
+            thread.announce();
+        } else if world.replay.is_none() {
+            world = await_turn(world, thread);
+            thread.quantum = world.scheduler.granted;
+            return;
+        } else {
+            world = await_turn(world, thread);
+        }
+    }
+    if world.planned() {
+        world = follow(world, thread, true);
+        drop(world);
+        return;
+    }
+    world.pass_on(me);
+    if world.scheduler.turn != Some(me) {
+        world = await_turn(world, thread);
+        if world.planned() {
+            drop(follow(world, thread, true));
+            return;
+        }
+    }
+    thread.quantum = world.scheduler.granted.max(1);
+}
+
+/// Follows the plan until the thread may go on.
+fn follow(mut world: Held, thread: &mut Thread, consume: bool) -> Held {
+    let me = thread.index;
+    loop {
+        match world.next_planned(me, consume) {
+            Choice::Me(quantum) => {
+                thread.quantum = quantum;
+                return world;
+            }
+            Choice::Other(other) => {
+                world.scheduler.turn = Some(other);
+                world.entry(other).wake();
+                world = await_turn(world, thread);
+            }
+            Choice::Over => {
+                // The plan is done: from here on as in a run without one.
+                if world.enabled(me) {
+                    thread.quantum = 1;
+                    return world;
+                }
+                world.pass_on(me);
+                world = await_turn(world, thread);
+            }
+        }
+    }
+}
+
+/// Waits until what `pending` says is there. The thread holds the world before and after, not between.
+pub(crate) fn block(
+    mut world: Held,
+    thread: &mut Thread,
+    pending: Pending,
+    deadline: Option<libc::timespec>,
+) -> (Held, Waited) {
+    let me = thread.index;
+    let wakes = matches!(pending, Pending::Wake { .. });
+    let site = thread.call_site;
+    let entry = world.entry(me);
+    entry.pending = pending;
+    entry.deadline = deadline;
+    entry.ordinal = thread.ordinal;
+    entry.next = Next { kind: if wakes { kind::WAKE } else { 0 }, site, address: 0, size: 0 };
+    if !wakes {
+        entry.timed_out = false;
+    }
+    if mode() == Mode::Scheduled {
+        if world.planned() {
+            world = follow(world, thread, wakes);
+        } else {
+            world.pass_on(me);
+            if world.scheduler.turn != Some(me) {
+                world = await_turn(world, thread);
+                if world.planned() {
+                    world = follow(world, thread, wakes);
+                }
+            }
+            thread.quantum = world.scheduler.granted.max(1);
+        }
+    } else {
+        world = block_freely(world, thread);
+    }
+    let ready = world.available(me);
+    let entry = world.entry(me);
+    let timed_out = entry.timed_out;
+    entry.pending = Pending::Nothing;
+    entry.deadline = None;
+    let waited = match (ready, timed_out) {
+        (true, _) => Waited::Ready,
+        (false, true) => Waited::TimedOut,
+        (false, false) => Waited::Cancelled,
+    };
+    (world, waited)
+}
+
+fn block_freely(mut world: Held, thread: &mut Thread) -> Held {
+    let me = thread.index;
+    world.blocked += 1;
+    while !world.enabled(me) {
+        if world.hangs() && !crate::interpose::signals::handled() {
+            world.deadlock();
+        }
+        let entry = world.entry(me);
+        let deadline = if entry.timed_out || entry.notified { None } else { entry.deadline };
+        drop(world);
+        let woken = thread.gate.pass(deadline);
+        world = hold();
+        if !woken && !world.enabled(me) {
+            let entry = world.entry(me);
+            entry.timed_out = true;
+            // A wait needs its lock again; everything else is over.
+            if !matches!(entry.pending, Pending::Wake { .. }) {
+                break;
+            }
+        }
+    }
+    world.blocked -= 1;
+    world
+}
+
+/// Something was given back: those who waited for it look again. (In scheduled modes the choice looks.)
+pub(crate) fn changed(world: &mut World) {
+    if mode() != Mode::Free || world.blocked == 0 {
+        return;
+    }
+    for index in 0..world.threads.len() as u32 {
+        if world.threads[index as usize].pending != Pending::Nothing && world.enabled(index) {
+            world.threads[index as usize].wake();
+        }
+    }
+}
+
+/// A thread is at its end, and passes the turn on.
+pub(crate) fn retire(mut world: Held, thread: &mut Thread) {
+    if mode() != Mode::Scheduled {
+        if world.blocked > 0 && world.hangs() && !crate::interpose::signals::handled() {
+            world.deadlock();
+        }
+        return;
+    }
+    let me = thread.index;
+    if world.planned()
+        && let Choice::Other(other) = world.next_planned(me, false)
+    {
+        world.scheduler.turn = Some(other);
+        world.entry(other).wake();
+        return;
+    }
+    world.pass_on(me);
+}
+
+/// The first turn of a new thread.
+pub(crate) fn await_first_turn(thread: &mut Thread) {
+    if mode() == Mode::Scheduled {
+        let world = await_turn(hold(), thread);
+        thread.quantum = if world.planned() { 0 } else { world.scheduler.granted };
+    }
+}
+
+/// The thread does not mind if others run now.
+pub(crate) fn give_way(thread: &mut Thread) {
+    if mode() != Mode::Scheduled {
+        return;
+    }
+    thread.quantum = 0;
+    let mut world = hold();
+    if world.scheduler.strategy == Strategy::Pct {
+        world.scheduler.lowest -= 1;
+        let lowest = world.scheduler.lowest;
+        world.entry(thread.index).priority = lowest;
+    }
+}

@@ -1,0 +1,91 @@
+//! What locks, condition variables, semaphores and barriers mean: who holds what, who waits for what.
+//!
+//! The objects are known by their addresses; the C library's own memory for them is only read, for the kind of a mutex that
+//! was initialised statically.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use foretrace_recording::record::lock;
+
+mod operations;
+
+pub(crate) use operations::*;
+
+/// What a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pending {
+    /// Nothing: it can run.
+    Nothing,
+    /// A lock, shared or not.
+    Acquire { lock: usize, shared: bool },
+    /// To be notified; then the lock.
+    Wake { cond: usize, lock: usize },
+    /// A semaphore's count.
+    Semaphore(usize),
+    /// A round of a barrier to be complete.
+    Barrier { barrier: usize, round: u64 },
+    /// A thread's end.
+    Join(u32),
+    /// Time to pass.
+    Sleep,
+}
+
+/// A mutex, spin lock or reader-writer lock.
+#[derive(Default, Debug)]
+pub(crate) struct LockState {
+    /// See [`lock`].
+    pub(crate) kind: u8,
+    pub(crate) owner: Option<u32>,
+    pub(crate) depth: u32,
+    /// One entry for each shared hold.
+    pub(crate) readers: Vec<u32>,
+}
+
+#[derive(Default, Debug)]
+pub(crate) struct BarrierState {
+    pub(crate) parties: u32,
+    pub(crate) arrived: u32,
+    pub(crate) round: u64,
+}
+
+/// Addresses are spread by multiplication.
+#[derive(Default)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {}
+    fn write_usize(&mut self, address: usize) {
+        self.0 = (address as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
+}
+
+type Map<T> = HashMap<usize, T, BuildHasherDefault<AddressHasher>>;
+
+/// All objects of the process.
+#[derive(Default)]
+pub(crate) struct Objects {
+    pub(crate) locks: Map<LockState>,
+    pub(crate) conds: Map<CondState>,
+    pub(crate) semaphores: Map<u32>,
+    pub(crate) barriers: Map<BarrierState>,
+}
+
+#[derive(Default, Debug)]
+pub(crate) struct CondState {
+    /// Those who wait and are not yet notified, in the order in which they came.
+    pub(crate) waiters: Vec<u32>,
+}
+
+impl LockState {
+    /// Whether `thread` can have the lock now.
+    pub(crate) fn free_for(&self, thread: u32, shared: bool) -> bool {
+        match self.owner {
+            Some(owner) => owner == thread && !shared && self.kind == lock::RECURSIVE,
+            None => shared || self.readers.is_empty(),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! One thread of the program: what only the thread itself touches, and what others may touch at any time.
+//! (What the world guards of a thread is in [`crate::world::Entry`].)
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+
+use foretrace_recording::record::{kind, visible};
+use foretrace_recording::site::{SYSTEM, Site};
+
+use crate::config::{Mode, mode};
+use crate::futex::Gate;
+use crate::log::{Writer, head};
+use crate::schedule;
+
+/// The access that a thread is about to make.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Next {
+    pub(crate) kind: u8,
+    pub(crate) site: u64,
+    /// The bytes, if it is an access; else the object of the operation.
+    pub(crate) address: u64,
+    pub(crate) size: u64,
+}
+
+pub(crate) struct Thread {
+    pub(crate) index: u32,
+    /// Which thread of the plan this is, in a replay.
+    pub(crate) planned: Option<u32>,
+    /// How many threads it has created.
+    pub(crate) children: u32,
+    /// Ordinal of the next visible operation.
+    pub(crate) ordinal: u32,
+    /// Visible operations until the scheduler has to be asked.
+    pub(crate) quantum: u64,
+    /// Inside the runtime. Read by signal handlers on this thread, and by the watchdog.
+    pub(crate) busy: AtomicBool,
+    /// The watchdog has taken the turn away.
+    pub(crate) ousted: AtomicBool,
+    /// Opened when the thread's turn comes, or what it waits for may be there.
+    pub(crate) gate: Gate,
+    /// Where records go: the thread's own stream, or the common one.
+    pub(crate) writer: *mut Writer,
+    /// The user's innermost call into code that is not his.
+    pub(crate) call_site: u64,
+    /// What is next, at a decision of the scheduler.
+    pub(crate) next: Next,
+    /// Posts of semaphores by signal handlers that came while the thread was busy.
+    pub(crate) deferred: Vec<usize>,
+    pub(crate) kernel_id: AtomicU32,
+    pub(crate) own: Writer,
+}
+
+impl Thread {
+    pub(crate) fn new(index: u32) -> Thread {
+        Thread {
+            index,
+            planned: None,
+            children: 0,
+            ordinal: 0,
+            quantum: u64::MAX,
+            busy: AtomicBool::new(false),
+            ousted: AtomicBool::new(false),
+            gate: Gate::new(),
+            writer: std::ptr::null_mut(),
+            call_site: 0,
+            next: Next::default(),
+            deferred: Vec::with_capacity(64),
+            kernel_id: AtomicU32::new(0),
+            own: Writer::new(index),
+        }
+    }
+
+    /// The site to record: the user's own, if this one is in a system header.
+    #[inline(always)]
+    pub(crate) fn site(&self, site: *const Site) -> u64 {
+        if site.is_null() {
+            return self.call_site;
+        }
+        let system = unsafe { (*site).column } & SYSTEM != 0;
+        if system && self.call_site != 0 { self.call_site } else { site as u64 }
+    }
+
+    /// A visible operation is next: returns when the thread may do it.
+    #[inline(always)]
+    pub(crate) fn point(&mut self, kind: u8, site: u64, address: u64, size: u64) {
+        debug_assert!(visible(kind));
+        if self.quantum == 0 || self.ousted.load(Relaxed) {
+            self.next = Next { kind, site, address, size };
+            schedule::decide(self);
+        }
+        self.quantum -= 1;
+        self.ordinal = self.ordinal.wrapping_add(1);
+    }
+
+    /// Writes a record that has no stamp.
+    #[inline(always)]
+    pub(crate) fn record<const N: usize>(
+        &mut self,
+        kind: u8,
+        detail: u8,
+        site: u64,
+        operands: [u64; N],
+    ) {
+        unsafe { (*self.writer).record(head(kind, detail, site), operands) };
+    }
+
+    /// In the common stream: the records that follow are this thread's.
+    pub(crate) fn announce(&mut self) {
+        if mode() == Mode::Scheduled {
+            unsafe { (*self.writer).record(head(kind::THREAD, 0, 0), [u64::from(self.index)]) };
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".pushsection .tbss,\"awT\",@nobits",
+    ".p2align 3",
+    ".hidden __ft_current",
+    ".globl __ft_current",
+    ".type __ft_current, @object",
+    ".size __ft_current, 8",
+    "__ft_current:",
+    ".zero 8",
+    ".popsection",
+);
+
+/// The calling thread, null if it is not one of the program's (or is already behind its end).
+#[inline(always)]
+pub(crate) fn current() -> *mut Thread {
+    // The fixed offset from the thread pointer: half the cost of a general thread-local variable.
+    let thread: *mut Thread;
+    unsafe {
+        std::arch::asm!(
+            "mov {0}, qword ptr [rip + __ft_current@GOTTPOFF]",
+            "mov {0}, qword ptr fs:[{0}]",
+            out(reg) thread,
+            options(nostack, pure, readonly, preserves_flags),
+        );
+    }
+    thread
+}
+
+pub(crate) fn set_current(thread: *mut Thread) {
+    unsafe {
+        std::arch::asm!(
+            "mov {0}, qword ptr [rip + __ft_current@GOTTPOFF]",
+            "mov qword ptr fs:[{0}], {1}",
+            out(reg) _,
+            in(reg) thread,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Runs `work` as the calling thread, inside the runtime. `None` if the runtime is off, the thread is none
+/// of ours, or we are called from within ourselves (a signal handler, an allocation).
+#[inline(always)]
+pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+    if matches!(mode(), Mode::Unset | Mode::Off) {
+        return None;
+    }
+    let thread = current();
+    if thread.is_null() {
+        return None;
+    }
+    let thread = unsafe { &mut *thread };
+    if thread.busy.load(Relaxed) {
+        return None;
+    }
+    thread.busy.store(true, Relaxed);
+    std::sync::atomic::compiler_fence(SeqCst);
+    let result = work(thread);
+    std::sync::atomic::compiler_fence(SeqCst);
+    thread.busy.store(false, Relaxed);
+    if !thread.deferred.is_empty() {
+        crate::interpose::semaphores::post_deferred(thread);
+    }
+    Some(result)
+}

@@ -1,0 +1,255 @@
+//! What all threads share, behind one lock: threads, synchronisation objects, the order of stamps, the schedule.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use foretrace_recording::file::{ALL_THREADS, ending, table};
+use foretrace_recording::record::kind;
+
+use crate::config::{Mode, mode};
+use crate::futex::Lock;
+use crate::log::{self, Writer, head};
+use crate::message;
+use crate::replay::Replay;
+use crate::schedule::Scheduler;
+use crate::sync::{Objects, Pending};
+use crate::thread::{Next, Thread};
+
+/// What a thread is doing, for the scheduler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// It runs, or could.
+    Live,
+    /// It blocks where we cannot see it: in a system call of the program.
+    Outside,
+    /// It is behind its last event.
+    Done,
+}
+
+/// One thread, as the others see it.
+pub(crate) struct Entry {
+    pub(crate) state: State,
+    /// What it waits for.
+    pub(crate) pending: Pending,
+    /// When its wait ends by itself (monotonic).
+    pub(crate) deadline: Option<libc::timespec>,
+    /// Its wait on a condition variable was ended by a signal or broadcast.
+    pub(crate) notified: bool,
+    /// Its wait was ended by time.
+    pub(crate) timed_out: bool,
+    /// Somebody wants it to end.
+    pub(crate) cancelled: bool,
+    /// It does not want to be cancelled now.
+    pub(crate) uncancellable: bool,
+    /// The operation that it is about to do, when it stands at a decision.
+    pub(crate) next: Next,
+    /// Ordinal of that operation.
+    pub(crate) ordinal: u32,
+    /// Which thread of the plan it is.
+    pub(crate) planned: Option<u32>,
+    /// For the scheduler that goes by priorities.
+    pub(crate) priority: u64,
+    thread: *mut Thread,
+}
+
+impl Entry {
+    /// Lets the thread look at the world again.
+    pub(crate) fn wake(&self) {
+        unsafe { (*self.thread).gate.open() };
+    }
+
+    /// The thread's turn is taken away: it asks again at its next operation.
+    pub(crate) fn ousted(&self) -> &AtomicBool {
+        unsafe { &(*self.thread).ousted }
+    }
+
+    pub(crate) fn busy(&self) -> &AtomicBool {
+        unsafe { &(*self.thread).busy }
+    }
+
+    /// How many visible operations it has done; a glance, it may go on meanwhile.
+    pub(crate) fn operations(&self) -> u32 {
+        unsafe { (&raw const (*self.thread).ordinal).read_volatile() }
+    }
+
+    pub(crate) fn kernel_id(&self) -> u32 {
+        unsafe { (*self.thread).kernel_id.load(Relaxed) }
+    }
+}
+
+pub(crate) struct World {
+    /// All threads, by number; they are never freed.
+    pub(crate) threads: Vec<Entry>,
+    /// Which of ours a handle belongs to: the newest with that handle.
+    pub(crate) handles: Vec<(libc::pthread_t, u32)>,
+    pub(crate) objects: Objects,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) replay: Option<Box<Replay>>,
+    pub(crate) tables: Writer,
+    /// The common stream of scheduled recordings.
+    pub(crate) events: Writer,
+    /// How many threads block, in free-running mode.
+    pub(crate) blocked: u32,
+    stamp: u64,
+}
+
+struct Shared(UnsafeCell<Option<World>>);
+// Guarded by LOCK.
+unsafe impl Sync for Shared {}
+
+static LOCK: Lock = Lock::new();
+static WORLD: Shared = Shared(UnsafeCell::new(None));
+
+/// The world, held by the caller.
+pub(crate) struct Held(());
+
+impl std::ops::Deref for Held {
+    type Target = World;
+    fn deref(&self) -> &World {
+        unsafe { (*WORLD.0.get()).as_ref().unwrap_unchecked() }
+    }
+}
+
+impl std::ops::DerefMut for Held {
+    fn deref_mut(&mut self) -> &mut World {
+        unsafe { (*WORLD.0.get()).as_mut().unwrap_unchecked() }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        LOCK.release();
+    }
+}
+
+/// Takes hold of the world.
+#[inline]
+pub(crate) fn hold() -> Held {
+    LOCK.acquire();
+    Held(())
+}
+
+/// Makes the world; once, before there are threads.
+pub(crate) fn create(scheduler: Scheduler, replay: Option<Box<Replay>>) {
+    let world = World {
+        threads: Vec::new(),
+        handles: Vec::new(),
+        objects: Objects::default(),
+        scheduler,
+        replay,
+        tables: log::tables(),
+        events: Writer::new(ALL_THREADS),
+        blocked: 0,
+        stamp: 0,
+    };
+    unsafe { *WORLD.0.get() = Some(world) };
+}
+
+impl World {
+    /// A new thread, child of `parent`.
+    pub(crate) fn add_thread(&mut self, parent: Option<&mut Thread>) -> *mut Thread {
+        let index = self.threads.len() as u32;
+        let thread = Box::leak(Box::new(Thread::new(index)));
+        let (parent_index, place) = match parent {
+            Some(parent) => {
+                let place = parent.children;
+                parent.children += 1;
+                if let Some(replay) = &self.replay {
+                    thread.planned = replay.planned_child(parent.planned, place);
+                }
+                (u64::from(parent.index), u64::from(place))
+            }
+            None => {
+                thread.planned = self.replay.is_some().then_some(0);
+                (u64::MAX, 0)
+            }
+        };
+        let words = [u64::from(index), parent_index, place].map(u64::to_le_bytes);
+        self.tables.table(table::THREAD, &[words.as_flattened()]);
+        thread.writer =
+            if mode() == Mode::Scheduled { &raw mut self.events } else { &raw mut thread.own };
+        let pointer: *mut Thread = thread;
+        self.threads.push(Entry {
+            state: State::Live,
+            pending: Pending::Nothing,
+            deadline: None,
+            notified: false,
+            timed_out: false,
+            cancelled: false,
+            uncancellable: false,
+            next: Next { kind: kind::BEGIN, ..Next::default() },
+            ordinal: 0,
+            planned: thread.planned,
+            priority: self.scheduler.priority(),
+            thread: pointer,
+        });
+        pointer
+    }
+
+    /// The thread with that number.
+    pub(crate) fn entry(&mut self, index: u32) -> &mut Entry {
+        &mut self.threads[index as usize]
+    }
+
+    /// Writes a stamped record of a thread.
+    #[inline]
+    pub(crate) fn stamped<const N: usize>(
+        &mut self,
+        thread: &mut Thread,
+        kind: u8,
+        detail: u8,
+        site: u64,
+        operands: [u64; N],
+    ) {
+        self.stamp += 1;
+        let mut words = [0; 4];
+        words[..N].copy_from_slice(&operands);
+        words[N] = self.stamp;
+        let writer = unsafe { &mut *thread.writer };
+        let head = head(kind, detail, site);
+        match N {
+            0 => writer.record(head, [words[0]]),
+            1 => writer.record(head, [words[0], words[1]]),
+            2 => writer.record(head, [words[0], words[1], words[2]]),
+            _ => writer.record(head, words),
+        }
+    }
+
+    /// The thread with a handle.
+    pub(crate) fn by_handle(&self, handle: libc::pthread_t) -> Option<u32> {
+        self.handles.iter().rev().find(|(known, _)| *known == handle).map(|&(_, index)| index)
+    }
+
+    /// No thread can go on: says so, and ends the process.
+    pub(crate) fn deadlock(&mut self) -> ! {
+        log::header(|header| header.ending = ending::DEADLOCK);
+        if let Some(replay) = &mut self.replay {
+            replay.deadlocked(&self.threads, &self.objects);
+        }
+        message::say("the program is deadlocked: every thread waits for another one");
+        message::leave(124);
+    }
+
+    /// The process ends.
+    pub(crate) fn exit(&mut self, thread: Option<&mut Thread>, status: i32) {
+        if let Some(thread) = thread {
+            let site = thread.call_site;
+            self.stamped(thread, kind::EXIT, 0, site, [status as u64]);
+        }
+        log::header(|header| {
+            header.ending = ending::EXIT;
+            header.status = status as u32;
+        });
+        if let Some(replay) = &mut self.replay {
+            replay.finished();
+        }
+    }
+
+    /// Whether all threads that have not ended are blocked for ever.
+    pub(crate) fn hangs(&self) -> bool {
+        (0..self.threads.len() as u32).all(|index| {
+            let entry = &self.threads[index as usize];
+            entry.state == State::Done || (entry.deadline.is_none() && !self.enabled(index))
+        })
+    }
+}

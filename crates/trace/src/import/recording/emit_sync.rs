@@ -1,0 +1,315 @@
+//! Events of synchronisation, as far as the rules allow them.
+
+use foretrace_recording::record::{kind, lock};
+
+use super::super::{ImportError, Problem};
+use super::emit::{Emit, Now, Waiting};
+use super::sync::{Acquired, Barrier, Lock, Released, Semaphore};
+use crate::*;
+
+impl Emit<'_> {
+    pub(super) fn synchronise(&mut self, now: Now) -> Result<(), ImportError> {
+        let address = now.record.word(0);
+        match now.record.kind {
+            kind::LOCK_INIT..=kind::LOCK_DESTROY => self.lock_record(now, address),
+            kind::COND_INIT | kind::COND_DESTROY => {
+                self.sync.conds.remove(&address);
+                Ok(())
+            }
+            kind::WAIT => self.wait(now, address),
+            kind::WAKE => self.wake(now),
+            kind::SIGNAL | kind::BROADCAST => {
+                let (cond, time) = (self.cond(address), self.now);
+                let signals = self.signals.entry(cond).or_default();
+                if now.record.kind == kind::SIGNAL {
+                    signals.signal(time);
+                    self.push(now, Op::Signal { cond });
+                } else {
+                    signals.broadcast(time);
+                    self.push(now, Op::Broadcast { cond });
+                }
+                Ok(())
+            }
+            kind::SEM_INIT..=kind::SEM_DESTROY => self.semaphore_record(now, address),
+            _ => self.barrier_record(now, address),
+        }
+    }
+
+    /// The lock at an address; one that was not made is statically initialised.
+    fn lock(&mut self, address: u64) -> &mut Lock {
+        if !self.sync.locks.contains_key(&address) {
+            let name = self.describe(address);
+            let name = self.fresh("lock", name);
+            let id = self.builder.lock(&name);
+            self.builder.set_lock_kind(id, LockKind::Plain);
+            self.sync.locks.insert(address, Lock::new(id));
+        }
+        self.sync.locks.get_mut(&address).expect("it was put there")
+    }
+
+    fn cond(&mut self, address: u64) -> CondId {
+        if let Some(&known) = self.sync.conds.get(&address) {
+            return known;
+        }
+        let name = self.describe(address);
+        let name = self.fresh("cond", name);
+        let id = self.builder.cond(&name);
+        self.sync.conds.insert(address, id);
+        id
+    }
+
+    fn lock_record(&mut self, now: Now, address: u64) -> Result<(), ImportError> {
+        let (thread, record) = (now.thread, now.record);
+        match record.kind {
+            kind::LOCK_INIT => {
+                self.sync.locks.remove(&address);
+                let id = self.lock(address).id;
+                match record.detail {
+                    lock::RECURSIVE => self.builder.set_lock_kind(id, LockKind::Recursive),
+                    lock::ERROR_CHECKING => {
+                        self.builder.note("error-checking lock taken as plain", 1)
+                    }
+                    lock::PLAIN | lock::READER_WRITER | lock::SPIN => {}
+                    other => {
+                        let found = format!("lock kind {other}");
+                        return Err(record.error(Problem::syntax(found, "0 to 4")));
+                    }
+                }
+            }
+            kind::REQUEST_ACQUIRE => {
+                let (mode, patience) = Self::attempt(&record)?;
+                let id = self.lock(address).id;
+                // Only one that waits for ever can hang.
+                if patience == Patience::Blocking {
+                    self.push(now, Op::Request(Request::Acquire(id, mode)));
+                }
+            }
+            kind::ACQUIRE => {
+                let (mode, patience) = Self::attempt(&record)?;
+                let lock = self.lock(address);
+                let (id, acquired) = (lock.id, lock.acquire(thread, mode));
+                match acquired {
+                    Acquired::Impossible => {
+                        self.leave_out(now, "acquire of a lock that another thread holds left out");
+                        return Ok(());
+                    }
+                    Acquired::Again if self.builder.so_far().lock_kind(id) == LockKind::Plain => {
+                        self.builder.note("lock taken again by its holder, so recursive", 1);
+                        self.builder.set_lock_kind(id, LockKind::Recursive);
+                    }
+                    _ => {}
+                }
+                self.push(now, Op::Acquire { lock: id, mode, patience });
+            }
+            kind::ACQUIRE_FAILED => {
+                let (mode, mut patience) = Self::attempt(&record)?;
+                let lock = self.lock(address);
+                let (id, refuses) = (lock.id, lock.refuses(mode));
+                if !refuses {
+                    self.leave_out(now, "failed acquire of a lock that nobody holds left out");
+                    return Ok(());
+                }
+                if patience == Patience::Blocking {
+                    // An error-checking lock says no to its holder at once.
+                    patience = Patience::Try;
+                    self.builder.note("failed acquire that does not wait taken as a try", 1);
+                }
+                self.push(now, Op::AcquireFailed { lock: id, mode, patience });
+            }
+            kind::RELEASE => {
+                let mode = if record.detail & 1 == 1 { Mode::Shared } else { Mode::Exclusive };
+                let lock = self.lock(address);
+                let id = lock.id;
+                match lock.release(thread, mode) {
+                    Released::Step(found) => {
+                        if found != mode {
+                            self.builder.note("release in the mode of the thread's hold", 1);
+                        }
+                        self.push(now, Op::Release { lock: id, mode: found });
+                    }
+                    Released::Phantom => {}
+                    Released::Impossible => {
+                        self.leave_out(
+                            now,
+                            "release of another thread's shared or deep hold left out",
+                        );
+                    }
+                }
+            }
+            _ => {
+                let lock = self.lock(address);
+                let id = lock.id;
+                if lock.is_held() {
+                    self.builder.note("destroy of a lock that is held left out", 1);
+                } else {
+                    self.push(now, Op::Destroy { lock: id });
+                    self.sync.locks.remove(&address);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, now: Now, address: u64) -> Result<(), ImportError> {
+        let (cond, lock_at) = (self.cond(address), now.record.word(1));
+        let lock = self.lock(lock_at);
+        let id = lock.id;
+        let Some((mode, depth)) = lock.close_for_wait(now.thread) else {
+            self.row(now.thread).lost_waits += 1;
+            self.leave_out(now, "wait with a lock that is not held left out");
+            return Ok(());
+        };
+        let timed = now.record.detail & 1 == 1;
+        self.push(now, Op::Wait { cond, lock: id, timed });
+        self.signals.entry(cond).or_default().wait();
+        let since = self.now;
+        self.row(now.thread).waiting =
+            Some(Waiting { cond, lock: id, lock_at, mode, depth, timed, since });
+        Ok(())
+    }
+
+    fn wake(&mut self, now: Now) -> Result<(), ImportError> {
+        let reason = [WakeReason::Notified, WakeReason::TimedOut, WakeReason::Spurious];
+        let Some(&recorded) = reason.get(usize::from(now.record.detail)) else {
+            let found = format!("wake reason {}", now.record.detail);
+            return Err(now.record.error(Problem::syntax(found, "0, 1 or 2")));
+        };
+        let row = self.row(now.thread);
+        let Some(waiting) = row.waiting else {
+            if row.lost_waits > 0 {
+                row.lost_waits -= 1;
+            } else {
+                self.leave_out(now, "end of a wait that did not begin left out");
+            }
+            return Ok(());
+        };
+        if !self.reopen(now.thread, waiting) {
+            // If the lock is not free when the thread goes on, that is the end of it: `goes_on` says so.
+            return Ok(());
+        }
+        let Waiting { cond, lock, timed, since, .. } = waiting;
+        let notified = recorded == WakeReason::Notified;
+        let served = self.signals.entry(cond).or_default().wake(since, notified);
+        let mut reason = recorded;
+        if (notified && !served) || (recorded == WakeReason::TimedOut && !timed) {
+            reason = WakeReason::Spurious;
+        }
+        self.push(now, Op::Wake { cond, lock, reason });
+        self.row(now.thread).waiting = None;
+        if reason != recorded {
+            self.leave_out(now, "end of a wait that no signal explains taken as spurious");
+        }
+        Ok(())
+    }
+
+    /// Gives a waiting thread its hold back, if the lock is free for it.
+    pub(super) fn reopen(&mut self, thread: u32, waiting: Waiting) -> bool {
+        match self.sync.locks.get_mut(&waiting.lock_at) {
+            Some(lock) if lock.id == waiting.lock && lock.is_free_for(thread, waiting.mode) => {
+                lock.open(thread, waiting.mode, waiting.depth);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn semaphore(&mut self, address: u64, count: Option<u32>) -> &mut Semaphore {
+        if !self.sync.semaphores.contains_key(&address) {
+            let name = self.describe(address);
+            let name = self.fresh("semaphore", name);
+            let id = self.builder.semaphore(&name);
+            if let Some(count) = count {
+                self.builder.set_semaphore(id, count);
+            }
+            self.sync.semaphores.insert(address, Semaphore::new(id, count));
+        }
+        self.sync.semaphores.get_mut(&address).expect("it was put there")
+    }
+
+    fn semaphore_record(&mut self, now: Now, address: u64) -> Result<(), ImportError> {
+        let record = now.record;
+        match record.kind {
+            kind::SEM_INIT => {
+                self.sync.semaphores.remove(&address);
+                let count = u32::try_from(record.word(1)).map_err(|_| {
+                    let found = format!("a semaphore with count {}", record.word(1));
+                    record.error(Problem::syntax(found, "a count of 32 bits"))
+                })?;
+                self.semaphore(address, Some(count));
+            }
+            kind::SEM_DESTROY => drop(self.sync.semaphores.remove(&address)),
+            kind::REQUEST_SEM_WAIT => {
+                let id = self.semaphore(address, None).id;
+                self.push(now, Op::Request(Request::SemWait(id)));
+            }
+            kind::SEM_POST => {
+                let sem = self.semaphore(address, None);
+                sem.post();
+                let sem = sem.id;
+                self.push(now, Op::SemPost { sem });
+            }
+            kind::SEM_WAIT => {
+                let patience = Self::patience(&record, record.detail)?;
+                let sem = self.semaphore(address, None);
+                let (id, possible) = (sem.id, sem.wait());
+                match possible {
+                    true => self.push(now, Op::SemWait { sem: id, patience }),
+                    false => self.leave_out(now, "wait on a semaphore at 0 left out"),
+                }
+            }
+            _ => {
+                let mut patience = Self::patience(&record, record.detail)?;
+                if patience == Patience::Blocking {
+                    patience = Patience::Try;
+                    self.builder
+                        .note("failed wait on a semaphore that does not wait taken as a try", 1);
+                }
+                let sem = self.semaphore(address, None);
+                let (id, possible) = (sem.id, sem.fail());
+                match possible {
+                    true => self.push(now, Op::SemWaitFailed { sem: id, patience }),
+                    false => {
+                        self.leave_out(now, "failed wait on a semaphore that is not at 0 left out")
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn barrier_record(&mut self, now: Now, address: u64) -> Result<(), ImportError> {
+        match now.record.kind {
+            kind::BARRIER_INIT => {
+                self.sync.barriers.remove(&address);
+                let parties = u32::try_from(now.record.word(1)).ok().filter(|&parties| parties > 0);
+                let Some(parties) = parties else {
+                    let found = format!("a barrier for {} threads", now.record.word(1));
+                    return Err(now.record.error(Problem::syntax(found, "1 to 2^32 - 1")));
+                };
+                let name = self.describe(address);
+                let name = self.fresh("barrier", name);
+                let id = self.builder.barrier(&name);
+                self.builder.set_barrier(id, parties);
+                self.sync.barriers.insert(address, Barrier::new(id, parties));
+            }
+            kind::BARRIER_DESTROY => drop(self.sync.barriers.remove(&address)),
+            kind::ARRIVE => match self.sync.barriers.get_mut(&address) {
+                Some(barrier) => {
+                    barrier.arrive(now.thread);
+                    let barrier = barrier.id;
+                    self.push(now, Op::Arrive { barrier });
+                }
+                None => self
+                    .leave_out(now, "arrival at a barrier whose making was not recorded left out"),
+            },
+            _ => match self.sync.barriers.get(&address) {
+                Some(barrier) if barrier.leave(now.thread) => {
+                    let barrier = barrier.id;
+                    self.push(now, Op::Leave { barrier });
+                }
+                _ => self.leave_out(now, "departure from a barrier that is not complete left out"),
+            },
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Recordings: what our runtime wrote inside the user's process. `docs/recording.md` has the format.
+//!
+//! **Computes.** A valid trace, in which every event knows which visible operation of its thread it is. A scheduled
+//! recording is in its order already; for a free-running one `order` finds an order that explains the values. Then
+//! two passes over the records: the first finds out which bytes more than one thread touches, the second makes events
+//! of what touches those, and of all synchronisation.
+//!
+//! **Invariant.** Accesses that touch one byte during one life of its memory are in one object at one offset. An access is left
+//! out only where no other thread touches its bytes. What the rules of a trace do not allow is left out with a note, and
+//! behind it stands a *pin*: a read of `unexplained` with an unknown writer, which keeps everything recorded before it
+//! before it, and makes findings behind it `possible` only.
+//!
+//! **Cost.** Linear in the recording. Memory for the bytes that are touched and alive, 4 bytes per 8, and for the trace.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `chunks` | header and streams |
+//! | `tables` | sites, globals, names |
+//! | `records` | the words of one record |
+//! | `order` | the order of a free-running recording |
+//! | `search` | which accesses explain a load there |
+//! | `objects` | which object an address is in |
+//! | `shadow` | which words more than one thread touches |
+//! | `image` | what memory holds |
+//! | `sync` | locks, condition variables, semaphores, barriers: who holds what |
+//! | `survey`, then `emit`, `emit_sync`, `closing` | the two passes |
+
+mod chunks;
+mod closing;
+mod emit;
+mod emit_sync;
+mod image;
+mod objects;
+mod order;
+mod records;
+mod search;
+mod shadow;
+mod survey;
+mod sync;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::path::Path;
+
+use super::{ImportError, Position, Problem};
+use crate::Trace;
+
+/// The first bytes of a recording.
+pub const MAGIC: [u8; 8] = foretrace_recording::file::MAGIC;
+
+/// What to keep of a recording.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Keep branches, and calls of functions that are not instrumented.
+    pub keep_branches: bool,
+}
+
+impl Options {
+    /// The same, keeping branches or not.
+    pub fn keep_branches(mut self, keep: bool) -> Self {
+        self.keep_branches = keep;
+        self
+    }
+}
+
+/// Reads the recording at a path.
+pub fn read(path: &Path, options: &Options) -> Result<Trace, ImportError> {
+    let io = |error: std::io::Error| Problem::Io(error).at(Position::File).in_file(path);
+    let file = File::open(path).map_err(io)?;
+    if file.metadata().map_err(io)?.len() == 0 {
+        return parse(&[], options).map_err(|error| error.in_file(path));
+    }
+    // SAFETY: the map is read-only. If the process that writes it still runs, records appear behind those that are
+    // there, or bytes change while they are read: each number is checked where it is used, so that gives an error or
+    // other numbers, never more. A process that shortens the file meanwhile ends this one with a bus error.
+    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(io)?;
+    parse(&map, options).map_err(|error| error.in_file(path))
+}
+
+/// Reads the bytes of a recording.
+pub fn parse(bytes: &[u8], options: &Options) -> Result<Trace, ImportError> {
+    let recording = chunks::Recording::parse(bytes)?;
+    let tables = tables::Tables::parse(&recording)?;
+    let order = order::Order::find(&recording)?;
+    let survey = survey::Survey::of(&recording, &tables, &order)?;
+    emit::Emit::new(&recording, &tables, &survey, options).trace(&order)
+}

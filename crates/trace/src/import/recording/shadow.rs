@@ -1,0 +1,95 @@
+//! Which words of memory more than one thread touches.
+//!
+//! **Computes.** Per object and aligned word of 8 bytes: nobody, one thread, or several. A word stands for all its bytes, so more
+//! may count as shared than is, never less.
+//!
+//! **Cost.** 4 bytes per touched word of a living object, and of objects that were shared.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+const WORDS: u32 = 64;
+const PAGE: u32 = 8 * WORDS;
+const SHARED: u32 = u32::MAX;
+
+#[derive(Default)]
+pub(super) struct Shadow {
+    pages: FxHashMap<(u32, u32), Box<[u32; WORDS as usize]>>,
+    /// Objects with a shared word, or in which there is something to synchronise with.
+    kept: FxHashSet<u32>,
+}
+
+impl Shadow {
+    /// A thread touches the bytes `start..end` of an object.
+    pub(super) fn touch(&mut self, object: u32, start: u32, end: u32, thread: u32) {
+        let mut word = start / 8;
+        let last = (end - 1) / 8;
+        while word <= last {
+            let page = word / WORDS;
+            let rows =
+                self.pages.entry((object, page)).or_insert_with(|| Box::new([0; WORDS as usize]));
+            let upto = last.min(page * WORDS + WORDS - 1);
+            for row in &mut rows[(word % WORDS) as usize..=(upto % WORDS) as usize] {
+                if *row == 0 {
+                    *row = thread + 1;
+                } else if *row != thread + 1 && *row != SHARED {
+                    *row = SHARED;
+                    self.kept.insert(object);
+                }
+            }
+            word = upto + 1;
+        }
+    }
+
+    /// There is a lock or the like in the object.
+    pub(super) fn keep(&mut self, object: u32) {
+        self.kept.insert(object);
+    }
+
+    /// Whether the object's life belongs into the trace.
+    pub(super) fn is_kept(&self, object: u32) -> bool {
+        self.kept.contains(&object)
+    }
+
+    /// The object of that size is no more: what was not shared will not be.
+    pub(super) fn retire(&mut self, object: u32, size: u64) {
+        for page in 0..=(size.saturating_sub(1) / u64::from(PAGE)) as u32 {
+            let private = |rows: &[u32; WORDS as usize]| rows.iter().all(|&row| row != SHARED);
+            if self.pages.get(&(object, page)).is_some_and(|rows| private(rows)) {
+                self.pages.remove(&(object, page));
+            }
+        }
+    }
+
+    fn is_shared(&self, object: u32, word: u32) -> bool {
+        let rows = self.pages.get(&(object, word / WORDS));
+        rows.is_some_and(|rows| rows[(word % WORDS) as usize] == SHARED)
+    }
+
+    /// Calls `each` with the longest parts of `start..end` that lie in shared words.
+    pub(super) fn shared_parts(
+        &self,
+        object: u32,
+        start: u32,
+        end: u32,
+        mut each: impl FnMut(u32, u32),
+    ) {
+        if !self.is_kept(object) {
+            return;
+        }
+        let mut part = None;
+        for word in start / 8..=(end - 1) / 8 {
+            let shared = self.is_shared(object, word);
+            match part {
+                None if shared => part = Some((8 * word).max(start)),
+                Some(from) if !shared => {
+                    each(from, 8 * word);
+                    part = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(from) = part {
+            each(from, end);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The first pass: what must be known of the whole recording before events can be made.
+
+use foretrace_recording::record::kind;
+use rustc_hash::FxHashMap;
+
+use super::super::ImportError;
+use super::chunks::Recording;
+use super::objects::{Change, Objects};
+use super::order::Order;
+use super::records::{Record, for_each};
+use super::shadow::Shadow;
+use super::tables::Tables;
+
+pub(super) struct Survey {
+    pub(super) shadow: Shadow,
+    pub(super) threads: FxHashMap<u32, Life>,
+}
+
+/// What a thread does over all.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Life {
+    pub(super) records: u64,
+    pub(super) ended: bool,
+    /// Whether it goes on after its end.
+    pub(super) after_end: bool,
+}
+
+/// The addresses of what the record synchronises with.
+pub(super) fn synchronises(record: &Record) -> impl Iterator<Item = u64> + use<> {
+    let (first, second) = match record.kind {
+        kind::WAIT | kind::WAKE => (Some(record.word(0)), Some(record.word(1))),
+        kind::LOCK_INIT..=kind::LOCK_DESTROY
+        | kind::COND_INIT..=kind::COND_DESTROY
+        | kind::SEM_INIT..=kind::SEM_DESTROY
+        | kind::BARRIER_INIT..=kind::BARRIER_DESTROY => (Some(record.word(0)), None),
+        _ => (None, None),
+    };
+    first.into_iter().chain(second)
+}
+
+impl Survey {
+    pub(super) fn of(
+        recording: &Recording,
+        tables: &Tables,
+        order: &Order,
+    ) -> Result<Survey, ImportError> {
+        let mut survey = Survey { shadow: Shadow::default(), threads: FxHashMap::default() };
+        let mut objects = Objects::new(&tables.globals);
+        for_each(recording, order, |thread, record| survey.record(&mut objects, thread, record))?;
+        Ok(survey)
+    }
+
+    fn record(
+        &mut self,
+        objects: &mut Objects,
+        thread: u32,
+        record: Record,
+    ) -> Result<(), ImportError> {
+        let life = self.threads.entry(thread).or_default();
+        life.records += 1;
+        life.after_end |= life.ended;
+        life.ended |= record.kind == kind::END;
+        let shadow = &mut self.shadow;
+        if let Some(touch) = record.touch()? {
+            objects.split(touch.address, touch.size, |found, bytes| {
+                let offset = |address: u64| (address - found.start) as u32;
+                shadow.touch(found.object, offset(bytes.start), offset(bytes.end), thread);
+            });
+            return Ok(());
+        }
+        match objects.follow(thread, &record)? {
+            Change::Alloc { gone, .. } | Change::Begin { gone, .. } => {
+                gone.into_iter().for_each(|(object, size)| shadow.retire(object, size));
+            }
+            Change::Free(Some(block)) => shadow.retire(block.object, block.end - block.start),
+            Change::Free(None) | Change::None => {}
+        }
+        for address in synchronises(&record) {
+            shadow.keep(objects.find(address).object);
+        }
+        Ok(())
+    }
+}

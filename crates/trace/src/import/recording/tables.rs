@@ -1,0 +1,297 @@
+//! The tables of a recording: what addresses mean.
+
+use foretrace_recording::file::table;
+use foretrace_recording::site::{self, SYSTEM};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::{ImportError, Position, Problem};
+use super::chunks::Recording;
+
+/// All tables of all modules.
+#[derive(Default)]
+pub(super) struct Tables {
+    modules: Vec<Module>,
+    /// By address; none overlaps another.
+    pub(super) globals: Vec<Global>,
+    /// Addresses of instrumented functions.
+    pub(super) functions: FxHashSet<u64>,
+    pub(super) lock_names: FxHashMap<u64, String>,
+    pub(super) benign: Vec<Benign>,
+    /// Parent, and which child of it, as the runtime counted.
+    pub(super) threads: FxHashMap<u32, (u32, u32)>,
+    pub(super) assertion: Option<String>,
+    /// Whether the last table is cut off.
+    pub(super) incomplete: bool,
+}
+
+struct Module {
+    base: u64,
+    sites: Vec<site::Site>,
+    strings: Vec<u8>,
+    at: Position,
+}
+
+/// A global variable.
+pub(super) struct Global {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) name: String,
+}
+
+/// A range of memory on which races are harmless.
+pub(super) struct Benign {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) reason: String,
+}
+
+/// A place in the source.
+pub(super) struct Place {
+    pub(super) file: String,
+    function: String,
+    line: u32,
+    column: u32,
+}
+
+impl Place {
+    /// `bank.c:12:5 (withdraw)`, as far as known.
+    pub(super) fn show(&self) -> String {
+        let mut shown = self.file.clone();
+        if self.line > 0 {
+            shown += &format!(":{}", self.line);
+            if self.column > 0 {
+                shown += &format!(":{}", self.column);
+            }
+        }
+        if !self.function.is_empty() {
+            shown += &format!(" ({})", self.function);
+        }
+        shown
+    }
+
+    /// `bank.c:12`, without directories.
+    pub(super) fn short(&self) -> String {
+        let name = self.file.rsplit('/').next().unwrap_or_default();
+        if self.line > 0 { format!("{name}:{}", self.line) } else { name.to_string() }
+    }
+}
+
+/// The bytes of the META stream, and where in the file they are.
+struct Meta<'a> {
+    content: Vec<u8>,
+    pieces: Vec<(usize, usize)>,
+    recording: &'a Recording<'a>,
+}
+
+impl Meta<'_> {
+    fn position(&self, at: usize) -> Position {
+        let piece = self.pieces.iter().rev().find(|(start, _)| *start <= at);
+        let (start, file) = piece.copied().unwrap_or((0, self.recording.bytes.len().min(at)));
+        Position::Byte((file + at - start) as u64)
+    }
+}
+
+/// A cursor over the words of one table.
+struct Words<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    fn take(&mut self, length: u64) -> Result<&'a [u8], Problem> {
+        let rest = self.bytes.len() - self.at;
+        match usize::try_from(length).ok().filter(|&length| length <= rest) {
+            Some(length) => {
+                let taken = &self.bytes[self.at..self.at + length];
+                self.at = (self.at + length).next_multiple_of(8).min(self.bytes.len());
+                Ok(taken)
+            }
+            None => Err(Problem::syntax(
+                format!("a table with {rest} bytes left"),
+                format!("{length} bytes"),
+            )),
+        }
+    }
+
+    fn long(&mut self) -> Result<u64, Problem> {
+        let bytes = self.take(8)?;
+        Ok(u64::from_le_bytes(std::array::from_fn(|byte| bytes[byte])))
+    }
+
+    fn rows(&mut self, count: u64, size: usize) -> Result<impl Iterator<Item = Row<'a>>, Problem> {
+        let length = count.saturating_mul(size as u64);
+        Ok(self.take(length)?.chunks_exact(size).map(Row))
+    }
+
+    fn text(&mut self) -> String {
+        let text = &self.bytes[self.at..];
+        let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+        self.at = self.bytes.len();
+        String::from_utf8_lossy(text).into_owned()
+    }
+}
+
+/// One entry of a table.
+struct Row<'a>(&'a [u8]);
+
+impl Row<'_> {
+    fn word(&self, at: usize) -> u32 {
+        u32::from_le_bytes(std::array::from_fn(|byte| self.0[at + byte]))
+    }
+
+    fn long(&self, at: usize) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|byte| self.0[at + byte]))
+    }
+}
+
+fn string(strings: &[u8], offset: u32) -> Result<String, Problem> {
+    let Some(rest) = strings.get(offset as usize..).filter(|rest| rest.contains(&0)) else {
+        let found = format!("a string at {offset} of {} bytes", strings.len());
+        return Err(Problem::syntax(found, "an offset of a string that ends with a NUL"));
+    };
+    let text = rest.split(|&byte| byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+impl Tables {
+    pub(super) fn parse(recording: &Recording) -> Result<Tables, ImportError> {
+        let mut meta = Meta { content: Vec::new(), pieces: Vec::new(), recording };
+        for chunk in &recording.meta {
+            meta.pieces.push((meta.content.len(), chunk.content.start));
+            meta.content.extend_from_slice(&recording.bytes[chunk.content.clone()]);
+        }
+        let mut tables = Tables::default();
+        let mut globals = Vec::new();
+        let mut words = Words { bytes: &meta.content, at: 0 };
+        while words.at < meta.content.len() {
+            let start = words.at;
+            let (Ok(tag), Ok(size)) = (words.long(), words.long()) else {
+                tables.incomplete = true;
+                break;
+            };
+            if tag == 0 {
+                break;
+            }
+            let Ok(content) = words.take(size) else {
+                tables.incomplete = true;
+                break;
+            };
+            let at = meta.position(start);
+            tables.table(tag, content, at, &mut globals).map_err(|problem| problem.at(at))?;
+        }
+        tables.modules.sort_by_key(|module| module.base);
+        tables.settle(globals);
+        Ok(tables)
+    }
+
+    fn table(
+        &mut self,
+        tag: u64,
+        content: &[u8],
+        at: Position,
+        globals: &mut Vec<(Global, String)>,
+    ) -> Result<(), Problem> {
+        let mut words = Words { bytes: content, at: 0 };
+        match tag {
+            table::MODULE => self.module(&mut words, at, globals)?,
+            table::THREAD => {
+                let [thread, parent, child] = [words.long()?, words.long()?, words.long()?];
+                let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+                self.threads.insert(small(thread), (small(parent), small(child)));
+            }
+            table::LOCK_NAME => {
+                let address = words.long()?;
+                self.lock_names.insert(address, words.text());
+            }
+            table::BENIGN => {
+                let (start, size) = (words.long()?, words.long()?);
+                let reason = words.text();
+                self.benign.push(Benign { start, end: start.saturating_add(size), reason });
+            }
+            table::ASSERTION => self.assertion = Some(words.text()),
+            // The command line, and what later versions may add, say nothing about events.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn module(
+        &mut self,
+        words: &mut Words,
+        at: Position,
+        globals: &mut Vec<(Global, String)>,
+    ) -> Result<(), Problem> {
+        let base = words.long()?;
+        let [sites, strings, variables, functions] =
+            [words.long()?, words.long()?, words.long()?, words.long()?];
+        let sites = words.rows(sites, size_of::<site::Site>())?.map(|row| site::Site {
+            file: row.word(0),
+            function: row.word(4),
+            line: row.word(8),
+            column: row.word(12),
+        });
+        let sites = sites.collect();
+        let strings = words.take(strings)?.to_vec();
+        for row in words.rows(variables, size_of::<site::Global>())? {
+            let (start, size) = (row.long(0), row.long(8));
+            let end = start.saturating_add(size.min(u64::from(u32::MAX)));
+            let name = string(&strings, row.word(16))?;
+            let file = string(&strings, row.word(20))?;
+            if end > start && row.word(28) & 1 == 0 {
+                globals.push((Global { start, end, name }, file));
+            }
+        }
+        self.functions
+            .extend(words.rows(functions, size_of::<site::Function>())?.map(|row| row.long(0)));
+        self.modules.push(Module { base, sites, strings, at });
+        Ok(())
+    }
+
+    /// Sorts the globals, drops what overlaps, and makes the names unique.
+    fn settle(&mut self, mut globals: Vec<(Global, String)>) {
+        globals.sort_by_key(|(global, _)| (global.start, u64::MAX - global.end));
+        let mut end = 0;
+        globals.retain(|(global, _)| {
+            let apart = global.start >= end;
+            end = end.max(global.end);
+            apart
+        });
+        let mut count: FxHashMap<String, u32> = FxHashMap::default();
+        globals.iter().for_each(|(global, _)| *count.entry(global.name.clone()).or_default() += 1);
+        for (mut global, file) in globals {
+            if count[&global.name] > 1 {
+                let file = file.rsplit('/').next().unwrap_or_default();
+                global.name = format!("{}@{file}", global.name);
+            }
+            self.globals.push(global);
+        }
+    }
+
+    /// The place of a site; `None` for site 0.
+    pub(super) fn place(&self, site: u64) -> Result<Option<Place>, Problem> {
+        if site == 0 {
+            return Ok(None);
+        }
+        let module = self.modules.partition_point(|module| module.base <= site).checked_sub(1);
+        let found = module.and_then(|module| {
+            let module = &self.modules[module];
+            let distance = site - module.base;
+            let row = module.sites.get(usize::try_from(distance / 16).ok()?)?;
+            distance.is_multiple_of(16).then_some((module, row))
+        });
+        let Some((module, row)) = found else {
+            let expected = "a site of one of the modules that the recording lists";
+            return Err(Problem::syntax(format!("site {site:#x}"), expected));
+        };
+        let text = |offset: u32| {
+            string(&module.strings, offset).map_err(|problem| {
+                Problem::syntax(
+                    format!("site {site:#x} of the module at {}with {problem}", module.at),
+                    "a site",
+                )
+            })
+        };
+        let (file, function) = (text(row.file)?, text(row.function)?);
+        Ok(Some(Place { file, function, line: row.line, column: row.column & !SYSTEM }))
+    }
+}
