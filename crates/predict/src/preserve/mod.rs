@@ -14,7 +14,8 @@
 //! The same sweep with only those needs that hold in *any* order, and without the rule for locks, refutes: if it
 //! finds no member outside the closure, no schedule has one.
 //!
-//! **Cost.** A sweep costs the growth of the closure: members plus holds plus changes of needs, times threads.
+//! **Cost.** A sweep costs the growth of the closure: members plus changes of needs, times threads; and for each lock
+//! whenever new holds of it come in, as much as it has users.
 
 mod needs;
 
@@ -34,6 +35,7 @@ pub(crate) use needs::Needs;
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     lock: LockId,
+    thread: ThreadId,
     mode: Mode,
 }
 
@@ -79,7 +81,7 @@ impl<'s> Preserve<'s> {
             let hold = skeleton.locks.hold(id);
             let (lock, mode) = (hold.lock, hold.mode);
             let slot = *index.entry((lock, hold.thread, mode)).or_insert_with(|| {
-                preserve.slots.push(Slot { lock, mode });
+                preserve.slots.push(Slot { lock, thread: hold.thread, mode });
                 let slot = preserve.slots.len() as u32 - 1;
                 preserve.slots_of[lock.index()].push(slot);
                 slot
@@ -225,6 +227,35 @@ impl<'s> Preserve<'s> {
     }
 }
 
+/// The latest of some holds, and the latest one of any other thread: enough to know the latest that is not a given
+/// thread's.
+#[derive(Clone, Copy, Default, Debug)]
+struct Latest {
+    first: Option<(HoldId, ThreadId)>,
+    second: Option<HoldId>,
+}
+
+impl Latest {
+    fn add(&mut self, id: HoldId, thread: ThreadId) {
+        match self.first {
+            Some((first, by)) if by == thread => self.first = Some((first.max(id), by)),
+            Some((first, _)) if first > id => self.second = self.second.max(Some(id)),
+            // What was first is of another thread than the new one, and not before the second.
+            known => {
+                self.second = known.map(|(first, _)| first);
+                self.first = Some((id, thread));
+            }
+        }
+    }
+
+    fn of_others(&self, thread: ThreadId) -> Option<HoldId> {
+        match self.first {
+            Some((_, by)) if by == thread => self.second,
+            first => first.map(|(id, _)| id),
+        }
+    }
+}
+
 /// A set of events, closed under program order and needs.
 struct Closure<'p> {
     base: &'p Preserve<'p>,
@@ -236,7 +267,9 @@ struct Closure<'p> {
     /// The last hold of each slot in it.
     last: Vec<Option<HoldId>>,
     work: Vec<(u32, u32)>,
+    /// The locks of which new holds came in, each once.
     dirty: Vec<LockId>,
+    is_dirty: Vec<bool>,
 }
 
 impl<'p> Closure<'p> {
@@ -251,6 +284,7 @@ impl<'p> Closure<'p> {
             last: vec![None; base.slots.len()],
             work: Vec::new(),
             dirty: Vec::new(),
+            is_dirty: vec![false; base.slots_of.len()],
         }
     }
 
@@ -286,6 +320,7 @@ impl<'p> Closure<'p> {
                 self.grow(ThreadId(thread), count);
             }
             let Some(lock) = self.dirty.pop() else { return true };
+            self.is_dirty[lock.index()] = false;
             if !self.close_holds(lock) {
                 return false;
             }
@@ -303,6 +338,9 @@ impl<'p> Closure<'p> {
                 self.work.push((other as u32, needed));
             }
         }
+        if self.base.rules == Rules::AnyOrder {
+            return;
+        }
         let opened = &self.base.opened[at];
         while let Some(&id) = opened.get(self.holds[at] as usize) {
             let hold = self.base.skeleton.locks.hold(id);
@@ -311,7 +349,9 @@ impl<'p> Closure<'p> {
             }
             self.holds[at] += 1;
             self.last[self.base.slot_of[id.index()] as usize] = Some(id);
-            if self.base.rules == Rules::RecordedOrder {
+            let is_dirty = &mut self.is_dirty[hold.lock.index()];
+            if !*is_dirty {
+                *is_dirty = true;
                 self.dirty.push(hold.lock);
             }
         }
@@ -321,24 +361,29 @@ impl<'p> Closure<'p> {
     fn close_holds(&mut self, lock: LockId) -> bool {
         let locks = &self.base.skeleton.locks;
         let slots = &self.base.slots_of[lock.index()];
+        // An exclusive hold conflicts with every mode, a shared one with exclusive holds only.
+        let (mut any, mut exclusive) = (Latest::default(), Latest::default());
+        for &slot in slots {
+            if let Some(id) = self.last[slot as usize] {
+                let Slot { thread, mode, .. } = self.base.slots[slot as usize];
+                any.add(id, thread);
+                if mode == Mode::Exclusive {
+                    exclusive.add(id, thread);
+                }
+            }
+        }
         for &slot in slots {
             let Some(id) = self.last[slot as usize] else { continue };
-            let hold = locks.hold(id);
-            let overtaken = slots.iter().any(|&other| {
-                let modes = self.base.slots[slot as usize].mode;
-                self.last[other as usize].is_some_and(|later| {
-                    later > id
-                        && locks.hold(later).thread != hold.thread
-                        && modes.conflicts(self.base.slots[other as usize].mode)
-                })
-            });
+            let Slot { thread, mode, lock: of } = self.base.slots[slot as usize];
+            debug_assert_eq!(of, lock);
+            let conflicting = if mode == Mode::Exclusive { &any } else { &exclusive };
+            let overtaken = conflicting.of_others(thread).is_some_and(|later| later > id);
             if overtaken && !is_seeded(Fault::ClosureKeepsHolds) {
-                let Some(close) = hold.close else { return false };
+                let Some(close) = locks.hold(id).close else { return false };
                 if !self.contains(close) {
                     self.include(close);
                 }
             }
-            debug_assert_eq!(self.base.slots[slot as usize].lock, lock);
         }
         true
     }
@@ -361,5 +406,28 @@ impl<'p> Closure<'p> {
             schedule.sort_unstable();
         }
         schedule
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_hold_of_others_is_what_a_search_finds() {
+        // Every sequence of five holds of three threads, in any order of their numbers.
+        for threads in 0..3u32.pow(5) {
+            for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [1, 4, 0, 3, 2]] {
+                let holds = order.map(|id| (HoldId(id), ThreadId(threads / 3u32.pow(id) % 3)));
+                let mut latest = Latest::default();
+                for (id, thread) in holds {
+                    latest.add(id, thread);
+                }
+                for asked in (0..3).map(ThreadId) {
+                    let others = holds.iter().filter(|(_, thread)| *thread != asked);
+                    assert_eq!(latest.of_others(asked), others.map(|&(id, _)| id).max());
+                }
+            }
+        }
     }
 }
