@@ -28,7 +28,8 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
         let certainty = if possible { Certainty::Possible } else { Certainty::Real };
         findings.push(Finding { violation: violation.clone(), object, schedule, certainty });
     }
-    let mut prediction = Prediction { model, ledgers: vec![], findings, undecided: vec![] };
+    let mut prediction =
+        Prediction { model, ledgers: vec![], findings, undecided: vec![], not_asked: vec![] };
     settle(&mut prediction, options);
     Ok(prediction)
 }

@@ -97,6 +97,7 @@ fn context<'p>(prepared: &'p Prepared<'_>, options: &Options) -> Context<'p> {
         order: &prepared.order,
         locksets: &prepared.locksets,
         regions: &prepared.regions,
+        infer_regions: options.infer_regions,
         granularity: options.granularity,
     }
 }
@@ -320,5 +321,6 @@ fn assemble(
     findings.sort_by(|a, b| {
         (a.violation.property(), &a.violation).cmp(&(b.violation.property(), &b.violation))
     });
-    Prediction { model, ledgers, findings, undecided }
+    let not_asked = candidates.not_asked.clone();
+    Prediction { model, ledgers, findings, undecided, not_asked }
 }
