@@ -13,7 +13,7 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
     let explored = explore(trace, model, options.infer_regions);
     let mut classes = BTreeSet::new();
     let mut findings = Vec::new();
-    for violation in &explored.violations {
+    for violation in explored.real.iter().chain(&explored.violations) {
         if !classes.insert(class_key(trace, options.granularity, violation)) {
             continue;
         }

@@ -12,10 +12,11 @@ use foretrace_causality::{Locksets, MustHappenBefore};
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
 use foretrace_trace::{EventId, ObjectId, Trace};
-use foretrace_witness::{CheckOptions, Checker, Property, Violation, reduce};
+use foretrace_witness::{Certainty, CheckOptions, Checker, Property, Violation, reduce};
 
 use crate::candidates::{self, Candidates, Class, Context};
-use crate::encode::Encoder;
+use crate::encode::{Encoder, Terms};
+use crate::fault::{Fault, is_seeded};
 use crate::goal::{Goals, Verdict};
 use crate::prediction::*;
 use crate::preserve::{Preserve, Rules};
@@ -207,17 +208,30 @@ impl<'w> Shard<'w> {
         Shard { work, plain: None, atomicity: None }
     }
 
+    /// Decides a class. A finding that is only possible is asked for again without the reads that make it so.
     fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
+        let decided = self.decide_on(class, false)?;
+        if let Decided::Found(Finding { certainty: Certainty::Possible, .. }) = decided
+            && !is_seeded(Fault::PossibleAtOnce)
+            && let Decided::Found(real) = self.decide_on(class, true)?
+        {
+            return Ok(Decided::Found(real));
+        }
+        Ok(decided)
+    }
+
+    /// Decides a class. `explained`: only schedules count in which each value that is read has a recorded writer.
+    fn decide_on(&mut self, class: &Class, explained: bool) -> Result<Decided, PredictError> {
         let work = self.work;
         if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(Decided::Undecided("the time budget was used up".to_string()));
         }
         let groups = &work.candidates.groups;
-        if work.any_order.is_some_and(|needs| needs.refutes(groups, class)) {
+        if work.any_order.is_some_and(|needs| needs.refutes(groups, class, explained)) {
             return Ok(Decided::Infeasible);
         }
         if let Some(recorded_order) = work.recorded_order
-            && let Some((violation, schedule)) = recorded_order.witness(groups, class)
+            && let Some((violation, schedule)) = recorded_order.witness(groups, class, explained)
         {
             return Ok(Decided::Found(self.witness(violation, schedule)?));
         }
@@ -235,7 +249,8 @@ impl<'w> Shard<'w> {
             let encoder = Encoder::new(context.skeleton, context.order, remote_reads_are_free);
             (encoder, Goals::default())
         });
-        match goals.decide(encoder, groups, class, &work.limits) {
+        let mut terms = Terms { limits: work.limits.clone(), explained };
+        match goals.decide(encoder, groups, class, &mut terms) {
             Verdict::Violated(violation, schedule) => {
                 Ok(Decided::Found(self.witness(violation, schedule)?))
             }

@@ -57,6 +57,7 @@ pub(crate) struct Encoder<'s> {
     /// The guard of each read's value; not its inclusion where the read may be a remote one.
     pinned: FxHashMap<EventId, Lit>,
     remote_reads_are_free: bool,
+    explained: Option<Lit>,
     stuck: Option<stuck::Stuck>,
     scratch: lazy::Scratch,
 }
@@ -92,6 +93,7 @@ impl<'s> Encoder<'s> {
             one_remote: AtMostOne::default(),
             pinned: FxHashMap::default(),
             remote_reads_are_free,
+            explained: None,
             stuck: None,
             scratch: lazy::Scratch::new(skeleton),
         };
@@ -229,9 +231,13 @@ impl<'s> Encoder<'s> {
     }
 
     /// Answers a question: a feasible schedule that satisfies the assumptions, or none.
-    pub(crate) fn ask(&mut self, assumptions: &[Lit], limits: &Limits) -> Answer {
+    pub(crate) fn ask(&mut self, assumptions: &[Lit], terms: &mut Terms) -> Answer {
+        let mut assumptions = assumptions.to_vec();
+        if terms.explained {
+            assumptions.push(self.explained());
+        }
         loop {
-            match self.solver.solve(assumptions, limits) {
+            match self.solver.solve(&assumptions, &terms.limits) {
                 Outcome::Unsatisfiable => return Answer::Infeasible,
                 Outcome::Interrupted => return Answer::Interrupted,
                 Outcome::Satisfiable => {}
@@ -242,6 +248,15 @@ impl<'s> Encoder<'s> {
             }
         }
     }
+}
+
+/// On what terms a question is asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// When to give up.
+    pub(crate) limits: Limits,
+    /// Whether only schedules count in which each value that is read has a recorded writer.
+    pub(crate) explained: bool,
 }
 
 /// The answer to a question.

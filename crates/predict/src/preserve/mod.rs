@@ -59,7 +59,12 @@ pub(crate) struct Preserve<'s> {
     slot_of: Vec<u32>,
     /// The holds that each thread opens, in program order.
     opened: Vec<Vec<HoldId>>,
+    /// How many events each thread has before its first read of an unknown writer.
+    explained: Vec<u32>,
 }
+
+/// A member of a class and the schedule that ends in it.
+type Found = (Violation, Vec<EventId>);
 
 impl<'s> Preserve<'s> {
     /// `None` if the table of needs would be too large.
@@ -74,7 +79,12 @@ impl<'s> Preserve<'s> {
             slots_of: vec![Vec::new(); trace.locks().len()],
             slot_of: Vec::with_capacity(skeleton.locks.len()),
             opened: vec![Vec::new(); trace.threads().len()],
+            explained: Vec::new(),
         };
+        let unknown = skeleton.memory.first_unknown_writers(trace);
+        let position =
+            |read: Option<EventId>| read.map_or(u32::MAX, |read| trace.position(read) as u32);
+        preserve.explained = unknown.into_iter().map(position).collect();
         let mut index = rustc_hash::FxHashMap::default();
         for at in 0..skeleton.locks.len() {
             let id = HoldId(at as u32);
@@ -93,36 +103,35 @@ impl<'s> Preserve<'s> {
         Some(preserve)
     }
 
-    /// Whether no schedule has a member of the class.
-    pub(crate) fn refutes(&self, groups: &Groups, class: &Class) -> bool {
+    /// Whether no schedule has a member of the class; `explained`: no schedule without reads of unknown writers.
+    pub(crate) fn refutes(&self, groups: &Groups, class: &Class, explained: bool) -> bool {
         assert_eq!(self.rules, Rules::AnyOrder);
         !matches!(class.parts, Parts::Stuck(_) | Parts::Lock(_))
-            && self.find(groups, class).is_none()
+            && self.find(groups, class, explained).is_none()
     }
 
-    /// A member of the class, and the schedule that ends in it, if the recorded order has one.
-    pub(crate) fn witness(
-        &self,
-        groups: &Groups,
-        class: &Class,
-    ) -> Option<(Violation, Vec<EventId>)> {
+    /// A member of the class, and the schedule that ends in it, if the recorded order has one; `explained`: one
+    /// without reads of unknown writers.
+    pub(crate) fn witness(&self, groups: &Groups, class: &Class, explained: bool) -> Option<Found> {
         assert_eq!(self.rules, Rules::RecordedOrder);
-        self.find(groups, class)
+        self.find(groups, class, explained)
     }
 
-    fn find(&self, groups: &Groups, class: &Class) -> Option<(Violation, Vec<EventId>)> {
+    fn find(&self, groups: &Groups, class: &Class, explained: bool) -> Option<Found> {
+        let new = || Closure::new(self, explained);
         match &class.parts {
-            Parts::Race(parts) => parts.iter().find_map(|part| self.race(groups, part)),
-            Parts::Atomicity(parts) => parts.iter().find_map(|part| self.atomicity(groups, part)),
-            Parts::LockCycle(parts) => parts.iter().find_map(|part| self.cycle(part)),
+            Parts::Race(parts) => parts.iter().find_map(|part| self.race(groups, part, new())),
+            Parts::Atomicity(parts) => {
+                parts.iter().find_map(|part| self.atomicity(groups, part, new()))
+            }
+            Parts::LockCycle(parts) => parts.iter().find_map(|part| self.cycle(part, new())),
             Parts::Stuck(_) | Parts::Lock(_) => None,
         }
     }
 
-    fn race(&self, groups: &Groups, part: &RacePart) -> Option<(Violation, Vec<EventId>)> {
+    fn race(&self, groups: &Groups, part: &RacePart, mut closure: Closure) -> Option<Found> {
         let trace = self.skeleton.trace;
         let lists = [groups.events(part.first), groups.events(part.second)];
-        let mut closure = Closure::new(self);
         let object = trace.op(lists[0][0]).access()?.at.object;
         if let Some(alloc) = self.skeleton.lifetimes.alloc_of(object) {
             closure.include(alloc);
@@ -159,9 +168,9 @@ impl<'s> Preserve<'s> {
         &self,
         groups: &Groups,
         part: &AtomicityPart,
-    ) -> Option<(Violation, Vec<EventId>)> {
+        mut closure: Closure,
+    ) -> Option<Found> {
         let remotes = groups.events(part.remotes);
-        let mut closure = Closure::new(self);
         for &(first, second) in part.pairs.iter() {
             closure.reach(second);
             // The earliest remote access that can come after the first one asks for the least.
@@ -194,9 +203,8 @@ impl<'s> Preserve<'s> {
         None
     }
 
-    fn cycle(&self, part: &CyclePart) -> Option<(Violation, Vec<EventId>)> {
+    fn cycle(&self, part: &CyclePart, mut closure: Closure) -> Option<Found> {
         let trace = self.skeleton.trace;
-        let mut closure = Closure::new(self);
         let mut at = vec![0; part.nodes.len()];
         loop {
             let mut points = Vec::with_capacity(at.len());
@@ -262,6 +270,8 @@ struct Closure<'p> {
     trace: &'p Trace,
     /// How many events of each thread are in it.
     cut: Vec<u32>,
+    /// How many events of each thread may be in it.
+    most: Option<&'p [u32]>,
     /// How many of each thread's opened holds are in it.
     holds: Vec<u32>,
     /// The last hold of each slot in it.
@@ -273,13 +283,15 @@ struct Closure<'p> {
 }
 
 impl<'p> Closure<'p> {
-    fn new(base: &'p Preserve<'p>) -> Self {
+    /// The empty set; `explained`: reads of unknown writers may not come in.
+    fn new(base: &'p Preserve<'p>, explained: bool) -> Self {
         let trace = base.skeleton.trace;
         let threads = trace.threads().len();
         Closure {
             base,
             trace,
             cut: vec![0; threads],
+            most: explained.then_some(&base.explained[..]),
             holds: vec![0; threads],
             last: vec![None; base.slots.len()],
             work: Vec::new(),
@@ -317,6 +329,9 @@ impl<'p> Closure<'p> {
     fn settle(&mut self) -> bool {
         loop {
             while let Some((thread, count)) = self.work.pop() {
+                if self.most.is_some_and(|most| count > most[thread as usize]) {
+                    return false;
+                }
                 self.grow(ThreadId(thread), count);
             }
             let Some(lock) = self.dirty.pop() else { return true };
