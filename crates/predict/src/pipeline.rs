@@ -339,3 +339,69 @@ fn assemble(
     let not_asked = candidates.not_asked.clone();
     Prediction { model, ledgers, findings, undecided, not_asked }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    /// Threads that read and write a few variables, most of it under locks; each value is one of three.
+    fn contended() -> Trace {
+        let (mut state, mut values) = (7u64, [0u64; 4]);
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let mut lines = String::from("init x0 = 0\ninit x1 = 0\ninit x2 = 0\ninit x3 = 0\n");
+        for step in 0..120 {
+            let (thread, lock) = (random(6), random(3));
+            if step % 4 != 0 {
+                writeln!(lines, "t{thread}: acquire m{lock}").unwrap();
+            }
+            for _ in 0..2 {
+                let at = random(4) as usize;
+                let value = random(3);
+                if random(2) == 0 {
+                    writeln!(lines, "t{thread}: read x{at} : {}", values[at]).unwrap();
+                } else {
+                    values[at] = value;
+                    writeln!(lines, "t{thread}: write x{at} = {value}").unwrap();
+                }
+            }
+            if step % 4 != 0 {
+                writeln!(lines, "t{thread}: release m{lock}").unwrap();
+            }
+        }
+        foretrace_trace::text::parse(&lines).unwrap()
+    }
+
+    #[test]
+    fn a_limit_of_conflicts_is_for_all_rounds_of_a_question() {
+        let trace = contended();
+        let options = Options { properties: vec![Property::Race], ..Options::default() };
+        let prepared = prepare(&trace, &options, &mut |_| {});
+        let mut cut_short = 0;
+        for class in prepared.candidates.classes.iter().step_by(37) {
+            let decide = |conflicts: Option<u64>| {
+                let mut encoder = Encoder::new(&prepared.skeleton, &prepared.order, false);
+                let limits = Limits { conflicts, ..Limits::default() };
+                let mut terms = Terms { limits, explained: false };
+                let groups = &prepared.candidates.groups;
+                let verdict = Goals::default().decide(&mut encoder, groups, class, &mut terms);
+                (verdict, encoder.solver.statistics())
+            };
+            let (_, needed) = decide(None);
+            let limit = needed.conflicts / 2;
+            let (verdict, used) = decide(Some(limit));
+            assert!(used.conflicts <= limit + 1, "{} of {limit} conflicts", used.conflicts);
+            if needed.conflicts > 20 && needed.solves > 3 {
+                assert!(matches!(verdict, Verdict::Undecided(_)), "{verdict:?}");
+                cut_short += 1;
+            }
+        }
+        assert!(cut_short > 5, "{cut_short}");
+    }
+}

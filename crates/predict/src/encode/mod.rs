@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::{CellId, HoldId, Skeleton};
-use foretrace_solve::{Limits, Lit, Node, Outcome, Solver};
+use foretrace_solve::{Limits, Lit, Node, Outcome, Solver, Statistics};
 use foretrace_trace::{EventId, SemId};
 
 pub(crate) use lazy::Proposal;
@@ -237,7 +237,10 @@ impl<'s> Encoder<'s> {
             assumptions.push(self.explained());
         }
         loop {
-            match self.solver.solve(&assumptions, &terms.limits) {
+            let before = self.solver.statistics();
+            let outcome = self.solver.solve(&assumptions, &terms.limits);
+            terms.pay(&before, &self.solver.statistics());
+            match outcome {
                 Outcome::Unsatisfiable => return Answer::Infeasible,
                 Outcome::Interrupted => return Answer::Interrupted,
                 Outcome::Satisfiable => {}
@@ -253,10 +256,22 @@ impl<'s> Encoder<'s> {
 /// On what terms a question is asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
-    /// When to give up.
+    /// When to give up. The conflicts are for all calls of the solver together.
     pub(crate) limits: Limits,
     /// Whether only schedules count in which each value that is read has a recorded writer.
     pub(crate) explained: bool,
+}
+
+impl Terms {
+    /// Takes what a call of the solver needed from what is left.
+    fn pay(&mut self, before: &Statistics, after: &Statistics) {
+        if let Some(left) = &mut self.limits.conflicts {
+            // The solver stops at either of the two counts.
+            let conflicts = after.conflicts - before.conflicts;
+            let of_theory = after.theory_conflicts - before.theory_conflicts;
+            *left = left.saturating_sub(conflicts.max(of_theory));
+        }
+    }
 }
 
 /// The answer to a question.
