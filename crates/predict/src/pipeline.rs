@@ -210,28 +210,32 @@ impl<'w> Shard<'w> {
 
     /// Decides a class. A finding that is only possible is asked for again without the reads that make it so.
     fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
-        let decided = self.decide_on(class, false)?;
+        let mut terms = Terms { limits: self.work.limits.clone(), explained: false };
+        let decided = self.decide_on(class, &mut terms)?;
+        // What is left of the budget is for the second question.
+        terms.explained = true;
         if let Decided::Found(Finding { certainty: Certainty::Possible, .. }) = decided
             && !is_seeded(Fault::PossibleAtOnce)
-            && let Decided::Found(real) = self.decide_on(class, true)?
+            && let Decided::Found(real) = self.decide_on(class, &mut terms)?
         {
+            assert_eq!(real.certainty, Certainty::Real, "each read has a recorded writer");
             return Ok(Decided::Found(real));
         }
         Ok(decided)
     }
 
-    /// Decides a class. `explained`: only schedules count in which each value that is read has a recorded writer.
-    fn decide_on(&mut self, class: &Class, explained: bool) -> Result<Decided, PredictError> {
+    fn decide_on(&mut self, class: &Class, terms: &mut Terms) -> Result<Decided, PredictError> {
         let work = self.work;
         if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(Decided::Undecided("the time budget was used up".to_string()));
         }
         let groups = &work.candidates.groups;
-        if work.any_order.is_some_and(|needs| needs.refutes(groups, class, explained)) {
+        if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
             return Ok(Decided::Infeasible);
         }
         if let Some(recorded_order) = work.recorded_order
-            && let Some((violation, schedule)) = recorded_order.witness(groups, class, explained)
+            && let Some((violation, schedule)) =
+                recorded_order.witness(groups, class, terms.explained)
         {
             return Ok(Decided::Found(self.witness(violation, schedule)?));
         }
@@ -249,8 +253,7 @@ impl<'w> Shard<'w> {
             let encoder = Encoder::new(context.skeleton, context.order, remote_reads_are_free);
             (encoder, Goals::default())
         });
-        let mut terms = Terms { limits: work.limits.clone(), explained };
-        match goals.decide(encoder, groups, class, &mut terms) {
+        match goals.decide(encoder, groups, class, terms) {
             Verdict::Violated(violation, schedule) => {
                 Ok(Decided::Found(self.witness(violation, schedule)?))
             }
