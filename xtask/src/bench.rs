@@ -1,10 +1,13 @@
-//! `bench`: how long what takes, on generated traces.
+//! `bench`: how long what takes, on generated traces and on those of public projects.
 //!
-//! The measured programs are in `crates/predict/examples/bench`; each measurement is a process of its own and
-//! prints lines `name value unit`. Generated traces are kept in `.bench`.
+//! The programs that measure generated traces are in `crates/predict/examples/bench`; each measurement is a process of its own
+//! and prints lines `name value unit`. The other parts run the command line itself. Generated traces are kept in `.bench`.
 
 mod classes;
 mod front;
+mod predicted;
+mod public;
+mod reference;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,16 +24,21 @@ pub(crate) enum Part {
     Front,
     /// Whole predictions with many conflicting pairs in few classes.
     Classes,
+    /// Recorded traces of public projects, by classes and event by event.
+    Public,
+    /// The textbook encoding in z3.
+    Reference,
 }
 
 /// Measures the parts; `quick` leaves out what takes minutes.
 pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
     tools::ensure()?;
-    let bench = Bench::build()?;
     for part in parts {
         match part {
-            Part::Front => front::front(&bench, quick)?,
-            Part::Classes => classes::classes(&bench, quick)?,
+            Part::Front => front::front(&Bench::build()?, quick)?,
+            Part::Classes => classes::classes(&Bench::build()?, quick)?,
+            Part::Public => public::public()?,
+            Part::Reference => reference::reference(quick)?,
         }
     }
     Ok(())

@@ -129,6 +129,11 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
+/// The names of all files that are checked, also of those that are not there.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    files(folder).into_iter().map(|(name, _)| name).collect()
+}
+
 fn files(folder: &Path) -> Vec<(String, Expected)> {
     let entries = fs::read_dir(folder.join("raceinjector")).into_iter().flatten().flatten();
     let mut files: Vec<(String, Expected)> = entries

@@ -29,8 +29,9 @@ cargo xtask COMMAND
   oracle [--cases N] [--seed S]
                               compare with exhaustive enumeration on random traces
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [front|classes] [--quick]
-                              throughput of the front end; predictions with many pairs
+  bench [front|classes|public|reference] [--quick]
+                              throughput of the front end; predictions with many pairs;
+                              public traces [../shared/traces]; the textbook encoding in z3
 ";
 
 fn main() -> ExitCode {
@@ -65,10 +66,12 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
             let parts = rest.iter().filter(|word| **word != "--quick").map(|word| match *word {
                 "front" => Ok(Part::Front),
                 "classes" => Ok(Part::Classes),
+                "public" => Ok(Part::Public),
+                "reference" => Ok(Part::Reference),
                 other => Err(Stop::usage(format!("bench has no part `{other}`\n\n{HELP}"))),
             });
             let parts = parts.collect::<Result<Vec<Part>, Stop>>()?;
-            let all = [Part::Front, Part::Classes];
+            let all = [Part::Front, Part::Classes, Part::Public, Part::Reference];
             bench::bench(if parts.is_empty() { &all } else { &parts }, quick)
         }
         ["help" | "--help" | "-h"] | [] => {

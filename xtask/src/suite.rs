@@ -22,6 +22,19 @@ const SEEDED_FAULTS: [&str; 9] = [
     "faults",
 ];
 
+/// A schedule that the checker refuses makes the program end as it should.
+const SEEDED_FAULTS_OF_THE_PROGRAM: [&str; 9] = [
+    "test",
+    "--release",
+    "--locked",
+    "--package",
+    "foretrace",
+    "--features",
+    "seeded-faults",
+    "--test",
+    "command_line",
+];
+
 /// The fuzz targets build; their bodies also run as a test of the oracle crate. With the same target
 /// folder and profile the solver is not built again.
 const FUZZ_TARGETS: [&str; 7] = [
@@ -43,8 +56,9 @@ pub(crate) fn test() -> Result<(), Stop> {
     let mut tally = cargo_test("tests", &["test", "--workspace", "--locked", "--no-fail-fast"])?;
     oracle(ORACLE_CASES, SEED)?;
     let faults = cargo_test("seeded faults", &SEEDED_FAULTS)?;
+    let refused = cargo_test("seeded faults, program", &SEEDED_FAULTS_OF_THE_PROGRAM)?;
     run("fuzz targets", &mut cargo(&FUZZ_TARGETS))?;
-    tally.passed += faults.passed + 2;
+    tally.passed += faults.passed + refused.passed + 2;
     let files = corpus::corpus(&corpus::default_folder())?;
     tally.passed += files.unwrap_or(0);
     let skipped = if files.is_none() { ", corpus SKIPPED" } else { "" };

@@ -201,7 +201,7 @@ pub(crate) struct PredictionOptions {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) budget: Option<Duration>,
 
-    /// Give up a candidate when one call of the solver needs more conflicts than this
+    /// Give up a candidate when the solver needs more conflicts than this for it
     #[arg(long, value_name = "N")]
     pub(crate) conflicts: Option<u64>,
 

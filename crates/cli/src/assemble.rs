@@ -5,10 +5,10 @@
 
 use std::collections::HashSet;
 
-use foretrace_predict::{Finding, Ledger, Prediction, Undecided};
+use foretrace_predict::{Finding, Ledger, NotAsked, Prediction, Undecided};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, fingerprint};
-use foretrace_trace::{EventId, Mode, Model, Op, Request, Trace};
+use foretrace_trace::{EventId, Mode, Model, Op, Request, ThreadId, Trace};
 use foretrace_witness::{
     Certainty, LockMisuse, Property, Violation, context_switches, reported_order,
 };
@@ -50,6 +50,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         summary: prediction.ledgers.iter().map(|(p, l)| (property(*p), ledger(l))).collect(),
         findings,
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
+        not_asked: prediction.not_asked.iter().map(|part| not_asked(trace, part)).collect(),
         notes,
         excerpt,
         timing: frame.timing,
@@ -322,6 +323,45 @@ fn undecided(open: Undecided) -> report::Undecided {
     }
 }
 
+/// A part of a property that was not asked about, in words.
+fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
+    let (whole, reason) = match part {
+        NotAsked::NoRegions => (
+            true,
+            "the trace marks no atomic regions; --infer-regions takes critical sections".into(),
+        ),
+        NotAsked::OpenEnds(threads) => {
+            let (names, have) = (names(trace, threads), have(threads));
+            (
+                false,
+                format!(
+                    "stuck states in which {names} {have} run all events: no `end` is recorded"
+                ),
+            )
+        }
+        NotAsked::SilentThreads(threads) => {
+            let (names, have) = (names(trace, threads), have(threads));
+            (false, format!("stuck states: {names} {have} neither events nor a fork"))
+        }
+    };
+    report::NotAsked { property: property(part.property()), whole, reason }
+}
+
+/// The first few names.
+fn names(trace: &Trace, threads: &[ThreadId]) -> String {
+    const MOST: usize = 3;
+    let named = threads.iter().take(MOST).map(|thread| trace.threads().get(thread.index()));
+    let list = named.collect::<Vec<_>>().join(", ");
+    match threads.len().saturating_sub(MOST) {
+        0 => list,
+        more => format!("{list} and {more} more"),
+    }
+}
+
+fn have(threads: &[ThreadId]) -> &'static str {
+    if threads.len() == 1 { "has" } else { "have" }
+}
+
 /// What a reader of these findings should know.
 fn notes(prediction: &Prediction) -> Vec<String> {
     let certainties: HashSet<Certainty> =
@@ -376,6 +416,7 @@ mod tests {
                 certainty: Certainty::Real,
             }],
             undecided: vec![],
+            not_asked: vec![],
         }
     }
 

@@ -26,6 +26,11 @@ fn main() -> ExitCode {
         return compile::run(language, arguments);
     }
     let arguments = Arguments::parse();
+    if matches!(arguments.command, Command::Predict(_) | Command::Test(_)) {
+        forget_solver_settings();
+        #[cfg(feature = "seeded-faults")]
+        seed_fault();
+    }
     // A panic anywhere is a bug of ours and must not look like a verdict.
     let outcome = std::panic::catch_unwind(|| run(arguments));
     let status = match outcome {
@@ -37,6 +42,26 @@ fn main() -> ExitCode {
         Err(_) => Status::Internal as u8,
     };
     ExitCode::from(status)
+}
+
+/// CaDiCaL takes its options, and files to write traces of its calls to, from `CADICAL_*` variables of the environment, each time a
+/// solver is made. The answer must depend on the trace and on our own options alone.
+fn forget_solver_settings() {
+    let names = std::env::vars_os().map(|(name, _)| name);
+    for name in names.filter(|name| name.as_encoded_bytes().starts_with(b"CADICAL")) {
+        // SAFETY: this comes before anything that makes a thread.
+        unsafe { std::env::remove_var(name) };
+    }
+}
+
+/// Builds in the fault that the environment names.
+#[cfg(feature = "seeded-faults")]
+fn seed_fault() {
+    use foretrace_predict::Fault;
+    if let Ok(name) = std::env::var("FORETRACE_SEEDED_FAULT") {
+        let fault = Fault::ALL.iter().find(|fault| format!("{fault:?}") == name);
+        foretrace_predict::seed_fault(Some(*fault.expect("a fault has that name")));
+    }
 }
 
 fn run(arguments: Arguments) -> Result<u8, Failure> {

@@ -274,6 +274,16 @@ impl Memory {
         self.unknown.contains(&read)
     }
 
+    /// For each thread, its first read with an unknown writer.
+    pub fn first_unknown_writers(&self, trace: &Trace) -> Vec<Option<EventId>> {
+        let mut first: Vec<Option<EventId>> = vec![None; trace.threads().len()];
+        for &read in &self.unknown {
+            let known = &mut first[trace.thread_of(read).index()];
+            *known = Some(known.map_or(read, |known| known.min(read)));
+        }
+        first
+    }
+
     /// How many reads have an unknown writer.
     pub fn unknown_writers(&self) -> usize {
         self.unknown.len()

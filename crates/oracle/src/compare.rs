@@ -51,6 +51,8 @@ pub enum Difference {
     BadSchedule { finding: Box<Finding>, refused: Refused },
     /// The schedule proves more or less than the finding claims.
     WrongCertainty(Box<Finding>),
+    /// The finding claims to be only possible, but some schedule of its class has no read with an unknown writer.
+    NotPossible(Box<Finding>),
     /// The finding is about another object, or should name none.
     WrongObject(Box<Finding>),
     /// Small traces without a budget are decided.
@@ -185,8 +187,13 @@ fn differ(
         return Err(Difference::Undecided(Box::new(undecided.clone())));
     }
     same_classes(trace, explored, setting, &prediction)?;
+    let key = |violation: &Violation| class_key(trace, setting.granularity, violation);
+    let real: BTreeSet<_> = explored.real.iter().map(key).collect();
     for finding in &prediction.findings {
         check_finding(trace, setting, finding)?;
+        if finding.certainty == Certainty::Possible && real.contains(&key(&finding.violation)) {
+            return Err(Difference::NotPossible(Box::new(finding.clone())));
+        }
     }
     check_ledgers(&options, &prediction)
 }

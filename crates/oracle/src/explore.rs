@@ -30,17 +30,27 @@ pub const STATE_BUDGET: u64 = 300_000;
 pub struct Explored {
     /// Every violation that some feasible schedule ends in.
     pub violations: BTreeSet<Violation>,
+    /// Those of them that some schedule ends in which has no read with an unknown writer, other than a remote
+    /// read whose value is free.
+    pub real: BTreeSet<Violation>,
     /// How many states were visited.
     pub states: u64,
     /// Whether these were all; if not, violations may be missing.
     pub complete: bool,
     steps: Vec<Step>,
     ends: BTreeMap<Violation, usize>,
+    /// What was found without reads of unknown writers, if there are any.
+    explained: Option<Box<Explored>>,
 }
 
 impl Explored {
-    /// One feasible schedule that ends in the violation.
+    /// One feasible schedule that ends in the violation; without reads of unknown writers if there is such a one.
     pub fn witness(&self, violation: &Violation) -> Option<Vec<EventId>> {
+        if let Some(explained) = &self.explained
+            && let Some(schedule) = explained.witness(violation)
+        {
+            return Some(schedule);
+        }
         let mut schedule = Vec::new();
         let mut at = *self.ends.get(violation)?;
         while let Some((before, event)) = self.steps[at].taken {
@@ -70,34 +80,19 @@ struct Point {
 
 /// Finds every violation of the trace under the model.
 pub fn explore(trace: &Trace, model: Model, infer_regions: bool) -> Explored {
-    let search = Search::new(trace, model, infer_regions);
-    let mut explored = Explored {
-        violations: BTreeSet::new(),
-        states: 0,
-        complete: true,
-        steps: vec![Step { taken: None }],
-        ends: BTreeMap::new(),
-    };
-    let start = search.start();
-    let mut seen = FxHashSet::from_iter([start.clone()]);
-    let mut open = vec![(start, 0)];
-    while let Some((point, step)) = open.pop() {
-        if explored.states == STATE_BUDGET {
-            explored.complete = false;
-            break;
-        }
-        explored.states += 1;
-        for violation in search.violations_at(&point) {
-            explored.ends.entry(violation).or_insert(step);
-        }
-        for (event, after) in search.successors(&point) {
-            if seen.insert(after.clone()) {
-                explored.steps.push(Step { taken: Some((step, event)) });
-                open.push((after, explored.steps.len() - 1));
-            }
-        }
+    let mut search = Search::new(trace, model, infer_regions);
+    let mut explored = search.run();
+    let mut events = trace.events();
+    if events.any(|(event, _)| search.recorded.unknown_writer.contains(event)) {
+        search.explained = true;
+        let explained = search.run();
+        explored.real = explained.violations.clone();
+        explored.states += explained.states;
+        explored.complete &= explained.complete;
+        explored.explained = Some(Box::new(explained));
+    } else {
+        explored.real = explored.violations.clone();
     }
-    explored.violations = explored.ends.keys().cloned().collect();
     explored
 }
 
@@ -212,6 +207,8 @@ struct Search<'t> {
     triples: BTreeSet<Triple>,
     /// The second accesses that complete a pair (c, r).
     completions: BTreeMap<(EventId, EventId), Vec<EventId>>,
+    /// Whether reads with an unknown writer are left out, unless their values are free.
+    explained: bool,
 }
 
 impl<'t> Search<'t> {
@@ -222,9 +219,42 @@ impl<'t> Search<'t> {
         for triple in &triples {
             completions.entry((triple.first, triple.remote)).or_default().push(triple.second);
         }
-        Search { recorded, triples, completions }
+        Search { recorded, triples, completions, explained: false }
     }
 
+    /// Visits every state.
+    fn run(&self) -> Explored {
+        let mut explored = Explored {
+            violations: BTreeSet::new(),
+            real: BTreeSet::new(),
+            states: 0,
+            complete: true,
+            steps: vec![Step { taken: None }],
+            ends: BTreeMap::new(),
+            explained: None,
+        };
+        let start = self.start();
+        let mut seen = FxHashSet::from_iter([start.clone()]);
+        let mut open = vec![(start, 0)];
+        while let Some((point, step)) = open.pop() {
+            if explored.states == STATE_BUDGET {
+                explored.complete = false;
+                break;
+            }
+            explored.states += 1;
+            for violation in self.violations_at(&point) {
+                explored.ends.entry(violation).or_insert(step);
+            }
+            for (event, after) in self.successors(&point) {
+                if seen.insert(after.clone()) {
+                    explored.steps.push(Step { taken: Some((step, event)) });
+                    open.push((after, explored.steps.len() - 1));
+                }
+            }
+        }
+        explored.violations = explored.ends.keys().cloned().collect();
+        explored
+    }
     fn start(&self) -> Point {
         Point { state: State::initial(&self.recorded), intrusions: Vec::new(), free: None }
     }
@@ -245,7 +275,8 @@ impl<'t> Search<'t> {
             {
                 continue;
             }
-            if self.recorded.enabled(&point.state, event) {
+            let left_out = self.explained && self.recorded.unknown_writer.contains(event);
+            if self.recorded.enabled(&point.state, event) && !left_out {
                 for state in self.recorded.execute(&point.state, event) {
                     all.push((event, self.arrive(point, event, state, point.free)));
                 }

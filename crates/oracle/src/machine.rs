@@ -19,6 +19,7 @@ use crate::random::Random;
 
 mod locks;
 mod memory;
+mod moves;
 mod scenes;
 mod spices;
 mod waiting;

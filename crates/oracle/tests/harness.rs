@@ -13,7 +13,7 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
     let explored = explore(trace, model, options.infer_regions);
     let mut classes = BTreeSet::new();
     let mut findings = Vec::new();
-    for violation in &explored.violations {
+    for violation in explored.real.iter().chain(&explored.violations) {
         if !classes.insert(class_key(trace, options.granularity, violation)) {
             continue;
         }
@@ -28,7 +28,8 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
         let certainty = if possible { Certainty::Possible } else { Certainty::Real };
         findings.push(Finding { violation: violation.clone(), object, schedule, certainty });
     }
-    let mut prediction = Prediction { model, ledgers: vec![], findings, undecided: vec![] };
+    let mut prediction =
+        Prediction { model, ledgers: vec![], findings, undecided: vec![], not_asked: vec![] };
     settle(&mut prediction, options);
     Ok(prediction)
 }

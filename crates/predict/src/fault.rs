@@ -55,6 +55,10 @@ pub enum Fault {
     CycleOfReaders,
     /// A schedule in recorded order leaves out the release that another hold needs.
     ClosureKeepsHolds,
+    /// The first schedule decides whether a finding is only possible.
+    PossibleAtOnce,
+    /// A remote read whose value is free still makes a finding possible.
+    FreeReadUnexplained,
 }
 
 #[cfg(feature = "seeded-faults")]
@@ -90,6 +94,8 @@ mod seeded {
             Fault::RemoteAnywhere,
             Fault::CycleOfReaders,
             Fault::ClosureKeepsHolds,
+            Fault::PossibleAtOnce,
+            Fault::FreeReadUnexplained,
         ];
     }
 

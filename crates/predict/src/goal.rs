@@ -8,14 +8,14 @@
 use rustc_hash::FxHashMap;
 
 use foretrace_model::HoldId;
-use foretrace_solve::{Limits, Lit};
+use foretrace_solve::Lit;
 use foretrace_trace::{EventId, LockId, Mode, Op, Request, Trace};
 use foretrace_witness::{LockMisuse, Violation};
 
 use crate::candidates::{
     AtomicityPart, Class, CycleNode, CyclePart, GroupId, Groups, Parts, RacePart, canonical_cycle,
 };
-use crate::encode::{Answer, Encoder, Proposal};
+use crate::encode::{Answer, Encoder, Proposal, Terms};
 use crate::fault::{Fault, is_seeded};
 
 /// The verdict on a class.
@@ -49,14 +49,14 @@ impl Goals {
         encoder: &mut Encoder,
         groups: &Groups,
         class: &Class,
-        limits: &Limits,
+        terms: &mut Terms,
     ) -> Verdict {
         match &class.parts {
-            Parts::Race(parts) => self.decide_race(encoder, groups, parts, limits),
-            Parts::Atomicity(parts) => self.decide_atomicity(encoder, groups, parts, limits),
-            Parts::LockCycle(parts) => decide_cycle(encoder, parts, limits),
-            Parts::Stuck(points) => decide_stuck(encoder, points, limits),
-            Parts::Lock(errors) => decide_lock_error(encoder, errors, limits),
+            Parts::Race(parts) => self.decide_race(encoder, groups, parts, terms),
+            Parts::Atomicity(parts) => self.decide_atomicity(encoder, groups, parts, terms),
+            Parts::LockCycle(parts) => decide_cycle(encoder, parts, terms),
+            Parts::Stuck(points) => decide_stuck(encoder, points, terms),
+            Parts::Lock(errors) => decide_lock_error(encoder, errors, terms),
         }
     }
 
@@ -65,7 +65,7 @@ impl Goals {
         encoder: &mut Encoder,
         groups: &Groups,
         parts: &[RacePart],
-        limits: &Limits,
+        terms: &mut Terms,
     ) -> Verdict {
         let first = |group: GroupId| groups.events(group)[0];
         encoder.place_moment_after(first(parts[0].first).max(first(parts[0].second)));
@@ -76,7 +76,7 @@ impl Goals {
             ]
         });
         let trace = encoder.skeleton.trace;
-        ask(encoder, &selected, limits, |proposal, part| {
+        ask(encoder, &selected, terms, |proposal, part| {
             let (a, b) = (
                 next_of(trace, proposal, groups.events(part.first)),
                 next_of(trace, proposal, groups.events(part.second)),
@@ -113,7 +113,7 @@ impl Goals {
         encoder: &mut Encoder,
         groups: &Groups,
         parts: &[AtomicityPart],
-        limits: &Limits,
+        terms: &mut Terms,
     ) -> Verdict {
         let remote = groups.events(parts[0].remotes)[0];
         encoder.place_moment_after(remote.max(parts[0].pairs[0].1));
@@ -134,7 +134,7 @@ impl Goals {
         let trace = encoder.skeleton.trace;
         let question: Vec<Lit> = vec![question(encoder, &selected)];
         loop {
-            let proposal = match encoder.ask(&question, limits) {
+            let proposal = match encoder.ask(&question, terms) {
                 Answer::Feasible(proposal) => proposal,
                 other => return no_schedule(other),
             };
@@ -170,7 +170,7 @@ impl Goals {
     }
 }
 
-fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], limits: &Limits) -> Verdict {
+fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], terms: &mut Terms) -> Verdict {
     let latest = parts[0].nodes.iter().map(|node| node.points[0]).max();
     encoder.place_moment_after(latest.expect("a cycle has nodes"));
     let selected = select(encoder, parts, |encoder, part| {
@@ -190,7 +190,7 @@ fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], limits: &Limits) -> 
             .collect()
     });
     let trace = encoder.skeleton.trace;
-    ask(encoder, &selected, limits, |proposal, part| {
+    ask(encoder, &selected, terms, |proposal, part| {
         let point = |node: &CycleNode| {
             let here = |&&event: &&EventId| is_at_point(trace, proposal, event);
             *node.points.iter().find(here).expect("a selected node has a point")
@@ -199,13 +199,13 @@ fn decide_cycle(encoder: &mut Encoder, parts: &[CyclePart], limits: &Limits) -> 
     })
 }
 
-fn decide_stuck(encoder: &mut Encoder, points: &[EventId], limits: &Limits) -> Verdict {
+fn decide_stuck(encoder: &mut Encoder, points: &[EventId], terms: &mut Terms) -> Verdict {
     encoder.place_moment_after(points[0]);
     let assumptions = match encoder.stuck_at(points) {
         Ok(assumptions) => assumptions,
         Err(reason) => return Verdict::Undecided(reason),
     };
-    match encoder.ask(&assumptions, limits) {
+    match encoder.ask(&assumptions, terms) {
         Answer::Feasible(proposal) => {
             let waiting = points.iter().find(|&&point| encoder.waits_at(point));
             let point = *waiting.expect("the question asks for a waiting thread");
@@ -218,7 +218,7 @@ fn decide_stuck(encoder: &mut Encoder, points: &[EventId], limits: &Limits) -> V
 fn decide_lock_error(
     encoder: &mut Encoder,
     errors: &[(LockMisuse, EventId)],
-    limits: &Limits,
+    terms: &mut Terms,
 ) -> Verdict {
     encoder.place_moment_after(errors[0].1);
     let selected = select(encoder, errors, |encoder, &(misuse, event)| {
@@ -226,7 +226,7 @@ fn decide_lock_error(
         lits.extend(misuse_at_moment(encoder, misuse, event));
         lits
     });
-    ask(encoder, &selected, limits, |_, &(misuse, event)| Violation::Lock(misuse, event))
+    ask(encoder, &selected, terms, |_, &(misuse, event)| Violation::Lock(misuse, event))
 }
 
 /// What makes the operation a misuse at X.
@@ -370,11 +370,11 @@ fn chosen_part<'p, P>(encoder: &Encoder, selected: &'p [Selected<P>]) -> &'p Sel
 fn ask<P>(
     encoder: &mut Encoder,
     selected: &[Selected<P>],
-    limits: &Limits,
+    terms: &mut Terms,
     violation: impl Fn(&Proposal, &P) -> Violation,
 ) -> Verdict {
     let question = question(encoder, selected);
-    match encoder.ask(&[question], limits) {
+    match encoder.ask(&[question], terms) {
         Answer::Feasible(proposal) => {
             let chosen = chosen_part(encoder, selected);
             let violation = violation(&proposal, &chosen.part);

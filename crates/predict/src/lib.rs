@@ -14,5 +14,5 @@ mod preserve;
 pub use fault::{Fault, seed_fault};
 pub use pipeline::{PredictError, Prepared, Stage, predict, prepare};
 pub use prediction::{
-    Budget, Finding, Granularity, Ledger, Options, Phase, Prediction, Progress, Undecided,
+    Budget, Finding, Granularity, Ledger, NotAsked, Options, Phase, Prediction, Progress, Undecided,
 };

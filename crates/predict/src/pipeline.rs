@@ -12,10 +12,11 @@ use foretrace_causality::{Locksets, MustHappenBefore};
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
 use foretrace_trace::{EventId, ObjectId, Trace};
-use foretrace_witness::{CheckOptions, Checker, Property, Violation, reduce};
+use foretrace_witness::{Certainty, CheckOptions, Checker, Property, Violation, reduce};
 
 use crate::candidates::{self, Candidates, Class, Context};
-use crate::encode::Encoder;
+use crate::encode::{Encoder, Terms};
+use crate::fault::{Fault, is_seeded};
 use crate::goal::{Goals, Verdict};
 use crate::prediction::*;
 use crate::preserve::{Preserve, Rules};
@@ -97,6 +98,7 @@ fn context<'p>(prepared: &'p Prepared<'_>, options: &Options) -> Context<'p> {
         order: &prepared.order,
         locksets: &prepared.locksets,
         regions: &prepared.regions,
+        infer_regions: options.infer_regions,
         granularity: options.granularity,
     }
 }
@@ -206,17 +208,34 @@ impl<'w> Shard<'w> {
         Shard { work, plain: None, atomicity: None }
     }
 
+    /// Decides a class. A finding that is only possible is asked for again without the reads that make it so.
     fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
+        let mut terms = Terms { limits: self.work.limits.clone(), explained: false };
+        let decided = self.decide_on(class, &mut terms)?;
+        // What is left of the budget is for the second question.
+        terms.explained = true;
+        if let Decided::Found(Finding { certainty: Certainty::Possible, .. }) = decided
+            && !is_seeded(Fault::PossibleAtOnce)
+            && let Decided::Found(real) = self.decide_on(class, &mut terms)?
+        {
+            assert_eq!(real.certainty, Certainty::Real, "each read has a recorded writer");
+            return Ok(Decided::Found(real));
+        }
+        Ok(decided)
+    }
+
+    fn decide_on(&mut self, class: &Class, terms: &mut Terms) -> Result<Decided, PredictError> {
         let work = self.work;
         if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(Decided::Undecided("the time budget was used up".to_string()));
         }
         let groups = &work.candidates.groups;
-        if work.any_order.is_some_and(|needs| needs.refutes(groups, class)) {
+        if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
             return Ok(Decided::Infeasible);
         }
         if let Some(recorded_order) = work.recorded_order
-            && let Some((violation, schedule)) = recorded_order.witness(groups, class)
+            && let Some((violation, schedule)) =
+                recorded_order.witness(groups, class, terms.explained)
         {
             return Ok(Decided::Found(self.witness(violation, schedule)?));
         }
@@ -234,7 +253,7 @@ impl<'w> Shard<'w> {
             let encoder = Encoder::new(context.skeleton, context.order, remote_reads_are_free);
             (encoder, Goals::default())
         });
-        match goals.decide(encoder, groups, class, &work.limits) {
+        match goals.decide(encoder, groups, class, terms) {
             Verdict::Violated(violation, schedule) => {
                 Ok(Decided::Found(self.witness(violation, schedule)?))
             }
@@ -320,5 +339,72 @@ fn assemble(
     findings.sort_by(|a, b| {
         (a.violation.property(), &a.violation).cmp(&(b.violation.property(), &b.violation))
     });
-    Prediction { model, ledgers, findings, undecided }
+    let not_asked = candidates.not_asked.clone();
+    Prediction { model, ledgers, findings, undecided, not_asked }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    /// Threads that read and write a few variables, most of it under locks; each value is one of three.
+    fn contended() -> Trace {
+        let (mut state, mut values) = (7u64, [0u64; 4]);
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let mut lines = String::from("init x0 = 0\ninit x1 = 0\ninit x2 = 0\ninit x3 = 0\n");
+        for step in 0..120 {
+            let (thread, lock) = (random(6), random(3));
+            if step % 4 != 0 {
+                writeln!(lines, "t{thread}: acquire m{lock}").unwrap();
+            }
+            for _ in 0..2 {
+                let at = random(4) as usize;
+                let value = random(3);
+                if random(2) == 0 {
+                    writeln!(lines, "t{thread}: read x{at} : {}", values[at]).unwrap();
+                } else {
+                    values[at] = value;
+                    writeln!(lines, "t{thread}: write x{at} = {value}").unwrap();
+                }
+            }
+            if step % 4 != 0 {
+                writeln!(lines, "t{thread}: release m{lock}").unwrap();
+            }
+        }
+        foretrace_trace::text::parse(&lines).unwrap()
+    }
+
+    #[test]
+    fn a_limit_of_conflicts_is_for_all_rounds_of_a_question() {
+        let trace = contended();
+        let options = Options { properties: vec![Property::Race], ..Options::default() };
+        let prepared = prepare(&trace, &options, &mut |_| {});
+        let mut cut_short = 0;
+        for class in prepared.candidates.classes.iter().step_by(37) {
+            let decide = |conflicts: Option<u64>| {
+                let mut encoder = Encoder::new(&prepared.skeleton, &prepared.order, false);
+                let limits = Limits { conflicts, ..Limits::default() };
+                let mut terms = Terms { limits, explained: false };
+                let groups = &prepared.candidates.groups;
+                let verdict = Goals::default().decide(&mut encoder, groups, class, &mut terms);
+                (verdict, encoder.solver.statistics())
+            };
+            let (_, needed) = decide(None);
+            let limit = needed.conflicts / 2;
+            let (verdict, used) = decide(Some(limit));
+            assert!(used.conflicts <= limit + 1, "{} of {limit} conflicts", used.conflicts);
+            if needed.conflicts > 20 && needed.solves > 3 {
+                assert!(matches!(verdict, Verdict::Undecided(_)), "{verdict:?}");
+                cut_short += 1;
+            }
+        }
+        assert!(cut_short > 5, "{cut_short}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foretrace_trace::{EventId, Model, ObjectId};
+use foretrace_trace::{EventId, Model, ObjectId, ThreadId};
 use foretrace_witness::{Certainty, Property, Violation};
 
 /// What counts as one candidate.
@@ -104,6 +104,28 @@ pub struct Undecided {
     pub reason: String,
 }
 
+/// A part of a property that no candidate is about, so that silence says nothing of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotAsked {
+    /// Atomicity: the trace marks no regions, and none were to be inferred.
+    NoRegions,
+    /// Stuck states in which these threads have run all their events: none of them ends with `end`, nor waiting, so
+    /// what they would do next is not known.
+    OpenEnds(Vec<ThreadId>),
+    /// All stuck states: these threads are named, but have neither events nor a fork.
+    SilentThreads(Vec<ThreadId>),
+}
+
+impl NotAsked {
+    /// The property that it is a part of.
+    pub fn property(&self) -> Property {
+        match self {
+            NotAsked::NoRegions => Property::Atomicity,
+            NotAsked::OpenEnds(_) | NotAsked::SilentThreads(_) => Property::Deadlock,
+        }
+    }
+}
+
 /// The answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Prediction {
@@ -115,6 +137,8 @@ pub struct Prediction {
     pub findings: Vec<Finding>,
     /// One per undecided candidate.
     pub undecided: Vec<Undecided>,
+    /// What was not even asked of the properties asked for, in their order.
+    pub not_asked: Vec<NotAsked>,
 }
 
 /// What the pipeline is doing.

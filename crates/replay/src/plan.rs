@@ -41,7 +41,14 @@ impl Plan {
             return Err(NotReplayable::NotRecorded);
         }
         let numbers = Numbers::of(trace, violation, schedule)?;
-        let steps = schedule.iter().filter_map(|&event| numbers.step(trace, event)).collect();
+        let mut steps: Vec<Step> = Vec::with_capacity(schedule.len());
+        let mut last = vec![None; numbers.lineage.len()];
+        for step in schedule.iter().filter_map(|&event| numbers.step(trace, event)) {
+            // Events that are pieces of one operation happen together.
+            if last[step.thread as usize].replace(step.ordinal) != Some(step.ordinal) {
+                steps.push(step);
+            }
+        }
         let (goal, finals) = numbers.finals(trace, violation, schedule)?;
         Ok(Plan { threads: numbers.lineage, steps, finals, goal })
     }

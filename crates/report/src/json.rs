@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::ser::Formatter;
 
-use crate::{EventText, Finding, Report, Side, Undecided};
+use crate::{EventText, Finding, Ledger, Property, Report, Side, Undecided};
 
 /// The name and version of the format, the value of the field `schema`.
 pub const SCHEMA: &str = "foretrace-report/1";
@@ -86,7 +86,12 @@ impl Serialize for Document<'_> {
         )?;
         object.serialize_field("model", &report.model)?;
         object.serialize_field("settings", &report.settings)?;
-        object.serialize_field("summary", &Map(&report.summary))?;
+        let summary: Vec<(Property, Summary)> = report
+            .summary
+            .iter()
+            .map(|&(property, ledger)| self.summary(property, ledger))
+            .collect();
+        object.serialize_field("summary", &Map(&summary))?;
         object.serialize_field(
             "findings",
             &List(&report.findings, |finding| FindingObject { document: self, finding }),
@@ -141,6 +146,14 @@ struct Step<'a> {
     through: Option<u32>,
 }
 
+/// The ledger of a property, and what was not asked of it.
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    ledger: Ledger,
+    not_asked: Vec<&'a str>,
+}
+
 #[derive(Serialize)]
 struct UndecidedObject<'a> {
     property: crate::Property,
@@ -162,6 +175,11 @@ impl<'a> Document<'a> {
     fn side(&self, side: &'a Side) -> SideObject<'a> {
         let event = self.event(self.report.event(side.event));
         SideObject { event, state: side.state, locks_held: &side.holds }
+    }
+
+    fn summary(&self, property: Property, ledger: Ledger) -> (Property, Summary<'a>) {
+        let parts = self.report.not_asked.iter().filter(|part| part.property == property);
+        (property, Summary { ledger, not_asked: parts.map(|part| part.reason.as_str()).collect() })
     }
 
     fn open(&self, open: &'a Undecided) -> UndecidedObject<'a> {

@@ -35,6 +35,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What was left open.
     pub undecided: Vec<Undecided>,
+    /// What no candidate is about, so that silence says nothing of it.
+    pub not_asked: Vec<NotAsked>,
     /// Remarks for the reader.
     pub notes: Vec<String>,
     /// Whether long schedules are written step by step in JSON too.
@@ -295,6 +297,17 @@ pub struct Undecided {
     /// An example of the class: event numbers, all in [`Report::excerpt`].
     pub events: Vec<u32>,
     /// Why it was left open.
+    pub reason: String,
+}
+
+/// A property, or a part of one, that was not asked about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotAsked {
+    /// Which property.
+    pub property: Property,
+    /// Whether nothing at all was asked about it.
+    pub whole: bool,
+    /// What was not asked, and why.
     pub reason: String,
 }
 

@@ -60,6 +60,7 @@ fn small() -> Report {
             context_switches: 2,
             replay: None,
         }],
+        not_asked: vec![],
         undecided: vec![Undecided {
             property: Property::Race,
             kind: Kind::Race,
@@ -139,8 +140,8 @@ fn a_race_as_json() {
           "budget_ms": null
          },
          "summary": {
-          "race": {"candidates":9,"pruned_mhb":7,"pruned_lockset":0,"violated":1,"infeasible":0,"undecided":1},
-          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"undecided":0}
+          "race": {"candidates":9,"pruned_mhb":7,"pruned_lockset":0,"violated":1,"infeasible":0,"undecided":1,"not_asked":[]},
+          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"undecided":0,"not_asked":[]}
          },
          "findings": [
           {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
@@ -204,7 +205,7 @@ fn nothing_found() {
           "budget_ms": null
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"undecided":0}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"undecided":0,"not_asked":[]}
          },
          "findings": [],
          "undecided": [],

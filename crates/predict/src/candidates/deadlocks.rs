@@ -17,6 +17,7 @@ use foretrace_witness::{Property, Violation};
 use super::{Candidates, Context, Fate, Gathering, HoldsWalk, Parts, Site};
 use crate::fault::{Fault, is_seeded};
 use crate::goal::is_pending;
+use crate::prediction::NotAsked;
 
 /// How many steps the search for cycles may take.
 const MOST_STEPS: u64 = 3_000_000;
@@ -47,12 +48,42 @@ pub(super) fn list(context: &Context, blocking: &[Vec<EventId>], candidates: &mu
     let nodes: Vec<std::sync::Arc<CycleNode>> =
         on_cycles(nodes).into_iter().map(Into::into).collect();
     list_cycles(context, &nodes, candidates);
+    if !stuck.is_empty() {
+        candidates.not_asked.extend(unknown_ends(context));
+    }
     let mut gathering = Gathering::new();
     for event in stuck {
         let example = || Violation::Stuck(event);
         gathering.add(context.site_without_object(event), example, Fate::Open(event));
     }
     gathering.finish(Property::Deadlock, candidates, Parts::Stuck);
+}
+
+/// The threads that keep a state from being stuck, because nothing says that they are finished.
+fn unknown_ends(context: &Context) -> Vec<NotAsked> {
+    let trace = context.skeleton.trace;
+    let (mut open, mut silent) = (Vec::new(), Vec::new());
+    for thread in trace.thread_ids() {
+        match trace.thread_events(thread).last() {
+            Some(&last) => {
+                // At an `exit` there is no violation any more.
+                let is_known = matches!(trace.op(last), Op::End | Op::Exit);
+                if !is_known && !is_pending(trace, last) {
+                    open.push(thread);
+                }
+            }
+            None if context.skeleton.fork_of(thread).is_some() => open.push(thread),
+            None => silent.push(thread),
+        }
+    }
+    let mut not_asked = Vec::new();
+    if !open.is_empty() {
+        not_asked.push(NotAsked::OpenEnds(open));
+    }
+    if !silent.is_empty() {
+        not_asked.push(NotAsked::SilentThreads(silent));
+    }
+    not_asked
 }
 
 /// Walks all threads and collects the nodes of cycles and the points where a thread may be stuck.

@@ -22,7 +22,7 @@ use foretrace_trace::{EventId, LocationId, Op};
 use foretrace_witness::{LockMisuse, Property, Violation};
 
 use crate::fault::{Fault, is_seeded};
-use crate::prediction::Granularity;
+use crate::prediction::{Granularity, NotAsked};
 
 use alike::SharedAccesses;
 pub(crate) use atomicity::AtomicityPart;
@@ -92,6 +92,7 @@ pub(crate) struct Candidates {
     pub(crate) pruned: FxHashMap<Property, Pruned>,
     /// Candidates that could not even be listed: the property and the reason.
     pub(crate) unlisted: Vec<(Property, Violation, String)>,
+    pub(crate) not_asked: Vec<NotAsked>,
 }
 
 /// How many classes were refuted, and by what.
@@ -107,6 +108,7 @@ pub(crate) struct Context<'c> {
     pub(crate) order: &'c MustHappenBefore,
     pub(crate) locksets: &'c Locksets,
     pub(crate) regions: &'c [Region],
+    pub(crate) infer_regions: bool,
     pub(crate) granularity: Granularity,
 }
 
@@ -177,6 +179,8 @@ pub(crate) fn list(context: &Context, properties: &[Property]) -> Candidates {
             Property::Atomicity => {
                 if !context.regions.is_empty() {
                     atomicity::list(context, accesses(), &blocking, &mut candidates);
+                } else if !context.infer_regions {
+                    candidates.not_asked.push(NotAsked::NoRegions);
                 }
             }
             Property::Deadlock => deadlocks::list(context, &blocking, &mut candidates),

@@ -54,6 +54,26 @@ impl Encoder<'_> {
         remote
     }
 
+    /// The assumption that no read with an unknown writer is included, but a remote one whose value is free.
+    pub(super) fn explained(&mut self) -> Lit {
+        if let Some(explained) = self.explained {
+            return explained;
+        }
+        let explained = self.solver.literal();
+        // What follows such a read in its thread includes it.
+        let first = self.skeleton.memory.first_unknown_writers(self.skeleton.trace);
+        for read in first.into_iter().flatten() {
+            let counts = if is_seeded(Fault::FreeReadUnexplained) {
+                self.included(read)
+            } else {
+                self.pinned(read)
+            };
+            self.solver.clause(&[!explained, !counts]);
+        }
+        self.explained = Some(explained);
+        explained
+    }
+
     /// Asks for a source. Returns whether this is new.
     pub(super) fn require_source(&mut self, read: EventId, cell: CellId) -> bool {
         if self.reads.contains_key(&(read, cell)) {

@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::{CellId, HoldId, Skeleton};
-use foretrace_solve::{Limits, Lit, Node, Outcome, Solver};
+use foretrace_solve::{Limits, Lit, Node, Outcome, Solver, Statistics};
 use foretrace_trace::{EventId, SemId};
 
 pub(crate) use lazy::Proposal;
@@ -57,6 +57,7 @@ pub(crate) struct Encoder<'s> {
     /// The guard of each read's value; not its inclusion where the read may be a remote one.
     pinned: FxHashMap<EventId, Lit>,
     remote_reads_are_free: bool,
+    explained: Option<Lit>,
     stuck: Option<stuck::Stuck>,
     scratch: lazy::Scratch,
 }
@@ -92,6 +93,7 @@ impl<'s> Encoder<'s> {
             one_remote: AtMostOne::default(),
             pinned: FxHashMap::default(),
             remote_reads_are_free,
+            explained: None,
             stuck: None,
             scratch: lazy::Scratch::new(skeleton),
         };
@@ -229,9 +231,16 @@ impl<'s> Encoder<'s> {
     }
 
     /// Answers a question: a feasible schedule that satisfies the assumptions, or none.
-    pub(crate) fn ask(&mut self, assumptions: &[Lit], limits: &Limits) -> Answer {
+    pub(crate) fn ask(&mut self, assumptions: &[Lit], terms: &mut Terms) -> Answer {
+        let mut assumptions = assumptions.to_vec();
+        if terms.explained {
+            assumptions.push(self.explained());
+        }
         loop {
-            match self.solver.solve(assumptions, limits) {
+            let before = self.solver.statistics();
+            let outcome = self.solver.solve(&assumptions, &terms.limits);
+            terms.pay(&before, &self.solver.statistics());
+            match outcome {
                 Outcome::Unsatisfiable => return Answer::Infeasible,
                 Outcome::Interrupted => return Answer::Interrupted,
                 Outcome::Satisfiable => {}
@@ -240,6 +249,27 @@ impl<'s> Encoder<'s> {
             if !self.add_broken_rules(&proposal) {
                 return Answer::Feasible(proposal);
             }
+        }
+    }
+}
+
+/// On what terms a question is asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// When to give up. The conflicts are for all calls of the solver together.
+    pub(crate) limits: Limits,
+    /// Whether only schedules count in which each value that is read has a recorded writer.
+    pub(crate) explained: bool,
+}
+
+impl Terms {
+    /// Takes what a call of the solver needed from what is left.
+    fn pay(&mut self, before: &Statistics, after: &Statistics) {
+        if let Some(left) = &mut self.limits.conflicts {
+            // The solver stops at either of the two counts.
+            let conflicts = after.conflicts - before.conflicts;
+            let of_theory = after.theory_conflicts - before.theory_conflicts;
+            *left = left.saturating_sub(conflicts.max(of_theory));
         }
     }
 }

@@ -14,7 +14,8 @@
 //! The same sweep with only those needs that hold in *any* order, and without the rule for locks, refutes: if it
 //! finds no member outside the closure, no schedule has one.
 //!
-//! **Cost.** A sweep costs the growth of the closure: members plus holds plus changes of needs, times threads.
+//! **Cost.** A sweep costs the growth of the closure: members plus changes of needs, times threads; and for each lock
+//! whenever new holds of it come in, as much as it has users.
 
 mod needs;
 
@@ -34,6 +35,7 @@ pub(crate) use needs::Needs;
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     lock: LockId,
+    thread: ThreadId,
     mode: Mode,
 }
 
@@ -57,7 +59,12 @@ pub(crate) struct Preserve<'s> {
     slot_of: Vec<u32>,
     /// The holds that each thread opens, in program order.
     opened: Vec<Vec<HoldId>>,
+    /// How many events each thread has before its first read of an unknown writer.
+    explained: Vec<u32>,
 }
+
+/// A member of a class and the schedule that ends in it.
+type Found = (Violation, Vec<EventId>);
 
 impl<'s> Preserve<'s> {
     /// `None` if the table of needs would be too large.
@@ -72,14 +79,19 @@ impl<'s> Preserve<'s> {
             slots_of: vec![Vec::new(); trace.locks().len()],
             slot_of: Vec::with_capacity(skeleton.locks.len()),
             opened: vec![Vec::new(); trace.threads().len()],
+            explained: Vec::new(),
         };
+        let unknown = skeleton.memory.first_unknown_writers(trace);
+        let position =
+            |read: Option<EventId>| read.map_or(u32::MAX, |read| trace.position(read) as u32);
+        preserve.explained = unknown.into_iter().map(position).collect();
         let mut index = rustc_hash::FxHashMap::default();
         for at in 0..skeleton.locks.len() {
             let id = HoldId(at as u32);
             let hold = skeleton.locks.hold(id);
             let (lock, mode) = (hold.lock, hold.mode);
             let slot = *index.entry((lock, hold.thread, mode)).or_insert_with(|| {
-                preserve.slots.push(Slot { lock, mode });
+                preserve.slots.push(Slot { lock, thread: hold.thread, mode });
                 let slot = preserve.slots.len() as u32 - 1;
                 preserve.slots_of[lock.index()].push(slot);
                 slot
@@ -91,36 +103,35 @@ impl<'s> Preserve<'s> {
         Some(preserve)
     }
 
-    /// Whether no schedule has a member of the class.
-    pub(crate) fn refutes(&self, groups: &Groups, class: &Class) -> bool {
+    /// Whether no schedule has a member of the class; `explained`: no schedule without reads of unknown writers.
+    pub(crate) fn refutes(&self, groups: &Groups, class: &Class, explained: bool) -> bool {
         assert_eq!(self.rules, Rules::AnyOrder);
         !matches!(class.parts, Parts::Stuck(_) | Parts::Lock(_))
-            && self.find(groups, class).is_none()
+            && self.find(groups, class, explained).is_none()
     }
 
-    /// A member of the class, and the schedule that ends in it, if the recorded order has one.
-    pub(crate) fn witness(
-        &self,
-        groups: &Groups,
-        class: &Class,
-    ) -> Option<(Violation, Vec<EventId>)> {
+    /// A member of the class, and the schedule that ends in it, if the recorded order has one; `explained`: one
+    /// without reads of unknown writers.
+    pub(crate) fn witness(&self, groups: &Groups, class: &Class, explained: bool) -> Option<Found> {
         assert_eq!(self.rules, Rules::RecordedOrder);
-        self.find(groups, class)
+        self.find(groups, class, explained)
     }
 
-    fn find(&self, groups: &Groups, class: &Class) -> Option<(Violation, Vec<EventId>)> {
+    fn find(&self, groups: &Groups, class: &Class, explained: bool) -> Option<Found> {
+        let new = || Closure::new(self, explained);
         match &class.parts {
-            Parts::Race(parts) => parts.iter().find_map(|part| self.race(groups, part)),
-            Parts::Atomicity(parts) => parts.iter().find_map(|part| self.atomicity(groups, part)),
-            Parts::LockCycle(parts) => parts.iter().find_map(|part| self.cycle(part)),
+            Parts::Race(parts) => parts.iter().find_map(|part| self.race(groups, part, new())),
+            Parts::Atomicity(parts) => {
+                parts.iter().find_map(|part| self.atomicity(groups, part, new()))
+            }
+            Parts::LockCycle(parts) => parts.iter().find_map(|part| self.cycle(part, new())),
             Parts::Stuck(_) | Parts::Lock(_) => None,
         }
     }
 
-    fn race(&self, groups: &Groups, part: &RacePart) -> Option<(Violation, Vec<EventId>)> {
+    fn race(&self, groups: &Groups, part: &RacePart, mut closure: Closure) -> Option<Found> {
         let trace = self.skeleton.trace;
         let lists = [groups.events(part.first), groups.events(part.second)];
-        let mut closure = Closure::new(self);
         let object = trace.op(lists[0][0]).access()?.at.object;
         if let Some(alloc) = self.skeleton.lifetimes.alloc_of(object) {
             closure.include(alloc);
@@ -157,9 +168,9 @@ impl<'s> Preserve<'s> {
         &self,
         groups: &Groups,
         part: &AtomicityPart,
-    ) -> Option<(Violation, Vec<EventId>)> {
+        mut closure: Closure,
+    ) -> Option<Found> {
         let remotes = groups.events(part.remotes);
-        let mut closure = Closure::new(self);
         for &(first, second) in part.pairs.iter() {
             closure.reach(second);
             // The earliest remote access that can come after the first one asks for the least.
@@ -192,9 +203,8 @@ impl<'s> Preserve<'s> {
         None
     }
 
-    fn cycle(&self, part: &CyclePart) -> Option<(Violation, Vec<EventId>)> {
+    fn cycle(&self, part: &CyclePart, mut closure: Closure) -> Option<Found> {
         let trace = self.skeleton.trace;
-        let mut closure = Closure::new(self);
         let mut at = vec![0; part.nodes.len()];
         loop {
             let mut points = Vec::with_capacity(at.len());
@@ -225,32 +235,68 @@ impl<'s> Preserve<'s> {
     }
 }
 
+/// The latest of some holds, and the latest one of any other thread: enough to know the latest that is not a given
+/// thread's.
+#[derive(Clone, Copy, Default, Debug)]
+struct Latest {
+    first: Option<(HoldId, ThreadId)>,
+    second: Option<HoldId>,
+}
+
+impl Latest {
+    fn add(&mut self, id: HoldId, thread: ThreadId) {
+        match self.first {
+            Some((first, by)) if by == thread => self.first = Some((first.max(id), by)),
+            Some((first, _)) if first > id => self.second = self.second.max(Some(id)),
+            // What was first is of another thread than the new one, and not before the second.
+            known => {
+                self.second = known.map(|(first, _)| first);
+                self.first = Some((id, thread));
+            }
+        }
+    }
+
+    fn of_others(&self, thread: ThreadId) -> Option<HoldId> {
+        match self.first {
+            Some((_, by)) if by == thread => self.second,
+            first => first.map(|(id, _)| id),
+        }
+    }
+}
+
 /// A set of events, closed under program order and needs.
 struct Closure<'p> {
     base: &'p Preserve<'p>,
     trace: &'p Trace,
     /// How many events of each thread are in it.
     cut: Vec<u32>,
+    /// How many events of each thread may be in it.
+    most: Option<&'p [u32]>,
     /// How many of each thread's opened holds are in it.
     holds: Vec<u32>,
     /// The last hold of each slot in it.
     last: Vec<Option<HoldId>>,
     work: Vec<(u32, u32)>,
+    /// The locks of which new holds came in, each once.
     dirty: Vec<LockId>,
+    is_dirty: Vec<bool>,
 }
 
 impl<'p> Closure<'p> {
-    fn new(base: &'p Preserve<'p>) -> Self {
+    /// The empty set; `explained`: reads of unknown writers may not come in.
+    fn new(base: &'p Preserve<'p>, explained: bool) -> Self {
         let trace = base.skeleton.trace;
         let threads = trace.threads().len();
         Closure {
             base,
             trace,
             cut: vec![0; threads],
+            most: explained.then_some(&base.explained[..]),
             holds: vec![0; threads],
             last: vec![None; base.slots.len()],
             work: Vec::new(),
             dirty: Vec::new(),
+            is_dirty: vec![false; base.slots_of.len()],
         }
     }
 
@@ -283,9 +329,13 @@ impl<'p> Closure<'p> {
     fn settle(&mut self) -> bool {
         loop {
             while let Some((thread, count)) = self.work.pop() {
+                if self.most.is_some_and(|most| count > most[thread as usize]) {
+                    return false;
+                }
                 self.grow(ThreadId(thread), count);
             }
             let Some(lock) = self.dirty.pop() else { return true };
+            self.is_dirty[lock.index()] = false;
             if !self.close_holds(lock) {
                 return false;
             }
@@ -303,6 +353,9 @@ impl<'p> Closure<'p> {
                 self.work.push((other as u32, needed));
             }
         }
+        if self.base.rules == Rules::AnyOrder {
+            return;
+        }
         let opened = &self.base.opened[at];
         while let Some(&id) = opened.get(self.holds[at] as usize) {
             let hold = self.base.skeleton.locks.hold(id);
@@ -311,7 +364,9 @@ impl<'p> Closure<'p> {
             }
             self.holds[at] += 1;
             self.last[self.base.slot_of[id.index()] as usize] = Some(id);
-            if self.base.rules == Rules::RecordedOrder {
+            let is_dirty = &mut self.is_dirty[hold.lock.index()];
+            if !*is_dirty {
+                *is_dirty = true;
                 self.dirty.push(hold.lock);
             }
         }
@@ -321,24 +376,29 @@ impl<'p> Closure<'p> {
     fn close_holds(&mut self, lock: LockId) -> bool {
         let locks = &self.base.skeleton.locks;
         let slots = &self.base.slots_of[lock.index()];
+        // An exclusive hold conflicts with every mode, a shared one with exclusive holds only.
+        let (mut any, mut exclusive) = (Latest::default(), Latest::default());
+        for &slot in slots {
+            if let Some(id) = self.last[slot as usize] {
+                let Slot { thread, mode, .. } = self.base.slots[slot as usize];
+                any.add(id, thread);
+                if mode == Mode::Exclusive {
+                    exclusive.add(id, thread);
+                }
+            }
+        }
         for &slot in slots {
             let Some(id) = self.last[slot as usize] else { continue };
-            let hold = locks.hold(id);
-            let overtaken = slots.iter().any(|&other| {
-                let modes = self.base.slots[slot as usize].mode;
-                self.last[other as usize].is_some_and(|later| {
-                    later > id
-                        && locks.hold(later).thread != hold.thread
-                        && modes.conflicts(self.base.slots[other as usize].mode)
-                })
-            });
+            let Slot { thread, mode, lock: of } = self.base.slots[slot as usize];
+            debug_assert_eq!(of, lock);
+            let conflicting = if mode == Mode::Exclusive { &any } else { &exclusive };
+            let overtaken = conflicting.of_others(thread).is_some_and(|later| later > id);
             if overtaken && !is_seeded(Fault::ClosureKeepsHolds) {
-                let Some(close) = hold.close else { return false };
+                let Some(close) = locks.hold(id).close else { return false };
                 if !self.contains(close) {
                     self.include(close);
                 }
             }
-            debug_assert_eq!(self.base.slots[slot as usize].lock, lock);
         }
         true
     }
@@ -361,5 +421,28 @@ impl<'p> Closure<'p> {
             schedule.sort_unstable();
         }
         schedule
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_hold_of_others_is_what_a_search_finds() {
+        // Every sequence of five holds of three threads, in any order of their numbers.
+        for threads in 0..3u32.pow(5) {
+            for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [1, 4, 0, 3, 2]] {
+                let holds = order.map(|id| (HoldId(id), ThreadId(threads / 3u32.pow(id) % 3)));
+                let mut latest = Latest::default();
+                for (id, thread) in holds {
+                    latest.add(id, thread);
+                }
+                for asked in (0..3).map(ThreadId) {
+                    let others = holds.iter().filter(|(_, thread)| *thread != asked);
+                    assert_eq!(latest.of_others(asked), others.map(|&(id, _)| id).max());
+                }
+            }
+        }
     }
 }

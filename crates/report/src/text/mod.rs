@@ -7,7 +7,7 @@ mod table;
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::{Certainty, Evidence, Finding, Hold, Kind, Replay, Report, Side, SideState};
+use crate::{Certainty, Evidence, Finding, Hold, Kind, Property, Replay, Report, Side, SideState};
 use table::Table;
 
 /// How the text may look. What the terminal can do is for the caller to know.
@@ -40,6 +40,9 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
     write_undecided(report, writer)?;
     writeln!(writer)?;
     write_ledgers(report, writer)?;
+    for part in &report.not_asked {
+        writeln!(writer, "not asked: {}: {}", part.property.name(), part.reason)?;
+    }
     for note in &report.notes {
         writeln!(writer, "note: {note}")?;
     }
@@ -220,11 +223,40 @@ fn verdict(report: &Report, style: Style) -> String {
         parts.push(format!("{undecided} undecided"));
     }
     if parts.is_empty() {
-        let checked: Vec<&str> = report.summary.iter().map(|(checked, _)| checked.name()).collect();
-        let (checked, model) = (checked.join(", "), &report.model);
-        parts.push(format!(
-            "no bug in any schedule of these events (checked: {checked}; model {model})"
-        ));
+        let (scope, model) = (scope(report), &report.model);
+        let asked = |&(property, _): &(Property, _)| asked(report, property) != NOT_ASKED;
+        if report.summary.iter().any(asked) {
+            parts.push(format!("no bug in any schedule of these events ({scope}; model {model})"));
+        } else {
+            parts.push(format!("none ({scope})"));
+        }
     }
     Paint(color, format!("verdict: {}", parts.join(", ")), style.color).to_string()
+}
+
+const CHECKED: &str = "checked";
+const IN_PART: &str = "in part";
+const NOT_ASKED: &str = "not asked";
+
+/// How much of a property was asked about.
+fn asked(report: &Report, property: Property) -> &'static str {
+    let parts = report.not_asked.iter().filter(|part| part.property == property);
+    match parts.map(|part| part.whole).max() {
+        None => CHECKED,
+        Some(true) => NOT_ASKED,
+        Some(false) => IN_PART,
+    }
+}
+
+/// Which properties "no bug" is about.
+fn scope(report: &Report) -> String {
+    let mut lists = Vec::new();
+    for title in [CHECKED, IN_PART, NOT_ASKED] {
+        let those = report.summary.iter().filter(|(property, _)| asked(report, *property) == title);
+        let names: Vec<&str> = those.map(|(property, _)| property.name()).collect();
+        if !names.is_empty() {
+            lists.push(format!("{title}: {}", names.join(", ")));
+        }
+    }
+    lists.join("; ")
 }

@@ -1,0 +1,157 @@
+//! The program as a user meets it: standard output, standard error and exit status.
+
+mod predict;
+mod surroundings;
+mod traces;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use expect_test::{Expect, expect};
+
+/// A folder of its own for each test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("foretrace-{}-{test}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, content: &str) -> &Self {
+        fs::write(self.0.join(name), content).unwrap();
+        self
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretrace"));
+        command.args(arguments.split_whitespace()).current_dir(&self.0);
+        command.env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("RUST_BACKTRACE");
+        command
+    }
+
+    /// Runs the program and compares all that it says.
+    fn check(&self, arguments: &str, expected: Expect) {
+        let output = self.command(arguments).output().unwrap();
+        let mut said = String::from_utf8(output.stdout).unwrap();
+        for line in String::from_utf8(output.stderr).unwrap().lines() {
+            said.push_str(&format!("stderr: {line}\n"));
+        }
+        said.push_str(&format!("status: {}\n", output.status.code().unwrap()));
+        expected.assert_eq(&said);
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const SMALL: &str = "\
+t1: acquire m @ a.c:1
+t1: write x = 1 @ a.c:2
+t1: release m @ a.c:3
+t2: read x : 1 @ a.c:9
+";
+
+#[test]
+fn a_file_that_is_not_there() {
+    let folder = Folder::new("not-there");
+    folder.check(
+        "predict missing.trace",
+        expect![[r#"
+            stderr: error: missing.trace: No such file or directory (os error 2)
+            stderr: hint: give the path of a recorded trace
+            status: 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_file_that_is_no_trace() {
+    let folder = Folder::new("no-trace");
+    folder.file("bad.trace", "t1: acquire m\nt1: jump\n");
+    folder.check(
+        "trace show bad.trace",
+        expect![[r#"
+        stderr: error: bad.trace:2:5: unknown event `jump`
+        status: 2
+    "#]],
+    );
+}
+
+#[test]
+fn wrong_usage() {
+    let folder = Folder::new("usage");
+    folder.check(
+        "predict",
+        expect![[r#"
+        stderr: error: the following required arguments were not provided:
+        stderr:   <TRACE>
+        stderr: 
+        stderr: Usage: foretrace predict <TRACE>
+        stderr: 
+        stderr: For more information, try '--help'.
+        status: 2
+    "#]],
+    );
+    folder.check(
+        "predict x --check races",
+        expect![[r#"
+        stderr: error: invalid value 'races' for '--check <PROPERTY,...>'
+        stderr:   [possible values: race, atomicity, deadlock, lock]
+        stderr: 
+        stderr:   tip: a similar value exists: 'race'
+        stderr: 
+        stderr: For more information, try '--help'.
+        status: 2
+    "#]],
+    );
+    folder.check("predict x --budget soon", expect![[r#"
+        stderr: error: invalid value 'soon' for '--budget <TIME>': unknown unit `soon`; use ms, s, m or h
+        stderr: 
+        stderr: For more information, try '--help'.
+        status: 2
+    "#]]);
+    folder.check(
+        "predict x --jobs 0",
+        expect![[r#"
+        stderr: error: invalid value '0' for '--jobs <N>': 0 is not in 1..=1024
+        stderr: 
+        stderr: For more information, try '--help'.
+        status: 2
+    "#]],
+    );
+}
+
+#[test]
+fn version() {
+    Folder::new("version").check(
+        "--version",
+        expect![[r#"
+        foretrace 0.1.0
+        status: 0
+    "#]],
+    );
+}
+
+/// A trace of the folder `examples`.
+fn example(name: &str) -> String {
+    let path = format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(path).unwrap()
+}

@@ -1,0 +1,363 @@
+//! `foretrace predict`: what it says of small traces.
+
+use expect_test::expect;
+
+use super::{Folder, SMALL, example};
+
+#[test]
+fn predict_finds_what_is_wrong_with_the_bank() {
+    let folder = Folder::new("bank");
+    folder.file("bank.trace", &example("bank.trace"));
+    folder.check(
+        "predict bank.trace",
+        expect![[r#"
+            bank.trace: 30 events, 3 threads, model values
+
+            race-1 (real): data race on alice
+              teller1  is about to write alice : 110  at bank.c:13  holding no lock
+              teller2  is about to read alice : 110   at bank.c:12  holding no lock
+              schedule: 6 steps, 3 context switches
+               step  main               teller1            teller2
+                  1  begin                                                    bank.c:40
+                  2  fork teller1                                             bank.c:41
+                  3  fork teller2                                             bank.c:42
+                  4                                        begin              bank.c:36
+                  5                     begin                                 bank.c:31
+                  6                     read alice : 100                      bank.c:12
+               next*                    write alice : 110                     bank.c:13
+               next*                                       read alice : 110   bank.c:12
+
+            lock-cycle-1 (real): deadlock: lock cycle over carol.lock, bob.lock
+              teller1  blocks at acquire carol.lock  at bank.c:22  holding bob.lock from bank.c:21
+              teller2  blocks at acquire bob.lock    at bank.c:22  holding carol.lock from bank.c:21
+              schedule: 11 steps, 4 context switches
+               step  main                teller1             teller2
+                  1  begin                                                       bank.c:40
+                  2  fork teller1                                                bank.c:41
+                  3  fork teller2                                                bank.c:42
+                  4                      begin                                   bank.c:31
+                  5                      read alice : 100                        bank.c:12
+                  6                      write alice : 110                       bank.c:13
+                  7                      acquire bob.lock                        bank.c:21
+                  8                                          begin               bank.c:36
+                  9                                          read alice : 110    bank.c:12
+                 10                                          write alice : 130   bank.c:13
+                 11                                          acquire carol.lock  bank.c:21
+               next*                     acquire carol.lock                      bank.c:22
+               next*                                         acquire bob.lock    bank.c:22
+
+                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race                4              0              2         1           1          0
+            atomicity           0              0              0         0           0          0
+            deadlock            1              0              0         1           0          0
+            lock                0              0              0         0           0          0
+            not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
+            verdict: 2 bugs that can happen
+            status: 1
+        "#]],
+    );
+}
+
+#[test]
+fn predict_finds_the_lost_signal() {
+    let folder = Folder::new("lost-signal");
+    folder.file("lost-signal.trace", &example("lost-signal.trace"));
+    folder.check(
+        "predict --check deadlock lost-signal.trace",
+        expect![[r#"
+        lost-signal.trace: 19 events, 3 threads, model values
+
+        stuck-1 (real): deadlock: nobody can go on, and a thread waits for ready
+          consumer  blocks at wake ready m   at queue.c:12  holding no lock
+          main      blocks at join consumer  at queue.c:33  holding no lock
+          schedule: 12 steps, 2 context switches
+           step  main            consumer        producer
+              1  begin                                           queue.c:30
+              2  fork consumer                                   queue.c:31
+              3  fork producer                                   queue.c:32
+              4                                  begin           queue.c:20
+              5                                  acquire m       queue.c:21
+              6                                  write item : 7  queue.c:22
+              7                                  signal ready    queue.c:23
+              8                                  release m       queue.c:24
+              9                                  end             queue.c:25
+             10                  begin                           queue.c:10
+             11                  acquire m                       queue.c:11
+             12                  wait ready m                    queue.c:12
+           next*                 wake ready m                    queue.c:12
+           next* join consumer                                   queue.c:33
+
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        deadlock           1              0              0         1           0          0
+        verdict: 1 bug that can happen
+        status: 1
+    "#]],
+    );
+}
+
+#[test]
+fn predict_finds_nothing() {
+    let folder = Folder::new("nothing");
+    folder.file("guarded.trace", &SMALL.replace("t2: read", "t2: acquire m\nt2: read"));
+    folder.check("predict guarded.trace", expect![[r#"
+        guarded.trace: 5 events, 2 threads, model values
+
+                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race                1              0              1         0           0          0
+        atomicity           0              0              0         0           0          0
+        deadlock            0              0              0         0           0          0
+        lock                0              0              0         0           0          0
+        not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
+        verdict: no bug in any schedule of these events (checked: race, deadlock, lock; not asked: atomicity; model values)
+        status: 0
+    "#]]);
+}
+
+/// A thread waits for a signal that may come too early.
+fn lost_signal(last: &str, end_of_signaller: &str) -> String {
+    format!(
+        "a: begin\na: acquire m\na: wait c m\nb: acquire m\nb: signal c\nb: release m\n{end_of_signaller}\
+         a: wake c m\na: release m\na: end\n{last}"
+    )
+}
+
+#[test]
+fn a_stuck_state_that_was_not_asked_for_is_named() {
+    let folder = Folder::new("not-asked-stuck");
+    folder.file("ended.trace", &lost_signal("", "b: end\n"));
+    folder.file("open.trace", &lost_signal("main: fork d\n", ""));
+    folder.file("silent.trace", &format!("thread idle\n{}", lost_signal("", "b: end\n")));
+    folder.check(
+        "predict --check deadlock ended.trace",
+        expect![[r#"
+        ended.trace: 10 events, 2 threads, model reads-from
+
+        stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
+          a  blocks at wake c m    holding no lock
+          schedule: 7 steps, 1 context switch
+           step  a          b
+              1             acquire m
+              2             signal c
+              3             release m
+              4             end
+              5  begin
+              6  acquire m
+              7  wait c m
+           next* wake c m
+
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        deadlock           1              0              0         1           0          0
+        verdict: 1 bug that can happen
+        status: 1
+    "#]],
+    );
+    folder.check("predict --check deadlock open.trace", expect![[r#"
+        open.trace: 10 events, 4 threads, model reads-from
+
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        deadlock           1              0              0         0           1          0
+        not asked: deadlock: stuck states in which b, main, d have run all events: no `end` is recorded
+        verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
+        status: 0
+    "#]]);
+    folder.check(
+        "predict --check deadlock silent.trace",
+        expect![[r#"
+        silent.trace: 10 events, 3 threads, model reads-from
+
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        deadlock           1              0              0         0           1          0
+        not asked: deadlock: stuck states: idle has neither events nor a fork
+        verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
+        status: 0
+    "#]],
+    );
+    folder.check("predict --check deadlock --json - silent.trace", expect![[r#"
+        {
+         "schema": "foretrace-report/1",
+         "tool": {
+          "name": "foretrace",
+          "version": "0.1.0"
+         },
+         "trace": {
+          "path": "silent.trace",
+          "events": 10,
+          "threads": 3,
+          "thread_names": ["idle","a","b"],
+          "repairs": []
+         },
+         "model": "reads-from",
+         "settings": {
+          "granularity": "location",
+          "infer_regions": false,
+          "conflicts": null,
+          "budget_ms": null
+         },
+         "summary": {
+          "deadlock": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"undecided":0,"not_asked":["stuck states: idle has neither events nor a fork"]}
+         },
+         "findings": [],
+         "undecided": [],
+         "notes": [],
+         "excerpt": []
+        }
+        status: 0
+    "#]]);
+}
+
+#[test]
+fn atomicity_without_regions_is_not_asked() {
+    let folder = Folder::new("not-asked-atomicity");
+    folder.file("plain.trace", "t1: acquire m\nt1: read x : 0\nt1: release m\n");
+    folder.check("predict --check atomicity,lock plain.trace", expect![[r#"
+        plain.trace: 3 events, 1 thread, model values
+
+                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        atomicity           0              0              0         0           0          0
+        lock                0              0              0         0           0          0
+        not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
+        verdict: no bug in any schedule of these events (checked: lock; not asked: atomicity; model values)
+        status: 0
+    "#]]);
+    folder.check(
+        "predict --check atomicity --infer-regions plain.trace",
+        expect![[r#"
+        plain.trace: 3 events, 1 thread, model values
+
+                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        atomicity           0              0              0         0           0          0
+        verdict: no bug in any schedule of these events (checked: atomicity; model values)
+        status: 0
+    "#]],
+    );
+    folder.check("predict --check atomicity plain.trace", expect![[r#"
+        plain.trace: 3 events, 1 thread, model values
+
+                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        atomicity           0              0              0         0           0          0
+        not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
+        verdict: none (not asked: atomicity)
+        status: 0
+    "#]]);
+}
+
+#[test]
+fn a_race_that_unrecorded_code_may_prevent_is_only_possible() {
+    let folder = Folder::new("possible");
+    let trace = "t1: write x = 1\nt1: read x : 5\nt1: write y = 1\nt2: write y = 2\n";
+    folder.file("odd.trace", trace).check("predict --check race odd.trace", expect![[r#"
+        odd.trace: 4 events, 2 threads, model values
+
+        race-1 (possible): data race on y
+          t1  is about to write y : 1    holding no lock
+          t2  is about to write y : 2    holding no lock
+          schedule: 2 steps, 1 context switch
+           step  t1           t2
+              1  write x : 1
+              2  read x : 5
+           next* write y : 1
+           next*              write y : 2
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race           1              0              0         1           0          0
+        note: possible: the schedule has a read whose value no recorded write explains, so unrecorded code may matter
+        verdict: 1 possible
+        status: 3
+    "#]]);
+}
+
+#[test]
+fn without_time_everything_is_undecided() {
+    let folder = Folder::new("no-time");
+    folder.file("bank.trace", &example("bank.trace"));
+    folder.check(
+        "predict --budget 0s bank.trace",
+        expect![[r#"
+            bank.trace: 30 events, 3 threads, model values
+
+            undecided: 2 candidates (race): the time budget was used up
+            undecided: 1 candidate (deadlock): the time budget was used up
+
+                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race                4              0              2         0           0          2
+            atomicity           0              0              0         0           0          0
+            deadlock            1              0              0         0           0          1
+            lock                0              0              0         0           0          0
+            not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
+            verdict: 3 undecided
+            status: 3
+        "#]],
+    );
+}
+
+#[test]
+fn json_on_standard_output_is_alone_there() {
+    let folder = Folder::new("json");
+    folder.file("small.trace", SMALL);
+    folder.check("predict --check race --json - small.trace", expect![[r#"
+        {
+         "schema": "foretrace-report/1",
+         "tool": {
+          "name": "foretrace",
+          "version": "0.1.0"
+         },
+         "trace": {
+          "path": "small.trace",
+          "events": 4,
+          "threads": 2,
+          "thread_names": ["t1","t2"],
+          "repairs": []
+         },
+         "model": "values",
+         "settings": {
+          "granularity": "location",
+          "infer_regions": false,
+          "conflicts": null,
+          "budget_ms": null
+         },
+         "summary": {
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":0,"undecided":0,"not_asked":[]}
+         },
+         "findings": [
+          {"id":"race-1","fingerprint":"f6c801ac7ff733c7","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:2","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:1"}]},{"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
+         ],
+         "undecided": [],
+         "notes": [],
+         "excerpt": [
+          {"event":0,"thread":"t1","operation":"acquire m","location":"a.c:1"},
+          {"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2"},
+          {"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9"}
+         ]
+        }
+        status: 1
+    "#]]);
+}
+
+#[test]
+fn json_does_not_depend_on_the_number_of_jobs() {
+    let folder = Folder::new("jobs");
+    folder.file("bank.trace", &example("bank.trace"));
+    for jobs in ["1", "2", "7"] {
+        let command = format!("predict --jobs {jobs} --json {jobs}.json bank.trace");
+        let output = folder.command(&command).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(output.stdout.starts_with(b"bank.trace: 30 events"));
+        assert_eq!(folder.read(&format!("{jobs}.json")), folder.read("1.json"));
+    }
+}
+
+#[test]
+fn an_invalid_trace_is_refused_with_its_line() {
+    let folder = Folder::new("invalid");
+    folder.file("invalid.trace", "t1: acquire m\n\nt2: acquire m\n");
+    folder.check("predict invalid.trace", expect![[r#"
+        stderr: error: invalid.trace: line 3 (t2): acquire m, but t1 has held it since line 1 [lock-held]
+        stderr: hint: docs/trace-format.md lists the rules of a valid trace
+        status: 2
+    "#]]);
+    folder.check("trace validate invalid.trace", expect![[r#"
+        stderr: error: invalid.trace: line 3 (t2): acquire m, but t1 has held it since line 1 [lock-held]
+        stderr: hint: docs/trace-format.md lists the rules of a valid trace
+        status: 2
+    "#]]);
+}

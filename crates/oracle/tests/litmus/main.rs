@@ -1,0 +1,68 @@
+//! One small trace per rule of sections 3 and 4 of `docs/theory.md`, with the exact set of violations.
+//!
+//! Events are numbered from 0 in recorded order. Where the models differ, both are shown.
+
+mod atomicity;
+mod locks;
+mod memory;
+mod papers;
+mod threads;
+mod waiting;
+
+use expect_test::{Expect, expect};
+use foretrace_oracle::{check as check_schedule, explore, is_recorded_order_feasible};
+use foretrace_trace::{EventId, Model, text};
+use foretrace_witness::{LockMisuse, Violation};
+
+fn check(input: &str, expected: Expect) {
+    check_with(input, false, expected);
+}
+
+fn check_inferred(input: &str, expected: Expect) {
+    check_with(input, true, expected);
+}
+
+fn check_with(input: &str, infer_regions: bool, expected: Expect) {
+    let trace = text::parse(input).unwrap_or_else(|error| panic!("{error}"));
+    let of = |model: Model| {
+        assert!(is_recorded_order_feasible(&trace, model), "the recorded run is feasible");
+        let explored = explore(&trace, model, infer_regions);
+        assert!(explored.complete);
+        for violation in &explored.violations {
+            let witness = explored.witness(violation).expect("each violation has a witness");
+            let verdict = check_schedule(&trace, model, infer_regions, &witness, violation);
+            assert_eq!(verdict, Ok(()), "{violation:?}: {witness:?}");
+        }
+        explored.violations.iter().map(|violation| show(violation) + "\n").collect::<String>()
+    };
+    let (strict, lenient) = (of(Model::ReadsFrom), of(Model::Values));
+    if strict == lenient {
+        expected.assert_eq(&strict);
+    } else {
+        expected.assert_eq(&format!("reads-from:\n{strict}values:\n{lenient}"));
+    }
+}
+
+fn show(violation: &Violation) -> String {
+    let list = |events: &[EventId]| {
+        let numbers: Vec<String> = events.iter().map(|event| event.0.to_string()).collect();
+        numbers.join(" ")
+    };
+    match violation {
+        Violation::Race(a, b) => format!("race {}", list(&[*a, *b])),
+        Violation::Atomicity { first, remote, second } => {
+            format!("atomicity {}", list(&[*first, *remote, *second]))
+        }
+        Violation::LockCycle(points) => format!("cycle {}", list(points)),
+        Violation::Stuck(point) => format!("stuck {}", point.0),
+        Violation::Lock(misuse, point) => {
+            let name = match misuse {
+                LockMisuse::DoubleLock => "double lock",
+                LockMisuse::UnlockNotHeld => "unlock not held",
+                LockMisuse::UnlockByOther => "unlock by other",
+                LockMisuse::DestroyHeld => "destroy held",
+            };
+            format!("{name} {}", point.0)
+        }
+    }
+}
