@@ -158,32 +158,60 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    /// Decides all classes, in their order.
+    /// Decides all classes, in their order: first those that need no solver, so that hard questions do not keep easy
+    /// ones from being answered when time is short.
     fn run(&self, jobs: usize, progress: &dyn Progress) -> Result<Vec<Decided>, PredictError> {
+        let total = self.candidates.classes.len() as u64;
+        let done = AtomicU64::new(0);
+        let mut decided: Vec<Option<Decided>> = Vec::new();
+        decided.resize_with(total as usize, || None);
+        progress.report(Phase::Deciding, 0, total);
+        self.round(jobs, &mut decided, |shard, class| {
+            let quick = shard.without_solver(class)?;
+            if quick.is_some() {
+                progress.report(Phase::Deciding, done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            }
+            Ok(quick)
+        })?;
+        self.round(jobs, &mut decided, |shard, class| {
+            let decided = shard.decide(class)?;
+            progress.report(Phase::Deciding, done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            Ok(Some(decided))
+        })?;
+        Ok(decided.into_iter().map(|decided| decided.expect("the second round decides")).collect())
+    }
+
+    /// Asks `decide` about every class that is not decided yet. The shards and the order in them do not depend on `jobs`.
+    fn round<F>(
+        &self,
+        jobs: usize,
+        decided: &mut [Option<Decided>],
+        decide: F,
+    ) -> Result<(), PredictError>
+    where
+        F: Fn(&mut Shard, &Class) -> Result<Option<Decided>, PredictError> + Sync,
+    {
         let classes = &self.candidates.classes;
+        let open: Vec<usize> = (0..classes.len()).filter(|&at| decided[at].is_none()).collect();
         let shards = (classes.len() / CLASSES_PER_SHARD).clamp(1, MOST_SHARDS);
         let next_shard = AtomicUsize::new(0);
-        let done = AtomicU64::new(0);
         let failed = AtomicBool::new(false);
-        let total = classes.len() as u64;
-        let results: Mutex<Vec<(usize, Result<Decided, PredictError>)>> = Mutex::default();
-        progress.report(Phase::Deciding, 0, total);
+        type Result<T> = std::result::Result<T, PredictError>;
+        let results: Mutex<Vec<(usize, Result<Option<Decided>>)>> = Mutex::default();
         std::thread::scope(|scope| {
             for _ in 0..jobs.min(shards) {
                 scope.spawn(|| {
                     loop {
-                        let shard = next_shard.fetch_add(1, Ordering::Relaxed);
-                        if shard >= shards || failed.load(Ordering::Relaxed) {
+                        let number = next_shard.fetch_add(1, Ordering::Relaxed);
+                        if number >= shards || failed.load(Ordering::Relaxed) {
                             return;
                         }
-                        let mut solvers = Shard::new(self);
+                        let mut shard = Shard::new(self);
                         let mut mine = Vec::new();
-                        for at in (shard..classes.len()).step_by(shards) {
-                            let decided = solvers.decide(&classes[at]);
-                            failed.fetch_or(decided.is_err(), Ordering::Relaxed);
-                            mine.push((at, decided));
-                            let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-                            progress.report(Phase::Deciding, count, total);
+                        for &at in open.iter().filter(|&&at| at % shards == number) {
+                            let answer = decide(&mut shard, &classes[at]);
+                            failed.fetch_or(answer.is_err(), Ordering::Relaxed);
+                            mine.push((at, answer));
                         }
                         results.lock().expect("no thread panics").extend(mine);
                     }
@@ -192,7 +220,10 @@ impl Work<'_> {
         });
         let mut results = results.into_inner().expect("no thread panics");
         results.sort_unstable_by_key(|&(at, _)| at);
-        results.into_iter().map(|(_, result)| result).collect()
+        for (at, answer) in results {
+            decided[at] = answer?;
+        }
+        Ok(())
     }
 }
 
@@ -224,21 +255,41 @@ impl<'w> Shard<'w> {
         Ok(decided)
     }
 
-    fn decide_on(&mut self, class: &Class, terms: &mut Terms) -> Result<Decided, PredictError> {
+    /// The verdict, if closures give one that is certain.
+    fn without_solver(&self, class: &Class) -> Result<Option<Decided>, PredictError> {
+        let terms = Terms { limits: self.work.limits.clone(), explained: false };
+        let decided = self.by_closures(class, &terms)?;
+        let possible = |decided: &Decided| {
+            matches!(decided, Decided::Found(Finding { certainty: Certainty::Possible, .. }))
+        };
+        Ok(decided.filter(|decided| !possible(decided)))
+    }
+
+    fn by_closures(&self, class: &Class, terms: &Terms) -> Result<Option<Decided>, PredictError> {
         let work = self.work;
         if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(Decided::Undecided("the time budget was used up".to_string()));
+            let reason = "the time budget was used up".to_string();
+            return Ok(Some(Decided::Undecided(reason)));
         }
         let groups = &work.candidates.groups;
         if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
-            return Ok(Decided::Infeasible);
+            return Ok(Some(Decided::Infeasible));
         }
         if let Some(recorded_order) = work.recorded_order
             && let Some((violation, schedule)) =
                 recorded_order.witness(groups, class, terms.explained)
         {
-            return Ok(Decided::Found(self.witness(violation, schedule)?));
+            return Ok(Some(Decided::Found(self.witness(violation, schedule)?)));
         }
+        Ok(None)
+    }
+
+    fn decide_on(&mut self, class: &Class, terms: &mut Terms) -> Result<Decided, PredictError> {
+        if let Some(decided) = self.by_closures(class, terms)? {
+            return Ok(decided);
+        }
+        let work = self.work;
+        let groups = &work.candidates.groups;
         let remote_reads_are_free = class.property == Property::Atomicity;
         let solver = if remote_reads_are_free { &mut self.atomicity } else { &mut self.plain };
         // Every model assigns every variable, so one that earlier questions have filled is slow.
