@@ -7,6 +7,7 @@ mod classes;
 mod front;
 mod predicted;
 mod public;
+mod recording;
 mod reference;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub(crate) enum Part {
     Public,
     /// The textbook encoding in z3.
     Reference,
+    /// What recording a program costs, beside ThreadSanitizer.
+    Recording,
 }
 
 /// Measures the parts; `quick` leaves out what takes minutes.
@@ -39,6 +42,7 @@ pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
             Part::Classes => classes::classes(&Bench::build()?, quick)?,
             Part::Public => public::public()?,
             Part::Reference => reference::reference(quick)?,
+            Part::Recording => recording::recording(quick)?,
         }
     }
     Ok(())

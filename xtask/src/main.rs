@@ -29,7 +29,7 @@ cargo xtask COMMAND
   oracle [--cases N] [--seed S]
                               compare with exhaustive enumeration on random traces
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [front|classes|public|reference] [--quick]
+  bench [front|classes|public|reference|recording] [--quick]
                               throughput of the front end; predictions with many pairs;
                               public traces [../shared/traces]; the textbook encoding in z3
 ";
@@ -68,10 +68,11 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
                 "classes" => Ok(Part::Classes),
                 "public" => Ok(Part::Public),
                 "reference" => Ok(Part::Reference),
+                "recording" => Ok(Part::Recording),
                 other => Err(Stop::usage(format!("bench has no part `{other}`\n\n{HELP}"))),
             });
             let parts = parts.collect::<Result<Vec<Part>, Stop>>()?;
-            let all = [Part::Front, Part::Classes, Part::Public, Part::Reference];
+            let all = [Part::Front, Part::Classes, Part::Public, Part::Reference, Part::Recording];
             bench::bench(if parts.is_empty() { &all } else { &parts }, quick)
         }
         ["help" | "--help" | "-h"] | [] => {

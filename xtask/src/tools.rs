@@ -24,6 +24,18 @@ pub(crate) fn ensure_for_programs() -> Result<(), Stop> {
     ensure_all(&[&PROGRAMS[..], &FOR_PROGRAMS].concat())
 }
 
+/// And what ThreadSanitizer needs, to compare with.
+pub(crate) fn ensure_for_benchmarks() -> Result<(), Stop> {
+    ensure_for_programs()?;
+    let there =
+        std::fs::read_dir("/usr/lib/llvm-19/lib/clang/19/lib/linux").is_ok_and(|mut files| {
+            files.any(|file| {
+                file.is_ok_and(|file| file.file_name().to_string_lossy().contains("tsan"))
+            })
+        });
+    if there { Ok(()) } else { install(&["libclang-rt-19-dev"]) }
+}
+
 fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
     let missing: Vec<&str> = programs
         .iter()

@@ -46,6 +46,15 @@ pub mod kind {
     /// An assertion. Detail: 1 if it held.
     pub const ASSERT: u8 = 15;
 
+    /// A plain load whose site was at a [`super::near`] address shortly before; the value is in the first word.
+    pub const LOAD_NEAR: u8 = 16;
+    /// A plain store, likewise.
+    pub const STORE_NEAR: u8 = 17;
+    /// The same, where the value needs more than 32 bits. Operand: the value.
+    pub const LOAD_NEAR_WIDE: u8 = 18;
+    /// A plain store, likewise.
+    pub const STORE_NEAR_WIDE: u8 = 19;
+
     /// The thread runs. Operands: lowest address of its stack, its highest; stamp.
     pub const BEGIN: u8 = 32;
     /// It is at its end. Stamp.
@@ -174,7 +183,8 @@ pub const fn operands(kind: u8) -> Option<usize> {
     use kind::*;
     Some(match kind {
         BRANCH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
-        THREAD | SWITCH | CALL | RETURN | END => 1,
+        LOAD_NEAR | STORE_NEAR => 0,
+        THREAD | SWITCH | CALL | RETURN | END | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
         LOAD | STORE | LOAD_RANGE | STORE_RANGE => 2,
         FORK | JOIN | REQUEST_JOIN | EXIT => 2,
         LOCK_INIT..=LOCK_DESTROY | COND_INIT | SIGNAL..=COND_DESTROY => 2,
@@ -183,6 +193,78 @@ pub const fn operands(kind: u8) -> Option<usize> {
         RMW => 4,
         _ => return None,
     })
+}
+
+/// Most accesses come from a few sites, and each site moves in small steps. Both ends of a stream keep a table of
+/// sites with the address that each was at last; an access near it is one word, or two.
+pub mod near {
+    use super::kind;
+
+    /// The sites of a stream, by [`slot`], each with its last address.
+    pub type Table = [(u64, u64); 256];
+
+    /// Where a site is in the table.
+    #[inline(always)]
+    pub const fn slot(site: u64) -> usize {
+        ((site >> 4) ^ (site >> 12)) as usize & 255
+    }
+
+    /// The first word of a near record, if the access is near: 8 bits of kind, 2 of size, 8 of slot, 14 of distance, 32 of value. The
+    /// table is brought up to date in any case.
+    #[inline(always)]
+    pub fn encode(table: &mut Table, load: bool, size: u8, site: u64, address: u64, value: u64) -> Option<u64> {
+        let slot = slot(site);
+        let last = std::mem::replace(&mut table[slot], (site, address));
+        let distance = address.wrapping_sub(last.1).wrapping_add(1 << 13);
+        if last.0 != site || distance >= 1 << 14 || !size.is_power_of_two() {
+            return None;
+        }
+        let wide = value > u64::from(u32::MAX);
+        let kind = kind::LOAD_NEAR + u8::from(!load) + 2 * u8::from(wide);
+        let value = if wide { 0 } else { value << 32 };
+        Some(u64::from(kind) | u64::from(size.trailing_zeros()) << 8 | (slot as u64) << 10 | distance << 18 | value)
+    }
+
+    /// Kind, size, site, address and value of a near record; the value of a wide one is in the next word.
+    #[inline]
+    pub fn decode(table: &mut Table, head: u64) -> (u8, u8, u64, u64, u64) {
+        let kind = if (head as u8) & 1 == 0 { kind::LOAD } else { kind::STORE };
+        let size = 1 << ((head >> 8) & 3);
+        let entry = &mut table[(head >> 10) as usize & 255];
+        let distance = (head >> 18) & ((1 << 14) - 1);
+        entry.1 = entry.1.wrapping_add(distance).wrapping_sub(1 << 13);
+        (kind, size, entry.0, entry.1, head >> 32)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn what_is_near_comes_back() {
+            let (mut out, mut back): (Table, Table) = ([(0, 0); 256], [(0, 0); 256]);
+            let sites = [0x5555_5555_6020u64, 0x5555_5555_6030, 0x7fff_f7f7_1210, 0x5555_5556_6120];
+            let (mut near, mut seed) = (0, 7u64);
+            for step in 0..10_000u64 {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let site = sites[(seed >> 33) as usize % 4];
+                let address = 0x7fff_0000_0000u64.wrapping_add((seed >> 40) % 20_000);
+                let (load, size) = (step % 3 == 0, [1, 2, 4, 8, 3][(seed >> 20) as usize % 5]);
+                let value = if step % 5 == 0 { u64::MAX - step } else { step };
+                match encode(&mut out, load, size, site, address, value) {
+                    None => back[slot(site)] = (site, address),
+                    Some(head) => {
+                        near += 1;
+                        let (kind, size_back, site_back, address_back, low) = decode(&mut back, head);
+                        assert_eq!((kind == kind::LOAD, size_back, site_back, address_back), (load, size, site, address));
+                        let wide = (head as u8) >= kind::LOAD_NEAR_WIDE;
+                        assert_eq!(if wide { value } else { low }, value);
+                    }
+                }
+            }
+            assert!(near > 3_000, "{near}");
+        }
+    }
 }
 
 /// The longest load or store that is recorded piece by piece, each piece a visible operation within one aligned

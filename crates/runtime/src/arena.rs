@@ -31,6 +31,15 @@ fn class(layout: Layout) -> usize {
     layout.size().max(layout.align()).max(16).next_power_of_two().trailing_zeros() as usize
 }
 
+/// Nobody allocates while the process is copied.
+pub(crate) fn lock() {
+    LOCK.acquire();
+}
+
+pub(crate) fn unlock() {
+    LOCK.release();
+}
+
 /// Fresh zeroed pages.
 pub(crate) fn pages(size: usize) -> *mut u8 {
     let (read_write, private) =

@@ -42,16 +42,25 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
 pub(crate) struct Spin(AtomicU32);
 
 impl Spin {
+    /// For a fork: nobody is inside while the process is copied.
+    pub(crate) fn acquire(&self) {
+        while self.0.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+            std::hint::spin_loop();
+        }
+    }
+
+    pub(crate) fn release(&self) {
+        self.0.store(0, Release);
+    }
+
     pub(crate) const fn new() -> Spin {
         Spin(AtomicU32::new(0))
     }
 
     pub(crate) fn with<R>(&self, work: impl FnOnce() -> R) -> R {
-        while self.0.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
-            std::hint::spin_loop();
-        }
+        self.acquire();
         let result = work();
-        self.0.store(0, Release);
+        self.release();
         result
     }
 }
@@ -106,8 +115,13 @@ impl Gate {
         wake(&self.0, 1);
     }
 
-    /// Returns when the gate was opened, and shuts it; `false` if the deadline came first.
-    pub(crate) fn pass(&self, deadline: Option<libc::timespec>) -> bool {
+    /// Returns when the gate was opened, and shuts it, or when `interrupted` says so after a signal; `false` if the deadline
+    /// came first.
+    pub(crate) fn pass(
+        &self,
+        deadline: Option<libc::timespec>,
+        interrupted: impl Fn() -> bool,
+    ) -> bool {
         for _ in 0..100 {
             if self.0.swap(0, Acquire) == 1 {
                 return true;
@@ -115,7 +129,7 @@ impl Gate {
             std::hint::spin_loop();
         }
         loop {
-            if self.0.swap(0, Acquire) == 1 {
+            if self.0.swap(0, Acquire) == 1 || interrupted() {
                 return true;
             }
             if deadline.is_some_and(|deadline| !before(now(), deadline)) {
@@ -129,7 +143,7 @@ impl Gate {
 /// Monotonic time.
 pub(crate) fn now() -> libc::timespec {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    unsafe { crate::interpose::clocks::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time
 }
 

@@ -1,4 +1,8 @@
-//! The recording's file: reserved, mapped and filled chunk by chunk.
+//! The recording's file: chunks, each part of a stream.
+//!
+//! The chunk that a stream fills at the moment is mapped, so that what is in it is in the file whatever ends the process. When it is
+//! full, a copy is appended to the file, and it is filled again: writing is cheaper than mapping ever new pages. A 0 follows the
+//! last record.
 //!
 //! When the disk is full the program goes on; what it does then is counted, not written.
 
@@ -8,7 +12,9 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::*}
 use foretrace_recording::file::{
     self, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER, Header, MAGIC, META, VERSION,
 };
-use foretrace_recording::record;
+use foretrace_recording::record::{self, near};
+
+use crate::futex::system_call;
 
 static FILE: AtomicI32 = AtomicI32::new(-1);
 static CHUNKS: AtomicU64 = AtomicU64::new(0);
@@ -63,6 +69,13 @@ pub(crate) fn abandon() {
     HEAD.store(null_mut(), Release);
 }
 
+/// Whether this is the process that is recorded.
+pub(crate) fn is_own_process() -> bool {
+    let head = HEAD.load(Acquire);
+    let pid = crate::futex::system_call(libc::SYS_getpid, [0; 6]) as u32;
+    head.is_null() || unsafe { (*head).pid } == pid
+}
+
 /// Changes the header, if there is a recording.
 pub(crate) fn header(change: impl FnOnce(&mut Header)) {
     let head = HEAD.load(Acquire);
@@ -104,6 +117,21 @@ fn map(file: i32, offset: u64, size: usize) -> Option<*mut u64> {
     }
 }
 
+/// Appends a full chunk to the file.
+fn append(file: i32, chunk: *const u64, offset: u64) -> bool {
+    let mut done = 0;
+    while done < CHUNK {
+        let start = unsafe { chunk.byte_add(done) } as usize;
+        let arguments = [file as usize, start, CHUNK - done, offset as usize + done, 0, 0];
+        match system_call(libc::SYS_pwrite64, arguments) {
+            written if written > 0 => done += written as usize,
+            interrupted if interrupted == -(libc::EINTR as isize) => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
 /// One stream of the recording. Whoever may write to it has it alone.
 pub(crate) struct Writer {
     at: *mut u64,
@@ -111,6 +139,7 @@ pub(crate) struct Writer {
     chunk: *mut u64,
     stream: u32,
     sequence: u64,
+    near: near::Table,
     /// Nothing is written any more; `chunk` is scratch memory.
     lost: bool,
 }
@@ -118,7 +147,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) const fn new(stream: u32) -> Writer {
         let none = null_mut();
-        Writer { at: none, end: none, chunk: none, stream, sequence: 0, lost: false }
+        Writer { at: none, end: none, chunk: none, stream, sequence: 0, near: [(0, 0); 256], lost: false }
     }
 
     /// Writes one record; the first word goes last.
@@ -126,6 +155,7 @@ impl Writer {
     pub(crate) fn record<const N: usize>(&mut self, head: u64, operands: [u64; N]) {
         let at = self.reserve(N + 1);
         unsafe {
+            at.add(N + 1).write(0);
             for (index, operand) in operands.into_iter().enumerate() {
                 at.add(index + 1).write(operand);
             }
@@ -134,11 +164,23 @@ impl Writer {
         }
     }
 
+    /// Writes a plain access of at most 8 bytes.
+    #[inline(always)]
+    pub(crate) fn access(&mut self, kind: u8, size: u8, site: u64, address: u64, value: u64) {
+        let load = kind == record::kind::LOAD;
+        match near::encode(&mut self.near, load, size, site, address, value) {
+            Some(head) if head as u8 >= record::kind::LOAD_NEAR_WIDE => self.record(head, [value]),
+            Some(head) => self.record(head, []),
+            None => self.record(record::head(kind, size, site), [address, value]),
+        }
+    }
+
     /// Writes a range's record. The bytes are copied to the recording by `copy`, and are where it says afterwards.
     pub(crate) fn range(&mut self, head: u64, address: u64, bytes: &[u8]) {
         let words = bytes.len().div_ceil(8);
         let at = self.reserve(3 + words);
         unsafe {
+            at.add(3 + words).write(0);
             at.add(1).write(address);
             at.add(2).write(bytes.len() as u64);
             if words > 0 {
@@ -160,6 +202,7 @@ impl Writer {
         at
     }
 
+    /// Room for more: a chunk of the file, or the old one again.
     #[cold]
     fn next_chunk(&mut self) {
         let file = FILE.load(Acquire);
@@ -168,17 +211,20 @@ impl Writer {
         }
         let number = CHUNKS.fetch_add(1, Relaxed);
         let offset = HEADER as u64 + number * CHUNK as u64;
-        let mapped = if offset + CHUNK as u64 > LIMIT.load(Relaxed) {
-            None
-        } else {
-            map(file, offset, CHUNK)
-        };
-        let Some(chunk) = mapped else {
+        if offset + CHUNK as u64 > LIMIT.load(Relaxed) {
             return self.lose(file);
-        };
-        if !self.chunk.is_null() {
-            unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
         }
+        // Tables are few, and are not copied.
+        if self.chunk.is_null() || self.stream == META {
+            let Some(chunk) = map(file, offset, CHUNK) else { return self.lose(file) };
+            if !self.chunk.is_null() {
+                unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
+            }
+            self.chunk = chunk;
+        } else if !append(file, self.chunk, offset) {
+            return self.lose(file);
+        }
+        let first = unsafe { self.chunk.add(CHUNK_HEADER_WORDS) };
         let header = ChunkHeader {
             magic: CHUNK_MAGIC,
             stream: self.stream,
@@ -186,11 +232,16 @@ impl Writer {
             used: 0,
             reserved: 0,
         };
-        unsafe { chunk.cast::<ChunkHeader>().write(header) };
+        unsafe {
+            // Empty before it is the next one: a reader must not take the old content for the new.
+            first.write_volatile(0);
+            std::sync::atomic::compiler_fence(Release);
+            self.chunk.cast::<ChunkHeader>().write_volatile(header);
+        }
         self.sequence += 1;
-        self.chunk = chunk;
-        self.at = unsafe { chunk.add(CHUNK_HEADER_WORDS) };
-        self.end = unsafe { chunk.add(WORDS) };
+        self.at = first;
+        // One word stays free for the 0.
+        self.end = unsafe { self.chunk.add(WORDS - 1) };
     }
 
     /// From now on records go to scratch memory, over and over.
@@ -213,7 +264,7 @@ impl Writer {
         }
         header(|header| header.lost += 1);
         self.at = self.chunk;
-        self.end = unsafe { self.chunk.add(WORDS) };
+        self.end = unsafe { self.chunk.add(WORDS - 1) };
     }
 
     /// Drops the mapping of a stream that has ended.

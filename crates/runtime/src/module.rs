@@ -57,7 +57,7 @@ extern "C" fn start() {
     drop(world);
     begin(unsafe { &mut *main });
     interpose::threads::main_begins();
-    unsafe { interpose::process::register_exit() };
+    unsafe { interpose::process::register() };
 }
 
 fn read_plan(path: &[u8]) -> Option<Replay> {

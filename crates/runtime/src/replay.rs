@@ -192,6 +192,12 @@ impl World {
             .map(|index| index as u32)
     }
 
+    /// Who has the next step, if that is somebody else.
+    pub(crate) fn awaited(&self, me: u32) -> Option<u32> {
+        let replay = self.replay.as_ref()?;
+        self.by_plan(replay.steps.get(replay.done)?.thread).filter(|&thread| thread != me)
+    }
+
     /// What the plan says to a thread that stands at a decision; `consume`: before its next visible operation.
     pub(crate) fn next_planned(&mut self, me: u32, consume: bool) -> Choice {
         let Some(mut replay) = self.replay.take() else { return Choice::Over };

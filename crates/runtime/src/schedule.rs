@@ -8,6 +8,7 @@ use foretrace_recording::record::kind;
 
 use crate::config::{Mode, mode};
 use crate::futex::{before, now};
+use crate::interpose::{clocks, semaphores};
 use crate::replay::Choice;
 use crate::sync::Pending;
 use crate::thread::{Next, Thread};
@@ -36,7 +37,7 @@ pub(crate) struct Scheduler {
     /// Where priorities change, descending.
     changes: Vec<u64>,
     /// The next lowest priority.
-    lowest: u64,
+    lowest: i64,
 }
 
 /// How a wait ended.
@@ -60,7 +61,7 @@ impl Scheduler {
             granted: 0,
             steps: 0,
             changes: Vec::new(),
-            lowest: 1 << 20,
+            lowest: 0,
         };
         for _ in 0..8 {
             scheduler.draw();
@@ -85,8 +86,8 @@ impl Scheduler {
     }
 
     /// The priority of a new thread.
-    pub(crate) fn priority(&mut self) -> u64 {
-        (1 << 21) + self.draw() % (1 << 40)
+    pub(crate) fn priority(&mut self) -> i64 {
+        (1 + self.draw() % (1 << 40)) as i64
     }
 
     /// For how long the thread that was chosen keeps the turn.
@@ -167,6 +168,7 @@ impl World {
                     if !outside || entry.deadline.is_some_and(|time| !before(now(), time)) =>
                 {
                     entry.timed_out = true;
+                    entry.deadline.into_iter().for_each(clocks::jump);
                 }
                 _ if outside || crate::interpose::signals::handled() => return None,
                 _ if over => return None,
@@ -197,10 +199,14 @@ impl World {
 fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
     while world.scheduler.turn != Some(thread.index) {
         drop(world);
-        thread.gate.pass(None);
+        thread.gate.pass(None, || thread.was_asked_to_post());
         world = hold();
+        if thread.was_asked_to_post() {
+            semaphores::count_posts(&mut world, thread);
+        }
     }
     thread.announce();
+    semaphores::record_posts(&mut world, thread);
     world
 }
 
@@ -330,8 +336,12 @@ fn block_freely(mut world: Held, thread: &mut Thread) -> Held {
         let entry = world.entry(me);
         let deadline = if entry.timed_out || entry.notified { None } else { entry.deadline };
         drop(world);
-        let woken = thread.gate.pass(deadline);
+        let woken = thread.gate.pass(deadline, || thread.was_asked_to_post());
         world = hold();
+        if thread.was_asked_to_post() {
+            semaphores::count_posts(&mut world, thread);
+            semaphores::record_posts(&mut world, thread);
+        }
         if !woken && !world.enabled(me) {
             let entry = world.entry(me);
             entry.timed_out = true;
@@ -389,11 +399,23 @@ pub(crate) fn give_way(thread: &mut Thread) {
     if mode() != Mode::Scheduled {
         return;
     }
-    thread.quantum = 0;
+    let me = thread.index;
     let mut world = hold();
     if world.scheduler.strategy == Strategy::Pct {
         world.scheduler.lowest -= 1;
         let lowest = world.scheduler.lowest;
-        world.entry(thread.index).priority = lowest;
+        world.entry(me).priority = lowest;
+    }
+    // Most often the next visible operation is soon enough. Not so in a loop that has none.
+    let again = std::mem::replace(&mut thread.quantum, 0) == 0;
+    if again && world.scheduler.turn == Some(me) && !world.planned() {
+        world.pass_on(me);
+        if world.scheduler.turn != Some(me) {
+            drop(await_turn(world, thread));
+        }
+    } else if again && world.planned() && let Some(other) = world.awaited(me) {
+        world.scheduler.turn = Some(other);
+        world.entry(other).wake();
+        drop(await_turn(world, thread));
     }
 }

@@ -1,7 +1,7 @@
 //! One thread of the program: what only the thread itself touches, and what others may touch at any time.
 //! (What the world guards of a thread is in [`crate::world::Entry`].)
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 
 use foretrace_recording::record::{kind, visible};
 use foretrace_recording::site::{SYSTEM, Site};
@@ -43,8 +43,10 @@ pub(crate) struct Thread {
     pub(crate) call_site: u64,
     /// What is next, at a decision of the scheduler.
     pub(crate) next: Next,
-    /// Posts of semaphores by signal handlers that came while the thread was busy.
-    pub(crate) deferred: Vec<usize>,
+    /// Posts of semaphores by signal handlers that came while the thread was busy; 0 where there is none.
+    pub(crate) deferred: [AtomicUsize; 64],
+    /// Those of them that count already, but are not recorded yet.
+    pub(crate) posted: Vec<usize>,
     pub(crate) kernel_id: AtomicU32,
     pub(crate) own: Writer,
 }
@@ -63,10 +65,17 @@ impl Thread {
             writer: std::ptr::null_mut(),
             call_site: 0,
             next: Next::default(),
-            deferred: Vec::with_capacity(64),
+            deferred: [const { AtomicUsize::new(0) }; 64],
+            posted: Vec::new(),
             kernel_id: AtomicU32::new(0),
             own: Writer::new(index),
         }
+    }
+
+    /// Whether a signal handler wants semaphores to be posted.
+    #[inline(always)]
+    pub(crate) fn was_asked_to_post(&self) -> bool {
+        self.deferred[0].load(Relaxed) != 0
     }
 
     /// The site to record: the user's own, if this one is in a system header.
@@ -101,6 +110,12 @@ impl Thread {
         operands: [u64; N],
     ) {
         unsafe { (*self.writer).record(head(kind, detail, site), operands) };
+    }
+
+    /// Writes the record of a plain access of at most 8 bytes.
+    #[inline(always)]
+    pub(crate) fn access(&mut self, kind: u8, size: u8, site: u64, address: u64, value: u64) {
+        unsafe { (*self.writer).access(kind, size, site, address, value) };
     }
 
     /// In the common stream: the records that follow are this thread's.
@@ -172,7 +187,7 @@ pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     let result = work(thread);
     std::sync::atomic::compiler_fence(SeqCst);
     thread.busy.store(false, Relaxed);
-    if !thread.deferred.is_empty() {
+    if thread.was_asked_to_post() {
         crate::interpose::semaphores::post_deferred(thread);
     }
     Some(result)

@@ -48,7 +48,7 @@ pub(crate) struct Entry {
     /// Which thread of the plan it is.
     pub(crate) planned: Option<u32>,
     /// For the scheduler that goes by priorities.
-    pub(crate) priority: u64,
+    pub(crate) priority: i64,
     thread: *mut Thread,
 }
 
@@ -127,6 +127,11 @@ impl Drop for Held {
 pub(crate) fn hold() -> Held {
     LOCK.acquire();
     Held(())
+}
+
+/// Gives back a hold that was forgotten.
+pub(crate) fn let_go() {
+    LOCK.release();
 }
 
 /// Makes the world; once, before there are threads.

@@ -14,7 +14,7 @@ macro_rules! accesses {
                 thread.point(kind::LOAD, site, address as u64, size_of::<$type>() as u64);
                 let value = unsafe { address.read_unaligned() };
                 let detail = size_of::<$type>() as u8;
-                thread.record(kind::LOAD, detail, site, [address as u64, u64::from(value)]);
+                thread.access(kind::LOAD, detail, site, address as u64, u64::from(value));
                 value
             });
             done.unwrap_or_else(|| unsafe { address.read_unaligned() })
@@ -26,7 +26,7 @@ macro_rules! accesses {
                 let site = thread.site(site);
                 thread.point(kind::STORE, site, address as u64, size_of::<$type>() as u64);
                 let detail = size_of::<$type>() as u8;
-                thread.record(kind::STORE, detail, site, [address as u64, u64::from(value)]);
+                thread.access(kind::STORE, detail, site, address as u64, u64::from(value));
                 unsafe { address.write_unaligned(value) };
             })
             .unwrap_or_else(|| unsafe { address.write_unaligned(value) });

@@ -43,7 +43,7 @@ fn note(
     size: usize,
 ) {
     if size <= 8 {
-        thread.record(kind, size as u8, site, [address, value(bytes, size)]);
+        thread.access(kind, size as u8, site, address, value(bytes, size));
     } else {
         let bytes = unsafe { std::slice::from_raw_parts(bytes, size) };
         unsafe { (*thread.writer).range(head(range_kind, 0, site), address, bytes) };

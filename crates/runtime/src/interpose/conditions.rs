@@ -38,8 +38,9 @@ pub(super) fn wait(
 ) -> Option<c_int> {
     let until = until.map(|(clock, time)| super::monotonic(clock, time));
     end_if_cancelled();
-    let status =
-        enter(|thread| sync::cond_wait(thread, cond as usize, mutex as usize, kind_of(mutex), until));
+    let status = enter(|thread| {
+        sync::cond_wait(thread, cond as usize, mutex as usize, kind_of(mutex), until)
+    });
     if status == Some(libc::ECANCELED) {
         end_if_cancelled();
         return Some(0);

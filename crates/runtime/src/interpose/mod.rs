@@ -3,6 +3,7 @@
 
 mod barriers;
 mod c11;
+pub(crate) mod clocks;
 mod conditions;
 mod memory;
 mod mutexes;
@@ -20,7 +21,7 @@ fn monotonic(clock: libc::clockid_t, time: libc::timespec) -> libc::timespec {
         return time;
     }
     let (mut there, here) = (libc::timespec { tv_sec: 0, tv_nsec: 0 }, crate::futex::now());
-    unsafe { libc::clock_gettime(clock, &mut there) };
+    unsafe { clocks::clock_gettime(clock, &mut there) };
     let nanoseconds =
         |time: libc::timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
     let sum = (nanoseconds(here) + nanoseconds(time) - nanoseconds(there)).max(0);

@@ -28,6 +28,16 @@ mod next {
     real!(fn pthread_spin_unlock(spin: SpinLock) -> c_int);
 }
 
+/// Takes the C library's own mutex.
+pub(super) unsafe fn take(mutex: usize) {
+    unsafe { next::pthread_mutex_lock(mutex as Mutex) };
+}
+
+/// Takes the C library's own spin lock.
+pub(super) unsafe fn take_spin(spin: usize) {
+    unsafe { next::pthread_spin_lock(spin as SpinLock) };
+}
+
 /// The kind of a mutex, from the C library's own word for it.
 pub(super) fn kind_of(mutex: Mutex) -> u8 {
     // `__data.__kind`; the upper bits say robust, priority and shared between processes.

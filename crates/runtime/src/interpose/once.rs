@@ -3,11 +3,13 @@
 
 use std::ffi::c_int;
 
-use foretrace_recording::record::{kind, lock};
+use foretrace_recording::record::kind;
+use foretrace_recording::site::order;
 
 use crate::real::real;
-use crate::sync::{self, Patience};
+use crate::sync::{self, GUARD, Patience};
 use crate::thread::{Thread, enter};
+use crate::world::hold;
 
 type Routine = extern "C-unwind" fn();
 
@@ -22,27 +24,31 @@ mod next {
 /// glibc's word for a routine that has run.
 const DONE: c_int = 2;
 
+/// Atomic, as all accesses of guards are: compiled code looks at them without the lock.
 fn load(thread: &mut Thread, address: u64, size: u8, read: impl Fn() -> u64) -> u64 {
     let site = thread.call_site;
-    thread.point(kind::LOAD, site, address, u64::from(size));
-    let value = read();
-    thread.record(kind::LOAD, size, site, [address, value]);
+    thread.point(kind::ATOMIC_LOAD, site, address, u64::from(size));
+    let (mut world, value) = (hold(), read());
+    let detail = size | (order::ACQUIRE as u8) << 4;
+    world.stamped(thread, kind::ATOMIC_LOAD, detail, site, [address, value]);
     value
 }
 
 fn store(thread: &mut Thread, address: u64, size: u8, value: u64, write: impl Fn()) {
     let site = thread.call_site;
-    thread.point(kind::STORE, site, address, u64::from(size));
-    thread.record(kind::STORE, size, site, [address, value]);
+    thread.point(kind::ATOMIC_STORE, site, address, u64::from(size));
+    let mut world = hold();
     write();
+    let detail = size | (order::RELEASE as u8) << 4;
+    world.stamped(thread, kind::ATOMIC_STORE, detail, site, [address, value]);
 }
 
 /// Takes the lock; whether the work is still to be done. If not, the lock is given back.
 fn begin(thread: &mut Thread, address: usize, size: u8, done: u64, read: impl Fn() -> u64) -> bool {
-    sync::lock_acquire(thread, address, lock::PLAIN, false, Patience::Blocking);
+    sync::lock_acquire(thread, address, GUARD, false, Patience::Blocking);
     let needed = load(thread, address as u64, size, read) != done;
     if !needed {
-        sync::lock_release(thread, address, lock::PLAIN);
+        sync::lock_release(thread, address, GUARD);
     }
     needed
 }
@@ -52,7 +58,7 @@ struct GiveBack(usize);
 
 impl Drop for GiveBack {
     fn drop(&mut self) {
-        enter(|thread| sync::lock_release(thread, self.0, lock::PLAIN));
+        enter(|thread| sync::lock_release(thread, self.0, GUARD));
     }
 }
 
@@ -70,10 +76,12 @@ unsafe extern "C-unwind" fn pthread_once(control: *mut c_int, routine: Routine) 
     let unless_done = GiveBack(address);
     routine();
     std::mem::forget(unless_done);
-    enter(|thread| {
+    let done = enter(|thread| {
         store(thread, address as u64, 4, DONE as u64, || unsafe { *control = DONE });
-        sync::lock_release(thread, address, lock::PLAIN);
+        sync::lock_release(thread, address, GUARD);
     });
+    // The routine may have forked.
+    done.unwrap_or_else(|| unsafe { *control = DONE });
     0
 }
 
@@ -88,7 +96,7 @@ unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: *mut u8) -> c_int {
 unsafe extern "C-unwind" fn __cxa_guard_release(guard: *mut u8) {
     let done = enter(|thread| {
         store(thread, guard as u64, 1, 1, || unsafe { *guard = 1 });
-        sync::lock_release(thread, guard as usize, lock::PLAIN);
+        sync::lock_release(thread, guard as usize, GUARD);
     });
     done.unwrap_or_else(|| unsafe { next::__cxa_guard_release(guard) });
 }
@@ -96,7 +104,7 @@ unsafe extern "C-unwind" fn __cxa_guard_release(guard: *mut u8) {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __cxa_guard_abort(guard: *mut u8) {
     let done = enter(|thread| {
-        sync::lock_release(thread, guard as usize, lock::PLAIN);
+        sync::lock_release(thread, guard as usize, GUARD);
     });
     done.unwrap_or_else(|| unsafe { next::__cxa_guard_abort(guard) });
 }

@@ -1,31 +1,37 @@
 //! The end of the process, and its copies.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use foretrace_recording::file::flags;
-use foretrace_recording::record::kind;
+use foretrace_recording::record::{kind, lock};
 
+use super::{mutexes, rwlocks};
 use crate::config::{Mode, mode, set_mode};
 use crate::real::real;
-use crate::thread::{self, enter};
-use crate::world::hold;
-use crate::{annotations, log};
+use crate::thread::{self, Thread, enter};
+use crate::world::{self, hold};
+use crate::{annotations, arena, log};
 
 mod next {
     use super::*;
     real!(fn _exit(status: c_int) -> !);
     real!(fn quick_exit(status: c_int) -> !);
-    real!(fn fork() -> libc::pid_t);
     real!(fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) -> !);
 }
 
 unsafe extern "C" {
     fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+    fn pthread_atfork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) -> c_int;
 }
 
-/// Registered first, so that it is called last: behind the program's own handlers.
-pub(crate) unsafe fn register_exit() {
-    unsafe { on_exit(exiting, std::ptr::null_mut()) };
+/// Registered first, so that they are called last: behind the program's own handlers.
+pub(crate) unsafe fn register() {
+    unsafe {
+        on_exit(exiting, null_mut());
+        pthread_atfork(before_fork, behind_fork, in_child);
+    }
 }
 
 extern "C" fn exiting(status: c_int, _: *mut c_void) {
@@ -33,7 +39,8 @@ extern "C" fn exiting(status: c_int, _: *mut c_void) {
 }
 
 fn end(status: c_int) {
-    if matches!(mode(), Mode::Unset | Mode::Off) {
+    // A child of `vfork` has our memory until it starts its program, or ends.
+    if matches!(mode(), Mode::Unset | Mode::Off) || !log::is_own_process() {
         return;
     }
     if enter(|thread| hold().exit(Some(thread), status)).is_none() {
@@ -60,22 +67,57 @@ unsafe extern "C" fn quick_exit(status: c_int) -> ! {
     unsafe { next::quick_exit(status) }
 }
 
-/// The child has one thread and no recording; locks that it holds go on to work.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fork() -> libc::pid_t {
-    let on = !matches!(mode(), Mode::Unset | Mode::Off);
-    if !on || thread::current().is_null() {
-        return unsafe { next::fork() };
+/// The thread that copies the process, while it does.
+static FORKING: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
+
+/// Behind the program's own handlers before the copy, and before them behind it: what they do with locks is theirs.
+extern "C" fn before_fork() {
+    let thread = thread::current();
+    if matches!(mode(), Mode::Unset | Mode::Off) || thread.is_null() {
+        return;
     }
     log::flag(flags::FORKED);
-    let world = hold();
-    let child = unsafe { next::fork() };
-    drop(world);
-    if child == 0 {
-        log::abandon();
-        set_mode(Mode::Off);
+    std::mem::forget(hold());
+    arena::lock();
+    FORKING.store(thread, Relaxed);
+}
+
+extern "C" fn behind_fork() {
+    if thread::current() == FORKING.load(Relaxed) && !thread::current().is_null() {
+        FORKING.store(null_mut(), Relaxed);
+        arena::unlock();
+        world::let_go();
     }
-    child
+}
+
+/// The child has one thread and no recording. The locks that it holds are taken from the C library, so that they can
+/// be given back to it.
+extern "C" fn in_child() {
+    let thread = FORKING.load(Relaxed);
+    if thread.is_null() {
+        return;
+    }
+    log::abandon();
+    set_mode(Mode::Off);
+    behind_fork();
+    let (index, world) = (unsafe { (*thread).index }, hold());
+    for (&address, state) in &world.objects.locks {
+        if state.guard {
+            continue;
+        }
+        let mine = state.readers.iter().filter(|&&reader| reader == index).count() as u32;
+        let depth = if state.owner == Some(index) { state.depth } else { 0 };
+        unsafe {
+            match state.kind {
+                lock::READER_WRITER => {
+                    (0..depth).for_each(|_| rwlocks::take_alone(address));
+                    (0..mine).for_each(|_| rwlocks::take_shared(address));
+                }
+                lock::SPIN => (0..depth).for_each(|_| mutexes::take_spin(address)),
+                _ => (0..depth).for_each(|_| mutexes::take(address)),
+            }
+        }
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -26,6 +26,16 @@ mod next {
     real!(fn pthread_rwlock_unlock(lock: RwLock) -> c_int);
 }
 
+/// Takes the C library's own lock.
+pub(super) unsafe fn take_alone(lock: usize) {
+    unsafe { next::pthread_rwlock_wrlock(lock as RwLock) };
+}
+
+/// Takes the C library's own lock, shared.
+pub(super) unsafe fn take_shared(lock: usize) {
+    unsafe { next::pthread_rwlock_rdlock(lock as RwLock) };
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_rwlock_init(
     lock: RwLock,

@@ -1,15 +1,18 @@
 //! POSIX semaphores. Their count is kept by us; posts from signal handlers are kept for later if they come in our midst.
 
 use std::ffi::{c_int, c_uint};
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 
+use foretrace_recording::record::kind;
 use libc::{sem_t, timespec};
 
 use super::threads::end_if_cancelled;
 use crate::config::{Mode, mode};
 use crate::real::real;
+use crate::schedule;
 use crate::sync::{self, Patience};
 use crate::thread::{self, Thread, enter};
-use crate::world::hold;
+use crate::world::{World, hold};
 
 type Semaphore = *mut sem_t;
 
@@ -103,22 +106,80 @@ unsafe extern "C" fn sem_post(semaphore: Semaphore) -> c_int {
         return 0;
     }
     let current = thread::current();
-    if matches!(mode(), Mode::Unset | Mode::Off) || current.is_null() {
+    if matches!(mode(), Mode::Unset | Mode::Off) {
         return unsafe { next::sem_post(semaphore) };
     }
-    // A signal handler, while this thread is inside the runtime.
-    let deferred = unsafe { &mut (*current).deferred };
-    if deferred.len() < deferred.capacity() {
-        deferred.push(semaphore as usize);
+    if current.is_null() {
+        // A signal handler in a thread that has just begun, or is about to be gone.
+        let mut world = hold();
+        count_one(&mut world, semaphore as usize);
+        went_up(&mut world);
+        return 0;
     }
-    0
+    // A signal handler, while this thread is inside the runtime.
+    let deferred = unsafe { &(*current).deferred };
+    let free = |slot: &&AtomicUsize| {
+        slot.compare_exchange(0, semaphore as usize, Relaxed, Relaxed).is_ok()
+    };
+    // The first slot says that there is one.
+    match deferred[1..].iter().find(free) {
+        Some(_) => {
+            let _ = deferred[0].compare_exchange(0, usize::MAX, Relaxed, Relaxed);
+            0
+        }
+        None => {
+            unsafe { *libc::__errno_location() = libc::EOVERFLOW };
+            -1
+        }
+    }
 }
 
 /// Does the posts that signal handlers asked for meanwhile.
 #[cold]
 pub(crate) fn post_deferred(thread: &mut Thread) {
-    while let Some(semaphore) = thread.deferred.pop() {
+    for semaphore in asked_for(thread) {
         enter(|thread| post(thread, semaphore));
+    }
+}
+
+/// Takes what signal handlers asked for; they may go on asking meanwhile.
+fn asked_for(thread: &Thread) -> Vec<usize> {
+    thread.deferred[0].store(0, SeqCst);
+    let taken = thread.deferred[1..].iter().map(|slot| slot.swap(0, SeqCst));
+    taken.filter(|&semaphore| semaphore != 0).collect()
+}
+
+/// While the thread waits: the posts take effect, for it or for others.
+pub(crate) fn count_posts(world: &mut World, thread: &mut Thread) {
+    for semaphore in asked_for(thread) {
+        count_one(world, semaphore);
+        thread.posted.push(semaphore);
+    }
+    went_up(world);
+}
+
+fn count_one(world: &mut World, semaphore: usize) {
+    let unknown = || {
+        let mut count = 0;
+        unsafe { next::sem_getvalue(semaphore as Semaphore, &mut count) };
+        count.max(0) as u32
+    };
+    *world.objects.semaphores.entry(semaphore).or_insert_with(unknown) += 1;
+}
+
+/// Those who wait for semaphores look again.
+fn went_up(world: &mut World) {
+    schedule::changed(world);
+    if mode() == Mode::Scheduled && world.scheduler.turn.is_none() {
+        world.pass_on(u32::MAX);
+    }
+}
+
+/// Now that the thread may write to the recording, its posts are recorded.
+pub(crate) fn record_posts(world: &mut World, thread: &mut Thread) {
+    while let Some(semaphore) = thread.posted.pop() {
+        thread.ordinal = thread.ordinal.wrapping_add(1);
+        world.stamped(thread, kind::SEM_POST, 0, 0, [semaphore as u64]);
     }
 }
 

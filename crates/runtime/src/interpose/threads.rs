@@ -237,10 +237,12 @@ unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
     status
 }
 
+const CANCEL_DISABLE: c_int = 1;
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
     enter(|thread| {
-        hold().entry(thread.index).uncancellable = state == libc::PTHREAD_CANCEL_DISABLE;
+        hold().entry(thread.index).uncancellable = state == CANCEL_DISABLE;
     });
     unsafe { next::pthread_setcancelstate(state, old) }
 }

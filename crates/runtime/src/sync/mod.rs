@@ -36,6 +36,8 @@ pub(crate) enum Pending {
 pub(crate) struct LockState {
     /// See [`lock`].
     pub(crate) kind: u8,
+    /// It is no lock of the C library's, but the word of a `pthread_once` or of a static variable.
+    pub(crate) guard: bool,
     pub(crate) owner: Option<u32>,
     pub(crate) depth: u32,
     /// One entry for each shared hold.
@@ -48,6 +50,9 @@ pub(crate) struct BarrierState {
     pub(crate) arrived: u32,
     pub(crate) round: u64,
 }
+
+/// The kind of lock that a guard is, see [`LockState::guard`].
+pub(crate) const GUARD: u8 = 0x80;
 
 /// Addresses are spread by multiplication.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use foretrace_recording::record::{acquire, kind, lock};
 
 use crate::replay::Replay;
 use crate::schedule::{self, Waited};
-use crate::sync::{LockState, Pending};
+use crate::sync::{GUARD, LockState, Pending};
 use crate::thread::Thread;
 use crate::world::{Held, State, World, hold};
 
@@ -94,7 +94,8 @@ impl World {
         kind_if_new: u8,
     ) -> &mut LockState {
         let known = self.objects.locks.len();
-        let new = || LockState { kind: kind_if_new, ..LockState::default() };
+        let (kind_if_new, guard) = (kind_if_new & !GUARD, kind_if_new & GUARD != 0);
+        let new = || LockState { kind: kind_if_new, guard, ..LockState::default() };
         self.objects.locks.entry(address).or_insert_with(new);
         if self.objects.locks.len() != known {
             self.stamped(thread, kind::LOCK_INIT, kind_if_new, 0, [address as u64]);

@@ -120,6 +120,10 @@ impl Emit<'_> {
                 let mode = if record.detail & 1 == 1 { Mode::Shared } else { Mode::Exclusive };
                 let lock = self.lock(address);
                 let id = lock.id;
+                if record.detail & 2 != 0 && lock.refuses(Mode::Exclusive) {
+                    self.builder.note("refused release of another thread's lock left out", 1);
+                    return Ok(());
+                }
                 match lock.release(thread, mode) {
                     Released::Step(found) => {
                         if found != mode {

@@ -1,7 +1,7 @@
 //! Records: the words of a stream, one operation after the other.
 
 use foretrace_recording::file;
-use foretrace_recording::record::{self, kind};
+use foretrace_recording::record::{self, kind, near};
 
 use super::super::{ImportError, Position, Problem};
 use super::chunks::{Chunk, MAX_THREADS, Recording, long};
@@ -17,6 +17,8 @@ pub(super) struct Record<'a> {
     pub(super) detail: u8,
     pub(super) site: u64,
     operands: &'a [u8],
+    /// Address and value of a near access, which has no such operands.
+    near: Option<[u64; 2]>,
 }
 
 /// A load or store.
@@ -59,7 +61,10 @@ pub(super) const ORDERS: [MemoryOrder; 6] = [
 impl<'a> Record<'a> {
     #[inline]
     pub(super) fn word(&self, number: usize) -> u64 {
-        long(self.operands, 8 * number)
+        match self.near {
+            Some(words) => words[number],
+            None => long(self.operands, 8 * number),
+        }
     }
 
     /// The stamp, if records of this kind have one.
@@ -146,12 +151,13 @@ pub(super) struct Stream<'a> {
     chunks: &'a [Chunk],
     chunk: usize,
     at: usize,
+    near: Box<near::Table>,
 }
 
 impl<'a> Stream<'a> {
     pub(super) fn new(bytes: &'a [u8], chunks: &'a [Chunk]) -> Self {
         let at = chunks.first().map_or(0, |chunk| chunk.content.start);
-        Stream { bytes, chunks, chunk: 0, at }
+        Stream { bytes, chunks, chunk: 0, at, near: Box::new([(0, 0); 256]) }
     }
 
     /// The next record; `None` at the end of what was recorded.
@@ -188,13 +194,19 @@ impl<'a> Stream<'a> {
                 return Err(Problem::syntax(found, expected).at(at));
             }
             self.at = start + length;
-            return Ok(Some(Record {
-                offset: start as u64 - 8,
-                kind: number,
-                detail,
-                site: head >> 16,
-                operands: &self.bytes[start..start + length],
-            }));
+            let operands = &self.bytes[start..start + length];
+            let offset = start as u64 - 8;
+            if matches!(number, kind::LOAD_NEAR..=kind::STORE_NEAR_WIDE) {
+                let (kind, size, site, address, value) = near::decode(&mut self.near, head);
+                let value = if operands.is_empty() { value } else { long(operands, 0) };
+                let near = Some([address, value]);
+                return Ok(Some(Record { offset, kind, detail: size, site, operands, near }));
+            }
+            let site = head >> 16;
+            if matches!(number, kind::LOAD | kind::STORE) {
+                self.near[near::slot(site)] = (site, long(operands, 0));
+            }
+            return Ok(Some(Record { offset, kind: number, detail, site, operands, near: None }));
         }
     }
 }
