@@ -30,10 +30,11 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
     let points: Vec<Vec<Point>> =
         prediction.findings.iter().map(|finding| points(trace, finding)).collect();
     let excerpt = excerpt(trace, &prediction, &points);
-    let notes = notes(&prediction);
+    let notes = notes(trace, &prediction);
     let findings = findings(trace, prediction.findings, &points);
     Report {
         version: env!("CARGO_PKG_VERSION").to_string(),
+        run: None,
         trace: report::TraceInfo {
             path: frame.path,
             events: trace.len() as u64,
@@ -363,10 +364,21 @@ fn have(threads: &[ThreadId]) -> &'static str {
 }
 
 /// What a reader of these findings should know.
-fn notes(prediction: &Prediction) -> Vec<String> {
+fn notes(trace: &Trace, prediction: &Prediction) -> Vec<String> {
     let certainties: HashSet<Certainty> =
         prediction.findings.iter().map(|finding| finding.certainty).collect();
-    let mut notes = Vec::new();
+    let asked = prediction.ledgers.iter().any(|(property, _)| *property == Property::Race);
+    let mut harmless: Vec<(&str, &str)> = Vec::new();
+    for (at, why) in trace.benign().iter().filter(|_| asked) {
+        let place = (trace.objects().get(at.object.index()), why.as_str());
+        if !harmless.contains(&place) {
+            harmless.push(place);
+        }
+    }
+    let mut notes: Vec<String> = harmless
+        .iter()
+        .map(|(object, why)| format!("declared harmless: races on {object} ({why})"))
+        .collect();
     if certainties.contains(&Certainty::Possible) {
         notes.push(
             "possible: the schedule has a read whose value no recorded write explains, so \

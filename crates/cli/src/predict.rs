@@ -38,14 +38,20 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
             timing: chosen.timing.then(|| timing(read_time, predict_time)),
         },
     );
-    if let Some(path) = &chosen.json {
-        output::to_path(path, |writer| write_json(&report, writer))?;
-    }
-    if !chosen.json.as_deref().is_some_and(output::is_stdout) {
-        let style = style(chosen.full_schedule);
-        output::to_stdout(|writer| write_text(&report, style, writer))?;
-    }
+    show(&report, chosen)?;
     Ok(verdict(&report))
+}
+
+/// Writes the report, for people first: if the file cannot be written, they have seen it.
+pub(crate) fn show(report: &Report, options: &PredictionOptions) -> Result<(), Failure> {
+    if !options.json.as_deref().is_some_and(output::is_stdout) {
+        let style = style(options.full_schedule);
+        output::to_stdout(|writer| write_text(report, style, writer))?;
+    }
+    match &options.json {
+        Some(path) => output::to_path(path, |writer| write_json(report, writer)),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn options(arguments: &PredictionOptions) -> Options {
@@ -105,7 +111,7 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 /// What standard output can show. `COLUMNS` is what shells tell of the terminal's width.
-pub(crate) fn style(full_schedule: bool) -> Style {
+fn style(full_schedule: bool) -> Style {
     let is_terminal = io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -115,9 +121,10 @@ pub(crate) fn style(full_schedule: bool) -> Style {
 
 pub(crate) fn verdict(report: &Report) -> Status {
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
-    if report.count(Certainty::Real) > 0 {
+    let failed = report.run.as_ref().is_some_and(|run| run.failed);
+    if report.count(Certainty::Real) > 0 || failed {
         Status::Found
-    } else if undecided > 0 || !report.findings.is_empty() {
+    } else if undecided > 0 || !report.findings.is_empty() || report.trace.events == 0 {
         Status::Uncertain
     } else {
         Status::Nothing

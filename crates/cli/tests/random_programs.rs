@@ -77,7 +77,7 @@ fn body(random: &mut Random, text: &mut String, depth: u32, held: &mut Vec<u64>,
                 let lock = held[random.below(held.len() as u64) as usize];
                 writeln!(text, "{indent}if (x[{at}] > {}) pthread_cond_broadcast(&changed);\n{indent}sum += {lock};", random.below(2))
             }
-            16 | 17 | 18 if depth < 3 => {
+            16..=18 if depth < 3 => {
                 let lock = random.below(3);
                 if held.contains(&lock) {
                     continue;

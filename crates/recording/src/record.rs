@@ -212,7 +212,14 @@ pub mod near {
     /// The first word of a near record, if the access is near: 8 bits of kind, 2 of size, 8 of slot, 14 of distance, 32 of value. The
     /// table is brought up to date in any case.
     #[inline(always)]
-    pub fn encode(table: &mut Table, load: bool, size: u8, site: u64, address: u64, value: u64) -> Option<u64> {
+    pub fn encode(
+        table: &mut Table,
+        load: bool,
+        size: u8,
+        site: u64,
+        address: u64,
+        value: u64,
+    ) -> Option<u64> {
         let slot = slot(site);
         let last = std::mem::replace(&mut table[slot], (site, address));
         let distance = address.wrapping_sub(last.1).wrapping_add(1 << 13);
@@ -222,7 +229,13 @@ pub mod near {
         let wide = value > u64::from(u32::MAX);
         let kind = kind::LOAD_NEAR + u8::from(!load) + 2 * u8::from(wide);
         let value = if wide { 0 } else { value << 32 };
-        Some(u64::from(kind) | u64::from(size.trailing_zeros()) << 8 | (slot as u64) << 10 | distance << 18 | value)
+        Some(
+            u64::from(kind)
+                | u64::from(size.trailing_zeros()) << 8
+                | (slot as u64) << 10
+                | distance << 18
+                | value,
+        )
     }
 
     /// Kind, size, site, address and value of a near record; the value of a wide one is in the next word.
@@ -255,8 +268,12 @@ pub mod near {
                     None => back[slot(site)] = (site, address),
                     Some(head) => {
                         near += 1;
-                        let (kind, size_back, site_back, address_back, low) = decode(&mut back, head);
-                        assert_eq!((kind == kind::LOAD, size_back, site_back, address_back), (load, size, site, address));
+                        let (kind, size_back, site_back, address_back, low) =
+                            decode(&mut back, head);
+                        assert_eq!(
+                            (kind == kind::LOAD, size_back, site_back, address_back),
+                            (load, size, site, address)
+                        );
                         let wide = (head as u8) >= kind::LOAD_NEAR_WIDE;
                         assert_eq!(if wide { value } else { low }, value);
                     }
@@ -267,6 +284,6 @@ pub mod near {
     }
 }
 
-/// The longest load or store that is recorded piece by piece, each piece a visible operation within one aligned
-/// word; a longer one is one operation.
+/// The longest load or store that is recorded piece by piece, each piece a visible operation of at most 8
+/// bytes; a longer one is one operation.
 pub const PIECEWISE: usize = 64;

@@ -71,7 +71,7 @@ impl<'a> Document<'a> {
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let report = self.report;
-        let mut object = serializer.serialize_struct("Report", 11)?;
+        let mut object = serializer.serialize_struct("Report", 12)?;
         object.serialize_field("schema", SCHEMA)?;
         object.serialize_field("tool", &Tool { name: "foretrace", version: &report.version })?;
         object.serialize_field(
@@ -82,8 +82,12 @@ impl Serialize for Document<'_> {
                 threads: report.trace.threads.len(),
                 thread_names: &report.trace.threads,
                 repairs: &report.trace.repairs,
+                blind_spots: report.trace.blind_spots(),
             },
         )?;
+        if let Some(run) = &report.run {
+            object.serialize_field("run", run)?;
+        }
         object.serialize_field("model", &report.model)?;
         object.serialize_field("settings", &report.settings)?;
         let summary: Vec<(Property, Summary)> = report
@@ -119,6 +123,7 @@ struct TraceObject<'a> {
     threads: usize,
     thread_names: &'a [String],
     repairs: &'a [crate::Repair],
+    blind_spots: u64,
 }
 
 #[derive(Serialize)]

@@ -25,6 +25,8 @@ pub struct Report {
     pub version: String,
     /// What was analysed.
     pub trace: TraceInfo,
+    /// How the recorded run went, if it was recorded just now.
+    pub run: Option<Run>,
     /// The strength of the analysis: `reads-from` or `values`.
     pub model: String,
     /// The options that change the answer.
@@ -47,6 +49,15 @@ pub struct Report {
     pub timing: Option<Timing>,
 }
 
+/// How the recorded run went.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Run {
+    /// In words, behind "the recorded run".
+    pub ending: String,
+    /// Whether it shows a bug by itself: a crash, a failed assertion, a deadlock.
+    pub failed: bool,
+}
+
 /// The analysed trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceInfo {
@@ -67,6 +78,24 @@ pub struct Repair {
     pub what: String,
     /// How often.
     pub count: u64,
+}
+
+impl Repair {
+    /// Whether a reader of the findings must know it: not what nobody else touches, and blind spots are summed up.
+    fn is_news(&self) -> bool {
+        !self.what.ends_with("left out") && !self.what.starts_with(BLIND)
+    }
+}
+
+/// How importers count reads that no recorded write explains.
+const BLIND: &str = "unknown writer reads";
+
+impl TraceInfo {
+    /// How many reads saw what no recorded write explains.
+    pub fn blind_spots(&self) -> u64 {
+        let blind = self.repairs.iter().filter(|repair| repair.what.starts_with(BLIND));
+        blind.map(|repair| repair.count).sum()
+    }
 }
 
 /// The options that change the answer.

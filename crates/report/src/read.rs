@@ -9,6 +9,8 @@ use crate::{Kind, SCHEMA};
 pub struct Recalled {
     /// The trace, as the user named it.
     pub trace: String,
+    /// How many events it had.
+    pub trace_events: u64,
     /// Its id in the report.
     pub id: String,
     /// What kind of bug it is.
@@ -43,6 +45,7 @@ struct Document {
 #[derive(Deserialize)]
 struct TraceObject {
     path: Option<String>,
+    events: u64,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +79,7 @@ pub fn read_json(text: &[u8]) -> Result<Vec<Recalled>, ReadError> {
     let trace = document.trace.path.ok_or(ReadError::NoTrace)?;
     let recall = |finding: FindingObject| Recalled {
         trace: trace.clone(),
+        trace_events: document.trace.events,
         id: finding.id,
         kind: finding.kind,
         events: finding.events.into_iter().map(|event| event.event).collect(),

@@ -20,6 +20,7 @@ fn hold(lock: &str, since: u32, location: &str) -> Hold {
 fn small() -> Report {
     Report {
         version: "0.0.0".into(),
+        run: None,
         trace: TraceInfo {
             path: Some("small.trace".into()),
             events: 6,
@@ -130,7 +131,8 @@ fn a_race_as_json() {
           "events": 6,
           "threads": 2,
           "thread_names": ["t1","t2"],
-          "repairs": [{"what":"joined twice","count":2}]
+          "repairs": [{"what":"joined twice","count":2}],
+          "blind_spots": 0
          },
          "model": "values",
          "settings": {
@@ -195,7 +197,8 @@ fn nothing_found() {
           "events": 6,
           "threads": 2,
           "thread_names": ["t1","t2"],
-          "repairs": []
+          "repairs": [],
+          "blind_spots": 0
          },
          "model": "values",
          "settings": {
@@ -229,8 +232,42 @@ fn long() -> Report {
     let finding = &mut report.findings[0];
     finding.certainty = Certainty::Possible;
     finding.sides = vec![side(50, SideState::Executed, vec![]), side(99, SideState::Next, vec![])];
+    finding.object = Some("a_long_name".into());
     finding.schedule = (0..99).collect();
     report
+}
+
+#[test]
+fn accesses_to_other_memory_are_folded() {
+    let mut report = long();
+    report.findings[0].object = Some("x".into());
+    report.findings[0].schedule = (0..40).collect();
+    report.excerpt[7].operation = "acquire m".into();
+    report.excerpt[20].operation = "read x : 5".into();
+    check(
+        &report,
+        Style { width: 80, ..Style::default() },
+        expect![[r#"
+        small.trace: 6 events, 6 threads, model values
+
+        race-1 (possible): data race on x
+          worker-3  did write a_long_name[50] = 1          at d/file.c:1  holding no lock
+          worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
+          schedule: 40 steps, 2 context switches
+           step  worker-2            worker-3            worker-4
+               ⋮  7 accesses to other memory
+              8  acquire m                                                   d/file.c:1
+               ⋮  12 accesses to other memory
+             21                      read x : 5                              d/file.c:1
+               ⋮  19 accesses to other memory
+           next*                                         write a_long_name…  d/file.c:1
+
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race               9              7              0         1           0          1
+        deadlock           0              0              0         0           0          0
+        verdict: 1 possible, 1 undecided
+    "#]],
+    );
 }
 
 #[test]
@@ -243,7 +280,7 @@ fn a_long_schedule_is_shown_by_its_ends() {
         expect![[r#"
             small.trace: 6 events, 6 threads, model values
 
-            race-1 (possible): data race on x
+            race-1 (possible): data race on a_long_name
               worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
               schedule: 99 steps, 2 context switches
                step  worker-1            worker-4            other threads

@@ -63,6 +63,12 @@ pub(crate) fn create(path: &[u8], mode: u32, seed: u64, limit: Option<u64>) -> b
     false
 }
 
+/// Whether there is a recording of that name already.
+pub(crate) fn exists(path: &[u8]) -> bool {
+    let name = [path, &[0]].concat();
+    unsafe { libc::access(name.as_ptr().cast(), libc::F_OK) == 0 }
+}
+
 /// In the child of a fork: the recording is the parent's.
 pub(crate) fn abandon() {
     FILE.store(-1, Release);
@@ -126,7 +132,15 @@ fn append(file: i32, chunk: *const u64, offset: u64) -> bool {
         match system_call(libc::SYS_pwrite64, arguments) {
             written if written > 0 => done += written as usize,
             interrupted if interrupted == -(libc::EINTR as isize) => {}
-            _ => return false,
+            _ => {
+                // Part of a chunk that is still there as a whole: no chunk.
+                let none = [0u64; CHUNK_HEADER_WORDS];
+                let size = done.min(size_of_val(&none));
+                let arguments =
+                    [file as usize, none.as_ptr() as usize, size, offset as usize, 0, 0];
+                system_call(libc::SYS_pwrite64, arguments);
+                return false;
+            }
         }
     }
     true
@@ -147,7 +161,15 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) const fn new(stream: u32) -> Writer {
         let none = null_mut();
-        Writer { at: none, end: none, chunk: none, stream, sequence: 0, near: [(0, 0); 256], lost: false }
+        Writer {
+            at: none,
+            end: none,
+            chunk: none,
+            stream,
+            sequence: 0,
+            near: [(0, 0); 256],
+            lost: false,
+        }
     }
 
     /// Writes one record; the first word goes last.

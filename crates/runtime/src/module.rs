@@ -34,6 +34,10 @@ extern "C" fn start() {
         b"round-robin" => (modes::ROUND_ROBIN, Some(Strategy::RoundRobin)),
         _ => (modes::RANDOM, Some(Strategy::Random)),
     };
+    // A plan is for the first process; what that one starts runs as it likes.
+    if plan.is_some() && log::exists(path) {
+        return set_mode(Mode::Off);
+    }
     let replay = match plan.map(read_plan) {
         Some(None) => {
             message::say("the plan of the replay cannot be read");

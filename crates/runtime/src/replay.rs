@@ -272,9 +272,15 @@ impl World {
             if entry.state == State::Done || entry.ordinal > last.ordinal {
                 replay.diverged(last, Some(entry));
             }
-            if entry.ordinal < last.ordinal {
+            let asleep = entry.pending == Pending::Sleep;
+            if entry.ordinal < last.ordinal || asleep {
                 if thread != me {
                     return Choice::Other(thread);
+                }
+                if asleep {
+                    // Time is virtual: it wakes up, and comes to its operation.
+                    self.threads[me as usize].timed_out = true;
+                    return Choice::Me(0);
                 }
                 if !self.enabled(me) {
                     replay.diverged(last, Some(&self.threads[me as usize]));

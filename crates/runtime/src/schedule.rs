@@ -397,6 +397,7 @@ pub(crate) fn await_first_turn(thread: &mut Thread) {
 /// The thread does not mind if others run now.
 pub(crate) fn give_way(thread: &mut Thread) {
     if mode() != Mode::Scheduled {
+        crate::futex::system_call(libc::SYS_sched_yield, [0; 6]);
         return;
     }
     let me = thread.index;
@@ -413,7 +414,10 @@ pub(crate) fn give_way(thread: &mut Thread) {
         if world.scheduler.turn != Some(me) {
             drop(await_turn(world, thread));
         }
-    } else if again && world.planned() && let Some(other) = world.awaited(me) {
+    } else if again
+        && world.planned()
+        && let Some(other) = world.awaited(me)
+    {
         world.scheduler.turn = Some(other);
         world.entry(other).wake();
         drop(await_turn(world, thread));

@@ -21,6 +21,9 @@ pub(crate) struct Next {
     pub(crate) size: u64,
 }
 
+/// After so many equal loads in a row a thread gives way.
+const PATIENCE: u32 = 64;
+
 pub(crate) struct Thread {
     pub(crate) index: u32,
     /// Which thread of the plan this is, in a replay.
@@ -47,6 +50,8 @@ pub(crate) struct Thread {
     pub(crate) deferred: [AtomicUsize; 64],
     /// Those of them that count already, but are not recorded yet.
     pub(crate) posted: Vec<usize>,
+    /// The last atomic load: address, value, and how often it was the same.
+    seen: (u64, u64, u32),
     pub(crate) kernel_id: AtomicU32,
     pub(crate) own: Writer,
 }
@@ -67,6 +72,7 @@ impl Thread {
             next: Next::default(),
             deferred: [const { AtomicUsize::new(0) }; 64],
             posted: Vec::new(),
+            seen: (0, 0, 0),
             kernel_id: AtomicU32::new(0),
             own: Writer::new(index),
         }
@@ -98,6 +104,21 @@ impl Thread {
         }
         self.quantum -= 1;
         self.ordinal = self.ordinal.wrapping_add(1);
+    }
+
+    /// After an atomic load. One that gives the same again and again is in a loop that waits for another thread: let that run.
+    #[inline]
+    pub(crate) fn saw(&mut self, address: u64, value: u64) {
+        let (last, same, times) = &mut self.seen;
+        if (*last, *same) != (address, value) {
+            self.seen = (address, value, 0);
+            return;
+        }
+        *times += 1;
+        if *times == PATIENCE {
+            *times = 0;
+            schedule::give_way(self);
+        }
     }
 
     /// Writes a record that has no stamp.

@@ -26,6 +26,42 @@ pub(crate) enum Task<'a> {
     },
 }
 
+/// What the program reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Input {
+    /// What we would read.
+    Inherited,
+    /// The file that is our standard input, from its start.
+    Again,
+    Nothing,
+}
+
+impl Input {
+    /// What another run of the program should read: the same again where that is possible.
+    pub(crate) fn of_this_program(or_inherited: bool) -> Input {
+        let is_file = std::fs::metadata(OWN_INPUT).is_ok_and(|metadata| metadata.is_file());
+        match (is_file, or_inherited) {
+            (true, _) => Input::Again,
+            (false, true) => Input::Inherited,
+            (false, false) => Input::Nothing,
+        }
+    }
+}
+
+/// Opened, this is the same file with a place of its own.
+const OWN_INPUT: &str = "/proc/self/fd/0";
+
+/// Where the program writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Output<'a> {
+    /// Where we would.
+    Own,
+    /// All of it to standard error.
+    StandardError,
+    /// All of it to a file.
+    File(&'a Path),
+}
+
 /// How to start the program.
 pub(crate) struct Launch<'a> {
     /// The program and its arguments.
@@ -33,8 +69,8 @@ pub(crate) struct Launch<'a> {
     /// Where the runtime writes its recording.
     pub(crate) recording: &'a Path,
     pub(crate) task: Task<'a>,
-    /// Where its output goes instead of the terminal.
-    pub(crate) output: Option<&'a Path>,
+    pub(crate) input: Input,
+    pub(crate) output: Output<'a>,
     /// When to kill it.
     pub(crate) timeout: Option<Duration>,
     /// In a debugger that stops where the replay is over.
@@ -152,10 +188,23 @@ impl Launch<'_> {
                 command.env("FORETRACE_PLAN", plan).env("FORETRACE_OUTCOME", outcome);
             }
         }
-        if let Some(output) = self.output {
-            let failed = |error| Failure::input(format_args!("{}: {error}", output.display()));
-            let file = File::create(output).map_err(failed)?;
-            command.stdin(Stdio::null()).stdout(file.try_clone().map_err(failed)?).stderr(file);
+        pad(&mut command);
+        match self.input {
+            Input::Inherited => {}
+            Input::Nothing => drop(command.stdin(Stdio::null())),
+            Input::Again => {
+                let failed = |error| Failure::input(format_args!("standard input: {error}"));
+                command.stdin(File::open(OWN_INPUT).map_err(failed)?);
+            }
+        }
+        match self.output {
+            Output::Own => {}
+            Output::StandardError => drop(command.stdout(io::stderr())),
+            Output::File(path) => {
+                let failed = |error| Failure::input(format_args!("{}: {error}", path.display()));
+                let file = File::create(path).map_err(failed)?;
+                command.stdout(file.try_clone().map_err(failed)?).stderr(file);
+            }
         }
         // SAFETY: one system call between fork and exec.
         unsafe {
@@ -169,5 +218,23 @@ impl Launch<'_> {
             })
         };
         Ok(command)
+    }
+}
+
+/// Gives every run an environment of the same size: arguments and stacks are then at the same addresses in a recording and in
+/// its replays.
+fn pad(command: &mut Command) {
+    const VARIABLES: usize = 8;
+    const BYTES: usize = 16 * 1024;
+    let sizes: Vec<usize> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some(name.len() + value?.len() + 2))
+        .collect();
+    let mut left = BYTES.saturating_sub(sizes.iter().sum());
+    for number in sizes.len()..VARIABLES {
+        let name = format!("FORETRACE_PADDING{number}");
+        left = left.saturating_sub(name.len() + 2);
+        let length = if number + 1 == VARIABLES { left } else { 0 };
+        command.env(name, "-".repeat(length));
     }
 }

@@ -1,7 +1,7 @@
 //! `foretrace run`: runs a program once, and keeps what it did as a trace.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use foretrace_recording::file::{Header, ending, flags};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{Trace, binary, import};
 
-use super::launch::{Ended, Launch, Task};
+use super::launch::{Ended, Input, Launch, Output, Task};
 use crate::args::{RecordOptions, RunArguments};
 use crate::failure::Failure;
 use crate::output;
@@ -21,6 +21,18 @@ pub(crate) struct Recorded {
     /// Remarks on how it went.
     pub(crate) remarks: Vec<String>,
     pub(crate) deadlocked: bool,
+}
+
+impl Recorded {
+    /// How the run went, behind "the recorded run".
+    pub(crate) fn in_words(&self) -> String {
+        if self.deadlocked { "deadlocked".to_string() } else { self.ended.in_words() }
+    }
+
+    /// Whether the run shows a bug by itself. (What a status other than 0 means, only the program knows.)
+    pub(crate) fn failed(&self) -> bool {
+        self.deadlocked || (self.ended.status.code().is_none() && !self.ended.timed_out)
+    }
 }
 
 /// Runs a program; the exit status is the program's own.
@@ -35,7 +47,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         fs::remove_file(&recording)
             .map_err(|error| Failure::input(format_args!("{}: {error}", recording.display())))?;
     }
-    let ended = launch(&arguments.command, &arguments.record, &recording)?;
+    let ended = launch(&arguments.command, &arguments.record, &recording, false)?;
     let (header, mut remarks) = look(&recording, &arguments.command)?;
     let deadlocked = header.ending == ending::DEADLOCK;
     if raw {
@@ -58,6 +70,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
             remarks.insert(0, summary(&trace, &trace_path));
         }
     }
+    if ended.timed_out {
+        remarks.push("the program was killed since it ran longer than --timeout".into());
+    }
     remarks.iter().for_each(|remark| say(remark));
     if deadlocked {
         say("the program deadlocked in this very run; `foretrace predict` on the trace shows how");
@@ -70,11 +85,18 @@ pub(crate) fn record(
     command: &[OsString],
     options: &RecordOptions,
     folder: &Path,
+    quiet: bool,
 ) -> Result<Recorded, Failure> {
     let recording = folder.join("recording.ftrec");
-    let ended = launch(command, options, &recording)?;
-    let (header, remarks) = look(&recording, command)?;
+    let ended = launch(command, options, &recording, quiet)?;
+    let (header, mut remarks) = look(&recording, command)?;
     let trace = import(&recording)?;
+    let others = others(&recording).len();
+    if others > 0 {
+        remarks.push(format!(
+            "{others} more recorded processes were started; only the first one is analysed"
+        ));
+    }
     Ok(Recorded { ended, trace, remarks, deadlocked: header.ending == ending::DEADLOCK })
 }
 
@@ -82,14 +104,22 @@ fn launch(
     command: &[OsString],
     options: &RecordOptions,
     recording: &Path,
+    quiet: bool,
 ) -> Result<Ended, Failure> {
+    // The runtime could only say so in the midst of the program.
+    File::create_new(recording).and_then(|_| fs::remove_file(recording)).map_err(|error| {
+        Failure::input(format_args!("cannot write the recording {}: {error}", recording.display()))
+            .hint("choose another place with --output, or another folder for TMPDIR")
+    })?;
     let task = Task::Record {
         schedule: options.schedule,
         seed: options.seed,
         limit: options.max_size,
         control_flow: options.control_flow,
     };
-    Launch { command, recording, task, output: None, timeout: options.timeout, debugger: false }
+    let output = if quiet { Output::StandardError } else { Output::Own };
+    let timeout = options.timeout;
+    Launch { command, recording, task, input: Input::Inherited, output, timeout, debugger: false }
         .run()
 }
 

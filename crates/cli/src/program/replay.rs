@@ -10,7 +10,7 @@ use foretrace_report::{Evidence, Kind, Recalled, Replay, read_json};
 use foretrace_trace::{EventId, Trace};
 use foretrace_witness::{LockMisuse, Violation};
 
-use super::launch::{Launch, Task};
+use super::launch::{Ended, Input, Launch, Output, Task};
 use super::record::say;
 use crate::args::ReplayArguments;
 use crate::describe::operation;
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
         });
         return Err(failed(&what).hint(format_args!("it has {}", known.join(", "))));
     }
-    let trace = input::open_valid(Path::new(&chosen[0].trace), None)?;
+    let trace = open_trace(Path::new(path), chosen[0])?;
     let folder = Folder::create()?;
     let mut statuses = Vec::new();
     for finding in chosen {
@@ -46,6 +46,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
             command: &arguments.command,
             timeout: arguments.timeout,
             folder: folder.path(),
+            input: Input::of_this_program(true),
         };
         let result = replay.replay(&trace, &violation, &schedule, arguments.gdb)?;
         say(&format!("{}: {}: {}", finding.id, result.evidence.name(), result.detail));
@@ -63,6 +64,26 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
     } else {
         Status::Nothing as u8
     })
+}
+
+/// The trace of a report: where the report says, or from there on where the report itself is.
+fn open_trace(report: &Path, finding: &Recalled) -> Result<Trace, Failure> {
+    let named = Path::new(&finding.trace);
+    let beside = report.parent().map(|folder| folder.join(named)).filter(|path| path.exists());
+    let path =
+        if named.exists() { named.to_path_buf() } else { beside.unwrap_or(named.to_path_buf()) };
+    let trace = input::open_valid(&path, None).map_err(|failure| {
+        failure.hint("a replay needs the trace of its report: `foretrace run -o`, or `foretrace test --trace`")
+    })?;
+    if trace.len() as u64 != finding.trace_events {
+        let (now, then) = (trace.len(), finding.trace_events);
+        return Err(Failure::input(format_args!(
+            "{}: the trace has {now} events; the report is about one with {then}",
+            path.display()
+        ))
+        .hint("the trace was overwritten: predict again"));
+    }
+    Ok(trace)
 }
 
 /// `report.json#race-1`: the file and the finding.
@@ -108,6 +129,8 @@ pub(crate) struct Replayer<'a> {
     pub(crate) timeout: Duration,
     /// For files on the way.
     pub(crate) folder: &'a Path,
+    /// What the program reads.
+    pub(crate) input: Input,
 }
 
 impl Replayer<'_> {
@@ -138,7 +161,8 @@ impl Replayer<'_> {
             command: self.command,
             recording: &recording,
             task: Task::Replay { plan: &plan_file, outcome: &outcome },
-            output: (!debugger).then_some(output.as_path()),
+            input: if debugger { Input::Inherited } else { self.input },
+            output: if debugger { Output::Own } else { Output::File(&output) },
             timeout: (!debugger).then_some(self.timeout),
             debugger,
         };
@@ -151,9 +175,22 @@ impl Replayer<'_> {
             }
             None => (Evidence::Diverged, "the program ended before the end of the schedule".into()),
         };
-        Ok(Replay { evidence, detail, ending: Some(ended.in_words()), output: last_lines(&output) })
+        Ok(Replay { evidence, detail, ending: Some(ending(ended)), output: last_lines(&output) })
     }
 }
+
+/// How the program ended, where it may be we who ended it.
+fn ending(ended: Ended) -> String {
+    match ended.status.code() {
+        Some(DEADLOCKED) => "was ended by foretrace where it deadlocked".to_string(),
+        Some(LEFT) => "was ended by foretrace there".to_string(),
+        _ => ended.in_words(),
+    }
+}
+
+/// How the runtime ends a program: see `foretrace_recording`.
+const DEADLOCKED: i32 = 124;
+const LEFT: i32 = 123;
 
 fn in_words(
     trace: &Trace,

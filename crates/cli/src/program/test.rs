@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use foretrace_report::{Evidence, Replay, write_json, write_text};
+use foretrace_report::{Evidence, Replay, Run};
 use foretrace_trace::binary;
 
+use super::launch::Input;
 use super::record::{self, say};
 use super::replay::Replayer;
 use crate::args::TestArguments;
@@ -18,11 +19,16 @@ use crate::progress::ProgressLine;
 pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     let start = Instant::now();
     let folder = Folder::create()?;
-    let recorded = record::record(&arguments.command, &arguments.record, folder.path())?;
+    let json = arguments.prediction.json.as_deref();
+    let quiet = json.is_some_and(output::is_stdout);
+    let recorded = record::record(&arguments.command, &arguments.record, folder.path(), quiet)?;
     let trace = &recorded.trace;
     recorded.remarks.iter().for_each(|remark| say(remark));
-    say(&format!("the recorded run {}", recorded.ended.in_words()));
-    if let Some(path) = &arguments.trace {
+    say(&format!("the recorded run {}", recorded.in_words()));
+    // A report without its trace could not be replayed.
+    let beside = json.filter(|_| !quiet).map(|path| path.with_extension("ftb"));
+    let kept = arguments.trace.clone().or(beside);
+    if let Some(path) = &kept {
         output::to_path(path, |writer| binary::write(trace, writer))?;
     }
 
@@ -38,6 +44,7 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
         command: &arguments.command,
         timeout: arguments.replay_timeout,
         folder: folder.path(),
+        input: Input::of_this_program(false),
     };
     let mut replays = Vec::new();
     for (number, finding) in prediction.findings.iter().enumerate() {
@@ -57,7 +64,7 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     }
     progress.clear();
 
-    let path = arguments.trace.as_ref().map(|path| path.display().to_string());
+    let path = kept.map(|path| path.display().to_string());
     let name = arguments.command[0].display().to_string();
     let timing =
         arguments.prediction.timing.then(|| predict::timing(recorded_time, predicted_time));
@@ -71,15 +78,7 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     for (finding, replay) in report.findings.iter_mut().zip(replays) {
         finding.replay = Some(replay);
     }
-    if recorded.deadlocked {
-        report.notes.push("the program deadlocked in the recorded run".into());
-    }
-    if let Some(path) = &arguments.prediction.json {
-        output::to_path(path, |writer| write_json(&report, writer))?;
-    }
-    if !arguments.prediction.json.as_deref().is_some_and(output::is_stdout) {
-        let style = predict::style(arguments.prediction.full_schedule);
-        output::to_stdout(|writer| write_text(&report, style, writer))?;
-    }
+    report.run = Some(Run { ending: recorded.in_words(), failed: recorded.failed() });
+    predict::show(&report, &arguments.prediction)?;
     Ok(predict::verdict(&report))
 }

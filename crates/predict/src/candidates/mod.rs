@@ -8,6 +8,7 @@
 
 mod alike;
 mod atomicity;
+mod benign;
 mod deadlocks;
 mod lock_errors;
 mod races;

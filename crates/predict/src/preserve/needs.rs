@@ -192,8 +192,14 @@ fn direct_needs(
             } else if let Some(writes) = &sources.writes {
                 needs.extend(writes.get(&event).into_iter().flatten());
             } else if !skeleton.memory.has_unknown_writer(event) {
+                let mut last = None;
                 for cell in skeleton.memory.cells_of(access.at) {
-                    needs.extend(skeleton.memory.recorded_writer(trace, event, cell));
+                    let writer = skeleton.memory.recorded_writer(trace, event, cell);
+                    // Mostly, one write filled many cells.
+                    if writer != last {
+                        needs.extend(writer);
+                        last = writer;
+                    }
                 }
             }
         }

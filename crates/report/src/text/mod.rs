@@ -43,6 +43,7 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
     for part in &report.not_asked {
         writeln!(writer, "not asked: {}: {}", part.property.name(), part.reason)?;
     }
+    write_blind_spots(report, writer)?;
     for note in &report.notes {
         writeln!(writer, "note: {note}")?;
     }
@@ -50,6 +51,20 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         writeln!(writer, "read {} ms, predict {} ms", timing.read_ms, timing.predict_ms)?;
     }
     writeln!(writer, "{}", verdict(report, style))
+}
+
+/// What the recording does not explain limits what was asked.
+fn write_blind_spots(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
+    let blind = report.trace.blind_spots();
+    if blind == 0 {
+        return Ok(());
+    }
+    writeln!(
+        writer,
+        "blind spots: {} saw what code that is not recorded had written; everything before such a read was kept before it, so bugs across it \
+         were not looked for",
+        counted(blind, "read")
+    )
 }
 
 /// A piece of text in bold or colour, where the style allows it.
@@ -69,7 +84,7 @@ const GREEN: &str = "1;32";
 
 /// `1 event`, `2 events`
 fn counted(count: u64, noun: &str) -> String {
-    let plural = if noun.ends_with('h') { "es" } else { "s" };
+    let plural = if noun.ends_with(['h', 's']) { "es" } else { "s" };
     format!("{count} {noun}{}", if count == 1 { "" } else { plural })
 }
 
@@ -79,7 +94,8 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
     let events = counted(trace.events, "event");
     let threads = counted(trace.threads.len() as u64, "thread");
     writeln!(writer, "{name}: {events}, {threads}, model {}", report.model)?;
-    for repair in &trace.repairs {
+    // What nobody else touches was left out; that is no news.
+    for repair in trace.repairs.iter().filter(|repair| repair.is_news()) {
         writeln!(writer, "import: {} ({})", repair.what, counted(repair.count, "time"))?;
     }
     Ok(())
@@ -207,12 +223,17 @@ fn verdict(report: &Report, style: Style) -> String {
     let real = report.count(Certainty::Real);
     let possible = report.count(Certainty::Possible);
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
+    let failed = report.run.as_ref().filter(|run| run.failed);
     let color = match (real, possible, undecided) {
+        _ if failed.is_some() => RED,
         (0, 0, 0) => GREEN,
         (0, ..) => YELLOW,
         _ => RED,
     };
     let mut parts = Vec::new();
+    if let Some(run) = failed {
+        parts.push(format!("the recorded run itself {}", run.ending));
+    }
     if real > 0 {
         parts.push(format!("{} that can happen", counted(real as u64, "bug")));
     }
@@ -222,7 +243,9 @@ fn verdict(report: &Report, style: Style) -> String {
     if undecided > 0 {
         parts.push(format!("{undecided} undecided"));
     }
-    if parts.is_empty() {
+    if report.trace.events == 0 {
+        parts.push("nothing was recorded".to_string());
+    } else if parts.is_empty() {
         let (scope, model) = (scope(report), &report.model);
         let asked = |&(property, _): &(Property, _)| asked(report, property) != NOT_ASKED;
         if report.summary.iter().any(asked) {

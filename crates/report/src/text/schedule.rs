@@ -9,6 +9,9 @@ use crate::{EventText, Finding, Report, SideState};
 /// Of a long schedule the beginning and the end are shown: the end is where the bug is.
 const HEAD_STEPS: usize = 8;
 const TAIL_STEPS: usize = 30;
+/// Schedules up to this length are shown as they are.
+const UNFOLDED_STEPS: usize = 12;
+const SHORTEST_FOLD: usize = 2;
 const NARROWEST_COLUMN: usize = 16;
 const WIDEST_LOCATION: usize = 32;
 
@@ -23,7 +26,7 @@ pub(super) fn write_schedule(
     let switches = counted(finding.context_switches, "context switch");
     writeln!(writer, "  schedule: {steps}, {switches}")?;
 
-    let lines = lines(finding, style.full_schedule);
+    let lines = lines(report, finding, style.full_schedule);
     let texts: Vec<&EventText> =
         lines.iter().filter_map(|line| line.event).map(|event| report.event(event)).collect();
     let grid = Grid::fit(report, finding, &texts, style.width);
@@ -43,7 +46,7 @@ struct Line {
     event: Option<u32>,
 }
 
-fn lines(finding: &Finding, full: bool) -> Vec<Line> {
+fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     let total = finding.schedule.len();
     let involved = |event: u32| finding.sides.iter().any(|side| side.event == event);
     let step = |at: usize| {
@@ -51,19 +54,47 @@ fn lines(finding: &Finding, full: bool) -> Vec<Line> {
         let mark = if involved(event) { "*" } else { " " };
         Line { label: format!("{}{mark}", at + 1), event: Some(event) }
     };
+    // Runs of steps that touch other memory say little.
+    let folds = |at: usize| {
+        let event = finding.schedule[at];
+        total > UNFOLDED_STEPS
+            && !full
+            && !involved(event)
+            && !concerns(finding, report.event(event))
+    };
     let mut lines = Vec::new();
-    if full || total <= HEAD_STEPS + TAIL_STEPS + 1 {
-        lines.extend((0..total).map(step));
-    } else {
-        let hidden = total - HEAD_STEPS - TAIL_STEPS;
-        let label = format!("{} (shown with --full-schedule)", counted(hidden as u64, "step"));
-        lines.extend((0..HEAD_STEPS).map(step));
-        lines.push(Line { label, event: None });
-        lines.extend((total - TAIL_STEPS..total).map(step));
+    let mut at = 0;
+    while at < total {
+        let run = (at..total).take_while(|&at| folds(at)).count();
+        if run >= SHORTEST_FOLD {
+            let label = format!("{} to other memory", counted(run as u64, "access"));
+            lines.push(Line { label, event: None });
+            at += run;
+        } else {
+            lines.extend((at..at + run.max(1)).map(step));
+            at += run.max(1);
+        }
+    }
+    if !full && lines.len() > HEAD_STEPS + TAIL_STEPS + 1 {
+        let hidden = HEAD_STEPS..lines.len() - TAIL_STEPS;
+        let label =
+            format!("{} (shown with --full-schedule)", counted(hidden.len() as u64, "step"));
+        lines.splice(hidden, [Line { label, event: None }]);
     }
     let next = finding.sides.iter().filter(|side| side.state == SideState::Next);
     lines.extend(next.map(|side| Line { label: "next*".to_string(), event: Some(side.event) }));
     lines
+}
+
+/// Whether a step is more than an access to memory that the finding is not about.
+fn concerns(finding: &Finding, text: &EventText) -> bool {
+    let accessed =
+        ["read ", "write ", "rmw "].iter().find_map(|verb| text.operation.strip_prefix(verb));
+    let Some(accessed) = accessed else { return true };
+    finding.object.as_deref().is_some_and(|object| {
+        let rest = accessed.strip_prefix(object);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '+', '[']))
+    })
 }
 
 /// Which thread is shown in which column.

@@ -20,6 +20,8 @@ macro_rules! atomics {
                 let value = cell.load(SeqCst);
                 let detail = size_of::<$type>() as u8 | (order as u8) << 4;
                 world.stamped(thread, kind::ATOMIC_LOAD, detail, site, [address as u64, u64::from(value)]);
+                drop(world);
+                thread.saw(address as u64, u64::from(value));
                 value
             });
             done.unwrap_or_else(|| cell.load(SeqCst))

@@ -1,7 +1,8 @@
 //! Accesses to more than a word: aggregates, vectors, `memcpy` and its kin.
 //!
-//! Up to [`PIECEWISE`] bytes go piece by piece, each piece within one aligned word and a visible operation
-//! of its own; longer ones in blocks, each one operation.
+//! Up to [`PIECEWISE`] bytes go piece by piece, each piece of at most 8 bytes and a visible operation
+//! of its own; longer ones in blocks, each one operation. How many there are depends on the size only, never on the address:
+//! that is another one in a replay if it is on the stack (arguments are).
 
 use std::ffi::{c_int, c_void};
 
@@ -14,13 +15,12 @@ use crate::thread::{Thread, enter};
 /// Longest block that one record takes.
 const BLOCK: usize = 64 * 1024;
 
-/// The pieces of `size` bytes at `address`, as (offset, size).
-fn pieces(address: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
+/// The pieces of `size` bytes, as (offset, size).
+fn pieces(size: usize) -> impl Iterator<Item = (usize, usize)> {
     let mut offset = 0;
     std::iter::from_fn(move || {
         let left = size - offset;
-        let length =
-            if size <= PIECEWISE { left.min(8 - (address + offset) % 8) } else { left.min(BLOCK) };
+        let length = left.min(if size <= PIECEWISE { 8 } else { BLOCK });
         let piece = (offset, length);
         offset += length;
         (length > 0).then_some(piece)
@@ -52,7 +52,7 @@ fn note(
 
 /// Loads bytes to memory that is the thread's own.
 pub(super) fn load(thread: &mut Thread, site: u64, from: *const u8, size: usize, to: *mut u8) {
-    for (offset, length) in pieces(from as usize, size) {
+    for (offset, length) in pieces(size) {
         let (at, copy) = unsafe { (from.add(offset), to.add(offset)) };
         thread.point(kind::LOAD, site, at as u64, length as u64);
         unsafe { std::ptr::copy(at, copy, length) };
@@ -62,7 +62,7 @@ pub(super) fn load(thread: &mut Thread, site: u64, from: *const u8, size: usize,
 
 /// Records that bytes are read, which somebody else does.
 pub(super) fn look(thread: &mut Thread, site: u64, from: *const u8, size: usize) {
-    for (offset, length) in pieces(from as usize, size) {
+    for (offset, length) in pieces(size) {
         let at = unsafe { from.add(offset) };
         thread.point(kind::LOAD, site, at as u64, length as u64);
         note(thread, kind::LOAD, kind::LOAD_RANGE, site, at as u64, at, length);
@@ -71,7 +71,7 @@ pub(super) fn look(thread: &mut Thread, site: u64, from: *const u8, size: usize)
 
 /// Stores bytes of memory that is the thread's own.
 pub(super) fn store(thread: &mut Thread, site: u64, to: *mut u8, size: usize, from: *const u8) {
-    for (offset, length) in pieces(to as usize, size) {
+    for (offset, length) in pieces(size) {
         let (at, copy) = unsafe { (to.add(offset), from.add(offset)) };
         thread.point(kind::STORE, site, at as u64, length as u64);
         note(thread, kind::STORE, kind::STORE_RANGE, site, at as u64, copy, length);

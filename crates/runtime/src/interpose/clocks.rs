@@ -33,7 +33,8 @@ pub(crate) fn jump(time: timespec) {
 pub(crate) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
     let status = unsafe { next::clock_gettime(clock, time) };
     let ahead = AHEAD.load(Relaxed);
-    let of_processor = matches!(clock, libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID);
+    let of_processor =
+        matches!(clock, libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID);
     if ahead > 0 && status == 0 && clock >= 0 && !of_processor {
         let time = unsafe { &mut *time };
         let sum = time.tv_nsec + ahead % SECOND;

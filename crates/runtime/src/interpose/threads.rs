@@ -125,9 +125,12 @@ unsafe extern "C-unwind" fn pthread_create(
 /// Waits for the end of the thread with this handle, as far as the runtime knows it. A thread that joins itself is
 /// left to the C library, which says no.
 fn await_end(handle: pthread_t, deadline: Option<libc::timespec>) -> Waited {
-    enter(|thread| match { hold().by_handle(handle) } {
-        Some(child) if child != thread.index => sync::join(thread, child, deadline),
-        _ => Waited::Ready,
+    enter(|thread| {
+        let child = hold().by_handle(handle);
+        match child {
+            Some(child) if child != thread.index => sync::join(thread, child, deadline),
+            _ => Waited::Ready,
+        }
     })
     .unwrap_or(Waited::Ready)
 }
@@ -160,13 +163,16 @@ unsafe extern "C-unwind" fn pthread_join(handle: pthread_t, result: *mut *mut c_
 
 /// Whether the thread with this handle is at its end; if so, the caller has joined it.
 fn joined_at_once(handle: pthread_t) -> bool {
-    enter(|thread| match { hold().by_handle(handle) } {
-        Some(child) if hold().entry(child).state != crate::world::State::Done => {
+    enter(|thread| {
+        let mut world = hold();
+        let child = world.by_handle(handle);
+        let done = child.is_none_or(|child| world.entry(child).state == crate::world::State::Done);
+        drop(world);
+        if !done {
             crate::schedule::give_way(thread);
-            false
+            return false;
         }
-        Some(child) => sync::join(thread, child, None) == Waited::Ready,
-        None => true,
+        child.is_none_or(|child| sync::join(thread, child, None) == Waited::Ready)
     })
     .unwrap_or(true)
 }

@@ -110,13 +110,24 @@ impl<'a> Recording<'a> {
             }
             let content = start + CHUNK_HEADER..start + CHUNK_HEADER + length;
             let chunk = Chunk { content, whole: chunk.len() == CHUNK };
-            let empty = |chunk: &Chunk| chunk.content.len() < 8 || long(self.bytes, chunk.content.start) == 0;
+            let empty = |chunk: &Chunk| {
+                chunk.content.len() < 8 || long(self.bytes, chunk.content.start) == 0
+            };
             let same = found.entry(stream).or_default();
             match same.get(&sequence) {
                 None => drop(same.insert(sequence, chunk)),
                 // The process was killed between copying a full chunk and counting it: the copy is there twice, or once.
                 Some(_) if empty(&chunk) => {}
-                Some(known) if empty(known) || self.bytes[known.content.clone()] == self.bytes[chunk.content.clone()] => {
+                // Or while it was copied.
+                Some(known)
+                    if !chunk.whole
+                        && self.bytes[known.content.clone()]
+                            .starts_with(&self.bytes[chunk.content.clone()]) => {}
+                Some(known)
+                    if empty(known)
+                        || self.bytes[known.content.clone()]
+                            == self.bytes[chunk.content.clone()] =>
+                {
                     same.insert(sequence, chunk);
                 }
                 Some(_) => {

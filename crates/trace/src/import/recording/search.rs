@@ -141,6 +141,8 @@ impl<'a> Search<'a> {
                         // What is forgotten cannot be taken back.
                         self.commit(self.trail.len());
                         self.windows.image.clear(start, end);
+                    } else if self.trail.len() > HORIZON {
+                        self.commit(HORIZON / 2);
                     }
                     progress = true;
                 }

@@ -1,0 +1,24 @@
+//! What the runtime promises: programs behave under it as without it, what they do is in the trace, and a run can be had again.
+//!
+//! The programs in `recording/programs` check themselves and end with status 99 where something is not as POSIX, C or C++ say;
+//! the tests run them by themselves and under every schedule, and look at the trace and the report.
+//! Plugin and runtime must lie beside the command line: `cargo build --workspace` puts them there.
+
+#[path = "recording/annotations.rs"]
+mod annotations;
+#[path = "recording/blind_spots.rs"]
+mod blind_spots;
+#[path = "recording/blocking.rs"]
+mod blocking;
+#[path = "recording/determinism.rs"]
+mod determinism;
+#[path = "recording/harness.rs"]
+mod harness;
+#[path = "recording/limits.rs"]
+mod limits;
+#[path = "recording/process.rs"]
+mod process;
+#[path = "recording/replaying.rs"]
+mod replaying;
+#[path = "recording/synchronisation.rs"]
+mod synchronisation;

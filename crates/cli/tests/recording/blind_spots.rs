@@ -1,0 +1,31 @@
+//! Memory that is written by code without instrumentation.
+
+use std::path::Path;
+
+use crate::harness::{Program, build, command, folder, source};
+
+#[test]
+fn foreign_writes_are_noticed_and_counted() {
+    let folder = folder("blind");
+    let object = folder.join("foreign.o");
+    let arguments = ["-O1", "-c", &source("foreign.c"), "-o", object.to_str().unwrap()];
+    command(Path::new("clang-19"), &arguments, "").ended_with(0);
+    let path = folder.join("program");
+    build(&["blind.c", object.to_str().unwrap()], &path);
+    let program = Program { path, folder };
+    program.everywhere(&[], 0, |_, run| {
+        assert!(run.shown().contains("unknown writer reads at"), "{}", run.shown());
+        let report = run.predicted().says("blind spots: 1 read ").says_not("(real");
+        // The race rests on a read of what was not seen to be written: as far as a trace can tell, it is possible.
+        let found = report.out.contains("race-1 (possible");
+        assert_eq!(report.status, if found { 3 } else { 0 }, "{}", report.out);
+    });
+    // In some runs the race is there, and a replay shows that it happens.
+    let confirmed = (1..=20).any(|seed| {
+        let done = program.with(&["test", "--seed", &seed.to_string()], &[]);
+        let found = done.out.contains("race-1 (real, confirmed by replay)");
+        assert_eq!(done.status, i32::from(found), "{}{}", done.out, done.log);
+        found
+    });
+    assert!(confirmed);
+}

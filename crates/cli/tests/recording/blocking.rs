@@ -1,0 +1,59 @@
+//! What goes on outside of the runtime's sight: signals, input, sleep, loops that wait. Nothing hangs, and time is bounded.
+
+use crate::harness::{ONE_AT_A_TIME, SCHEDULES, compile};
+
+#[test]
+fn signals() {
+    let program = compile("signals", &["signals.c"]);
+    for way in ["alone", "pause", "spin", "other", "certain"] {
+        program.everywhere(&[way], 0, |_, run| {
+            assert!(run.done.took.as_secs() < 10, "{way}: {:?}", run.done.took);
+        });
+    }
+}
+
+#[test]
+fn input_and_pipes() {
+    let program = compile("blocking", &["blocking.c"]);
+    program.alone(&[], "hello\n").ended_with(0);
+    for schedule in SCHEDULES {
+        for seed in ["1", "2"] {
+            let options = ["--schedule", schedule, "--seed", seed];
+            let run = program.run_with_input(&options, &[], "hello\n").ended_with(0);
+            assert!(run.done.took.as_secs() < 10, "{:?}", run.done.took);
+            assert_eq!(run.count(": write handled"), 3, "{}", run.shown());
+            if schedule != "free" {
+                assert!(run.done.log.contains("this run depends on time"), "{}", run.done.log);
+            }
+            run.predicted().ended_with(0);
+        }
+    }
+}
+
+#[test]
+fn nobody_sleeps_where_one_thread_runs_at_a_time() {
+    let program = compile("sleeping", &["blocking.c"]);
+    for schedule in ONE_AT_A_TIME {
+        let run = program.run(&["--schedule", schedule], &["sleep"]).ended_with(0);
+        assert!(run.done.took.as_secs() < 5, "a day and seven seconds: {:?}", run.done.took);
+    }
+}
+
+#[test]
+fn loops_that_wait() {
+    let program = compile("spinning", &["spinning.c"]);
+    program.everywhere(&[], 0, |_, run| {
+        assert!(run.done.took.as_secs() < 20, "{:?}", run.done.took);
+        assert_eq!(run.count("rmw turn"), 10, "{}", run.shown());
+    });
+}
+
+#[test]
+fn two_hundred_threads() {
+    let program = compile("many", &["many.c"]);
+    program.everywhere(&[], 0, |_, run| {
+        let shown = run.shown();
+        assert_eq!(shown.matches(": fork ").count(), 200);
+        assert_eq!(shown.matches(": write sum").count(), 200);
+    });
+}

@@ -1,0 +1,3 @@
+/* Compiled without foretrace. */
+
+void foreign_write(int *to, int value) { *to = value; }
