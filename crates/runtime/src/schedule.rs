@@ -295,7 +295,8 @@ pub(crate) fn block(
     entry.ordinal = thread.ordinal;
     entry.next = Next { kind: if wakes { kind::WAKE } else { 0 }, site, address: 0, size: 0 };
     if !wakes {
-        entry.timed_out = false;
+        // What a wait on a condition variable left behind says nothing of this one.
+        (entry.timed_out, entry.notified) = (false, false);
     }
     if mode() == Mode::Scheduled {
         if world.planned() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::harness::{Program, build, command, folder, source};
+use crate::harness::{Program, SCHEDULES, build, command, compile, folder, source};
 
 #[test]
 fn foreign_writes_are_noticed_and_counted() {
@@ -28,4 +28,13 @@ fn foreign_writes_are_noticed_and_counted() {
         found
     });
     assert!(confirmed);
+}
+
+#[test]
+fn containers_of_the_cpp_library_are_no_blind_spots() {
+    let program = compile("containers", &["containers.cpp"]);
+    for schedule in SCHEDULES {
+        let done = program.with(&["test", "--schedule", schedule], &[]).ended_with(1);
+        done.says("race-1 (real, confirmed by replay): data race on total").says_not("blind spots");
+    }
 }

@@ -5,6 +5,7 @@ mod barriers;
 mod c11;
 pub(crate) mod clocks;
 mod conditions;
+mod containers;
 mod memory;
 mod mutexes;
 mod once;

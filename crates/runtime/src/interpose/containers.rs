@@ -1,0 +1,238 @@
+//! The parts of C++'s containers that are compiled into the C++ library: balancing of `map` and `set`, linking of `list`,
+//! growing of `unordered_map`. The rest of them are templates, and instrumented with the program.
+//!
+//! What such a function changes is found by comparing, put back, and then stored word by word as instrumented code would have
+//! done it. What it only reads is not recorded: that misses races, and reports none that are not there.
+
+// The names are the C++ library's own.
+#![allow(non_snake_case)]
+
+use std::ffi::c_void;
+
+use foretrace_recording::record::kind;
+
+use crate::real::real;
+use crate::thread::{Thread, enter};
+
+/// A node of a tree, or the header of one.
+#[repr(C)]
+struct Node {
+    color: u32,
+    parent: *mut Node,
+    left: *mut Node,
+    right: *mut Node,
+}
+
+/// A node of a list.
+#[repr(C)]
+struct Link {
+    next: *mut Link,
+    previous: *mut Link,
+}
+
+/// What `_M_need_rehash` returns.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Rehash {
+    needed: bool,
+    buckets: usize,
+}
+
+mod next {
+    use super::*;
+    real!(fn _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(left: bool, node: *mut Node, parent: *mut Node, header: *mut Node));
+    real!(fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node: *mut Node, header: *mut Node) -> *mut Node);
+    real!(fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(link: *mut Link, position: *mut Link));
+    real!(fn _ZNSt8__detail15_List_node_base9_M_unhookEv(link: *mut Link));
+    real!(fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link: *mut Link, first: *mut Link, last: *mut Link));
+    real!(fn _ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm(policy: *const c_void, buckets: usize, elements: usize, new: usize) -> Rehash);
+    real!(fn _ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(policy: *const c_void, buckets: usize) -> usize);
+}
+
+/// Words of memory: address and size.
+#[derive(Default)]
+struct Words(Vec<(*mut u8, usize)>);
+
+impl Words {
+    fn node(&mut self, node: *mut Node) {
+        if !node.is_null() && !self.0.iter().any(|&(known, _)| known == node.cast()) {
+            self.0.push((node.cast(), 4));
+            self.0.extend([8, 16, 24].map(|offset| (unsafe { node.byte_add(offset) }.cast(), 8)));
+        }
+    }
+
+    /// A node and three generations below it: as far as two rotations reach.
+    fn around(&mut self, node: *mut Node, generations: u32) {
+        self.node(node);
+        if let Some(node) = unsafe { node.as_ref() }
+            && generations > 0
+        {
+            self.around(node.left, generations - 1);
+            self.around(node.right, generations - 1);
+        }
+    }
+
+    /// All nodes from this one up to the header, and what is around them.
+    fn up(&mut self, mut node: *mut Node, header: *mut Node) {
+        while !node.is_null() && node != header {
+            self.around(node, 3);
+            node = unsafe { (*node).parent };
+        }
+        self.node(header);
+    }
+
+    fn link(&mut self, link: *mut Link) {
+        self.0.extend([0, 8].map(|offset| (unsafe { link.byte_add(offset) }.cast(), 8)));
+    }
+
+    /// Does the work, and records what it changes here.
+    fn watch<R>(&self, thread: &mut Thread, work: impl FnOnce() -> R) -> R {
+        let value = |at: *mut u8, size: usize| unsafe {
+            if size == 4 { u64::from(at.cast::<u32>().read()) } else { at.cast::<u64>().read() }
+        };
+        let write = |at: *mut u8, size: usize, value: u64| unsafe {
+            if size == 4 {
+                at.cast::<u32>().write(value as u32)
+            } else {
+                at.cast::<u64>().write(value)
+            }
+        };
+        let before: Vec<u64> = self.0.iter().map(|&(at, size)| value(at, size)).collect();
+        let result = work();
+        let mut changed: Vec<(*mut u8, usize, u64, u64)> = Vec::new();
+        for (&(at, size), &before) in self.0.iter().zip(&before) {
+            let after = value(at, size);
+            if after != before && !changed.iter().any(|&(known, ..)| known == at) {
+                changed.push((at, size, before, after));
+            }
+        }
+        for &(at, size, before, _) in &changed {
+            write(at, size, before);
+        }
+        let site = thread.call_site;
+        for (at, size, _, after) in changed {
+            thread.point(kind::STORE, site, at as u64, size as u64);
+            thread.access(kind::STORE, size as u8, site, at as u64, after);
+            write(at, size, after);
+        }
+        result
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
+    left: bool,
+    node: *mut Node,
+    parent: *mut Node,
+    header: *mut Node,
+) {
+    let mut work = || unsafe {
+        next::_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
+            left, node, parent, header,
+        );
+    };
+    enter(|thread| {
+        let mut words = Words::default();
+        words.node(node);
+        words.up(parent, header);
+        words.watch(thread, &mut work);
+    })
+    .unwrap_or_else(work);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(
+    node: *mut Node,
+    header: *mut Node,
+) -> *mut Node {
+    let work = || unsafe {
+        next::_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node, header)
+    };
+    let done = enter(|thread| {
+        let mut words = Words::default();
+        // The node's place is taken by the next one, which may be far below.
+        let mut successor = unsafe { (*node).right };
+        while let Some(left) =
+            unsafe { successor.as_ref() }.map(|one| one.left).filter(|left| !left.is_null())
+        {
+            successor = left;
+        }
+        words.up(if successor.is_null() { node } else { successor }, header);
+        words.watch(thread, work)
+    });
+    done.unwrap_or_else(work)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(
+    link: *mut Link,
+    position: *mut Link,
+) {
+    let mut work = || unsafe { next::_ZNSt8__detail15_List_node_base7_M_hookEPS0_(link, position) };
+    enter(|thread| {
+        let mut words = Words::default();
+        [link, position, unsafe { (*position).previous }]
+            .into_iter()
+            .for_each(|link| words.link(link));
+        words.watch(thread, &mut work);
+    })
+    .unwrap_or_else(work);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base9_M_unhookEv(link: *mut Link) {
+    let mut work = || unsafe { next::_ZNSt8__detail15_List_node_base9_M_unhookEv(link) };
+    enter(|thread| {
+        let mut words = Words::default();
+        unsafe { [(*link).next, (*link).previous] }.into_iter().for_each(|link| words.link(link));
+        words.watch(thread, &mut work);
+    })
+    .unwrap_or_else(work);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(
+    link: *mut Link,
+    first: *mut Link,
+    last: *mut Link,
+) {
+    let mut work =
+        || unsafe { next::_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link, first, last) };
+    enter(|thread| {
+        let mut words = Words::default();
+        for one in [link, first, last] {
+            words.link(one);
+            words.link(unsafe { (*one).previous });
+        }
+        words.watch(thread, &mut work);
+    })
+    .unwrap_or_else(work);
+}
+
+/// The policy is a load factor and the number of elements at which to grow; only the latter changes.
+fn policy(policy: *const c_void) -> Words {
+    Words(vec![(unsafe { policy.byte_add(8) }.cast_mut().cast(), 8)])
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm(
+    at: *const c_void,
+    buckets: usize,
+    elements: usize,
+    new: usize,
+) -> Rehash {
+    let work = || unsafe {
+        next::_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm(at, buckets, elements, new)
+    };
+    enter(|thread| policy(at).watch(thread, work)).unwrap_or_else(work)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(
+    at: *const c_void,
+    buckets: usize,
+) -> usize {
+    let work =
+        || unsafe { next::_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(at, buckets) };
+    enter(|thread| policy(at).watch(thread, work)).unwrap_or_else(work)
+}
