@@ -248,25 +248,25 @@ fn accesses_to_other_memory_are_folded() {
         &report,
         Style { width: 80, ..Style::default() },
         expect![[r#"
-        small.trace: 6 events, 6 threads, model values
+            small.trace: 6 events, 6 threads, model values
 
-        race-1 (possible): data race on x
-          worker-3  did write a_long_name[50] = 1          at d/file.c:1  holding no lock
-          worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
-          schedule: 40 steps, 2 context switches
-           step  worker-2            worker-3            worker-4
-               ⋮  7 accesses to other memory
-              8  acquire m                                                   d/file.c:1
-               ⋮  12 accesses to other memory
-             21                      read x : 5                              d/file.c:1
-               ⋮  19 accesses to other memory
-           next*                                         write a_long_name…  d/file.c:1
+            race-1 (possible): data race on x
+              worker-3  did write a_long_name[50] = 1          at d/file.c:1  holding no lock
+              worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
+              schedule: 40 steps, 2 context switches
+               step  worker-2            worker-3            worker-4
+                   ⋮  7 accesses to other memory
+                  8  acquire m                                                   file.c:1
+                   ⋮  12 accesses to other memory
+                 21                      read x : 5                              file.c:1
+                   ⋮  19 accesses to other memory
+               next*                                         write a_long_name…  file.c:1
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race               9              7              0         1           0          1
-        deadlock           0              0              0         0           0          0
-        verdict: 1 possible, 1 undecided
-    "#]],
+                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race               9              7              0         1           0          1
+            deadlock           0              0              0         0           0          0
+            verdict: 1 possible, 1 undecided
+        "#]],
     );
 }
 
@@ -284,46 +284,46 @@ fn a_long_schedule_is_shown_by_its_ends() {
               worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
               schedule: 99 steps, 2 context switches
                step  worker-1            worker-4            other threads
-                  1  write a_long_name…                                          d/file.c:1
-                  2                                          worker-2: write a…  d/file.c:1
-                  3                                          worker-3: write a…  d/file.c:1
-                  4                      write a_long_name…                      d/file.c:1
-                  5                                          worker-5: write a…  d/file.c:1
-                  6                                          worker-6: write a…  d/file.c:1
-                  7  write a_long_name…                                          d/file.c:1
-                  8                                          worker-2: write a…  d/file.c:1
+                  1  write a_long_name…                                          file.c:1
+                  2                                          worker-2: write a…  file.c:1
+                  3                                          worker-3: write a…  file.c:1
+                  4                      write a_long_name…                      file.c:1
+                  5                                          worker-5: write a…  file.c:1
+                  6                                          worker-6: write a…  file.c:1
+                  7  write a_long_name…                                          file.c:1
+                  8                                          worker-2: write a…  file.c:1
                    ⋮  61 steps (shown with --full-schedule)
-                 70                      write a_long_name…                      d/file.c:1
-                 71                                          worker-5: write a…  d/file.c:1
-                 72                                          worker-6: write a…  d/file.c:1
-                 73  write a_long_name…                                          d/file.c:1
-                 74                                          worker-2: write a…  d/file.c:1
-                 75                                          worker-3: write a…  d/file.c:1
-                 76                      write a_long_name…                      d/file.c:1
-                 77                                          worker-5: write a…  d/file.c:1
-                 78                                          worker-6: write a…  d/file.c:1
-                 79  write a_long_name…                                          d/file.c:1
-                 80                                          worker-2: write a…  d/file.c:1
-                 81                                          worker-3: write a…  d/file.c:1
-                 82                      write a_long_name…                      d/file.c:1
-                 83                                          worker-5: write a…  d/file.c:1
-                 84                                          worker-6: write a…  d/file.c:1
-                 85  write a_long_name…                                          d/file.c:1
-                 86                                          worker-2: write a…  d/file.c:1
-                 87                                          worker-3: write a…  d/file.c:1
-                 88                      write a_long_name…                      d/file.c:1
-                 89                                          worker-5: write a…  d/file.c:1
-                 90                                          worker-6: write a…  d/file.c:1
-                 91  write a_long_name…                                          d/file.c:1
-                 92                                          worker-2: write a…  d/file.c:1
-                 93                                          worker-3: write a…  d/file.c:1
-                 94                      write a_long_name…                      d/file.c:1
-                 95                                          worker-5: write a…  d/file.c:1
-                 96                                          worker-6: write a…  d/file.c:1
-                 97  write a_long_name…                                          d/file.c:1
-                 98                                          worker-2: write a…  d/file.c:1
-                 99                                          worker-3: write a…  d/file.c:1
-               next*                     write a_long_name…                      d/file.c:1
+                 70                      write a_long_name…                      file.c:1
+                 71                                          worker-5: write a…  file.c:1
+                 72                                          worker-6: write a…  file.c:1
+                 73  write a_long_name…                                          file.c:1
+                 74                                          worker-2: write a…  file.c:1
+                 75                                          worker-3: write a…  file.c:1
+                 76                      write a_long_name…                      file.c:1
+                 77                                          worker-5: write a…  file.c:1
+                 78                                          worker-6: write a…  file.c:1
+                 79  write a_long_name…                                          file.c:1
+                 80                                          worker-2: write a…  file.c:1
+                 81                                          worker-3: write a…  file.c:1
+                 82                      write a_long_name…                      file.c:1
+                 83                                          worker-5: write a…  file.c:1
+                 84                                          worker-6: write a…  file.c:1
+                 85  write a_long_name…                                          file.c:1
+                 86                                          worker-2: write a…  file.c:1
+                 87                                          worker-3: write a…  file.c:1
+                 88                      write a_long_name…                      file.c:1
+                 89                                          worker-5: write a…  file.c:1
+                 90                                          worker-6: write a…  file.c:1
+                 91  write a_long_name…                                          file.c:1
+                 92                                          worker-2: write a…  file.c:1
+                 93                                          worker-3: write a…  file.c:1
+                 94                      write a_long_name…                      file.c:1
+                 95                                          worker-5: write a…  file.c:1
+                 96                                          worker-6: write a…  file.c:1
+                 97  write a_long_name…                                          file.c:1
+                 98                                          worker-2: write a…  file.c:1
+                 99                                          worker-3: write a…  file.c:1
+               next*                     write a_long_name…                      file.c:1
 
                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
             race               9              7              0         1           0          1
@@ -339,6 +339,6 @@ fn a_long_schedule_is_shown_whole_on_request() {
     let style = Style { full_schedule: true, ..Style::default() };
     write_text(&long(), style, &mut bytes).unwrap();
     let shown = String::from_utf8(bytes).unwrap();
-    assert_eq!(shown.matches("d/file.c:1").count(), 100 + 2);
+    assert_eq!(shown.matches("file.c:1").count(), 100 + 2);
     assert!(shown.contains("   51* "), "{shown}");
 }

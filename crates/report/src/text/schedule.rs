@@ -97,6 +97,12 @@ fn concerns(finding: &Finding, text: &EventText) -> bool {
     })
 }
 
+/// A location without the folders of its file: the sides of the finding have them.
+fn in_short(location: &str) -> &str {
+    let file = location.find([' ', ':']).unwrap_or(location.len());
+    location[..file].rfind('/').map_or(location, |slash| &location[slash + 1..])
+}
+
 /// Which thread is shown in which column.
 struct Grid {
     /// Threads with a column of their own; the sides' threads come first.
@@ -116,7 +122,7 @@ impl Grid {
                 threads.push(text.thread);
             }
         }
-        let locations = texts.iter().filter_map(|text| text.location.as_deref());
+        let locations = texts.iter().filter_map(|text| text.location.as_deref()).map(in_short);
         let location_width = locations.map(length).max().unwrap_or(0).min(WIDEST_LOCATION);
         let room = width.saturating_sub(10 + location_width);
         // With less room than two columns need, lines grow beyond the width.
@@ -155,7 +161,8 @@ impl Grid {
             Ok(column) => cells[column] = &text.operation,
             Err(_) => cells[self.columns.len()] = &in_others,
         }
-        self.write_cells(label, &cells, text.location.as_deref().unwrap_or(""), writer)
+        let location = text.location.as_deref().map_or("", in_short);
+        self.write_cells(label, &cells, location, writer)
     }
 
     fn write_cells(
