@@ -75,7 +75,12 @@ pub(crate) struct TestArguments {
     pub(crate) replay_timeout: Duration,
 
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "PROGRAM"
+    )]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -92,7 +97,12 @@ pub(crate) struct RunArguments {
     pub(crate) output: Option<PathBuf>,
 
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "PROGRAM"
+    )]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -114,7 +124,12 @@ pub(crate) struct ReplayArguments {
     pub(crate) timeout: Duration,
 
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "PROGRAM"
+    )]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -136,8 +151,8 @@ pub(crate) struct RecordOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Stop recording (not the program) when the recording has so many bytes
-    #[arg(long, value_name = "BYTES")]
+    /// Stop recording (not the program) when the recording has so many bytes: 500k, 20M, 4G
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
 
     /// Record branches, calls and returns as well
@@ -316,6 +331,21 @@ pub(crate) enum OutputFormat {
     Std,
 }
 
+/// A number of bytes, with a unit of 1024, 1024^2 or 1024^3 of them.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit {
+        "" => 0,
+        "k" | "K" => 10,
+        "m" | "M" => 20,
+        "g" | "G" => 30,
+        _ => return Err(format!("unknown unit `{unit}`; use k, M or G")),
+    };
+    let number: u64 = number.parse().map_err(|_| "expected a number and a unit".to_string())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "too large".to_string())
+}
+
 /// A number and a unit; without a unit seconds are meant.
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -344,6 +374,26 @@ mod tests {
         assert!(parse_duration("s").is_err());
         assert!(parse_duration("3 parsecs").is_err());
         assert!(parse_duration("-1s").is_err());
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("4096"), Ok(4096));
+        assert_eq!(parse_size("20M"), Ok(20 << 20));
+        assert!(parse_size("M").is_err() && parse_size("1T").is_err());
+    }
+
+    #[test]
+    fn programs_need_no_dashes_before_them() {
+        use clap::Parser;
+        for line in [
+            &["foretrace", "test", "--seed", "3", "./p", "-x", "--seed", "4"][..],
+            &["foretrace", "test", "--seed", "3", "--", "./p", "-x", "--seed", "4"],
+        ] {
+            let Command::Test(test) = Arguments::parse_from(line).command else { panic!() };
+            assert_eq!(test.record.seed, 3);
+            assert_eq!(test.command, ["./p", "-x", "--seed", "4"]);
+        }
     }
 
     #[test]

@@ -122,9 +122,11 @@ fn style(full_schedule: bool) -> Style {
 pub(crate) fn verdict(report: &Report) -> Status {
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
     let failed = report.run.as_ref().is_some_and(|run| run.failed);
+    let incomplete = report.run.as_ref().is_some_and(|run| run.incomplete);
     if report.count(Certainty::Real) > 0 || failed {
         Status::Found
-    } else if undecided > 0 || !report.findings.is_empty() || report.trace.events == 0 {
+    } else if undecided > 0 || !report.findings.is_empty() || report.trace.events == 0 || incomplete
+    {
         Status::Uncertain
     } else {
         Status::Nothing

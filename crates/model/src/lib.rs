@@ -8,6 +8,7 @@ mod lifetimes;
 mod locks;
 mod memory;
 mod regions;
+pub mod terms;
 mod waiting;
 
 use rustc_hash::FxHashMap;

@@ -49,8 +49,9 @@ pub struct Memory {
     access_start: Vec<u32>,
     /// The recorded writer of each read's first cell.
     writers: Vec<u32>,
-    /// The recorded writers of the further cells of reads that cover several.
-    more_writers: FxHashMap<(EventId, CellId), u32>,
+    /// Of reads that cover several cells the first one, and where the writers of the others are in `more_writers`.
+    several: FxHashMap<EventId, (CellId, u32)>,
+    more_writers: Vec<u32>,
     unknown: FxHashSet<EventId>,
 }
 
@@ -81,7 +82,8 @@ impl Memory {
             accesses: Vec::new(),
             access_start: Vec::new(),
             writers: vec![INITIAL; trace.len()],
-            more_writers: FxHashMap::default(),
+            several: FxHashMap::default(),
+            more_writers: Vec::new(),
             unknown: FxHashSet::default(),
         };
         memory.lay_out(trace);
@@ -175,8 +177,12 @@ impl Memory {
                     let seen = writer[at];
                     if nth == 0 {
                         self.writers[event.index()] = seen;
-                    } else if seen != INITIAL {
-                        self.more_writers.insert((event, cell), seen);
+                    } else {
+                        if nth == 1 {
+                            let start = self.more_writers.len() as u32;
+                            self.several.insert(event, (CellId(cell.0 - 1), start));
+                        }
+                        self.more_writers.push(seen);
                     }
                     if let Some(value) = read {
                         let value = self.part(cell, access.at, value);
@@ -247,10 +253,12 @@ impl Memory {
     /// The last write of the cell before the read in the recorded run; `None`: the initial contents.
     pub fn recorded_writer(&self, trace: &Trace, read: EventId, cell: CellId) -> Option<EventId> {
         let at = trace.access(read).expect("a read is an access").at;
-        let writer = if self.cells_of(at).next() == Some(cell) {
+        let writer = if self.cells[cell.index()].offset == at.offset {
             self.writers[read.index()]
         } else {
-            self.more_writers.get(&(read, cell)).copied().unwrap_or(INITIAL)
+            self.several.get(&read).map_or(INITIAL, |&(first, start)| {
+                self.more_writers[(start + cell.0 - first.0 - 1) as usize]
+            })
         };
         (writer != INITIAL).then_some(EventId(writer))
     }

@@ -62,6 +62,8 @@ pub mod flags {
     pub const WATCHDOG: u32 = 2;
     /// The process forked; the child's part is not recorded.
     pub const FORKED: u32 = 4;
+    /// A signal handler interrupted the runtime; what it did to memory is not recorded.
+    pub const HANDLER: u32 = 8;
 }
 
 /// How a process ended.

@@ -15,7 +15,7 @@ pub struct Step {
     pub thread: u32,
     /// Which visible operation of that thread.
     pub ordinal: u32,
-    /// What kind of record it makes, see [`crate::record::kind`].
+    /// What kind of record it makes, see [`crate::record::kind`], with [`WATCHED`] and [`BY_ITSELF`].
     pub kind: u32,
     /// Which event of the trace this is, for messages.
     pub event: u32,
@@ -23,14 +23,19 @@ pub struct Step {
     pub place: u64,
 }
 
+/// In [`Step::kind`]: the replay remembers what this access touches. ([`goal::REACHED`] has two such steps.)
+pub const WATCHED: u32 = 1 << 8;
+/// In [`Step::kind`]: this wake was not the work of a notification.
+pub const BY_ITSELF: u32 = 1 << 9;
+
 /// What is confirmed when all steps are done and the final operations are next.
 pub mod goal {
     #![allow(missing_docs)]
     /// Both final operations touch a common byte, one stores, not both are atomic.
     pub const RACE: u64 = 1;
-    /// The final operation is reached (the steps before it hold the interleaving).
+    /// The final operation is reached, and touches what both watched steps touched.
     pub const REACHED: u64 = 2;
-    /// The final operations, all blocking, are all disabled.
+    /// The final operations are acquires, each of a lock that the thread of the following one has.
     pub const BLOCKED: u64 = 3;
     /// No thread can go on any more.
     pub const STUCK: u64 = 4;

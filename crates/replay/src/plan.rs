@@ -1,8 +1,8 @@
 //! Plans: `foretrace_recording::plan` has their layout.
 
-use foretrace_recording::plan::{MAGIC, Step, goal};
+use foretrace_recording::plan::{BY_ITSELF, MAGIC, Step, WATCHED, goal};
 use foretrace_recording::record::kind;
-use foretrace_trace::{EventId, Op, Request, ThreadId, Trace, place_hash};
+use foretrace_trace::{EventId, Op, Request, ThreadId, Trace, WakeReason, place_hash};
 use foretrace_witness::Violation;
 
 /// A schedule that the runtime can follow.
@@ -42,11 +42,23 @@ impl Plan {
         }
         let numbers = Numbers::of(trace, violation, schedule)?;
         let mut steps: Vec<Step> = Vec::with_capacity(schedule.len());
-        let mut last = vec![None; numbers.lineage.len()];
-        for step in schedule.iter().filter_map(|&event| numbers.step(trace, event)) {
+        let mut last: Vec<Option<(u32, usize)>> = vec![None; numbers.lineage.len()];
+        for &event in schedule {
+            let Some(mut step) = numbers.step(trace, event) else { continue };
+            if watched(violation, event) {
+                step.kind |= WATCHED;
+            }
             // Events that are pieces of one operation happen together.
-            if last[step.thread as usize].replace(step.ordinal) != Some(step.ordinal) {
-                steps.push(step);
+            let known = last[step.thread as usize].filter(|&(ordinal, _)| ordinal == step.ordinal);
+            match known {
+                Some((_, at)) => {
+                    let known: &mut Step = &mut steps[at];
+                    known.kind |= step.kind & WATCHED;
+                }
+                None => {
+                    last[step.thread as usize] = Some((step.ordinal, steps.len()));
+                    steps.push(step);
+                }
             }
         }
         let (goal, finals) = numbers.finals(trace, violation, schedule)?;
@@ -137,7 +149,11 @@ impl Numbers {
             return None;
         }
         let (ordinal, kind) = (trace.ordinal(event)?, trace.record_kind(event)?);
-        self.at(trace, event, ordinal, kind)
+        let mut step = self.at(trace, event, ordinal, kind)?;
+        if matches!(trace.op(event), Op::Wake { reason, .. } if reason != WakeReason::Notified) {
+            step.kind |= BY_ITSELF;
+        }
+        Some(step)
     }
 
     fn at(&self, trace: &Trace, event: EventId, ordinal: u32, kind: u8) -> Option<Step> {
@@ -221,6 +237,11 @@ impl Numbers {
         }
         Ok(finals)
     }
+}
+
+/// Whether the replay must see what this step touches: the two accesses of an atomicity violation that are executed.
+fn watched(violation: &Violation, event: EventId) -> bool {
+    matches!(violation, Violation::Atomicity { first, remote, .. } if *first == event || *remote == event)
 }
 
 fn violation_events(violation: &Violation) -> Vec<&EventId> {

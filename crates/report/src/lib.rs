@@ -56,6 +56,8 @@ pub struct Run {
     pub ending: String,
     /// Whether it shows a bug by itself: a crash, a failed assertion, a deadlock.
     pub failed: bool,
+    /// Whether the trace lacks a part of it.
+    pub incomplete: bool,
 }
 
 /// The analysed trace.
@@ -83,18 +85,31 @@ pub struct Repair {
 impl Repair {
     /// Whether a reader of the findings must know it: not what nobody else touches, and blind spots are summed up.
     fn is_news(&self) -> bool {
-        !self.what.ends_with("left out") && !self.what.starts_with(BLIND)
+        !NO_NEWS.contains(&self.what.as_str()) && !self.what.starts_with(BLIND)
     }
 }
+
+/// What the importer of recordings leaves out as a matter of course.
+const NO_NEWS: [&str; 5] = [
+    "access to memory of one thread left out",
+    "block of memory of one thread left out",
+    "branch left out",
+    "switch left out",
+    "call of a function that is not instrumented left out",
+];
 
 /// How importers count reads that no recorded write explains.
 const BLIND: &str = "unknown writer reads";
 
 impl TraceInfo {
-    /// How many reads saw what no recorded write explains.
+    /// How often the recording shows something that no recorded event explains: reads of what nobody wrote, and operations that
+    /// were left out since they do not fit.
     pub fn blind_spots(&self) -> u64 {
-        let blind = self.repairs.iter().filter(|repair| repair.what.starts_with(BLIND));
-        blind.map(|repair| repair.count).sum()
+        let blind = |repair: &&Repair| {
+            let left_out = repair.what.ends_with("left out") && repair.is_news();
+            repair.what.starts_with(BLIND) || left_out
+        };
+        self.repairs.iter().filter(blind).map(|repair| repair.count).sum()
     }
 }
 

@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 
-use crate::futex::Spin;
+use crate::futex::{Spin, system_call};
 
 const SLAB: usize = 1 << 20;
 const CLASSES: usize = 20;
@@ -42,10 +42,21 @@ pub(crate) fn unlock() {
 
 /// Fresh zeroed pages.
 pub(crate) fn pages(size: usize) -> *mut u8 {
-    let (read_write, private) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    let start = unsafe { libc::mmap(null_mut(), size, read_write, private, -1, 0) };
-    if start == libc::MAP_FAILED { null_mut() } else { start.cast() }
+    map(size, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0).unwrap_or(null_mut())
+}
+
+/// Maps pages for us: not through the program's `mmap`, which is recorded.
+pub(crate) fn map(size: usize, flags: i32, file: i32, offset: u64) -> Option<*mut u8> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let arguments = [0, size, access as usize, flags as usize, file as usize, offset as usize];
+    let start = system_call(libc::SYS_mmap, arguments);
+    // The last page of addresses is for error numbers.
+    (!(-4095..0).contains(&start)).then_some(start as *mut u8)
+}
+
+/// Gives pages back that [`map`] gave.
+pub(crate) fn unmap(start: *mut u8, size: usize) {
+    system_call(libc::SYS_munmap, [start as usize, size, 0, 0, 0, 0]);
 }
 
 unsafe impl GlobalAlloc for Arena {
@@ -85,7 +96,7 @@ unsafe impl GlobalAlloc for Arena {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let class = class(layout);
         if class >= CLASSES {
-            unsafe { libc::munmap(block.cast(), layout.size()) };
+            unmap(block, layout.size());
             return;
         }
         LOCK.with(|| unsafe {

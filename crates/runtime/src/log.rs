@@ -14,6 +14,7 @@ use foretrace_recording::file::{
 };
 use foretrace_recording::record::{self, near};
 
+use crate::arena;
 use crate::futex::system_call;
 
 static FILE: AtomicI32 = AtomicI32::new(-1);
@@ -105,21 +106,9 @@ fn map(file: i32, offset: u64, size: usize) -> Option<*mut u64> {
         let reserved = libc::fallocate(file, 0, offset as i64, size as i64) == 0
             || (*libc::__errno_location() == libc::EOPNOTSUPP
                 && libc::posix_fallocate(file, offset as i64, size as i64) == 0);
-        let (read_write, offset) = (libc::PROT_READ | libc::PROT_WRITE, offset as i64);
-        let start = if reserved {
-            libc::mmap(
-                null_mut(),
-                size,
-                read_write,
-                libc::MAP_SHARED | libc::MAP_POPULATE,
-                file,
-                offset,
-            )
-        } else {
-            libc::MAP_FAILED
-        };
         *libc::__errno_location() = errno;
-        (start != libc::MAP_FAILED).then_some(start.cast())
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        reserved.then(|| arena::map(size, flags, file, offset)).flatten().map(|start| start.cast())
     }
 }
 
@@ -240,7 +229,7 @@ impl Writer {
         if self.chunk.is_null() || self.stream == META {
             let Some(chunk) = map(file, offset, CHUNK) else { return self.lose(file) };
             if !self.chunk.is_null() {
-                unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
+                arena::unmap(self.chunk.cast(), CHUNK);
             }
             self.chunk = chunk;
         } else if !append(file, self.chunk, offset) {
@@ -276,7 +265,7 @@ impl Writer {
                 FILE.store(-1, Release);
             }
             if !self.chunk.is_null() {
-                unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
+                arena::unmap(self.chunk.cast(), CHUNK);
             }
             self.chunk = crate::arena::pages(CHUNK).cast();
             if self.chunk.is_null() {
@@ -292,7 +281,7 @@ impl Writer {
     /// Drops the mapping of a stream that has ended.
     pub(crate) fn close(&mut self) {
         if !self.chunk.is_null() {
-            unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
+            arena::unmap(self.chunk.cast(), CHUNK);
         }
         *self = Writer { lost: self.lost, ..Writer::new(self.stream) };
     }

@@ -1,11 +1,12 @@
 //! Forcing a schedule on the program, and saying what came of it.
 
-use foretrace_recording::plan::{MAGIC, Step, goal, outcome, place_hash};
+use foretrace_recording::plan::{BY_ITSELF, MAGIC, Step, WATCHED, goal, outcome, place_hash};
 use foretrace_recording::record::{acquire, kind};
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::message;
 use crate::sync::{Objects, Pending};
+use crate::thread::Next;
 use crate::world::{Entry, State, World};
 
 /// What a thread at a decision learns from the plan.
@@ -27,6 +28,8 @@ pub(crate) struct Replay {
     done: usize,
     /// How many of the final operations were carried out, once they were all reached.
     carried_out: Option<usize>,
+    /// What the watched steps were about to touch.
+    watched: Vec<Next>,
     answer: Vec<u8>,
     answered: bool,
 }
@@ -61,6 +64,7 @@ impl Replay {
             goal,
             done: 0,
             carried_out: None,
+            watched: Vec::new(),
             answer: [answer, &[0]].concat(),
             answered: false,
         })
@@ -179,6 +183,20 @@ fn same_kind(next: u8, recorded: u32) -> bool {
     class(next) == class(recorded as u8)
 }
 
+fn stores(kind: u8) -> bool {
+    matches!(kind, kind::STORE | kind::STORE_RANGE | kind::ATOMIC_STORE | kind::RMW)
+}
+
+fn atomic(kind: u8) -> bool {
+    matches!(kind, kind::ATOMIC_LOAD | kind::ATOMIC_STORE | kind::RMW)
+}
+
+/// Whether two accesses touch a common byte, and one of them stores.
+fn conflict(a: Next, b: Next) -> bool {
+    let overlap = a.address < b.address + b.size && b.address < a.address + a.size;
+    overlap && (stores(a.kind) || stores(b.kind))
+}
+
 impl World {
     /// Whether a plan is being followed.
     pub(crate) fn planned(&self) -> bool {
@@ -234,6 +252,9 @@ impl World {
             if !same_kind(entry.next.kind, step.kind) || (step.place != 0 && place != step.place) {
                 replay.diverged(step, Some(entry));
             }
+            if step.kind & WATCHED != 0 {
+                replay.watched.push(entry.next);
+            }
             replay.done += 1;
             return Choice::Me(u64::from(entry.pending == Pending::Nothing));
         }
@@ -252,12 +273,12 @@ impl World {
         }
     }
 
-    /// Whether a thread's pending wait is over. A wake that was timed out or spurious in the recording needs no
-    /// notification here either.
+    /// Whether a thread's pending wait is over. Only a wake that was timed out or spurious in the recording needs no
+    /// notification.
     fn can_go_on(&mut self, me: u32, step_kind: u32) -> bool {
         let entry = &mut self.threads[me as usize];
         let wakes_itself =
-            matches!(entry.pending, Pending::Wake { .. }) && step_kind as u8 == kind::WAKE;
+            matches!(entry.pending, Pending::Wake { .. }) && step_kind & BY_ITSELF != 0;
         if (wakes_itself && !entry.notified) || entry.pending == Pending::Sleep {
             entry.timed_out = true;
         }
@@ -291,7 +312,8 @@ impl World {
                     0
                 });
             }
-            if !same_kind(entry.next.kind, last.kind) && entry.next.kind != 0 {
+            let elsewhere = last.place != 0 && place_of(entry.next.site) != last.place;
+            if entry.next.kind != 0 && (!same_kind(entry.next.kind, last.kind) || elsewhere) {
                 replay.diverged(last, Some(entry));
             }
         }
@@ -342,28 +364,63 @@ impl World {
         match replay.goal {
             goal::RACE => {
                 let (a, b) = (next(0), next(1));
-                let stores = |kind: u8| {
-                    matches!(kind, kind::STORE | kind::STORE_RANGE | kind::ATOMIC_STORE | kind::RMW)
-                };
-                let atomic =
-                    |kind: u8| matches!(kind, kind::ATOMIC_LOAD | kind::ATOMIC_STORE | kind::RMW);
-                let overlap = a.address < b.address + b.size && b.address < a.address + a.size;
-                overlap && (stores(a.kind) || stores(b.kind)) && !(atomic(a.kind) && atomic(b.kind))
+                conflict(a, b) && !(atomic(a.kind) && atomic(b.kind))
             }
-            goal::BLOCKED => at.iter().all(|&thread| self.disabled(thread)),
+            goal::REACHED => match replay.watched[..] {
+                [first, remote] => conflict(first, remote) && conflict(remote, next(0)),
+                _ => false,
+            },
+            goal::BLOCKED => (0..at.len()).all(|index| {
+                self.disabled(at[index])
+                    && self.wants_lock_of(at[index], at[(index + 1) % at.len()])
+            }),
             goal::STUCK => (0..self.threads.len() as u32).all(|thread| {
-                self.threads[thread as usize].state == State::Done || self.disabled(thread)
+                let entry = &self.threads[thread as usize];
+                entry.state == State::Done
+                    || (self.disabled(thread) && !self.may_be_interrupted(thread))
             }),
             goal::LOCK_ERROR => self.misuses(at[0]),
-            _ => true,
+            _ => false,
         }
     }
 
-    /// Whether a thread cannot do what it is about to do.
+    /// The lock that a thread waits for or is about to take, and whether shared.
+    fn wanted(&self, thread: u32) -> Option<(usize, bool)> {
+        let entry = &self.threads[thread as usize];
+        match entry.pending {
+            Pending::Acquire { lock, shared } => Some((lock, shared)),
+            Pending::Wake { lock, .. } => Some((lock, false)),
+            Pending::Nothing if entry.next.kind == kind::ACQUIRE => Some((
+                entry.next.address as usize,
+                entry.next.size & u64::from(acquire::SHARED) != 0,
+            )),
+            _ => None,
+        }
+    }
+
+    /// Whether another thread has the lock that this one wants.
+    fn wants_lock_of(&self, thread: u32, other: u32) -> bool {
+        self.wanted(thread).is_some_and(|(lock, shared)| {
+            let state = self.objects.locks.get(&lock);
+            state.is_some_and(|state| {
+                state.owner == Some(other) || (!shared && state.readers.contains(&other))
+            })
+        })
+    }
+
+    /// Whether a signal may end what the thread waits for: handlers end waits for semaphores.
+    fn may_be_interrupted(&self, thread: u32) -> bool {
+        let entry = &self.threads[thread as usize];
+        let waits =
+            matches!(entry.pending, Pending::Semaphore(_)) || entry.next.kind == kind::SEM_WAIT;
+        waits && crate::interpose::signals::handled()
+    }
+
+    /// Whether a thread cannot do what it is about to do, and time will not change that.
     fn disabled(&self, thread: u32) -> bool {
         let entry = &self.threads[thread as usize];
         if entry.pending != Pending::Nothing {
-            return !self.enabled(thread);
+            return entry.deadline.is_none() && !self.enabled(thread);
         }
         let object = entry.next.address as usize;
         match entry.next.kind {

@@ -51,6 +51,8 @@ pub(crate) enum Waited {
 
 /// A thread that spins must not keep the others from running for longer than this.
 const LONGEST_TURN: u64 = 20_000;
+/// A wait with a deadline is over after so many turns of others.
+const LONGEST_WAIT: u32 = 2_000;
 
 impl Scheduler {
     pub(crate) fn new(strategy: Strategy, seed: u64) -> Scheduler {
@@ -114,6 +116,7 @@ impl Scheduler {
 impl World {
     /// Chooses who is next, among those who can run; `None` if nobody can.
     fn choose(&mut self, me: u32) -> Option<u32> {
+        self.let_turns_pass();
         let can: Vec<u32> = self.runnable();
         if can.is_empty() {
             return None;
@@ -140,6 +143,20 @@ impl World {
                 *can.iter().max_by_key(|&&other| self.threads[other as usize].priority)?
             }
         })
+    }
+
+    /// Time goes on while others run, however long they do: a wait ends after so many turns.
+    fn let_turns_pass(&mut self) {
+        for entry in &mut self.threads {
+            let waits = entry.state == State::Live && !entry.timed_out && !entry.notified;
+            if let (true, Some(deadline)) = (waits, entry.deadline) {
+                entry.turns += 1;
+                if entry.turns > LONGEST_WAIT {
+                    entry.timed_out = true;
+                    clocks::jump(deadline);
+                }
+            }
+        }
     }
 
     fn runnable(&self) -> Vec<u32> {
@@ -210,6 +227,29 @@ fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
     world
 }
 
+/// A thread from which the turn was taken comes back from outside: it waits for its turn before it touches anything.
+#[cold]
+pub(crate) fn come_back(thread: &mut Thread) {
+    let mut world = hold();
+    let me = thread.index;
+    thread.ousted.store(false, std::sync::atomic::Ordering::Relaxed);
+    let entry = world.entry(me);
+    if entry.state != State::Outside {
+        return;
+    }
+    entry.state = State::Live;
+    entry.next = Next::default();
+    entry.ordinal = thread.ordinal;
+    if world.scheduler.turn.is_none() {
+        world.scheduler.turn = Some(me);
+        thread.announce();
+        thread.quantum = 0;
+    } else {
+        world = await_turn(world, thread);
+        thread.quantum = if world.planned() { 0 } else { world.scheduler.granted };
+    }
+}
+
 /// At a visible operation, when the thread's time is over: who does the next one?
 #[cold]
 pub(crate) fn decide(thread: &mut Thread) {
@@ -222,20 +262,6 @@ pub(crate) fn decide(thread: &mut Thread) {
     let entry = world.entry(me);
     entry.next = thread.next;
     entry.ordinal = thread.ordinal;
-    if entry.state == State::Outside {
-        entry.state = State::Live;
-        thread.ousted.store(false, std::sync::atomic::Ordering::Relaxed);
-        if world.scheduler.turn.is_none() {
-            world.scheduler.turn = Some(me);
-            thread.announce();
-        } else if world.replay.is_none() {
-            world = await_turn(world, thread);
-            thread.quantum = world.scheduler.granted;
-            return;
-        } else {
-            world = await_turn(world, thread);
-        }
-    }
     if world.planned() {
         world = follow(world, thread, true);
         drop(world);
@@ -292,6 +318,7 @@ pub(crate) fn block(
     let entry = world.entry(me);
     entry.pending = pending;
     entry.deadline = deadline;
+    entry.turns = 0;
     entry.ordinal = thread.ordinal;
     entry.next = Next { kind: if wakes { kind::WAKE } else { 0 }, site, address: 0, size: 0 };
     if !wakes {

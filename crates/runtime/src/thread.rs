@@ -98,7 +98,7 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn point(&mut self, kind: u8, site: u64, address: u64, size: u64) {
         debug_assert!(visible(kind));
-        if self.quantum == 0 || self.ousted.load(Relaxed) {
+        if self.quantum == 0 {
             self.next = Next { kind, site, address, size };
             schedule::decide(self);
         }
@@ -205,6 +205,9 @@ pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     }
     thread.busy.store(true, Relaxed);
     std::sync::atomic::compiler_fence(SeqCst);
+    if thread.ousted.load(Relaxed) {
+        schedule::come_back(thread);
+    }
     let result = work(thread);
     std::sync::atomic::compiler_fence(SeqCst);
     thread.busy.store(false, Relaxed);
@@ -212,4 +215,15 @@ pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
         crate::interpose::semaphores::post_deferred(thread);
     }
     Some(result)
+}
+
+/// Instrumented code ran inside the runtime, which only signal handlers do: what it does is lost, and that is noted.
+#[cold]
+pub(crate) fn refused() {
+    let thread = current();
+    if !matches!(mode(), Mode::Unset | Mode::Off)
+        && unsafe { thread.as_ref() }.is_some_and(|thread| thread.busy.load(Relaxed))
+    {
+        crate::log::flag(foretrace_recording::file::flags::HANDLER);
+    }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Entry {
     pub(crate) pending: Pending,
     /// When its wait ends by itself (monotonic).
     pub(crate) deadline: Option<libc::timespec>,
+    /// How many turns of others it has waited.
+    pub(crate) turns: u32,
     /// Its wait on a condition variable was ended by a signal or broadcast.
     pub(crate) notified: bool,
     /// Its wait was ended by time.
@@ -178,6 +180,7 @@ impl World {
             state: State::Live,
             pending: Pending::Nothing,
             deadline: None,
+            turns: 0,
             notified: false,
             timed_out: false,
             cancelled: false,

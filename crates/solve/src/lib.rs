@@ -26,6 +26,7 @@
 //! assert_eq!(solver.solve(&[overtakes, lags], &Limits::default()), Outcome::Unsatisfiable);
 //! ```
 
+mod bits;
 mod chains;
 mod ids;
 mod ladder;
@@ -34,6 +35,7 @@ mod order;
 mod solver;
 mod theory;
 
+pub use bits::{Bit, CircuitSize, Circuits, Gates, Word};
 pub use ids::{Lit, Node};
 pub use limits::Limits;
 pub use solver::{Outcome, Solver, Statistics};

@@ -21,6 +21,8 @@ pub(crate) struct Recorded {
     /// Remarks on how it went.
     pub(crate) remarks: Vec<String>,
     pub(crate) deadlocked: bool,
+    /// Not all that happened is in the trace.
+    pub(crate) incomplete: bool,
 }
 
 impl Recorded {
@@ -97,7 +99,14 @@ pub(crate) fn record(
             "{others} more recorded processes were started; only the first one is analysed"
         ));
     }
-    Ok(Recorded { ended, trace, remarks, deadlocked: header.ending == ending::DEADLOCK })
+    let incomplete = header.flags & (flags::TRUNCATED | flags::HANDLER) != 0;
+    Ok(Recorded {
+        ended,
+        trace,
+        remarks,
+        incomplete,
+        deadlocked: header.ending == ending::DEADLOCK,
+    })
 }
 
 fn launch(
@@ -150,6 +159,12 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
     if header.flags & flags::WATCHDOG != 0 {
         remarks.push(
             "a thread blocked outside of what foretrace sees (input, a system call), so this run depends on time as well"
+                .into(),
+        );
+    }
+    if header.flags & flags::HANDLER != 0 {
+        remarks.push(
+            "a signal handler came while foretrace was at work; what it did to memory is not recorded"
                 .into(),
         );
     }

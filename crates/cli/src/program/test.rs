@@ -78,7 +78,9 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     for (finding, replay) in report.findings.iter_mut().zip(replays) {
         finding.replay = Some(replay);
     }
-    report.run = Some(Run { ending: recorded.in_words(), failed: recorded.failed() });
+    let (ending, failed) = (recorded.in_words(), recorded.failed());
+    report.run = Some(Run { ending, failed, incomplete: recorded.incomplete });
+    report.notes.extend(recorded.remarks.iter().cloned());
     predict::show(&report, &arguments.prediction)?;
     Ok(predict::verdict(&report))
 }

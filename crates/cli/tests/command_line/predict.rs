@@ -184,7 +184,8 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
           "events": 10,
           "threads": 3,
           "thread_names": ["idle","a","b"],
-          "repairs": []
+          "repairs": [],
+          "blind_spots": 0
          },
          "model": "reads-from",
          "settings": {
@@ -306,7 +307,8 @@ fn json_on_standard_output_is_alone_there() {
           "events": 4,
           "threads": 2,
           "thread_names": ["t1","t2"],
-          "repairs": []
+          "repairs": [],
+          "blind_spots": 0
          },
          "model": "values",
          "settings": {

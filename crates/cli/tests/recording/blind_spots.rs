@@ -15,7 +15,7 @@ fn foreign_writes_are_noticed_and_counted() {
     let program = Program { path, folder };
     program.everywhere(&[], 0, |_, run| {
         assert!(run.shown().contains("unknown writer reads at"), "{}", run.shown());
-        let report = run.predicted().says("blind spots: 1 read ").says_not("(real");
+        let report = run.predicted().says("blind spots: 1 event ").says_not("(real");
         // The race rests on a read of what was not seen to be written: as far as a trace can tell, it is possible.
         let found = report.out.contains("race-1 (possible");
         assert_eq!(report.status, if found { 3 } else { 0 }, "{}", report.out);

@@ -1,6 +1,6 @@
 //! What goes on outside of the runtime's sight: signals, input, sleep, loops that wait. Nothing hangs, and time is bounded.
 
-use crate::harness::{ONE_AT_A_TIME, SCHEDULES, compile};
+use crate::harness::{ONE_AT_A_TIME, SCHEDULES, compile, foretrace};
 
 #[test]
 fn signals() {
@@ -40,6 +40,14 @@ fn nobody_sleeps_where_one_thread_runs_at_a_time() {
 }
 
 #[test]
+fn the_sleep_of_a_thread_that_was_woken_before_ends() {
+    let program = compile("woken", &["woken.c"]);
+    program.everywhere(&[], 0, |_, run| {
+        assert!(run.done.took.as_secs() < 10, "{:?}", run.done.took);
+    });
+}
+
+#[test]
 fn loops_that_wait() {
     let program = compile("spinning", &["spinning.c"]);
     program.everywhere(&[], 0, |_, run| {
@@ -51,9 +59,13 @@ fn loops_that_wait() {
 #[test]
 fn two_hundred_threads() {
     let program = compile("many", &["many.c"]);
-    program.everywhere(&[], 0, |_, run| {
+    program.alone(&[], "").ended_with(0);
+    for schedule in SCHEDULES {
+        let run = program.run(&["--schedule", schedule], &[]).ended_with(0);
         let shown = run.shown();
         assert_eq!(shown.matches(": fork ").count(), 200);
         assert_eq!(shown.matches(": write sum").count(), 200);
-    });
+        let trace = run.trace.to_str().unwrap();
+        foretrace(&["predict", "--check", "race,lock", trace]).ended_with(0);
+    }
 }

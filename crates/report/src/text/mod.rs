@@ -61,9 +61,9 @@ fn write_blind_spots(report: &Report, writer: &mut dyn Write) -> io::Result<()> 
     }
     writeln!(
         writer,
-        "blind spots: {} saw what code that is not recorded had written; everything before such a read was kept before it, so bugs across it \
-         were not looked for",
-        counted(blind, "read")
+        "blind spots: {} that no recorded event explains (code that is not instrumented, for example); everything before such an event was kept \
+         before it, so bugs across it were not looked for",
+        counted(blind, "event")
     )
 }
 
@@ -249,7 +249,14 @@ fn verdict(report: &Report, style: Style) -> String {
         let (scope, model) = (scope(report), &report.model);
         let asked = |&(property, _): &(Property, _)| asked(report, property) != NOT_ASKED;
         if report.summary.iter().any(asked) {
-            parts.push(format!("no bug in any schedule of these events ({scope}; model {model})"));
+            let part = if report.run.as_ref().is_some_and(|run| run.incomplete) {
+                ", which are not all"
+            } else {
+                ""
+            };
+            parts.push(format!(
+                "no bug in any schedule of these events{part} ({scope}; model {model})"
+            ));
         } else {
             parts.push(format!("none ({scope})"));
         }

@@ -3,7 +3,7 @@
 use foretrace_recording::record::kind;
 use foretrace_recording::site::Site;
 
-use crate::thread::enter;
+use crate::thread::{enter, refused};
 
 macro_rules! accesses {
     ($($load:ident, $store:ident, $type:ty;)*) => { $(
@@ -17,7 +17,10 @@ macro_rules! accesses {
                 thread.access(kind::LOAD, detail, site, address as u64, u64::from(value));
                 value
             });
-            done.unwrap_or_else(|| unsafe { address.read_unaligned() })
+            done.unwrap_or_else(|| {
+                refused();
+                unsafe { address.read_unaligned() }
+            })
         }
 
         #[unsafe(no_mangle)]
@@ -29,7 +32,10 @@ macro_rules! accesses {
                 thread.access(kind::STORE, detail, site, address as u64, u64::from(value));
                 unsafe { address.write_unaligned(value) };
             })
-            .unwrap_or_else(|| unsafe { address.write_unaligned(value) });
+            .unwrap_or_else(|| {
+                refused();
+                unsafe { address.write_unaligned(value) }
+            });
         }
     )* };
 }

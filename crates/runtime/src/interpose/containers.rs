@@ -126,7 +126,7 @@ unsafe extern "C-unwind" fn _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_no
     parent: *mut Node,
     header: *mut Node,
 ) {
-    let mut work = || unsafe {
+    let work = || unsafe {
         next::_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
             left, node, parent, header,
         );
@@ -135,7 +135,7 @@ unsafe extern "C-unwind" fn _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_no
         let mut words = Words::default();
         words.node(node);
         words.up(parent, header);
-        words.watch(thread, &mut work);
+        words.watch(thread, work);
     })
     .unwrap_or_else(work);
 }
@@ -168,24 +168,24 @@ unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(
     link: *mut Link,
     position: *mut Link,
 ) {
-    let mut work = || unsafe { next::_ZNSt8__detail15_List_node_base7_M_hookEPS0_(link, position) };
+    let work = || unsafe { next::_ZNSt8__detail15_List_node_base7_M_hookEPS0_(link, position) };
     enter(|thread| {
         let mut words = Words::default();
         [link, position, unsafe { (*position).previous }]
             .into_iter()
             .for_each(|link| words.link(link));
-        words.watch(thread, &mut work);
+        words.watch(thread, work);
     })
     .unwrap_or_else(work);
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base9_M_unhookEv(link: *mut Link) {
-    let mut work = || unsafe { next::_ZNSt8__detail15_List_node_base9_M_unhookEv(link) };
+    let work = || unsafe { next::_ZNSt8__detail15_List_node_base9_M_unhookEv(link) };
     enter(|thread| {
         let mut words = Words::default();
         unsafe { [(*link).next, (*link).previous] }.into_iter().for_each(|link| words.link(link));
-        words.watch(thread, &mut work);
+        words.watch(thread, work);
     })
     .unwrap_or_else(work);
 }
@@ -204,7 +204,7 @@ unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_
             words.link(one);
             words.link(unsafe { (*one).previous });
         }
-        words.watch(thread, &mut work);
+        words.watch(thread, work);
     })
     .unwrap_or_else(work);
 }

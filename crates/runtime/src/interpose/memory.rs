@@ -30,7 +30,9 @@ fn freed(block: *mut c_void) {
     if !block.is_null() {
         enter(|thread| {
             let site = thread.call_site;
-            hold().stamped(thread, kind::FREE, 0, site, [block as u64]);
+            let mut world = hold();
+            world.objects.forget(block as usize, unsafe { libc::malloc_usable_size(block) });
+            world.stamped(thread, kind::FREE, 0, site, [block as u64]);
         });
     }
 }
@@ -83,4 +85,69 @@ unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size
     }
     unsafe { *to = allocated(block, size) };
     0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
+    match count.checked_mul(size) {
+        Some(size) => unsafe { realloc(block, size) },
+        None => {
+            unsafe { *libc::__errno_location() = libc::ENOMEM };
+            std::ptr::null_mut()
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn valloc(size: usize) -> *mut c_void {
+    unsafe { memalign(4096, size) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pvalloc(size: usize) -> *mut c_void {
+    unsafe { memalign(4096, size.next_multiple_of(4096)) }
+}
+
+mod next {
+    use super::*;
+    crate::real::real!(fn mmap(start: *mut c_void, size: usize, access: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void);
+    crate::real::real!(fn munmap(start: *mut c_void, size: usize) -> c_int);
+}
+
+/// Pages of the program's own are blocks too, unless they are put over others.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap(
+    start: *mut c_void,
+    size: usize,
+    access: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    let pages = unsafe { next::mmap(start, size, access, flags, file, offset) };
+    let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+    if pages == libc::MAP_FAILED || fixed { pages } else { allocated(pages, size) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap64(
+    start: *mut c_void,
+    size: usize,
+    access: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    unsafe { mmap(start, size, access, flags, file, offset) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
+    enter(|thread| {
+        let site = thread.call_site;
+        let mut world = hold();
+        world.objects.forget(start as usize, size);
+        world.stamped(thread, kind::FREE, 0, site, [start as u64]);
+    });
+    unsafe { next::munmap(start, size) }
 }

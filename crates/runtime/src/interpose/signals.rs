@@ -45,3 +45,31 @@ fn note(signal: c_int, handler: usize) {
         HANDLED.store(true, Relaxed);
     }
 }
+
+mod jumps {
+    use super::*;
+    real!(fn longjmp(place: *mut std::ffi::c_void, value: c_int) -> !);
+    real!(fn _longjmp(place: *mut std::ffi::c_void, value: c_int) -> !);
+    real!(fn siglongjmp(place: *mut std::ffi::c_void, value: c_int) -> !);
+    real!(fn __longjmp_chk(place: *mut std::ffi::c_void, value: c_int) -> !);
+}
+
+/// A handler may jump out of an access that faulted inside a hook: the thread is then outside of the runtime again.
+fn leave_runtime() {
+    let thread = crate::thread::current();
+    if let Some(thread) = unsafe { thread.as_ref() } {
+        thread.busy.store(false, Relaxed);
+    }
+}
+
+macro_rules! jumps {
+    ($($name:ident)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $name(place: *mut std::ffi::c_void, value: c_int) -> ! {
+            leave_runtime();
+            unsafe { jumps::$name(place, value) }
+        }
+    )* };
+}
+
+jumps! { longjmp _longjmp siglongjmp __longjmp_chk }

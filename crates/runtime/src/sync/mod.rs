@@ -85,6 +85,24 @@ pub(crate) struct CondState {
     pub(crate) waiters: Vec<u32>,
 }
 
+impl Objects {
+    /// The memory is given back: what was in it is no more.
+    pub(crate) fn forget(&mut self, start: usize, size: usize) {
+        fn forget<T>(map: &mut Map<T>, start: usize, size: usize) {
+            if map.is_empty() {
+            } else if map.len() < size / 4 {
+                map.retain(|address, _| !(start..start + size).contains(address));
+            } else {
+                (start..start + size).step_by(4).for_each(|address| drop(map.remove(&address)));
+            }
+        }
+        forget(&mut self.locks, start, size);
+        forget(&mut self.conds, start, size);
+        forget(&mut self.semaphores, start, size);
+        forget(&mut self.barriers, start, size);
+    }
+}
+
 impl LockState {
     /// Whether `thread` can have the lock now.
     pub(crate) fn free_for(&self, thread: u32, shared: bool) -> bool {

@@ -96,8 +96,14 @@ impl World {
         let known = self.objects.locks.len();
         let (kind_if_new, guard) = (kind_if_new & !GUARD, kind_if_new & GUARD != 0);
         let new = || LockState { kind: kind_if_new, guard, ..LockState::default() };
-        self.objects.locks.entry(address).or_insert_with(new);
-        if self.objects.locks.len() != known {
+        let state = self.objects.locks.entry(address).or_insert_with(new);
+        // Another lock in the place of one that nobody holds and nobody destroyed: C++'s do not say so.
+        let is_other =
+            state.kind != kind_if_new && state.owner.is_none() && state.readers.is_empty();
+        if is_other {
+            *state = new();
+        }
+        if is_other || self.objects.locks.len() != known {
             self.stamped(thread, kind::LOCK_INIT, kind_if_new, 0, [address as u64]);
         }
         self.objects.locks.get_mut(&address).expect("it was just put there")

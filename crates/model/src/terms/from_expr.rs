@@ -1,0 +1,97 @@
+//! Terms of the text form's expressions.
+//!
+//! **Computes.** A term of 64 bits that is worth what `foretrace_trace::text::eval` says: a name is zero-extended;
+//! comparisons, `!`, `&&` and `||` give the words 0 and 1 and take every word but 0 as true.
+//!
+//! **Invariant.** No recursion, though expressions that are read from files are at most 128 operators deep.
+
+use foretrace_trace::NameId;
+use foretrace_trace::expr::{BinaryOp as ExprBinary, Expr, UnaryOp as ExprUnary};
+
+use super::{BinaryOp, TermId, Terms};
+
+/// The width of the text form's values.
+const WORD: u32 = 64;
+
+impl Terms {
+    /// The value of an expression, a word of 64 bits. `bind` says what a name is: a term of at most 64 bits, as wide
+    /// as the read that bound it. What is stored in a smaller place is the `trunc` of the result.
+    pub fn from_expr(&mut self, expr: &Expr, mut bind: impl FnMut(NameId) -> TermId) -> TermId {
+        // An expression waits here until its operands are on top of `done`.
+        let mut waiting = vec![(expr, false)];
+        let mut done: Vec<TermId> = Vec::new();
+        while let Some((expr, operands_are_done)) = waiting.pop() {
+            if !operands_are_done {
+                waiting.push((expr, true));
+                match expr {
+                    Expr::Literal(_) | Expr::Name(_) => {}
+                    Expr::Unary(_, a) => waiting.push((a, false)),
+                    Expr::Binary(_, a, b) => waiting.extend([(&**b, false), (&**a, false)]),
+                    Expr::IfThenElse(c, a, b) => {
+                        waiting.extend([(&**b, false), (&**a, false), (&**c, false)]);
+                    }
+                }
+                continue;
+            }
+            let mut operand = || done.pop().expect("operands come before their operator");
+            let term = match expr {
+                Expr::Literal(word) => self.constant(*word as u128, WORD),
+                Expr::Name(name) => self.zext(bind(*name), WORD),
+                Expr::Unary(op, _) => self.unary_word(*op, operand()),
+                Expr::Binary(op, ..) => {
+                    let (b, a) = (operand(), operand());
+                    self.binary_word(*op, a, b)
+                }
+                Expr::IfThenElse(..) => {
+                    let (b, a, condition) = (operand(), operand(), operand());
+                    let condition = self.truth(condition);
+                    self.ite(condition, a, b)
+                }
+            };
+            done.push(term);
+        }
+        done.pop().expect("one expression gives one term")
+    }
+
+    fn unary_word(&mut self, op: ExprUnary, a: TermId) -> TermId {
+        match op {
+            ExprUnary::Neg => self.neg(a),
+            ExprUnary::BitNot => self.not(a),
+            ExprUnary::Not => {
+                let truth = self.truth(a);
+                let falsehood = self.not(truth);
+                self.zext(falsehood, WORD)
+            }
+        }
+    }
+
+    fn binary_word(&mut self, op: ExprBinary, a: TermId, b: TermId) -> TermId {
+        let bit = match op {
+            ExprBinary::Add => return self.add(a, b),
+            ExprBinary::Sub => return self.sub(a, b),
+            ExprBinary::Mul => return self.mul(a, b),
+            ExprBinary::Div => return self.sdiv(a, b),
+            ExprBinary::Rem => return self.srem(a, b),
+            ExprBinary::And => return self.and(a, b),
+            ExprBinary::Or => return self.or(a, b),
+            ExprBinary::Xor => return self.xor(a, b),
+            ExprBinary::Shl => return self.shl(a, b),
+            ExprBinary::Shr => return self.ashr(a, b),
+            ExprBinary::Eq => self.eq(a, b),
+            ExprBinary::Ne => self.ne(a, b),
+            ExprBinary::Lt => self.slt(a, b),
+            ExprBinary::Le => self.sle(a, b),
+            ExprBinary::Gt => self.sgt(a, b),
+            ExprBinary::Ge => self.sge(a, b),
+            ExprBinary::LogicAnd => self.connective(BinaryOp::And, a, b),
+            ExprBinary::LogicOr => self.connective(BinaryOp::Or, a, b),
+        };
+        self.zext(bit, WORD)
+    }
+
+    /// `&&` or `||` of words, as one bit.
+    fn connective(&mut self, op: BinaryOp, a: TermId, b: TermId) -> TermId {
+        let (a, b) = (self.truth(a), self.truth(b));
+        self.binary(op, a, b)
+    }
+}

@@ -1,0 +1,159 @@
+//! A term of an expression is worth what the trace crate says of the expression.
+
+use foretrace_model::terms::{SymbolId, TermId, Terms};
+use foretrace_trace::NameId;
+use foretrace_trace::expr::{BinaryOp, BinaryOp::*, Expr, UnaryOp};
+use foretrace_trace::text::eval;
+
+/// xorshift64*
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() >> 33) as usize % bound
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    fn word(&mut self) -> u64 {
+        let edges = [0, 1, 2, 7, 63, 64, 255, 256, 1 << 31, 1 << 62, 1 << 63, u64::MAX];
+        match self.below(3) {
+            0 => self.next(),
+            1 => self.pick(&edges),
+            _ => self.pick(&edges).wrapping_neg(),
+        }
+    }
+}
+
+/// The names, by the bytes of the reads that bound them.
+const SIZES: [u32; 5] = [1, 2, 4, 8, 8];
+
+const OPS: [BinaryOp; 18] =
+    [Add, Sub, Mul, Div, Rem, And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge, LogicAnd, LogicOr];
+
+fn random_expr(random: &mut Random, depth: usize) -> Expr {
+    if depth == 0 {
+        return match random.below(2) {
+            0 => Expr::Literal(random.word()),
+            _ => Expr::Name(NameId(random.below(SIZES.len()) as u32)),
+        };
+    }
+    let below = |random: &mut Random| {
+        let depth = random.below(depth);
+        Box::new(random_expr(random, depth))
+    };
+    match random.below(8) {
+        0 | 1 => {
+            let ops = [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot];
+            Expr::Unary(random.pick(&ops), below(random))
+        }
+        2 => Expr::IfThenElse(below(random), below(random), below(random)),
+        _ => Expr::Binary(random.pick(&OPS), below(random), below(random)),
+    }
+}
+
+/// One symbol for each name, as wide as its read.
+fn names(terms: &mut Terms) -> Vec<TermId> {
+    let symbol = |(name, &size): (usize, &u32)| terms.symbol(SymbolId(name as u32), 8 * size);
+    SIZES.iter().enumerate().map(symbol).collect()
+}
+
+fn check(expr: &Expr, random: &mut Random, context: &str) {
+    let mut terms = Terms::new();
+    let names = names(&mut terms);
+    let term = terms.from_expr(expr, |name| names[name.index()]);
+    assert_eq!(terms.width(term), 64);
+    let shown = terms.show(term, |symbol| format!("n{}", symbol.0)).to_string();
+    for _ in 0..6 {
+        let values = SIZES.map(|size| eval::truncate(random.word(), size));
+        let expected = eval::evaluate(expr, &|name| Some(values[name.index()])).unwrap();
+        let assignment = |symbol: SymbolId| values[symbol.0 as usize] as u128;
+        let found = terms.evaluate(term, &assignment);
+        assert_eq!(found, expected as u128, "{context} {values:?}\n{expr:?}\n{shown}");
+        for size in [1, 2, 4, 8] {
+            let stored = terms.trunc(term, 8 * size);
+            let found = terms.evaluate(stored, &assignment);
+            assert_eq!(found, eval::truncate(expected, size) as u128, "{context}: stored");
+        }
+    }
+}
+
+#[test]
+fn random_expressions() {
+    for seed in 1..20_000 {
+        let mut random = Random(seed);
+        let depth = random.below(8);
+        let expr = random_expr(&mut random, depth);
+        check(&expr, &mut random, &format!("seed {seed}"));
+    }
+}
+
+/// Each operator on the corners of `docs/trace-format.md`, as a constant and as a name.
+#[test]
+fn corner_cases() {
+    let words = [0, 1, 2, 63, 64, 65, 1 << 40, 1 << 63, (1 << 63) - 1, u64::MAX, u64::MAX - 1];
+    let mut terms = Terms::new();
+    let symbols = [0, 1].map(|symbol| terms.symbol(SymbolId(symbol), 64));
+    let operand = |name: u32, literal: Option<u64>| {
+        Box::new(literal.map_or(Expr::Name(NameId(name)), Expr::Literal))
+    };
+    for op in OPS {
+        for a in words {
+            for b in words {
+                for (left, right) in
+                    [(Some(a), Some(b)), (Some(a), None), (None, Some(b)), (None, None)]
+                {
+                    let expr = Expr::Binary(op, operand(0, left), operand(1, right));
+                    let term = terms.from_expr(&expr, |name| symbols[name.index()]);
+                    let read = |symbol: SymbolId| [a, b][symbol.0 as usize] as u128;
+                    let found = terms.evaluate(term, &read);
+                    assert_eq!(found, eval::binary(op, a, b) as u128, "{a} {op:?} {b}");
+                }
+            }
+        }
+    }
+}
+
+/// What is printed of an expression over words is read by the text form, and means the same.
+#[test]
+fn printed_terms_are_expressions() {
+    let mut read_back = 0;
+    for seed in 1..4_000 {
+        let mut random = Random(seed);
+        let depth = random.below(6);
+        let expr = random_expr(&mut random, depth);
+        let mut terms = Terms::new();
+        let words: Vec<TermId> =
+            (0..SIZES.len()).map(|name| terms.symbol(SymbolId(name as u32), 64)).collect();
+        let term = terms.from_expr(&expr, |name| words[name.index()]);
+        let shown = terms.show(term, |symbol| format!("n{}", symbol.0)).depth(40).to_string();
+        // Casts, unsigned operators and booleans have no place in the text form.
+        if ["u", "i64", "true", "false", "…"].iter().any(|special| shown.contains(special)) {
+            continue;
+        }
+        let reads: String =
+            (0..SIZES.len()).map(|name| format!("t: n{name} = read x{name}[0:8]\n")).collect();
+        let text = format!("foretrace-trace 1\n{reads}t: write y[0:8] = {shown}\n");
+        let trace = foretrace_trace::text::parse(&text)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        let write = trace.events().last().expect("the write").0;
+        let Some(back) = trace.expression(write) else { continue };
+        read_back += 1;
+        for _ in 0..4 {
+            let values = SIZES.map(|_| random.word());
+            let value = |name: NameId| Some(values[name.index()]);
+            let (before, after) = (eval::evaluate(&expr, &value), eval::evaluate(back, &value));
+            assert_eq!(before, after, "seed {seed}: {shown}\n{expr:?}\n{back:?}");
+        }
+    }
+    assert!(read_back > 1_000, "{read_back} terms were read back");
+}
