@@ -12,7 +12,8 @@ use std::{array, env, fs, process, thread};
 
 use foretrace_oracle::compare;
 use foretrace_trace::import::{
-    csv as csv_import, rapidbin as rapidbin_import, rapidstd, rvpredict as rvpredict_import,
+    csv as csv_import, rapidbin as rapidbin_import, rapidstd, recording as recording_import,
+    rvpredict as rvpredict_import,
 };
 use foretrace_trace::validate::validate;
 use foretrace_trace::{Trace, binary as binary_form, export, text as text_form};
@@ -66,6 +67,27 @@ pub fn rapidbin(bytes: &[u8]) {
     match rapidbin_import::parse(bytes) {
         Ok(trace) => accepted(&trace),
         Err(error) => drop(error.to_string()),
+    }
+}
+
+/// Recordings of our runtime: as it is, and as the records of a well-formed file; the first byte says of which mode.
+pub fn recording(bytes: &[u8]) {
+    let mut file = vec![0; 4096 + 256 * 1024];
+    let scheduled = bytes.first().is_some_and(|byte| byte % 2 == 1);
+    let words = bytes.get(1..).unwrap_or(&[]);
+    let words = &words[..words.len().min(200_000)];
+    file[..8].copy_from_slice(&recording_import::MAGIC);
+    file[8] = 1;
+    file[12] = u8::from(scheduled);
+    file[4096..4100].copy_from_slice(b"CHNK");
+    let stream: u32 = if scheduled { u32::MAX - 1 } else { 0 };
+    file[4100..4104].copy_from_slice(&stream.to_le_bytes());
+    file[4128..4128 + words.len()].copy_from_slice(words);
+    for bytes in [bytes, &file] {
+        match recording_import::parse(bytes, &Default::default()) {
+            Ok(trace) => accepted(&trace),
+            Err(error) => drop(error.to_string()),
+        }
     }
 }
 

@@ -141,3 +141,39 @@ fn rvpredict() {
         bytes
     });
 }
+
+#[test]
+fn recording() {
+    run(targets::recording, |random| {
+        let mut bytes = vec![random.below(2) as u8];
+        let mut word = |word: u64| bytes.extend(word.to_le_bytes());
+        let mut stamp = 0;
+        if random.below(4) > 0 {
+            word(1);
+            word(0);
+        }
+        for _ in 0..random.below(24) {
+            // Kind, detail, operands; what has stamps counts them.
+            let address = 0x5555_0000 + 8 * random.below(3) as u64;
+            match random.below(9) {
+                0 => [1, random.below(3) as u64].into_iter().for_each(&mut word),
+                1 => [8 | 8 << 8, address, random.below(2) as u64].into_iter().for_each(&mut word),
+                2 => [9 | 4 << 8, address, random.below(2) as u64].into_iter().for_each(&mut word),
+                3 => word(16 | 2 << 8 | (random.below(3) as u64) << 18),
+                4 => [10, address, 72].into_iter().chain([7; 9]).for_each(&mut word),
+                kind => {
+                    stamp += 1;
+                    let kinds = [34, 35, 48, 50, 52, 57, 58, 59, 66, 68, 73, 74, 80, 81];
+                    let head = kinds[random.below(kinds.len())];
+                    word(head);
+                    word(if kind == 5 { random.below(3) as u64 } else { address });
+                    if matches!(head, 57 | 58 | 80) {
+                        word(address);
+                    }
+                    word(stamp);
+                }
+            }
+        }
+        bytes
+    });
+}

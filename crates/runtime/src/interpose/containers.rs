@@ -196,7 +196,7 @@ unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_
     first: *mut Link,
     last: *mut Link,
 ) {
-    let mut work =
+    let work =
         || unsafe { next::_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link, first, last) };
     enter(|thread| {
         let mut words = Words::default();
