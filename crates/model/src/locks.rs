@@ -257,6 +257,13 @@ impl Locks {
         hold.close.is_some_and(|close| trace.thread_of(close) != hold.thread)
     }
 
+    /// The end of the hold's thread, if the thread ends without giving it back itself.
+    pub fn end_that_leaves(&self, trace: &Trace, hold: HoldId) -> Option<EventId> {
+        let closes_itself = self.hold(hold).close.is_some() && !self.closed_by_other(trace, hold);
+        let last = trace.thread_events(self.hold(hold).thread).last().copied();
+        last.filter(|&last| !closes_itself && trace.op(last) == Op::End)
+    }
+
     /// Whether its holder may take the lock again.
     pub fn is_recursive(&self, lock: LockId) -> bool {
         self.recursive[lock.index()]

@@ -231,6 +231,10 @@ impl Recorded<'_> {
                     Op::Leave { barrier } => self
                         .arrival_of(event, barrier)
                         .is_some_and(|arrival| !self.is_round_complete(state, barrier, arrival)),
+                    Op::Acquire { lock, mode, patience: Patience::Blocking } => {
+                        self.role(event) == Role::Opens
+                            && self.is_left_locked(state, thread, lock, mode)
+                    }
                     _ => false,
                 };
                 (event, waits)
@@ -241,12 +245,24 @@ impl Recorded<'_> {
                     Op::Wait { .. } => untimed(last) && state.waiters.contains(last),
                     Op::Request(Request::SemWait(sem)) => self.count(state, sem) == 0,
                     Op::Arrive { barrier } => !self.is_round_complete(state, barrier, last),
+                    Op::Request(Request::Acquire(lock, mode)) => {
+                        self.is_left_locked(state, thread, lock, mode)
+                    }
                     _ => false,
                 };
                 (last, waits)
             }
         };
         waits.then_some(point)
+    }
+
+    /// Whether a thread that is finished has the lock in a mode that conflicts.
+    fn is_left_locked(&self, state: &State, thread: ThreadId, lock: LockId, mode: Mode) -> bool {
+        state.holds_on(lock).any(|hold| {
+            hold.thread != thread
+                && hold.mode.conflicts(mode)
+                && self.is_finished(state, hold.thread)
+        })
     }
 
     fn is_blocked_at_join(&self, state: &State, thread: ThreadId) -> bool {

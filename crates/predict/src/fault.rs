@@ -43,6 +43,10 @@ pub enum Fault {
     RoundOffByOne,
     /// A thread that locks twice is not blocked.
     OwnHoldForgotten,
+    /// Nobody waits for a lock that a finished thread has.
+    LeftLockForgotten,
+    /// A thread that has a lock is taken for finished.
+    HolderNotFinished,
     /// A hold that another thread closes is taken to last until its own thread goes on.
     ForeignCloseIsOwn,
     /// The lock that a wait gives back still counts as held.
@@ -88,6 +92,8 @@ mod seeded {
             Fault::NobodyMayLeave,
             Fault::RoundOffByOne,
             Fault::OwnHoldForgotten,
+            Fault::LeftLockForgotten,
+            Fault::HolderNotFinished,
             Fault::ForeignCloseIsOwn,
             Fault::LocksetAfterWait,
             Fault::OrderOffByOne,

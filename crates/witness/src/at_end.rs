@@ -297,8 +297,24 @@ impl Replay<'_> {
                 let is_open = rule != Rule::Never && !self.is_complete(self.recorded.round(event));
                 is_open.then_some(Waits::Otherwise)
             }
+            (Point::Next(_), Op::Acquire { .. })
+            | (Point::Last(_), Op::Request(Request::Acquire(..))) => {
+                let (lock, mode) = self.blocked_acquire(point)?;
+                let thread = self.trace.thread_of(event);
+                self.is_left_locked(lock, mode, thread).then_some(Waits::Otherwise)
+            }
             _ => None,
         }
+    }
+
+    /// Whether a finished thread other than this one has the lock in a conflicting mode.
+    fn is_left_locked(&self, lock: LockId, mode: Mode, thread: ThreadId) -> bool {
+        self.state.locks.open(lock).iter().any(|open| {
+            let last = self.point(open.thread);
+            let is_finished =
+                matches!(last, Some(Point::Last(last)) if self.trace.op(last) == Op::End);
+            open.thread != thread && open.mode.conflicts(mode) && is_finished
+        })
     }
 
     /// Where a started thread is; `None` if it has no events.
@@ -326,7 +342,7 @@ impl Replay<'_> {
 enum Waits {
     /// This wait is in W: the resolution of the signals has to leave it there.
     InW(EventId),
-    /// For a semaphore or barrier.
+    /// For a semaphore, a barrier, or a lock that nobody will give back.
     Otherwise,
 }
 

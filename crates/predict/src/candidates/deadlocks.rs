@@ -11,6 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use foretrace_causality::LocksetId;
+use foretrace_model::HoldId;
 use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, ThreadId};
 use foretrace_witness::{Property, Violation};
 
@@ -93,6 +94,11 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
     let mut index = FxHashMap::default();
     let mut nodes: Vec<CycleNode> = Vec::new();
     let mut stuck = Vec::new();
+    let left = left_locked(context);
+    let may_be_left = |thread: ThreadId, lock: LockId, mode: Mode| {
+        let holds = left.get(&lock).into_iter().flatten();
+        holds.into_iter().any(|&(by, held)| by != thread && held.conflicts(mode))
+    };
     for thread in trace.thread_ids() {
         let mut walk = HoldsWalk::new();
         for &event in &blocking[thread.index()] {
@@ -126,8 +132,16 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
                     if skeleton.locks.opened_by(event).is_some() =>
                 {
                     add(&walk, (lock, mode));
+                    if may_be_left(thread, lock, mode) {
+                        stuck.push(event);
+                    }
                 }
-                Op::Request(Request::Acquire(lock, mode)) if is_last() => add(&walk, (lock, mode)),
+                Op::Request(Request::Acquire(lock, mode)) if is_last() => {
+                    add(&walk, (lock, mode));
+                    if may_be_left(thread, lock, mode) {
+                        stuck.push(event);
+                    }
+                }
                 Op::Wake { lock, .. } => {
                     let (_, wait) = skeleton.waiting.wait_at(event);
                     add(&walk, (lock, mode_given_back(context, wait.wait)));
@@ -155,6 +169,22 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
         }
     }
     (nodes, stuck)
+}
+
+/// Which threads may end with a lock, and in which mode.
+fn left_locked(context: &Context) -> FxHashMap<LockId, Vec<(ThreadId, Mode)>> {
+    let (skeleton, trace) = (context.skeleton, context.skeleton.trace);
+    let mut left: FxHashMap<LockId, Vec<(ThreadId, Mode)>> = FxHashMap::default();
+    for id in (0..skeleton.locks.len() as u32).map(HoldId) {
+        if skeleton.locks.end_that_leaves(trace, id).is_some() {
+            let hold = skeleton.locks.hold(id);
+            let known = left.entry(hold.lock).or_default();
+            if !known.contains(&(hold.thread, hold.mode)) {
+                known.push((hold.thread, hold.mode));
+            }
+        }
+    }
+    left
 }
 
 fn mode_given_back(context: &Context, wait: EventId) -> Mode {

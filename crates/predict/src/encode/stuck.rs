@@ -367,6 +367,44 @@ impl Encoder<'_> {
         }
         self.solver.clause(&some);
         points.push(Point { event, blocked, waits: false });
+        if own_counts && !is_seeded(Fault::LeftLockForgotten) {
+            self.left_locked(event, thread, lock, mode, at, holds, points);
+        }
+    }
+
+    /// The point once more, as one at which the thread waits: a finished thread has the lock.
+    #[allow(clippy::too_many_arguments)]
+    fn left_locked(
+        &mut self,
+        event: EventId,
+        thread: ThreadId,
+        lock: LockId,
+        mode: Mode,
+        at: &[Lit],
+        holds: &FxHashMap<HoldId, Lit>,
+        points: &mut Vec<Point>,
+    ) {
+        let skeleton = self.skeleton;
+        let mut some = Vec::new();
+        for &id in skeleton.locks.holds_of(lock) {
+            let hold = *skeleton.locks.hold(id);
+            let Some(end) = skeleton.locks.end_that_leaves(skeleton.trace, id) else { continue };
+            if hold.thread != thread && hold.mode.conflicts(mode) {
+                let finished = self.included(end);
+                let forgotten = is_seeded(Fault::HolderNotFinished);
+                some.push(if forgotten {
+                    holds[&id]
+                } else {
+                    self.all_of(&[holds[&id], finished])
+                });
+            }
+        }
+        if !some.is_empty() {
+            let waits = self.all_of_fresh(at);
+            some.push(!waits);
+            self.solver.clause(&some);
+            points.push(Point { event, blocked: waits, waits: true });
+        }
     }
 
     fn waits_for_notification(
