@@ -10,9 +10,12 @@ use crate::shell::{Stop, cargo, run};
 /// Programs, and the Debian packages that bring them.
 const PROGRAMS: [(&str, &str); 2] = [("g++", "g++"), ("make", "make")];
 
-/// What recording programs needs in addition.
-const FOR_PROGRAMS: [(&str, &str); 3] =
-    [("clang-19", "clang-19"), ("llvm-config-19", "llvm-19-dev"), ("opt-19", "llvm-19")];
+/// What recording programs needs in addition; a path stands for itself.
+const FOR_PROGRAMS: [(&str, &str); 3] = [
+    ("clang-19", "clang-19"),
+    ("opt-19", "llvm-19"),
+    ("/usr/lib/llvm-19/include/llvm-c/Core.h", "llvm-19-dev"),
+];
 
 /// Installs what a build needs and the machine does not have.
 pub(crate) fn ensure() -> Result<(), Stop> {
