@@ -64,6 +64,8 @@ pub mod flags {
     pub const FORKED: u32 = 4;
     /// A signal handler interrupted the runtime; what it did to memory is not recorded.
     pub const HANDLER: u32 = 8;
+    /// The program does what cannot be recorded rightly, and was ended.
+    pub const UNSUPPORTED: u32 = 16;
 }
 
 /// How a process ended.

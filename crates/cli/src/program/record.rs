@@ -149,6 +149,12 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
     };
     // SAFETY: any bytes are a header; it is `repr(C)` and has only numbers.
     let header: Header = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+    if header.flags & flags::UNSUPPORTED != 0 {
+        // The runtime has said what.
+        let _ = fs::remove_file(recording);
+        return Err(Failure::input(format_args!("{name} cannot be recorded"))
+            .hint("docs/roadmap.md lists what is not supported"));
+    }
     let mut remarks = Vec::new();
     if header.flags & flags::TRUNCATED != 0 {
         remarks.push("the disk was full (or --max-size reached): the trace has only the first part of the run".into());

@@ -144,3 +144,16 @@ fn clear_words_when_there_is_nothing_to_record() {
     missing.run(&[], &[]).ended_with(125).says("cannot start").says("give the path of the program");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left behind");
 }
+
+#[test]
+fn what_cannot_be_recorded_is_refused() {
+    let program = compile("unsupported", &["unsupported.c"]);
+    for (argument, reason) in
+        [("robust", "has a robust mutex"), ("forks", "shared between processes")]
+    {
+        program.alone(&[argument], "").ended_with(0);
+        program.run(&[], &[argument]).ended_with(125).says(reason).says("cannot be recorded");
+        program.with(&["test"], &[argument]).ended_with(2).says(reason).says_not("deadlock");
+    }
+    program.run(&[], &["alone"]).ended_with(0);
+}

@@ -38,11 +38,17 @@ pub(super) unsafe fn take_spin(spin: usize) {
     unsafe { next::pthread_spin_lock(spin as SpinLock) };
 }
 
+/// `__data.__kind`: two bits of kind, and what else is special about it.
+fn bits_of(mutex: Mutex) -> c_int {
+    unsafe { mutex.cast::<c_int>().add(4).read() }
+}
+
+const ROBUST: c_int = 16;
+const SHARED: c_int = 128;
+
 /// The kind of a mutex, from the C library's own word for it.
 pub(super) fn kind_of(mutex: Mutex) -> u8 {
-    // `__data.__kind`; the upper bits say robust, priority and shared between processes.
-    let word = unsafe { mutex.cast::<c_int>().add(4).read() };
-    match word & 3 {
+    match bits_of(mutex) & 3 {
         1 => lock::RECURSIVE,
         2 => lock::ERROR_CHECKING,
         _ => lock::PLAIN,
@@ -56,7 +62,16 @@ unsafe extern "C" fn pthread_mutex_init(
 ) -> c_int {
     let status = unsafe { next::pthread_mutex_init(mutex, attributes) };
     if status == 0 {
-        enter(|thread| sync::lock_init(thread, mutex as usize, kind_of(mutex)));
+        enter(|thread| {
+            match bits_of(mutex) {
+                bits if bits & ROBUST != 0 => {
+                    super::process::refuse("the program has a robust mutex")
+                }
+                bits if bits & SHARED != 0 => super::process::note_shared(),
+                _ => {}
+            }
+            sync::lock_init(thread, mutex as usize, kind_of(mutex));
+        });
     }
     status
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
 use foretrace_recording::file::flags;
 use foretrace_recording::record::{kind, lock};
@@ -75,10 +75,27 @@ unsafe extern "C" fn quick_exit(status: c_int) -> ! {
 static FORKING: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
 
 /// Behind the program's own handlers before the copy, and before them behind it: what they do with locks is theirs.
+/// Something was made that processes can share.
+static SHARED: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn note_shared() {
+    SHARED.store(true, Relaxed);
+}
+
+/// What cannot be recorded rightly is refused: a wrong verdict would be worse.
+pub(super) fn refuse(what: &str) -> ! {
+    log::flag(flags::UNSUPPORTED);
+    crate::message::say(&format!("{what}: this cannot be recorded yet"));
+    crate::message::leave(125)
+}
+
 extern "C" fn before_fork() {
     let thread = thread::current();
     if matches!(mode(), Mode::Unset | Mode::Off) || thread.is_null() {
         return;
+    }
+    if SHARED.load(Relaxed) {
+        refuse("the program forks, and has locks or semaphores that are shared between processes");
     }
     log::flag(flags::FORKED);
     std::mem::forget(hold());

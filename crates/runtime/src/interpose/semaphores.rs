@@ -39,7 +39,12 @@ fn adopt(thread: &mut Thread, semaphore: Semaphore) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sem_init(semaphore: Semaphore, shared: c_int, count: c_uint) -> c_int {
-    enter(|thread| sync::semaphore_init(thread, semaphore as usize, count));
+    enter(|thread| {
+        if shared != 0 {
+            super::process::note_shared();
+        }
+        sync::semaphore_init(thread, semaphore as usize, count);
+    });
     unsafe { next::sem_init(semaphore, shared, count) }
 }
 
