@@ -51,6 +51,7 @@ fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
 /// Installs what the tests need in addition.
 pub(crate) fn ensure_for_tests() -> Result<(), Stop> {
     ensure_for_programs()?;
+    ensure_all(&[("gdb", "gdb")])?;
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         let works = succeeds(cargo(&[subcommand, "--version"]));
         if works {

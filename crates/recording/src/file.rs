@@ -1,7 +1,7 @@
 //! The recording: a page of header, then chunks of [`CHUNK`] bytes, each part of one stream.
 //!
-//! The file is written through shared memory maps, chunk by chunk, each reserved on the disk
-//! before it is used: whatever ends the process, what it wrote is there. A scheduled recording has one
+//! The chunk that a stream fills at the moment is a shared memory map of the file, so whatever ends the process, what it
+//! wrote is there; a full one is copied to the end of the file and filled again. A scheduled recording has one
 //! stream of events, with [`crate::record::kind::THREAD`] records in it; a free-running one has a stream for each
 //! thread. Stream [`META`] has the tables.
 

@@ -41,8 +41,6 @@ pub mod goal {
     pub const STUCK: u64 = 4;
     /// The final operation is a misuse of a lock.
     pub const LOCK_ERROR: u64 = 5;
-    /// The final operation is an assertion that fails.
-    pub const ASSERTION: u64 = 6;
 }
 
 /// The runtime's answer, as words: verdict, step, then details.

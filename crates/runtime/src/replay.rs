@@ -5,7 +5,7 @@ use foretrace_recording::record::{acquire, kind};
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::message;
-use crate::sync::{Objects, Pending};
+use crate::sync::Pending;
 use crate::thread::Next;
 use crate::world::{Entry, State, World};
 
@@ -139,13 +139,8 @@ impl Replay {
         message::leave(123);
     }
 
-    /// The process ends by itself.
+    /// The process ends, or no thread of it can go on, before the plan is done.
     pub(crate) fn finished(&mut self) {
-        self.answer(&[outcome::UNFINISHED, self.done as u64]);
-    }
-
-    /// No thread can go on.
-    pub(crate) fn deadlocked(&mut self, _: &[Entry], _: &Objects) {
         self.answer(&[outcome::UNFINISHED, self.done as u64]);
     }
 }

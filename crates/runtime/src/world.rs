@@ -232,7 +232,7 @@ impl World {
     pub(crate) fn deadlock(&mut self) -> ! {
         log::header(|header| header.ending = ending::DEADLOCK);
         if let Some(replay) = &mut self.replay {
-            replay.deadlocked(&self.threads, &self.objects);
+            replay.finished();
         }
         message::say("the program is deadlocked: every thread waits for another one");
         message::leave(124);

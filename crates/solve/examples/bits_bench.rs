@@ -1,6 +1,6 @@
 //! What circuits cost: sizes, and the time of typical and of hard questions.
 //!
-//! `cargo test --release -p foretrace-solve --test bits_bench -- --ignored --nocapture`
+//! `cargo run --release -p foretrace-solve --example bits_bench`
 
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,6 @@ fn question(name: &str, expected: Outcome, build: impl Fn(&mut Circuits<'_>)) {
     assert!(outcome == expected || outcome == Outcome::Interrupted, "{name}: {outcome:?}");
 }
 
-#[test]
-#[ignore = "a benchmark"]
 fn sizes() {
     let operations: [(&str, Operation); 7] = [
         ("add", |c, a, b| c.add(a, b)),
@@ -56,8 +54,6 @@ fn sizes() {
     }
 }
 
-#[test]
-#[ignore = "a benchmark"]
 fn questions() {
     use Outcome::{Satisfiable, Unsatisfiable};
     for width in [32, 64] {
@@ -219,4 +215,9 @@ fn questions() {
         let zero = c.eq_constant(z, 0);
         c.any(&[greater, result, zero])
     });
+}
+
+fn main() {
+    sizes();
+    questions();
 }
