@@ -149,10 +149,16 @@ fn bug(folder: &Path) -> Result<(), String> {
     let (trace, json) = (trace.to_str().unwrap(), json.to_str().unwrap());
     let wanted = expectations(folder);
     let wanted: Vec<&Expected> = wanted.iter().filter(|expected| !expected.later).collect();
+    // The weakest model that shows it.
+    let model = wanted.first().map_or("auto", |expected| &expected.model);
+    assert!(wanted.iter().all(|expected| expected.model == model), "{name}: one model for all");
     let mut open: Vec<&Expected> = wanted.clone();
     for seed in 1..=SEEDS {
         let seed = seed.to_string();
-        let arguments = ["test", "--seed", &seed, "--trace", trace, "--json", json, "--", program];
+        let arguments = [
+            "test", "--model", model, "--seed", &seed, "--trace", trace, "--json", json, "--",
+            program,
+        ];
         let output = foretrace(&arguments);
         let (report, log) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
