@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("foretrace-recording", &[]),
     // What runs inside the compiler and inside the user's program knows only the layouts.
     ("foretrace-llvm", &["foretrace-recording"]),
     ("foretrace-runtime", &["foretrace-recording"]),
     ("foretrace-trace", &["foretrace-recording"]),
+    ("foretrace-program", &["foretrace-trace"]),
     ("foretrace-model", &["foretrace-trace"]),
+    ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
     ("foretrace-causality", &["foretrace-trace", "foretrace-model"]),
     ("foretrace-solve", &[]),
     // The checker shares no code with what it checks.
@@ -21,12 +23,16 @@ const MAY_USE: [(&str, &[&str]); 14] = [
         "foretrace-predict",
         &[
             "foretrace-trace",
+            "foretrace-program",
             "foretrace-model",
+            "foretrace-summarise",
             "foretrace-causality",
             "foretrace-solve",
             "foretrace-witness",
         ],
     ),
+    // A second opinion: of the checker it knows only the names of violations.
+    ("foretrace-reference", &["foretrace-trace", "foretrace-witness"]),
     ("foretrace-replay", &["foretrace-recording", "foretrace-trace", "foretrace-witness"]),
     ("foretrace-report", &[]),
     // Compares the prediction with its own enumeration, and shares no code with model and encoder.
@@ -48,7 +54,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
 /// External packages that only some crates may know.
 const KNOWN_ONLY_TO: [(&str, &[&str]); 6] = [
     ("llvm-sys", &["foretrace-llvm"]),
-    ("libc", &["foretrace-runtime", "foretrace"]),
+    ("libc", &["foretrace-runtime", "foretrace-reference", "foretrace"]),
     ("cadical-sys", &["foretrace-solve"]),
     ("clap", &["foretrace"]),
     ("serde", &["foretrace-report", "xtask"]),

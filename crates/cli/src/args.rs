@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Finds concurrency bugs before they happen.
 ///
 /// From one recorded run of a concurrent program, foretrace predicts races, atomicity violations,
-/// deadlocks and lock errors that another schedule of the same events leads to, and shows that
-/// schedule.
+/// deadlocks, lock errors and failing assertions that another schedule of the same events leads to,
+/// and shows that schedule.
 #[derive(Parser, Debug)]
 #[command(name = "foretrace", version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -48,6 +48,10 @@ pub(crate) struct PredictArguments {
 
     #[command(flatten)]
     pub(crate) options: PredictionOptions,
+
+    /// Predict under all models that make sense for the trace, and show which of them find what
+    #[arg(long)]
+    pub(crate) compare_models: bool,
 }
 
 /// Record a program, predict what else can happen, and replay each finding on it
@@ -193,7 +197,7 @@ impl ScheduleChoice {
 pub(crate) struct PredictionOptions {
     /// What to look for
     #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...",
-        default_values_t = [Check::Race, Check::Atomicity, Check::Deadlock, Check::Lock])]
+        default_values_t = [Check::Race, Check::Atomicity, Check::Deadlock, Check::Lock, Check::Assertion])]
     pub(crate) check: Vec<Check>,
 
     /// What the reads of another schedule must see
@@ -219,6 +223,15 @@ pub(crate) struct PredictionOptions {
     /// Give up a candidate when the solver needs more conflicts than this for it
     #[arg(long, value_name = "N")]
     pub(crate) conflicts: Option<u64>,
+
+    /// Count only schedules with at most this many context switches
+    #[arg(long, value_name = "N", conflicts_with = "iterate_bound",
+        value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) context_bound: Option<u32>,
+
+    /// Find schedules with the fewest context switches: tries the bounds from 0 upward
+    #[arg(long)]
+    pub(crate) iterate_bound: bool,
 
     /// Write the report as JSON to a file; `-` is standard output, then nothing else goes there
     #[arg(long, value_name = "FILE")]
@@ -275,6 +288,7 @@ pub(crate) enum Check {
     Atomicity,
     Deadlock,
     Lock,
+    Assertion,
 }
 
 impl std::fmt::Display for Check {
@@ -285,12 +299,16 @@ impl std::fmt::Display for Check {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ModelChoice {
-    /// `values` if the trace has values, else `reads-from`
+    /// `symbolic` if the trace has expressions, `values` if it has values, else `reads-from`
     Auto,
     /// The write that they saw
     ReadsFrom,
     /// The value that they saw
     Values,
+    /// Whatever is there, computed from it, as long as every condition goes the recorded way
+    Symbolic,
+    /// Anything: data are left out, so that findings are possible, not proved feasible
+    Control,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -3,18 +3,17 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
-use std::collections::HashSet;
-
-use foretrace_predict::{Finding, Ledger, NotAsked, Prediction, Undecided};
+use foretrace_predict::{Finding, Ledger, Prediction, Undecided};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, fingerprint};
-use foretrace_trace::{EventId, Mode, Model, Op, Request, ThreadId, Trace};
+use foretrace_trace::{EventId, Mode, Op, Request, Trace};
 use foretrace_witness::{
     Certainty, LockMisuse, Property, Violation, context_switches, reported_order,
 };
 
-use crate::describe::operation;
+use crate::describe::{coming_store, failed_assertion, operation, operation_with};
 use crate::holds::{OpenHold, Survey};
+use crate::remarks::{not_asked, notes};
 
 /// What a report says besides the prediction.
 pub(crate) struct Frame {
@@ -45,24 +44,17 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
                 .map(|(what, count)| report::Repair { what: what.clone(), count: *count })
                 .collect(),
         },
-        model: model_name(prediction.model).to_string(),
+        model: prediction.model.name().to_string(),
         settings: frame.settings,
         full_schedules: frame.full_schedules,
         summary: prediction.ledgers.iter().map(|(p, l)| (property(*p), ledger(l))).collect(),
         findings,
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
         not_asked: prediction.not_asked.iter().map(|part| not_asked(trace, part)).collect(),
+        comparison: None,
         notes,
         excerpt,
         timing: frame.timing,
-    }
-}
-
-/// The name of a model on the command line and in reports.
-pub(crate) fn model_name(model: Model) -> &'static str {
-    match model {
-        Model::ReadsFrom => "reads-from",
-        Model::Values => "values",
     }
 }
 
@@ -92,7 +84,7 @@ fn points(trace: &Trace, finding: &Finding) -> Vec<Point> {
             points.extend(unfinished(trace, &finding.schedule, *event));
             points
         }
-        Violation::Lock(_, event) => vec![blocked(event)],
+        Violation::Lock(_, event) | Violation::Assertion(event) => vec![blocked(event)],
     }
 }
 
@@ -129,12 +121,14 @@ fn unfinished(trace: &Trace, schedule: &[EventId], stuck: EventId) -> Vec<Point>
 }
 
 /// The events that make the violation, without bystanders.
-fn violating(violation: &Violation) -> Vec<EventId> {
+pub(crate) fn violating(violation: &Violation) -> Vec<EventId> {
     match violation {
         Violation::Race(a, b) => vec![*a, *b],
         Violation::Atomicity { first, remote, second } => vec![*first, *remote, *second],
         Violation::LockCycle(events) => events.clone(),
-        Violation::Stuck(event) | Violation::Lock(_, event) => vec![*event],
+        Violation::Stuck(event) | Violation::Lock(_, event) | Violation::Assertion(event) => {
+            vec![*event]
+        }
     }
 }
 
@@ -170,7 +164,7 @@ fn findings(trace: &Trace, found: Vec<Finding>, points: &[Vec<Point>]) -> Vec<re
     asked.sort_unstable();
     asked.dedup();
     let recorded = Survey::along(trace, (0..trace.len()).map(EventId::from), &asked);
-    let mut numbers = [0u32; 8];
+    let mut numbers = [0u32; 9];
     found
         .into_iter()
         .zip(points)
@@ -196,11 +190,9 @@ fn finding(
     survey: &Survey,
 ) -> report::Finding {
     let kind = kind(&finding.violation);
-    let object = object(trace, &finding);
-    let places: Vec<String> = violating(&finding.violation)
-        .into_iter()
-        .map(|event| location(trace, event).unwrap_or_else(|| place_without_location(trace, event)))
-        .collect();
+    let object = object_name(trace, &finding);
+    let places: Vec<String> =
+        violating(&finding.violation).into_iter().map(|event| place(trace, event)).collect();
     let places: Vec<&str> = places.iter().map(String::as_str).collect();
     let side = |point: &Point| Side {
         event: point.event.0,
@@ -213,7 +205,7 @@ fn finding(
         .map(|hold| named_hold(trace, hold))
         .collect(),
     };
-    let reported = reported_order(&finding.violation, &finding.schedule);
+    let reported = reported_order(trace, &finding.violation, &finding.schedule);
     report::Finding {
         id,
         fingerprint: fingerprint(kind, object.as_deref(), &places),
@@ -225,14 +217,47 @@ fn finding(
         object,
         sides: points.iter().map(side).collect(),
         context_switches: context_switches(trace, &reported) as u64,
+        changes: changes(trace, &finding),
         replay: None,
         schedule: finding.schedule.into_iter().map(|event| event.0).collect(),
     }
 }
 
-fn place_without_location(trace: &Trace, event: EventId) -> String {
-    let thread = trace.threads().get(trace.thread_of(event).index());
-    format!("{thread}: {}", operation(trace, event))
+/// What the events of a witness do otherwise than in the recorded run.
+fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
+    let Some(explanation) = &finding.explanation else { return Vec::new() };
+    let steps = finding.schedule.iter().zip(&explanation.steps);
+    let mut changes: Vec<(u32, String)> = steps
+        .map(|(&event, values)| (event, operation_with(trace, event, values)))
+        .filter(|(event, text)| *text != operation(trace, *event))
+        .map(|(event, text)| (event.0, text))
+        .collect();
+    if let (Violation::Assertion(event), Some(assertion)) =
+        (&finding.violation, &explanation.assertion)
+    {
+        changes.push((event.0, failed_assertion(trace, *event, assertion)));
+    }
+    let next = violating(&finding.violation).into_iter();
+    for event in next.filter(|event| !finding.schedule.contains(event)) {
+        let reads_otherwise =
+            finding.schedule.iter().zip(&explanation.steps).any(|(&step, values)| {
+                trace.thread_of(step) == trace.thread_of(event)
+                    && trace.access(step).is_some_and(|access| access.reads)
+                    && trace.values(step).0 != values.seen
+            });
+        let text = coming_store(trace, event).filter(|_| reads_otherwise);
+        changes.extend(text.map(|text| (event.0, text)));
+    }
+    changes.sort_unstable();
+    changes
+}
+
+/// Where the event is in the source, or else what it is.
+pub(crate) fn place(trace: &Trace, event: EventId) -> String {
+    location(trace, event).unwrap_or_else(|| {
+        let thread = trace.threads().get(trace.thread_of(event).index());
+        format!("{thread}: {}", operation(trace, event))
+    })
 }
 
 fn named_hold(trace: &Trace, hold: &OpenHold) -> Hold {
@@ -245,7 +270,7 @@ fn named_hold(trace: &Trace, hold: &OpenHold) -> Hold {
 }
 
 /// The name of what the finding is about.
-fn object(trace: &Trace, finding: &Finding) -> Option<String> {
+pub(crate) fn object_name(trace: &Trace, finding: &Finding) -> Option<String> {
     if let Some(object) = finding.object {
         return Some(trace.objects().get(object.index()).to_string());
     }
@@ -282,7 +307,7 @@ fn operand(trace: &Trace, event: EventId) -> Option<&str> {
     })
 }
 
-fn kind(violation: &Violation) -> Kind {
+pub(crate) fn kind(violation: &Violation) -> Kind {
     match violation {
         Violation::Race(..) => Kind::Race,
         Violation::Atomicity { .. } => Kind::Atomicity,
@@ -292,15 +317,17 @@ fn kind(violation: &Violation) -> Kind {
         Violation::Lock(LockMisuse::UnlockNotHeld, _) => Kind::UnlockNotHeld,
         Violation::Lock(LockMisuse::UnlockByOther, _) => Kind::UnlockByOther,
         Violation::Lock(LockMisuse::DestroyHeld, _) => Kind::DestroyHeld,
+        Violation::Assertion(_) => Kind::Assertion,
     }
 }
 
-fn property(property: Property) -> report::Property {
+pub(crate) fn property(property: Property) -> report::Property {
     match property {
         Property::Race => report::Property::Race,
         Property::Atomicity => report::Property::Atomicity,
         Property::Deadlock => report::Property::Deadlock,
         Property::Lock => report::Property::Lock,
+        Property::Assertion => report::Property::Assertion,
     }
 }
 
@@ -311,6 +338,7 @@ fn ledger(ledger: &Ledger) -> report::Ledger {
         pruned_lockset: ledger.pruned_lockset,
         violated: ledger.violated,
         infeasible: ledger.infeasible,
+        infeasible_in_bound: ledger.infeasible_in_bound,
         undecided: ledger.undecided,
     }
 }
@@ -324,77 +352,12 @@ fn undecided(open: Undecided) -> report::Undecided {
     }
 }
 
-/// A part of a property that was not asked about, in words.
-fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
-    let (whole, reason) = match part {
-        NotAsked::NoRegions => (
-            true,
-            "the trace marks no atomic regions; --infer-regions takes critical sections".into(),
-        ),
-        NotAsked::OpenEnds(threads) => {
-            let (names, have) = (names(trace, threads), have(threads));
-            (
-                false,
-                format!(
-                    "stuck states in which {names} {have} run all events: no `end` is recorded"
-                ),
-            )
-        }
-        NotAsked::SilentThreads(threads) => {
-            let (names, have) = (names(trace, threads), have(threads));
-            (false, format!("stuck states: {names} {have} neither events nor a fork"))
-        }
-    };
-    report::NotAsked { property: property(part.property()), whole, reason }
-}
-
-/// The first few names.
-fn names(trace: &Trace, threads: &[ThreadId]) -> String {
-    const MOST: usize = 3;
-    let named = threads.iter().take(MOST).map(|thread| trace.threads().get(thread.index()));
-    let list = named.collect::<Vec<_>>().join(", ");
-    match threads.len().saturating_sub(MOST) {
-        0 => list,
-        more => format!("{list} and {more} more"),
-    }
-}
-
-fn have(threads: &[ThreadId]) -> &'static str {
-    if threads.len() == 1 { "has" } else { "have" }
-}
-
-/// What a reader of these findings should know.
-fn notes(trace: &Trace, prediction: &Prediction) -> Vec<String> {
-    let certainties: HashSet<Certainty> =
-        prediction.findings.iter().map(|finding| finding.certainty).collect();
-    let asked = prediction.ledgers.iter().any(|(property, _)| *property == Property::Race);
-    let mut harmless: Vec<(&str, &str)> = Vec::new();
-    for (at, why) in trace.benign().iter().filter(|_| asked) {
-        let place = (trace.objects().get(at.object.index()), why.as_str());
-        if !harmless.contains(&place) {
-            harmless.push(place);
-        }
-    }
-    let mut notes: Vec<String> = harmless
-        .iter()
-        .map(|(object, why)| format!("declared harmless: races on {object} ({why})"))
-        .collect();
-    if certainties.contains(&Certainty::Possible) {
-        notes.push(
-            "possible: the schedule has a read whose value no recorded write explains, so \
-             unrecorded code may matter"
-                .to_string(),
-        );
-    }
-    notes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use expect_test::expect;
     use foretrace_report::{Style, write_text};
-    use foretrace_trace::text;
+    use foretrace_trace::{Model, text};
 
     fn event(number: u32) -> EventId {
         EventId(number)
@@ -409,6 +372,8 @@ mod tests {
                 infer_regions: false,
                 conflicts: None,
                 budget_ms: None,
+                context_bound: None,
+                iterate_bound: false,
             },
             timing: None,
         }
@@ -426,6 +391,8 @@ mod tests {
                 object: None,
                 schedule: schedule.iter().copied().map(event).collect(),
                 certainty: Certainty::Real,
+                explanation: None,
+                inputs: vec![],
             }],
             undecided: vec![],
             not_asked: vec![],

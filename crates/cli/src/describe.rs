@@ -2,29 +2,91 @@
 
 use std::fmt::Write;
 
+use foretrace_trace::expr::Expr;
+use foretrace_trace::text::show_expression;
 use foretrace_trace::{
     EventId, MemoryOrder, Mode, Op, Patience, Place, Request, Trace, WakeReason,
 };
+use foretrace_witness::{FailedAssertion, StepValues};
 
 /// What the event did, without thread and location: `write x : 5`.
 pub(crate) fn operation(trace: &Trace, event: EventId) -> String {
+    operation_of(trace, event, trace.op(event))
+}
+
+/// What the event does in a schedule in which it sees, stores and computes this.
+pub(crate) fn operation_with(trace: &Trace, event: EventId, values: &StepValues) -> String {
+    let truth = |recorded: bool| values.computed.map_or(recorded, |value| value != 0);
+    let op = match trace.op(event) {
+        Op::Read { at, order, .. } => Op::Read { at, value: values.seen, order },
+        Op::Write { at, order, .. } => Op::Write { at, value: values.stored, order },
+        Op::Rmw { at, order, .. } => {
+            Op::Rmw { at, read: values.seen, written: values.stored, order }
+        }
+        Op::Branch { taken } => Op::Branch { taken: truth(taken) },
+        Op::Assert { holds } => Op::Assert { holds: truth(holds) },
+        Op::Assume { holds } => Op::Assume { holds: truth(holds) },
+        op => op,
+    };
+    let mut text = operation_of(trace, event, op);
+    let is_constant = matches!(trace.expression(event), Some(Expr::Literal(_)));
+    if let (Op::Let, Some(value), false) = (op, values.computed, is_constant) {
+        push_value(&mut text, " : ", WORD, Some(value));
+    }
+    text
+}
+
+/// What a store that has not happened yet will do, where its value is not known: `write x = a + 1`.
+pub(crate) fn coming_store(trace: &Trace, event: EventId) -> Option<String> {
+    let expression = trace.expression(event)?;
+    let (op, joint) = match trace.op(event) {
+        Op::Write { at, order, .. } => (Op::Write { at, value: None, order }, "="),
+        Op::Rmw { at, order, .. } => (Op::Rmw { at, read: None, written: None, order }, "->"),
+        _ => return None,
+    };
+    let text = operation_of(trace, event, op);
+    Some(format!("{text} {joint} {}", show_expression(trace, expression)))
+}
+
+/// The assertion and what its names are worth: `assert s == 1 : false (s = 0)`.
+pub(crate) fn failed_assertion(
+    trace: &Trace,
+    event: EventId,
+    assertion: &FailedAssertion,
+) -> String {
+    let mut text = operation_of(trace, event, Op::Assert { holds: false });
+    let known = assertion.names.iter().filter_map(|named| Some((named.name, named.value?)));
+    let names: Vec<String> = known
+        .map(|(name, value)| format!("{} = {}", trace.names().get(name.index()), value as i64))
+        .collect();
+    if !names.is_empty() {
+        write!(text, " ({})", names.join(", ")).expect("a string takes all text");
+    }
+    text
+}
+
+fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
+    let condition = || {
+        let expr = trace.expression(event);
+        expr.map_or(String::new(), |expr| format!(" {}", show_expression(trace, expr)))
+    };
     let lock = |id: foretrace_trace::LockId| trace.locks().get(id.index());
     let cond = |id: foretrace_trace::CondId| trace.conds().get(id.index());
     let semaphore = |id: foretrace_trace::SemId| trace.semaphores().get(id.index());
     let barrier = |id: foretrace_trace::BarrierId| trace.barriers().get(id.index());
     let thread = |id: foretrace_trace::ThreadId| trace.threads().get(id.index());
     let object = |id: foretrace_trace::ObjectId| trace.objects().get(id.index());
-    match trace.op(event) {
+    match op {
         Op::Read { at, value, order } => access("read", trace, at, order, " : ", value),
         Op::Write { at, value, order } => access("write", trace, at, order, " : ", value),
         Op::Rmw { at, read, written, order } => {
             let mut text = access("rmw", trace, at, order, " : ", read);
-            push_value(&mut text, " -> ", written);
+            push_value(&mut text, " -> ", at.size, written);
             text
         }
-        Op::Branch { taken } => format!("branch : {taken}"),
-        Op::Assert { holds } => format!("assert : {holds}"),
-        Op::Assume { holds } => format!("assume : {holds}"),
+        Op::Branch { taken } => format!("branch{} : {taken}", condition()),
+        Op::Assert { holds } => format!("assert{} : {holds}", condition()),
+        Op::Assume { holds } => format!("assume{} : {holds}", condition()),
         Op::Acquire { lock: id, mode, patience } => {
             format!("{}acquire {}{}", eager(patience), shared(mode), lock(id))
         }
@@ -69,6 +131,10 @@ pub(crate) fn operation(trace: &Trace, event: EventId) -> String {
         Op::RegionEnd => "region end".to_string(),
         Op::Fence { .. } => "fence".to_string(),
         Op::External => "external".to_string(),
+        Op::Let => {
+            let name = trace.binding(event).map_or("?", |name| trace.names().get(name.index()));
+            format!("let {name} ={}", condition())
+        }
     }
 }
 
@@ -85,14 +151,21 @@ fn access(
     if at.offset != 0 {
         write!(text, "+{}", at.offset).expect("a string takes all text");
     }
-    push_value(&mut text, sign, value);
+    push_value(&mut text, sign, at.size, value);
     text
 }
 
-fn push_value(text: &mut String, sign: &str, value: Option<u64>) {
-    if let Some(value) = value {
-        write!(text, "{sign}{value}").expect("a string takes all text");
+/// How many bytes are computed with.
+const WORD: u32 = 8;
+
+/// Whole words are signed, as in the text form of traces.
+fn push_value(text: &mut String, sign: &str, size: u32, value: Option<u64>) {
+    let Some(value) = value else { return };
+    match size < WORD {
+        true => write!(text, "{sign}{value}"),
+        false => write!(text, "{sign}{}", value as i64),
     }
+    .expect("a string takes all text");
 }
 
 fn eager(patience: Patience) -> &'static str {
@@ -144,5 +217,6 @@ pub(crate) fn verb(op: &Op) -> &'static str {
         Op::RegionEnd => "region end",
         Op::Fence { .. } => "fence",
         Op::External => "external",
+        Op::Let => "let",
     }
 }

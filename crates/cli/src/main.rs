@@ -2,6 +2,7 @@
 
 mod args;
 mod assemble;
+mod compare;
 mod compile;
 mod describe;
 mod failure;
@@ -11,6 +12,7 @@ mod output;
 mod predict;
 mod program;
 mod progress;
+mod remarks;
 mod trace_commands;
 
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use foretrace_predict::{Budget, Granularity, Options};
+use foretrace_predict::{Budget, Granularity, Options, Switches};
 use foretrace_report::{Certainty, Report, Settings, Style, Timing, write_json, write_text};
 use foretrace_trace::Model;
 use foretrace_witness::Property;
@@ -13,7 +13,7 @@ use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments, Predi
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
-use crate::{input, output};
+use crate::{compare, input, output};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     let start = Instant::now();
@@ -23,12 +23,18 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     let chosen = &arguments.options;
     let options = options(chosen);
     let progress = ProgressLine::new();
-    let prediction = input::predict(&trace, &options, &progress);
+    let predicted = input::predict(&trace, &options, &progress).and_then(|prediction| {
+        let compared = arguments
+            .compare_models
+            .then(|| compare::predict_all(&trace, &options, &prediction, &progress))
+            .transpose()?;
+        Ok((prediction, compared))
+    });
     progress.clear();
-    let prediction = prediction?;
+    let (prediction, compared) = predicted?;
     let predict_time = start.elapsed() - read_time;
 
-    let report = assemble(
+    let mut report = assemble(
         &trace,
         prediction,
         Frame {
@@ -38,6 +44,9 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
             timing: chosen.timing.then(|| timing(read_time, predict_time)),
         },
     );
+    if let Some(predictions) = &compared {
+        report.comparison = Some(compare::table(&trace, options.granularity, predictions, &report));
+    }
     show(&report, chosen)?;
     Ok(verdict(&report))
 }
@@ -63,6 +72,7 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
             Check::Atomicity => Property::Atomicity,
             Check::Deadlock => Property::Deadlock,
             Check::Lock => Property::Lock,
+            Check::Assertion => Property::Assertion,
         })
         .collect();
     properties.sort_unstable();
@@ -72,6 +82,8 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
             ModelChoice::Auto => None,
             ModelChoice::ReadsFrom => Some(Model::ReadsFrom),
             ModelChoice::Values => Some(Model::Values),
+            ModelChoice::Symbolic => Some(Model::Symbolic),
+            ModelChoice::Control => Some(Model::Control),
         },
         properties,
         granularity: match arguments.granularity {
@@ -85,6 +97,11 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
             None => available_parallelism().map_or(1, |cores| cores.get()),
         },
         budget: Budget { time: arguments.budget, conflicts: arguments.conflicts },
+        switches: match arguments.context_bound {
+            _ if arguments.iterate_bound => Switches::Fewest,
+            Some(most) => Switches::AtMost(most),
+            None => Switches::Any,
+        },
     }
 }
 
@@ -99,6 +116,8 @@ pub(crate) fn settings(arguments: &PredictionOptions) -> Settings {
         infer_regions: arguments.infer_regions,
         conflicts: arguments.conflicts,
         budget_ms: arguments.budget.map(milliseconds),
+        context_bound: arguments.context_bound,
+        iterate_bound: arguments.iterate_bound,
     }
 }
 

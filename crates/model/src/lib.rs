@@ -4,6 +4,7 @@
 //! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects.
 //! Knows nothing of how it is solved.
 
+mod data;
 mod lifetimes;
 mod locks;
 mod memory;
@@ -13,8 +14,9 @@ mod waiting;
 
 use rustc_hash::FxHashMap;
 
-use foretrace_trace::{EventId, Model, Op, ThreadId, Trace};
+use foretrace_trace::{Dependences, EventId, Model, Op, ThreadId, Trace};
 
+pub use data::Data;
 pub use lifetimes::Lifetimes;
 pub use locks::{Hold, HoldId, Locks, ReleaseRole};
 pub use memory::{CellId, Identity, Memory};
@@ -34,6 +36,8 @@ pub struct Skeleton<'t> {
     pub locks: Locks,
     /// Condition variables, semaphores and barriers.
     pub waiting: Waiting,
+    /// What events compute; `None` where nothing asks for it.
+    pub data: Option<Data>,
     /// When objects live.
     pub lifetimes: Lifetimes,
     /// The fork of each thread.
@@ -53,16 +57,26 @@ impl<'t> Skeleton<'t> {
                 _ => {}
             }
         }
+        let memory = Memory::new(trace, model);
+        let asks_for_data = !pins_reads(trace, model)
+            || trace.other_ops().any(|(_, op)| matches!(op, Op::Assert { .. }));
         Skeleton {
             trace,
             model,
-            memory: Memory::new(trace, model),
+            data: asks_for_data.then(|| Data::new(trace, &memory)),
+            memory,
             locks: Locks::new(trace),
             waiting: Waiting::new(trace),
             lifetimes: Lifetimes::new(trace),
             forks,
             joins,
         }
+    }
+
+    /// The skeleton of a program: `trace` lists its events thread by thread, in an order that forks and joins allow, and
+    /// `data` says what they compute and when they happen.
+    pub fn of_program(trace: &'t Trace, data: Data) -> Self {
+        Skeleton { data: Some(data), ..Skeleton::new(trace, Model::Symbolic) }
     }
 
     /// The event that creates a thread; `None` for a thread that runs from the start.
@@ -81,9 +95,35 @@ impl<'t> Skeleton<'t> {
         next.into_iter().chain(joins.iter().copied())
     }
 
-    /// The model that suits a trace: `values` if it records any.
+    /// Whether there is no recorded run, only a program.
+    pub fn is_program(&self) -> bool {
+        self.data.as_ref().is_some_and(Data::is_program)
+    }
+
+    /// Whether every read must see what it saw in the recorded run, but for released ones.
+    pub fn pins_reads(&self) -> bool {
+        pins_reads(self.trace, self.model)
+    }
+
+    /// The data part, where reads are not pinned.
+    pub fn free_data(&self) -> Option<&Data> {
+        self.data.as_ref().filter(|_| !self.pins_reads())
+    }
+
+    /// The model that suits a trace: `symbolic` if it has expressions, `values` if it records any.
     pub fn suitable_model(trace: &Trace) -> Model {
+        if trace.has_expressions() && trace.dependences() == Dependences::Recorded {
+            return Model::Symbolic;
+        }
         let valued = trace.accesses().any(|(event, _)| trace.values(event) != (None, None));
         if valued { Model::Values } else { Model::ReadsFrom }
+    }
+}
+
+fn pins_reads(trace: &Trace, model: Model) -> bool {
+    match model {
+        Model::ReadsFrom | Model::Values => true,
+        Model::Symbolic => trace.dependences() == Dependences::Unknown,
+        Model::Control => false,
     }
 }

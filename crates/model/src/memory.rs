@@ -299,7 +299,7 @@ impl Memory {
 
     /// What a write leaves in the cell.
     pub fn written(&self, trace: &Trace, write: EventId, cell: CellId) -> Identity {
-        if self.model == Model::Values
+        if self.model.compares_values()
             && let Some(value) = self.value_written(trace, write, cell)
         {
             return Identity::Value(value);
@@ -310,7 +310,7 @@ impl Memory {
     /// What the cell holds at the start.
     pub fn initial(&self, cell: CellId) -> Identity {
         match self.cells[cell.index()].initial {
-            Some(value) if self.model == Model::Values => Identity::Value(value),
+            Some(value) if self.model.compares_values() => Identity::Value(value),
             _ => Identity::Initial,
         }
     }
@@ -323,15 +323,31 @@ impl Memory {
         }
     }
 
+    /// How many bytes a cell has.
+    pub fn size_of(&self, cell: CellId) -> u32 {
+        self.cells[cell.index()].size
+    }
+
+    /// What the cell holds at the start, if known.
+    pub fn initial_value(&self, cell: CellId) -> Option<u64> {
+        self.cells[cell.index()].initial
+    }
+
+    /// The bits of a value, stored at `at`, that fall into the cell: the first one, and how many.
+    pub fn bits_of(&self, cell: CellId, at: Place) -> (u32, u32) {
+        let cell = &self.cells[cell.index()];
+        (8 * (cell.offset - at.offset), 8 * cell.size)
+    }
+
     /// The value that a write leaves in the cell, if recorded.
-    fn value_written(&self, trace: &Trace, write: EventId, cell: CellId) -> Option<u64> {
+    pub fn value_written(&self, trace: &Trace, write: EventId, cell: CellId) -> Option<u64> {
         let at = trace.access(write).expect("a write is an access").at;
         let value = trace.values(write).1?;
         (at.size <= 8).then(|| self.part(cell, at, value))
     }
 
     /// The part of a value, stored little-endian at `at`, that falls into the cell.
-    fn part(&self, cell: CellId, at: Place, value: u64) -> u64 {
+    pub fn part(&self, cell: CellId, at: Place, value: u64) -> u64 {
         let cell = &self.cells[cell.index()];
         let shifted = value >> (8 * (cell.offset - at.offset));
         if cell.size >= 8 { shifted } else { shifted & ((1 << (8 * cell.size)) - 1) }

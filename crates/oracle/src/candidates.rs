@@ -54,6 +54,9 @@ impl Recorded<'_> {
                 Op::Destroy { .. } => {
                     all.insert(Violation::Lock(LockMisuse::DestroyHeld, event));
                 }
+                Op::Assert { .. } => {
+                    all.insert(Violation::Assertion(event));
+                }
                 _ => {}
             }
         }

@@ -24,12 +24,13 @@ pub enum ClassKey {
     LockCycle(Vec<Spot>),
     Stuck(Spot),
     Lock(LockMisuse, Spot),
+    Assertion(Spot),
     Exact(Violation),
 }
 
 /// The class of a violation.
 ///
-/// | granularity | race | atomicity | lock cycle | stuck | lock error |
+/// | granularity | race | atomicity | lock cycle | stuck, assertion | lock error |
 /// | --- | --- | --- | --- | --- | --- |
 /// | event | the violation itself | | | | |
 /// | location | object, unordered pair of spots | object, spots of c, r, c' in this order | the spots in cyclic order, told from the rotation that is smallest | spot | misuse, spot |
@@ -64,6 +65,7 @@ pub fn class_key(trace: &Trace, granularity: Granularity, violation: &Violation)
         }
         (_, Violation::Stuck(point)) => ClassKey::Stuck(spot(*point)),
         (_, Violation::Lock(misuse, point)) => ClassKey::Lock(*misuse, spot(*point)),
+        (_, Violation::Assertion(point)) => ClassKey::Assertion(spot(*point)),
     }
 }
 

@@ -17,6 +17,7 @@ use std::fmt;
 use foretrace_trace::*;
 use foretrace_witness::Violation;
 
+use crate::explore::Explored;
 use crate::recorded::{Recorded, Role};
 
 /// All rows of the table.
@@ -84,10 +85,20 @@ const PRIMITIVES: &[&str] = &[
     "assume",
     "fence",
     "external",
+    "let",
+    "write, counting",
+    "rmw, counting",
+    "rmw, assuming",
+    "branch, counting",
+    "assert, counting",
+    "assume, counting",
+    "opaque event",
+    "released read",
+    "unknown dependences",
 ];
 
 /// The columns: the families of violations.
-const FAMILIES: [&str; 5] = ["race", "atomicity", "lock cycle", "stuck", "lock error"];
+const FAMILIES: [&str; 6] = ["race", "atomicity", "lock cycle", "stuck", "lock error", "assertion"];
 
 fn family(violation: &Violation) -> usize {
     match violation {
@@ -96,6 +107,7 @@ fn family(violation: &Violation) -> usize {
         Violation::LockCycle(_) => 2,
         Violation::Stuck(_) => 3,
         Violation::Lock(..) => 4,
+        Violation::Assertion(_) => 5,
     }
 }
 
@@ -114,14 +126,15 @@ pub struct Coverage {
 
 impl Coverage {
     /// Counts a case: what is violated is known, everything else that might have been is not.
-    pub(crate) fn count(&mut self, trace: &Trace, model: Model, violated: &BTreeSet<Violation>) {
+    pub(crate) fn count(&mut self, trace: &Trace, explored: &Explored, model: Model) {
+        let Explored { violations: violated, unknown, .. } = explored;
         let recorded = Recorded::new(trace, model, true);
         let mut seen = [[false; 2]; FAMILIES.len()];
         for violation in violated {
             seen[family(violation)][0] = true;
         }
         for candidate in recorded.candidates() {
-            if !violated.contains(&candidate) {
+            if !violated.contains(&candidate) && !unknown.contains(&candidate) {
                 seen[family(&candidate)][1] = true;
             }
         }
@@ -148,14 +161,17 @@ impl Coverage {
     pub fn empty_cells(&self) -> Vec<String> {
         let mut empty = Vec::new();
         for (row, primitive) in PRIMITIVES.iter().enumerate() {
-            for model in [Model::ReadsFrom, Model::Values] {
+            for model in Model::ALL {
                 for (column, family) in FAMILIES.iter().enumerate() {
                     let verdicts = self.verdicts(row, model, column);
                     if verdicts.violated == 0 {
-                        empty.push(format!("{primitive} × {family} × {model:?} × violated"));
+                        empty.push(format!("{primitive} × {family} × {} × violated", model.name()));
                     }
                     if verdicts.not_violated == 0 {
-                        empty.push(format!("{primitive} × {family} × {model:?} × not violated"));
+                        empty.push(format!(
+                            "{primitive} × {family} × {} × not violated",
+                            model.name()
+                        ));
                     }
                 }
             }
@@ -168,11 +184,11 @@ impl Coverage {
     }
 }
 
-/// Two tables, one per model. A cell is `violated / not violated`, in cases.
+/// One table per model. A cell is `violated / not violated`, in cases.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        for (model, name) in [(Model::ReadsFrom, "reads-from"), (Model::Values, "values")] {
-            write!(f, "{:<24}", format!("model {name}"))?;
+        for model in Model::ALL {
+            write!(f, "{:<24}", format!("model {}", model.name()))?;
             for family in FAMILIES {
                 write!(f, "{family:>18}")?;
             }
@@ -213,6 +229,9 @@ impl Recorded<'_> {
         if !self.trace.initial().is_empty() {
             all.insert("initial value declared");
         }
+        if self.trace.dependences() == Dependences::Unknown {
+            all.insert("unknown dependences");
+        }
         all
     }
 
@@ -226,6 +245,8 @@ impl Recorded<'_> {
                 names.push(name);
             }
         };
+        let counts = self.expressions[event.index()].counting.is_some();
+        add(self.opaque.contains(event), "opaque event");
         match op {
             Op::Read { value, order, .. } => {
                 add(true, "read");
@@ -238,9 +259,13 @@ impl Recorded<'_> {
                 add(true, "write");
                 add(value.is_none(), "write, unvalued");
                 add(atomic(order), "write, atomic");
+                add(counts, "write, counting");
             }
             Op::Rmw { .. } => {
                 add(true, "rmw");
+                add(counts, "rmw, counting");
+                let assumed = self.expressions[event.index()].assumed.is_some();
+                add(counts && assumed, "rmw, assuming");
                 add(unknown, "read, unknown writer");
                 add(unknown && self.is_private(event), "read, private unknown");
             }
@@ -310,11 +335,22 @@ impl Recorded<'_> {
             }
             Op::Free { .. } => add(true, "free"),
             Op::RegionBegin | Op::RegionEnd => add(true, "region"),
-            Op::Branch { .. } => add(true, "branch"),
-            Op::Assert { .. } => add(true, "assert"),
-            Op::Assume { .. } => add(true, "assume"),
+            Op::Branch { .. } => {
+                add(true, "branch");
+                add(counts, "branch, counting");
+            }
+            Op::Assert { .. } => {
+                add(true, "assert");
+                add(counts, "assert, counting");
+                add(!self.releasable(event).is_empty(), "released read");
+            }
+            Op::Assume { .. } => {
+                add(true, "assume");
+                add(counts, "assume, counting");
+            }
             Op::Fence { .. } => add(true, "fence"),
             Op::External => add(true, "external"),
+            Op::Let => add(true, "let"),
         }
         names
     }

@@ -1,13 +1,23 @@
 //! A trace that can be edited: the shrinker takes things out of it.
 
+use foretrace_trace::expr::Expr;
 use foretrace_trace::*;
 
 /// The parts of a trace, and the trace that names them.
 #[derive(Clone)]
 pub(crate) struct Draft<'t> {
     original: &'t Trace,
-    pub(crate) events: Vec<Event>,
+    pub(crate) lines: Vec<Line>,
     pub(crate) declarations: Vec<Declaration>,
+}
+
+/// An event with what the trace says beside it.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) event: Event,
+    pub(crate) binding: Option<NameId>,
+    pub(crate) expression: Option<Expr>,
+    pub(crate) assumption: Option<Expr>,
 }
 
 /// What a trace says beside its events.
@@ -17,6 +27,7 @@ pub(crate) enum Declaration {
     Lock(LockId, LockKind),
     Semaphore(SemId, u32),
     Barrier(BarrierId, u32),
+    UnknownDependences,
 }
 
 impl<'t> Draft<'t> {
@@ -38,8 +49,16 @@ impl<'t> Draft<'t> {
             let parties = trace.barrier_parties(barrier);
             declarations.extend(parties.map(|parties| Declaration::Barrier(barrier, parties)));
         }
-        let events = trace.events().map(|(_, event)| event).collect();
-        Draft { original: trace, events, declarations }
+        if trace.dependences() == Dependences::Unknown {
+            declarations.push(Declaration::UnknownDependences);
+        }
+        let line = |(id, event): (EventId, Event)| Line {
+            event,
+            binding: trace.binding(id),
+            expression: trace.expression(id).cloned(),
+            assumption: trace.assumption(id).cloned(),
+        };
+        Draft { original: trace, lines: trace.events().map(line).collect(), declarations }
     }
 
     /// The trace, with only those names that something still uses. (A thread without events would even
@@ -64,13 +83,28 @@ impl<'t> Draft<'t> {
                     let barrier = copy.barrier(barrier);
                     copy.to.set_barrier(barrier, parties);
                 }
+                Declaration::UnknownDependences => {
+                    copy.to.set_dependences(Dependences::Unknown);
+                }
             }
         }
-        for event in &self.events {
+        for Line { event, binding, expression, assumption } in &self.lines {
             let location = event.location.map(|location| copy.location(location));
             let event =
                 Event { thread: copy.thread(event.thread), op: copy.op(event.op), location };
-            copy.to.push(event);
+            let id = copy.to.push(event);
+            if let Some(name) = binding {
+                let name = copy.name(*name);
+                copy.to.bind(id, name);
+            }
+            if let Some(expression) = expression {
+                let expression = copy.expression(expression);
+                copy.to.express(id, expression);
+            }
+            if let Some(assumption) = assumption {
+                let assumption = copy.expression(assumption);
+                copy.to.assume(id, assumption);
+            }
         }
         copy.to.finish()
     }
@@ -111,6 +145,23 @@ impl Copy<'_> {
         self.to.location(self.from.locations().get(id.index()))
     }
 
+    fn name(&mut self, id: NameId) -> NameId {
+        self.to.name(self.from.names().get(id.index()))
+    }
+
+    fn expression(&mut self, expr: &Expr) -> Expr {
+        let mut part = |expr: &Expr| Box::new(self.expression(expr));
+        match expr {
+            Expr::Literal(word) => Expr::Literal(*word),
+            Expr::Name(name) => Expr::Name(self.name(*name)),
+            Expr::Unary(op, operand) => Expr::Unary(*op, part(operand)),
+            Expr::Binary(op, left, right) => Expr::Binary(*op, part(left), part(right)),
+            Expr::IfThenElse(condition, then, otherwise) => {
+                Expr::IfThenElse(part(condition), part(then), part(otherwise))
+            }
+        }
+    }
+
     fn place(&mut self, place: Place) -> Place {
         Place { object: self.object(place.object), ..place }
     }
@@ -148,7 +199,8 @@ impl Copy<'_> {
             | Op::RegionBegin
             | Op::RegionEnd
             | Op::Fence { .. }
-            | Op::External => {}
+            | Op::External
+            | Op::Let => {}
         }
         op
     }

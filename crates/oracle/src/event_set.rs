@@ -22,6 +22,15 @@ impl EventSet {
         self.0 &= !(1 << event.0);
     }
 
+    /// The members of both.
+    pub(crate) fn with(self, other: EventSet) -> EventSet {
+        EventSet(self.0 | other.0)
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// The members, smallest first.
     pub(crate) fn iter(self) -> impl Iterator<Item = EventId> {
         let mut rest = self.0;

@@ -3,7 +3,8 @@
 //! **Computes.** The exact set of violations of section 4 of `docs/theory.md`, with one witness each;
 //! the complete linearisations; whether a given schedule is feasible and ends in a given violation.
 //!
-//! **Follows.** Depth-first search over states; two schedules that lead to the same state have the
+//! **Follows.** Depth-first search over states, once with the reads pinned that the model pins, and once for each assertion
+//! that releases some of them; two schedules that lead to the same state have the
 //! same future. Two things that are not in the theory's state are added, both for atomicity:
 //! which first accesses were executed *before* which remote ones, and the remote read whose value is
 //! free. The latter freezes its thread, and while there is one only its triples are violations.
@@ -26,31 +27,41 @@ use crate::violations::Triple;
 pub const STATE_BUDGET: u64 = 300_000;
 
 /// What an exploration found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Explored {
     /// Every violation that some feasible schedule ends in.
     pub violations: BTreeSet<Violation>,
     /// Those of them that some schedule ends in which has no read with an unknown writer, other than a remote
-    /// read whose value is free.
+    /// read whose value is free; none under `control`.
     pub real: BTreeSet<Violation>,
+    /// Assertions of which it is not known whether they are violated, since their reads have too many values.
+    pub unknown: BTreeSet<Violation>,
     /// How many states were visited.
     pub states: u64,
     /// Whether these were all; if not, violations may be missing.
     pub complete: bool,
-    steps: Vec<Step>,
-    ends: BTreeMap<Violation, usize>,
-    /// What was found without reads of unknown writers, if there are any.
-    explained: Option<Box<Explored>>,
+    /// Those without reads of unknown writers first.
+    runs: Vec<Run>,
 }
 
 impl Explored {
     /// One feasible schedule that ends in the violation; without reads of unknown writers if there is such a one.
     pub fn witness(&self, violation: &Violation) -> Option<Vec<EventId>> {
-        if let Some(explained) = &self.explained
-            && let Some(schedule) = explained.witness(violation)
-        {
-            return Some(schedule);
-        }
+        self.runs.iter().find_map(|run| run.witness(violation))
+    }
+}
+
+/// The states that one search has visited.
+#[derive(Debug)]
+struct Run {
+    states: u64,
+    complete: bool,
+    steps: Vec<Step>,
+    ends: BTreeMap<Violation, usize>,
+}
+
+impl Run {
+    fn witness(&self, violation: &Violation) -> Option<Vec<EventId>> {
         let mut schedule = Vec::new();
         let mut at = *self.ends.get(violation)?;
         while let Some((before, event)) = self.steps[at].taken {
@@ -70,8 +81,8 @@ struct Step {
 
 /// A state, and what an atomicity violation must know of the way to it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Point {
-    state: State,
+pub(crate) struct Point {
+    pub(crate) state: State,
     /// Pairs (c, r), c executed before r, that a c' not yet executed could complete.
     intrusions: Vec<(EventId, EventId)>,
     /// The remote read whose value is free; its thread is frozen.
@@ -80,19 +91,28 @@ struct Point {
 
 /// Finds every violation of the trace under the model.
 pub fn explore(trace: &Trace, model: Model, infer_regions: bool) -> Explored {
-    let mut search = Search::new(trace, model, infer_regions);
-    let mut explored = search.run();
-    let mut events = trace.events();
-    if events.any(|(event, _)| search.recorded.unknown_writer.contains(event)) {
-        search.explained = true;
-        let explained = search.run();
-        explored.real = explained.violations.clone();
-        explored.states += explained.states;
-        explored.complete &= explained.complete;
-        explored.explained = Some(Box::new(explained));
-    } else {
-        explored.real = explored.violations.clone();
+    let mut explored = Explored { complete: true, ..Explored::default() };
+    let mut unexplained = Vec::new();
+    for mut search in Search::all(trace, model, infer_regions) {
+        explored.unknown.extend(search.unknown());
+        let mut runs = vec![search.run()];
+        if search.has_unknown_writers() && model != Model::Control {
+            search.explained = true;
+            runs.push(search.run());
+        }
+        for run in &runs {
+            explored.states += run.states;
+            explored.complete &= run.complete;
+            explored.violations.extend(run.ends.keys().cloned());
+        }
+        let explained = runs.pop().expect("there is a run");
+        if model != Model::Control {
+            explored.real.extend(explained.ends.keys().cloned());
+        }
+        explored.runs.push(explained);
+        unexplained.extend(runs);
     }
+    explored.runs.extend(unexplained);
     explored
 }
 
@@ -131,6 +151,8 @@ pub enum Refused {
     NotEnabled(usize, EventId),
     /// The schedule is feasible, but the violation does not hold at its end.
     NotViolated,
+    /// The schedule is feasible, but the assertion at its end has too many values to be tried.
+    NotKnown,
 }
 
 /// Checks that a schedule is feasible and ends in the violation.
@@ -141,7 +163,7 @@ pub fn check(
     schedule: &[EventId],
     violation: &Violation,
 ) -> Result<(), Refused> {
-    let search = Search::new(trace, model, infer_regions);
+    let search = Search::of(trace, model, infer_regions, violation);
     let mut points = BTreeSet::from([search.start()]);
     for (place, &event) in schedule.iter().enumerate() {
         // Signals choose, so one schedule may lead to several states.
@@ -157,6 +179,8 @@ pub fn check(
     }
     if points.iter().any(|point| search.violations_at(point).contains(violation)) {
         Ok(())
+    } else if search.unknown().contains(violation) {
+        Err(Refused::NotKnown)
     } else {
         Err(Refused::NotViolated)
     }
@@ -176,9 +200,9 @@ pub fn is_recorded_order_feasible(trace: &Trace, model: Model) -> bool {
     !states.is_empty()
 }
 
-/// Whether a schedule contains a read with an unknown writer, other than a remote read whose value is
-/// free, so that it proves only *possible*.
-pub fn contains_unknown_writer(
+/// Whether a schedule proves only *possible*: under `control`, or if it contains a read with an unknown writer, other
+/// than a remote read whose value is free.
+pub fn proves_only_possible(
     trace: &Trace,
     model: Model,
     schedule: &[EventId],
@@ -198,17 +222,20 @@ pub fn contains_unknown_writer(
         }
         _ => false,
     };
-    schedule.iter().any(|&event| recorded.unknown_writer.contains(event) && !is_free(event))
+    model == Model::Control
+        || schedule.iter().any(|&event| recorded.unknown_writer.contains(event) && !is_free(event))
 }
 
 /// The rules, and the triples to look for.
-struct Search<'t> {
-    recorded: Recorded<'t>,
+pub(crate) struct Search<'t> {
+    pub(crate) recorded: Recorded<'t>,
     triples: BTreeSet<Triple>,
     /// The second accesses that complete a pair (c, r).
     completions: BTreeMap<(EventId, EventId), Vec<EventId>>,
     /// Whether reads with an unknown writer are left out, unless their values are free.
-    explained: bool,
+    pub(crate) explained: bool,
+    /// The assertion whose reads are released; then nothing else is looked for.
+    only: Option<EventId>,
 }
 
 impl<'t> Search<'t> {
@@ -219,43 +246,85 @@ impl<'t> Search<'t> {
         for triple in &triples {
             completions.entry((triple.first, triple.remote)).or_default().push(triple.second);
         }
-        Search { recorded, triples, completions, explained: false }
+        Search { recorded, triples, completions, explained: false, only: None }
+    }
+
+    /// The search for one assertion, with the reads that it releases.
+    fn for_assertion(trace: &'t Trace, model: Model, assertion: EventId) -> Self {
+        let mut recorded = Recorded::new(trace, model, false);
+        recorded.released = recorded.released_by(assertion);
+        let (triples, completions) = (BTreeSet::new(), BTreeMap::new());
+        Search { recorded, triples, completions, explained: false, only: Some(assertion) }
+    }
+
+    /// The search that finds everything that holds with all reads pinned that the model pins; and one for each
+    /// assertion that releases some of them.
+    pub(crate) fn all(trace: &'t Trace, model: Model, infer_regions: bool) -> Vec<Self> {
+        let mut all = vec![Search::new(trace, model, infer_regions)];
+        for (event, _) in trace.events() {
+            if !all[0].recorded.released_by(event).is_empty() {
+                all.push(Search::for_assertion(trace, model, event));
+            }
+        }
+        all
+    }
+
+    /// The search that finds this violation, if any does.
+    fn of(trace: &'t Trace, model: Model, infer_regions: bool, violation: &Violation) -> Self {
+        match *violation {
+            Violation::Assertion(event) => Search::for_assertion(trace, model, event),
+            _ => Search::new(trace, model, infer_regions),
+        }
+    }
+
+    pub(crate) fn has_unknown_writers(&self) -> bool {
+        !self.recorded.unknown_writer.is_empty()
+    }
+
+    /// The assertions that this search cannot decide.
+    fn unknown(&self) -> Vec<Violation> {
+        let recorded = &self.recorded;
+        let is_unknown = |event: &EventId| {
+            recorded.model == Model::Control
+                && matches!(recorded.op(*event), Op::Assert { .. })
+                && !recorded.opaque.contains(*event)
+                && recorded.may_fail(*event).is_none()
+        };
+        let events = recorded.trace.events().map(|(event, _)| event);
+        events.filter(is_unknown).map(Violation::Assertion).collect()
     }
 
     /// Visits every state.
-    fn run(&self) -> Explored {
-        let mut explored = Explored {
-            violations: BTreeSet::new(),
-            real: BTreeSet::new(),
+    fn run(&self) -> Run {
+        let mut run = Run {
             states: 0,
             complete: true,
             steps: vec![Step { taken: None }],
             ends: BTreeMap::new(),
-            explained: None,
         };
         let start = self.start();
         let mut seen = FxHashSet::from_iter([start.clone()]);
         let mut open = vec![(start, 0)];
         while let Some((point, step)) = open.pop() {
-            if explored.states == STATE_BUDGET {
-                explored.complete = false;
+            if run.states == STATE_BUDGET {
+                run.complete = false;
                 break;
             }
-            explored.states += 1;
+            run.states += 1;
             for violation in self.violations_at(&point) {
-                explored.ends.entry(violation).or_insert(step);
+                run.ends.entry(violation).or_insert(step);
             }
             for (event, after) in self.successors(&point) {
                 if seen.insert(after.clone()) {
-                    explored.steps.push(Step { taken: Some((step, event)) });
-                    open.push((after, explored.steps.len() - 1));
+                    run.steps.push(Step { taken: Some((step, event)) });
+                    open.push((after, run.steps.len() - 1));
                 }
             }
         }
-        explored.violations = explored.ends.keys().cloned().collect();
-        explored
+        run
     }
-    fn start(&self) -> Point {
+
+    pub(crate) fn start(&self) -> Point {
         Point { state: State::initial(&self.recorded), intrusions: Vec::new(), free: None }
     }
 
@@ -265,7 +334,7 @@ impl<'t> Search<'t> {
         if frozen { None } else { self.recorded.next(&point.state, thread) }
     }
 
-    fn successors(&self, point: &Point) -> Vec<(EventId, Point)> {
+    pub(crate) fn successors(&self, point: &Point) -> Vec<(EventId, Point)> {
         let mut all = Vec::new();
         for thread in self.recorded.trace.thread_ids() {
             let Some(event) = self.next(point, thread) else { continue };
@@ -315,7 +384,7 @@ impl<'t> Search<'t> {
         Point { state, intrusions, free }
     }
 
-    fn violations_at(&self, point: &Point) -> BTreeSet<Violation> {
+    pub(crate) fn violations_at(&self, point: &Point) -> BTreeSet<Violation> {
         let mut all = match point.free {
             Some(_) => BTreeSet::new(),
             None => self.recorded.violations_in(&point.state),
@@ -327,6 +396,9 @@ impl<'t> Search<'t> {
                     all.insert(Violation::Atomicity { first, remote, second });
                 }
             }
+        }
+        if let Some(assertion) = self.only {
+            all.retain(|violation| *violation == Violation::Assertion(assertion));
         }
         all
     }

@@ -1,9 +1,9 @@
 //! Random valid traces: the recorded runs of random tiny programs.
 //!
-//! **Computes.** From a seed, a trace of two to four threads and about six to sixteen events that uses
+//! **Computes.** From a seed, a trace of two to four threads and about six to twenty events that uses
 //! every kind of event, declared and undeclared initial values, bytes that overlap, and threads that
 //! hang. Some are random programs, others scenes that are planted so that no primitive is rare next to any
-//! property.
+//! property. Half of them compute: reads have names, writes and conditions expressions.
 //!
 //! **Follows.** A simulated run: a random thread tries a random action; if the simulated machine lets
 //! it, the event is recorded. So the recorded order is feasible by construction, and the tests
@@ -19,30 +19,40 @@ use std::ops::Range;
 use foretrace_trace::Trace;
 
 use crate::machine::Machine;
-use crate::profile::{Action, PROFILES, SCENERY};
+use crate::profile::{Action, PROFILES, RECKONERS, SCENERY};
 use crate::random::Random;
 
 /// Of a hundred traces, which are planted scenes; the others are programs of a random profile.
 const SCENES: Range<usize> = 20..65;
 
+/// The bit of a seed's number that makes its program compute. (The oldest seeds of `seeds.txt` have it not.)
+const RECKONS: usize = 1 << 8;
+
 /// The trace of this seed.
 pub fn generate(seed: u64) -> Trace {
     let mut random = Random::new(seed);
-    // Two digits of one number, so that a trace of the one kind does not depend on how many there are of the other.
+    // Digits of one number, so that a trace of the one kind does not depend on how many there are of the other.
     let number = random.number() as usize;
     let (nth, share) = (number % PROFILES.len(), number / PROFILES.len() % 100);
+    let reckons = (number / PROFILES.len() / 100) & RECKONS != 0;
     if SCENES.contains(&share) {
-        return scene(random);
+        return scene(random, reckons);
     }
-    let profile = &PROFILES[nth];
+    let reckoner = reckons && share >= SCENES.end;
+    let profile = if reckoner { &RECKONERS } else { &PROFILES[nth] };
     // More threads mean more interleavings, so they get fewer events.
     let (threads, events) = match random.below(10) {
         0..=4 => (2, 7 + random.below(12)),
         5..=8 => (3, 6 + random.below(9)),
         _ => (4, 6 + random.below(6)),
     };
+    // What a thread computes adds events that can be executed at any time.
+    let events = if reckoner { events + 3 } else { events };
     let exits = random.chance(6);
     let mut machine = Machine::new(random, profile, threads);
+    if reckons {
+        machine.reckon(reckoner);
+    }
     for _ in 0..events * 12 {
         if machine.len() >= events {
             break;
@@ -53,6 +63,7 @@ pub fn generate(seed: u64) -> Trace {
         }
         let action = machine.action();
         machine.act(thread, action);
+        machine.perhaps_ponder(thread);
     }
     if exits {
         machine.exit();
@@ -62,9 +73,12 @@ pub fn generate(seed: u64) -> Trace {
     machine.finish()
 }
 
-fn scene(mut random: Random) -> Trace {
+fn scene(mut random: Random, reckons: bool) -> Trace {
     let threads = 2 + random.below(2);
     let mut machine = Machine::new(random, &SCENERY, threads);
+    if reckons {
+        machine.reckon(false);
+    }
     if machine.play() {
         machine.exit();
     } else {

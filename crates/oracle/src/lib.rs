@@ -7,9 +7,9 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `recorded` | section 2: what the recorded run fixes |
-//! | `state` | section 3: states and steps |
+//! | `state`, `contents`, `term` | section 3: states and steps, what reads see, and what expressions are worth |
 //! | `violations` | section 4: what is wrong in a state |
-//! | `explore` | all feasible schedules |
+//! | `explore`, `switches` | all feasible schedules, and those with the fewest context switches |
 //! | `generate`, `profile`, `machine` | random valid traces |
 //! | `compare`, `class`, `shrink`, `draft` | predictor against oracle, on one case |
 //! | `run`, `candidates`, `coverage` | many cases, and what they covered |
@@ -17,6 +17,7 @@
 mod candidates;
 mod class;
 mod compare;
+mod contents;
 mod coverage;
 mod draft;
 mod event_set;
@@ -29,18 +30,21 @@ mod recorded;
 mod run;
 mod shrink;
 mod state;
+mod switches;
+mod term;
 mod violations;
 
 pub use class::{ClassKey, Spot, class_key};
 pub use compare::{CaseStats, Difference, Disagreement, Predictor, Setting, compare};
 pub use coverage::Coverage;
 pub use explore::{
-    Explored, Refused, STATE_BUDGET, check, contains_unknown_writer, explore,
-    is_recorded_order_feasible, linearisations,
+    Explored, Refused, STATE_BUDGET, check, explore, is_recorded_order_feasible, linearisations,
+    proves_only_possible,
 };
 pub use generate::generate;
 pub use random::Random;
 pub use run::{ENOUGH, Summary, case_seed, run};
+pub use switches::{Fewest, Needed, count_switches, least_switches};
 
 /// How many events a trace may have to be enumerated.
 pub const MOST_EVENTS: usize = event_set::EventSet::CAPACITY;

@@ -17,6 +17,9 @@ use foretrace_trace::*;
 use crate::profile::{Action, Profile};
 use crate::random::Random;
 
+use expressions::Reckoning;
+
+mod expressions;
 mod locks;
 mod memory;
 mod moves;
@@ -43,6 +46,8 @@ struct Thread {
     open_regions: usize,
     /// The barrier that it has arrived at and not left, and the round.
     arrived: Option<(BarrierId, usize)>,
+    /// What its names mean.
+    names: Vec<(NameId, u64)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,6 +136,8 @@ pub(crate) struct Machine {
     barriers: Vec<Barrier>,
     blocks: Vec<Block>,
     memory: BTreeMap<(ObjectId, u32), u8>,
+    /// Whether and how the program computes with what it reads.
+    reckoning: Option<Reckoning>,
 }
 
 impl Machine {
@@ -165,6 +172,7 @@ impl Machine {
             barriers: Vec::new(),
             blocks: Vec::new(),
             memory: BTreeMap::new(),
+            reckoning: None,
         };
         machine.threads[0].started = true;
         for thread in 1..threads {
@@ -284,7 +292,7 @@ impl Machine {
         id
     }
 
-    pub(crate) fn record(&mut self, thread: usize, op: Op) {
+    pub(crate) fn record(&mut self, thread: usize, op: Op) -> EventId {
         let is_new = !self.has_run(thread);
         let id = self.thread_id(thread);
         if is_new && self.random.chance(self.habits.begins) {
@@ -294,7 +302,7 @@ impl Machine {
             self.push(id, Op::RegionBegin);
             self.threads[thread].open_regions += 1;
         }
-        self.push(id, op);
+        self.push(id, op)
     }
 
     fn has_run(&self, thread: usize) -> bool {
@@ -302,15 +310,15 @@ impl Machine {
         self.trace.so_far().events().any(|(_, event)| Some(event.thread) == id)
     }
 
-    fn push(&mut self, thread: ThreadId, op: Op) {
+    fn push(&mut self, thread: ThreadId, op: Op) -> EventId {
         let location = if self.random.chance(self.habits.unlocated) {
             None
         } else {
             let line = 1 + self.random.below(4);
             Some(self.trace.location(&format!("a.c:{line}")))
         };
-        self.trace.push(Event { thread, op, location });
         self.length += 1;
+        self.trace.push(Event { thread, op, location })
     }
 
     fn resume(&mut self, thread: usize, pending: Pending) {

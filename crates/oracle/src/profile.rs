@@ -58,6 +58,12 @@ use Action::*;
 pub(crate) const SCENERY: Profile =
     Profile { weights: &[], shared: 15, recursive: 10, impatient: 4, forked: 25, locks: 3 };
 
+/// Threads that compute with what they read, and little else.
+pub(crate) const RECKONERS: Profile = Profile {
+    weights: &[(Read, 7), (Write, 6), (Rmw, 2), (Lock, 1), (Unlock, 2), (RegionBegin, 1)],
+    ..PLAIN
+};
+
 /// A seed's first number chooses among these, modulo their count: another one changes all seeds.
 pub(crate) const PROFILES: &[Profile] = &[
     // Memory and little else.

@@ -1,10 +1,11 @@
 //! What the recorded run fixes for every other schedule: `docs/theory.md`, section 2.
 //!
-//! **Computes.** Expected byte identities and unknown writers, the role of each lock operation, which
-//! locks are recursive, initial semaphore counts, barrier rounds, and regions.
+//! **Computes.** Expected byte identities and unknown writers, which expressions count, opaque events and released
+//! reads, the role of each lock operation, which locks are recursive, initial semaphore counts, barrier rounds,
+//! and regions.
 //!
-//! **Follows.** The paragraphs of section 2: `bytes` has the first four, `holds` the next two, `counts`
-//! semaphores and barriers, and `regions` the last.
+//! **Follows.** The paragraphs of section 2: `bytes` has the first four, `expressions` names, counting expressions and
+//! opaque events, `holds` the next two, `counts` semaphores and barriers, and `regions` the last.
 //!
 //! **Invariant.** Everything here comes from the recorded order alone. A trace that is not valid
 //! gives [`Role::Unsupported`] where no rule applies, and such an event is never enabled.
@@ -19,11 +20,14 @@ use crate::event_set::EventSet;
 
 mod bytes;
 mod counts;
+mod expressions;
 mod holds;
 mod regions;
 
+pub(crate) use expressions::Expressions;
+
 /// What tells one content of a byte from another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Identity {
     /// The value itself.
     Value(u8),
@@ -72,7 +76,7 @@ pub(crate) struct Region {
 /// The recorded run, and what it fixes.
 pub(crate) struct Recorded<'t> {
     pub(crate) trace: &'t Trace,
-    model: Model,
+    pub(crate) model: Model,
     /// The operations, unpacked once.
     pub(crate) ops: Vec<Op>,
     /// The bytes that an event touches, by number, in the order of the place.
@@ -83,6 +87,13 @@ pub(crate) struct Recorded<'t> {
     pub(crate) expected: Vec<Vec<Identity>>,
     pub(crate) unknown_writer: EventSet,
     initial_bytes: Vec<Option<u8>>,
+    /// Of each event.
+    pub(crate) expressions: Vec<Expressions>,
+    pub(crate) opaque: EventSet,
+    /// For each event the last one of its thread that depends on what it read, if there is one.
+    pub(crate) last_need: Vec<Option<EventId>>,
+    /// The reads that are not pinned although the model pins all.
+    pub(crate) released: EventSet,
     pub(crate) roles: Vec<Role>,
     /// For each opening event, the hold that it opens.
     opened: BTreeMap<EventId, Hold>,
@@ -118,6 +129,10 @@ impl<'t> Recorded<'t> {
             expected: Vec::new(),
             unknown_writer: EventSet::default(),
             initial_bytes: Vec::new(),
+            expressions: Vec::new(),
+            opaque: EventSet::default(),
+            last_need: Vec::new(),
+            released: EventSet::default(),
             roles: Vec::new(),
             opened: BTreeMap::new(),
             given_back: BTreeMap::new(),
@@ -136,6 +151,7 @@ impl<'t> Recorded<'t> {
         recorded.number_bytes();
         recorded.find_initial_bytes();
         recorded.find_expected_bytes();
+        recorded.find_expressions();
         recorded.find_roles();
         recorded.find_recursive_locks();
         recorded.find_initial_counts();
@@ -166,15 +182,27 @@ impl<'t> Recorded<'t> {
         self.recursive.contains(&lock)
     }
 
-    /// The identity of a byte that this event, or the initial state, wrote last.
+    /// The identity of what this event, or the initial state, left in a byte in the recorded run.
     pub(crate) fn identity(&self, byte: usize, writer: Option<EventId>) -> Identity {
-        let value = match writer {
+        match (self.model, self.left_by(byte, writer)) {
+            (Model::ReadsFrom, _) | (_, None) => Identity::Writer(writer),
+            (_, Some(value)) => Identity::Value(value),
+        }
+    }
+
+    /// The value of a byte with this identity; `None` if its contents are unvalued.
+    pub(crate) fn value_of(&self, byte: usize, identity: Identity) -> Option<u8> {
+        match identity {
+            Identity::Value(value) => Some(value),
+            Identity::Writer(writer) => self.left_by(byte, writer),
+        }
+    }
+
+    /// What this event, or the initial state, left in a byte in the recorded run, if that is valued.
+    fn left_by(&self, byte: usize, writer: Option<EventId>) -> Option<u8> {
+        match writer {
             Some(event) => self.written_byte(event, byte),
             None => self.initial_bytes[byte],
-        };
-        match (self.model, value) {
-            (Model::Values, Some(value)) => Identity::Value(value),
-            _ => Identity::Writer(writer),
         }
     }
 

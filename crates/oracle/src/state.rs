@@ -3,25 +3,29 @@
 //! **Computes.** Which events are enabled in a state, and the states that executing one leads to.
 //!
 //! **Follows.** The table of section 3, one arm of [`Recorded::enabled`] and of [`Recorded::execute`]
-//! per line. Read them side by side with it.
+//! per line. Read them side by side with it. What reads see is in `contents`.
 //!
 //! **Invariant.** A [`State`] is the whole state of the theory: the set of executed events says how
 //! far each thread is, which barrier arrivals are executed, which objects live, which locks are
-//! destroyed, the semaphore counts, and whether the process has exited; the rest is spelt out.
+//! destroyed, the semaphore counts, and whether the process has exited; the rest is spelt out, in the coarsest way
+//! that tells states with different futures apart: a byte by its identity, a read only if it has strayed.
 //!
 //! **Cost.** A few hundred nanoseconds per step; nothing is incremental.
 
 use foretrace_trace::*;
 
+use crate::contents::Strayed;
 use crate::event_set::EventSet;
-use crate::recorded::{Hold, Recorded, Role};
+use crate::recorded::{Hold, Identity, Recorded, Role};
 
 /// What a schedule leads to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct State {
     pub(crate) executed: EventSet,
-    /// By byte; `None` is the initial state.
-    last_writer: Vec<Option<EventId>>,
+    /// By byte.
+    pub(crate) contents: Vec<Identity>,
+    /// In the order of the reads.
+    pub(crate) strayed: Vec<Strayed>,
     /// In the order of their opening events, so that equal states are equal values.
     pub(crate) holds: Vec<Hold>,
     /// W of all condition variables: waits that nothing has reached.
@@ -37,7 +41,8 @@ impl State {
     pub(crate) fn initial(recorded: &Recorded) -> State {
         State {
             executed: EventSet::default(),
-            last_writer: vec![None; recorded.byte_count],
+            contents: recorded.initial_contents(),
+            strayed: Vec::new(),
             holds: Vec::new(),
             waiters: EventSet::default(),
             notified: EventSet::default(),
@@ -162,7 +167,9 @@ impl Recorded<'_> {
     /// Whether the event can be executed: it is next in its thread, and its line of the table holds.
     pub(crate) fn enabled(&self, state: &State, event: EventId) -> bool {
         let thread = self.trace.thread_of(event);
-        self.next(state, thread) == Some(event) && self.rule(state, event)
+        self.next(state, thread) == Some(event)
+            && self.rule(state, event)
+            && self.keeps_its_way(state, event)
     }
 
     /// Whether no other thread touches what the read touches, and nothing of it is declared.
@@ -181,15 +188,7 @@ impl Recorded<'_> {
         let role = self.role(event);
         let intact = |lock: LockId| !self.is_destroyed(state, lock);
         match self.op(event) {
-            Op::Read { at, .. } | Op::Rmw { at, .. } => {
-                self.is_live(state, at.object)
-                    && if self.unknown_writer.contains(event) {
-                        self.is_private(event)
-                            || (0..event.0).all(|earlier| state.executed.contains(EventId(earlier)))
-                    } else {
-                        self.sees_what_it_expects(state, event)
-                    }
-            }
+            Op::Read { .. } | Op::Rmw { .. } => self.may_read(state, event),
             Op::Write { at, .. } => self.is_live(state, at.object),
             Op::Acquire { lock, mode, .. } => match role {
                 Role::Opens => {
@@ -258,17 +257,9 @@ impl Recorded<'_> {
             | Op::RegionEnd
             | Op::Fence { .. }
             | Op::Request(_)
-            | Op::External => true,
+            | Op::External
+            | Op::Let => true,
         }
-    }
-
-    fn sees_what_it_expects(&self, state: &State, event: EventId) -> bool {
-        let bytes = &self.bytes[event.index()];
-        let expected = &self.expected[event.index()];
-        bytes
-            .iter()
-            .zip(expected)
-            .all(|(&byte, &expected)| self.identity(byte, state.last_writer[byte]) == expected)
     }
 
     /// The objects that were freed before this alloc in the recorded run, and whose address range
@@ -303,11 +294,10 @@ impl Recorded<'_> {
     pub(crate) fn execute(&self, state: &State, event: EventId) -> Vec<State> {
         let mut after = state.clone();
         after.executed.insert(event);
+        self.forget_strayed(&mut after, event);
         match self.op(event) {
-            Op::Write { .. } | Op::Rmw { .. } => {
-                for &byte in &self.bytes[event.index()] {
-                    after.last_writer[byte] = Some(event);
-                }
+            Op::Read { .. } | Op::Write { .. } | Op::Rmw { .. } => {
+                self.access(state, &mut after, event);
             }
             Op::Acquire { .. } | Op::Release { .. } => self.change_holds(&mut after, event),
             Op::Wait { .. } => {

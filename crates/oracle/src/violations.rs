@@ -1,6 +1,6 @@
 //! Which violations hold in a state: `docs/theory.md`, section 4.
 //!
-//! **Computes.** All races, lock cycles, stuck points and lock errors of one state, and the triples
+//! **Computes.** All races, false assertions, lock cycles, stuck points and lock errors of one state, and the triples
 //! of accesses that could become an atomicity violation (whether one does depends on the way to the
 //! state, which `explore` remembers).
 //!
@@ -9,7 +9,8 @@
 //! **Invariant.** Violations are canonical: a race names the earlier recorded event first, a cycle
 //! starts with its smallest event.
 //!
-//! **Cost.** Quadratic in the threads, exponential for cycles among them; there are at most four.
+//! **Cost.** Quadratic in the threads, exponential for cycles among them; there are at most four. Assertions under `control`
+//! are tried with all values of the reads that they use, if these have at most [`MOST_BITS`] bits.
 
 use std::collections::BTreeSet;
 
@@ -28,6 +29,9 @@ pub(crate) struct Triple {
     pub(crate) second: EventId,
 }
 
+/// How many bits the reads of an assertion may have if all their values are tried.
+const MOST_BITS: u32 = 16;
+
 /// A thread at a blocked acquire: its point, the lock that it wants, and how.
 #[derive(Clone, Copy)]
 struct Blocked {
@@ -42,6 +46,7 @@ impl Recorded<'_> {
     pub(crate) fn violations_in(&self, state: &State) -> BTreeSet<Violation> {
         let mut all = BTreeSet::new();
         self.races(state, &mut all);
+        self.assertions(state, &mut all);
         self.lock_cycles(state, &mut all);
         self.stuck_points(state, &mut all);
         self.lock_errors(state, &mut all);
@@ -99,6 +104,50 @@ impl Recorded<'_> {
                 }
             }
         }
+    }
+
+    fn assertions(&self, state: &State, all: &mut BTreeSet<Violation>) {
+        for thread in self.trace.thread_ids() {
+            let Some(event) = self.next(state, thread) else { continue };
+            let Op::Assert { holds } = self.op(event) else { continue };
+            let fails = if self.model == Model::Control {
+                self.opaque.contains(event) || self.may_fail(event) == Some(true)
+            } else {
+                match self.computed(state, event) {
+                    Some(value) => value == 0,
+                    None => !holds && self.is_thread_as_recorded(state, thread),
+                }
+            };
+            if fails {
+                all.insert(Violation::Assertion(event));
+            }
+        }
+    }
+
+    /// Whether an assertion whose expression counts is false for some values of the reads that it uses; `None` if these
+    /// are too many to be tried.
+    pub(crate) fn may_fail(&self, assertion: EventId) -> Option<bool> {
+        let term = self.expressions[assertion.index()].counting.as_ref()?;
+        let reads: Vec<(EventId, u32)> = term
+            .reads()
+            .iter()
+            .map(|read| (read, 8 * self.bytes[read.index()].len() as u32))
+            .collect();
+        let bits: u32 = reads.iter().map(|(_, bits)| bits).sum();
+        if bits > MOST_BITS {
+            return None;
+        }
+        let fails = |values: u64| {
+            let saw = |read: EventId| {
+                let before = reads.iter().take_while(|(other, _)| *other != read);
+                let shift: u32 = before.map(|(_, bits)| bits).sum();
+                let own = reads.iter().find(|(other, _)| *other == read);
+                let bits = own.expect("the term uses it").1;
+                values >> shift & ((1 << bits) - 1)
+            };
+            term.value(&saw) == 0
+        };
+        Some((0..1 << bits).any(fails))
     }
 
     /// The point of a thread, if it is at a blocked acquire. (Whether the lock is taken is not

@@ -1,9 +1,11 @@
 //! The harness itself: a perfect predictor passes, and each kind of fault is caught and made small.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use foretrace_oracle::{Difference, class_key, compare, contains_unknown_writer, explore, run};
-use foretrace_predict::{Finding, Granularity, Ledger, Options, Prediction, Undecided};
+use foretrace_oracle::{
+    Difference, Needed, class_key, compare, explore, least_switches, proves_only_possible, run,
+};
+use foretrace_predict::{Finding, Granularity, Ledger, Options, Prediction, Switches, Undecided};
 use foretrace_trace::{Model, Op, Trace};
 use foretrace_witness::{Certainty, Property, Violation};
 
@@ -11,14 +13,30 @@ use foretrace_witness::{Certainty, Property, Violation};
 fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
     let model = options.model.unwrap_or(Model::Values);
     let explored = explore(trace, model, options.infer_regions);
+    let needed = match options.switches {
+        Switches::Any => BTreeMap::new(),
+        _ => least_switches(trace, model, options.infer_regions).ok_or("too large")?,
+    };
+    // The schedule of the most that can be proved within the bound.
+    let schedule = |violation: &Violation| match (options.switches, needed.get(violation)) {
+        (Switches::Any, _) => explored.witness(violation),
+        (Switches::Fewest, Some(Needed { any, real })) => {
+            Some(real.as_ref().unwrap_or(any).schedule.clone())
+        }
+        (Switches::AtMost(bound), Some(Needed { any, real })) => {
+            let mut witnesses = real.iter().chain([any]);
+            witnesses.find(|least| least.switches <= bound).map(|least| least.schedule.clone())
+        }
+        (_, None) => None,
+    };
     let mut classes = BTreeSet::new();
     let mut findings = Vec::new();
     for violation in explored.real.iter().chain(&explored.violations) {
+        let Some(schedule) = schedule(violation) else { continue };
         if !classes.insert(class_key(trace, options.granularity, violation)) {
             continue;
         }
-        let schedule = explored.witness(violation).ok_or("no witness")?;
-        let possible = contains_unknown_writer(trace, model, &schedule, violation);
+        let possible = proves_only_possible(trace, model, &schedule, violation);
         let object = match violation {
             Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
                 trace.op(*access).access().map(|access| access.at.object)
@@ -26,11 +44,25 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
             _ => None,
         };
         let certainty = if possible { Certainty::Possible } else { Certainty::Real };
-        findings.push(Finding { violation: violation.clone(), object, schedule, certainty });
+        findings.push(Finding {
+            violation: violation.clone(),
+            object,
+            schedule,
+            certainty,
+            explanation: None,
+            inputs: vec![],
+        });
     }
     let mut prediction =
         Prediction { model, ledgers: vec![], findings, undecided: vec![], not_asked: vec![] };
     settle(&mut prediction, options);
+    if matches!(options.switches, Switches::AtMost(_)) {
+        for (property, ledger) in &mut prediction.ledgers {
+            let of_property = |violation: &&Violation| violation.property() == *property;
+            ledger.candidates = explored.violations.iter().filter(of_property).count() as u64;
+            ledger.infeasible_in_bound = ledger.candidates - ledger.violated;
+        }
+    }
     Ok(prediction)
 }
 
@@ -48,6 +80,9 @@ fn settle(prediction: &mut Prediction, options: &Options) {
 fn caught(spoil: impl Fn(&Trace, &Options, &mut Prediction) + Sync) -> (Difference, usize) {
     let spoilt = |trace: &Trace, options: &Options| {
         let mut prediction = perfect(trace, options)?;
+        if options.switches != Switches::Any {
+            return Ok(prediction);
+        }
         spoil(trace, options, &mut prediction);
         settle(&mut prediction, options);
         Ok(prediction)
@@ -111,6 +146,8 @@ fn an_invented_race_is_caught() {
                         object: None,
                         schedule: vec![],
                         certainty: Certainty::Real,
+                        explanation: None,
+                        inputs: vec![],
                     });
                 }
             }
@@ -154,4 +191,22 @@ fn doubt_repetition_and_panics_are_caught() {
     let disagreement = compare(0, Some(&failing)).expect_err("it fails");
     assert_eq!(disagreement.difference, Difference::Failed("broken".into()));
     assert_eq!(disagreement.trace.len(), 1);
+}
+
+#[test]
+fn a_bound_that_is_not_kept_is_caught() {
+    let boundless = |trace: &Trace, options: &Options| {
+        perfect(trace, &Options { switches: Switches::Any, ..options.clone() })
+    };
+    let differences: Vec<Difference> = (0..200)
+        .filter_map(|seed| compare(seed, Some(&boundless)).err())
+        .map(|d| d.difference)
+        .collect();
+    let invented = |difference: &Difference| matches!(difference, Difference::Invented(_));
+    let too_many = |difference: &Difference| matches!(difference, Difference::TooManySwitches(..));
+    assert!(
+        differences.iter().any(invented) && differences.iter().any(too_many),
+        "{differences:?}"
+    );
+    assert!(differences.iter().all(|difference| invented(difference) || too_many(difference)));
 }

@@ -63,6 +63,22 @@ pub enum Fault {
     PossibleAtOnce,
     /// A remote read whose value is free still makes a finding possible.
     FreeReadUnexplained,
+    /// No read is released for an assertion.
+    NothingReleased,
+    /// A read may see something else than its source leaves.
+    SourceWithoutValue,
+    /// A read-modify-write happens also when what it assumes does not hold.
+    AssumptionUnchecked,
+    /// A thread goes on behind an assertion that fails.
+    FailedAssertionPassed,
+    /// Branches may go another way.
+    BranchUnchecked,
+    /// Opaque events do not depend on what was read.
+    OpaqueIgnored,
+    /// An addition counts although it comes behind the read.
+    AdditionAlways,
+    /// What is added to a cell is left to the solver; changes no verdict.
+    NothingAdded,
 }
 
 #[cfg(feature = "seeded-faults")]
@@ -102,6 +118,13 @@ mod seeded {
             Fault::ClosureKeepsHolds,
             Fault::PossibleAtOnce,
             Fault::FreeReadUnexplained,
+            Fault::NothingReleased,
+            Fault::SourceWithoutValue,
+            Fault::AssumptionUnchecked,
+            Fault::FailedAssertionPassed,
+            Fault::BranchUnchecked,
+            Fault::OpaqueIgnored,
+            Fault::AdditionAlways,
         ];
     }
 

@@ -5,6 +5,8 @@
 //!
 //! **Follows.** `docs/theory.md`, section 4.
 
+mod bounded;
+
 use rustc_hash::FxHashMap;
 
 use foretrace_model::HoldId;
@@ -15,16 +17,18 @@ use foretrace_witness::{LockMisuse, Violation};
 use crate::candidates::{
     AtomicityPart, Class, CycleNode, CyclePart, GroupId, Groups, Parts, RacePart, canonical_cycle,
 };
-use crate::encode::{Answer, Encoder, Proposal, Terms};
+use crate::encode::{Answer, Bound, Encoder, Proposal, Terms};
 use crate::fault::{Fault, is_seeded};
 
 /// The verdict on a class.
 #[derive(Clone, Debug)]
 pub(crate) enum Verdict {
     /// This happens at the end of this feasible schedule.
-    Violated(Violation, Vec<EventId>),
+    Violated(Violation, Proposal),
     /// In no schedule.
     Infeasible,
+    /// In no schedule with so few context switches.
+    InfeasibleInBound,
     /// Why there is no verdict.
     Undecided(String),
 }
@@ -51,12 +55,50 @@ impl Goals {
         class: &Class,
         terms: &mut Terms,
     ) -> Verdict {
-        match &class.parts {
+        self.decide_parts(encoder, groups, &class.parts, terms)
+    }
+
+    /// Decides a class within a bound on the context switches, part by part: who runs last depends on the part.
+    pub(crate) fn decide_in_bound(
+        &mut self,
+        encoder: &mut Encoder,
+        groups: &Groups,
+        class: &Class,
+        switches: u32,
+        terms: &mut Terms,
+    ) -> Verdict {
+        let mut verdict = Verdict::Infeasible;
+        for (parts, ends) in bounded::parts(encoder.skeleton.trace, groups, &class.parts) {
+            // Two ends are one switch, and the first of them may belong to the last segment.
+            let behind = ends.len().saturating_sub(1) as u32;
+            let Some(switches) = switches.checked_sub(behind) else {
+                verdict = Verdict::InfeasibleInBound;
+                continue;
+            };
+            terms.bound = Some(Bound { switches, last: ends });
+            match self.decide_parts(encoder, groups, &parts, terms) {
+                Verdict::Infeasible => {}
+                Verdict::InfeasibleInBound => verdict = Verdict::InfeasibleInBound,
+                other => return other,
+            }
+        }
+        verdict
+    }
+
+    fn decide_parts(
+        &mut self,
+        encoder: &mut Encoder,
+        groups: &Groups,
+        parts: &Parts,
+        terms: &mut Terms,
+    ) -> Verdict {
+        match parts {
             Parts::Race(parts) => self.decide_race(encoder, groups, parts, terms),
             Parts::Atomicity(parts) => self.decide_atomicity(encoder, groups, parts, terms),
             Parts::LockCycle(parts) => decide_cycle(encoder, parts, terms),
             Parts::Stuck(points) => decide_stuck(encoder, points, terms),
             Parts::Lock(errors) => decide_lock_error(encoder, errors, terms),
+            Parts::Assertion(events) => decide_assertion(encoder, events, terms),
         }
     }
 
@@ -119,14 +161,18 @@ impl Goals {
         encoder.place_moment_after(remote.max(parts[0].pairs[0].1));
         let selected = select(encoder, parts, |encoder, part| {
             let mut seconds = Vec::new();
-            for &(_, second) in part.pairs.iter() {
-                let next = encoder.next(second);
+            for &(first, second) in part.pairs.iter() {
+                let mut next = encoder.next(second);
+                next.extend(encoder.occurs(first));
                 seconds.push(encoder.all_of(&next));
             }
             let mut remotes = Vec::new();
             for &remote in groups.events(part.remotes) {
                 let (chosen, included) = (encoder.remote(remote), encoder.included(remote));
                 encoder.solver.clause(&[!chosen, included]);
+                if let Some(occurs) = encoder.occurs(remote) {
+                    encoder.solver.clause(&[!chosen, occurs]);
+                }
                 remotes.push(chosen);
             }
             vec![any_of(encoder, &seconds), any_of(encoder, &remotes)]
@@ -155,10 +201,7 @@ impl Goals {
                 .expect("a selected part has a pair whose second access is next");
             let at = |event| proposal.schedule.iter().position(|&other| other == event);
             if at(first) < at(remote) || is_seeded(Fault::RemoteAnywhere) {
-                return Verdict::Violated(
-                    Violation::Atomicity { first, remote, second },
-                    proposal.schedule,
-                );
+                return Verdict::Violated(Violation::Atomicity { first, remote, second }, proposal);
             }
             // Asked for only now, since most proposals have the right order anyway.
             let selector = chosen.selector;
@@ -209,7 +252,7 @@ fn decide_stuck(encoder: &mut Encoder, points: &[EventId], terms: &mut Terms) ->
         Answer::Feasible(proposal) => {
             let waiting = points.iter().find(|&&point| encoder.waits_at(point));
             let point = *waiting.expect("the question asks for a waiting thread");
-            Verdict::Violated(Violation::Stuck(point), proposal.schedule)
+            Verdict::Violated(Violation::Stuck(point), proposal)
         }
         other => no_schedule(other),
     }
@@ -265,6 +308,21 @@ fn misuse_at_moment(encoder: &mut Encoder, misuse: LockMisuse, event: EventId) -
         all.push(any_of(encoder, &some));
     }
     all
+}
+
+fn decide_assertion(encoder: &mut Encoder, events: &[EventId], terms: &mut Terms) -> Verdict {
+    encoder.place_moment_after(events[0]);
+    let selected = select(encoder, events, |encoder, &event| {
+        let mut lits = encoder.next(event);
+        lits.push(encoder.asked(event));
+        let data = encoder.skeleton.data.as_ref();
+        if let Some(condition) = data.and_then(|data| data.result(event)) {
+            lits.push(!encoder.blast(condition).bits()[0].lit());
+            encoder.require_wanted();
+        }
+        lits
+    });
+    ask(encoder, &selected, terms, |_, &event| Violation::Assertion(event))
 }
 
 /// "The hold is not open at X".
@@ -378,7 +436,7 @@ fn ask<P>(
         Answer::Feasible(proposal) => {
             let chosen = chosen_part(encoder, selected);
             let violation = violation(&proposal, &chosen.part);
-            Verdict::Violated(violation, proposal.schedule)
+            Verdict::Violated(violation, proposal)
         }
         other => no_schedule(other),
     }
@@ -387,6 +445,7 @@ fn ask<P>(
 fn no_schedule(answer: Answer) -> Verdict {
     match answer {
         Answer::Infeasible => Verdict::Infeasible,
+        Answer::InfeasibleInBound => Verdict::InfeasibleInBound,
         Answer::Interrupted => Verdict::Undecided("the budget was used up".to_string()),
         Answer::Feasible(_) => unreachable!("a schedule was found"),
     }

@@ -3,16 +3,25 @@
 //! Knows nothing of the terminal.
 
 mod candidates;
+mod delays;
 mod encode;
 mod fault;
 mod goal;
+mod judge;
 mod pipeline;
 mod prediction;
 mod preserve;
+mod program;
+mod shard;
+mod sums;
+
+pub use program::{ProgramError, ProgramPrediction, predict_program};
 
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
-pub use pipeline::{PredictError, Prepared, Stage, predict, prepare};
+pub use judge::{Judge, Judgement};
+pub use pipeline::{PredictError, Prepared, Stage, predict, predict_skeleton, prepare};
 pub use prediction::{
-    Budget, Finding, Granularity, Ledger, NotAsked, Options, Phase, Prediction, Progress, Undecided,
+    Budget, Finding, Granularity, Ledger, NotAsked, Options, Phase, Prediction, Progress, Switches,
+    Undecided,
 };

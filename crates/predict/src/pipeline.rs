@@ -11,23 +11,20 @@ use std::time::Instant;
 use foretrace_causality::{Locksets, MustHappenBefore};
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
-use foretrace_trace::{EventId, ObjectId, Trace};
-use foretrace_witness::{Certainty, CheckOptions, Checker, Property, Violation, reduce};
+use foretrace_trace::Trace;
+use foretrace_witness::{CheckOptions, Checker, Property, Violation};
 
 use crate::candidates::{self, Candidates, Class, Context};
-use crate::encode::{Encoder, Terms};
-use crate::fault::{Fault, is_seeded};
-use crate::goal::{Goals, Verdict};
+use crate::judge::{Judge, TraceJudge};
 use crate::prediction::*;
 use crate::preserve::{Preserve, Rules};
+use crate::shard::{Decided, Shard};
+use crate::sums::Sums;
 
 /// How many classes make it worth having another shard, with solvers of its own.
 const CLASSES_PER_SHARD: usize = 256;
 /// The largest number of shards.
 const MOST_SHARDS: usize = 16;
-
-/// A solver with more variables than this is replaced by a new one before the next question.
-const MOST_VARIABLES: u64 = 30_000;
 
 /// Our own bug: what must never happen, happened.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +73,15 @@ pub fn prepare<'t>(
     done: &mut dyn FnMut(Stage),
 ) -> Prepared<'t> {
     let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
-    let skeleton = Skeleton::new(trace, model);
+    prepare_skeleton(Skeleton::new(trace, model), options, done)
+}
+
+fn prepare_skeleton<'t>(
+    skeleton: Skeleton<'t>,
+    options: &Options,
+    done: &mut dyn FnMut(Stage),
+) -> Prepared<'t> {
+    let trace = skeleton.trace;
     done(Stage::Skeleton);
     let order = MustHappenBefore::new(trace);
     done(Stage::MustHappenBefore);
@@ -120,41 +125,71 @@ pub fn predict(
     let deadline = options.budget.time.map(|time| Instant::now() + time);
     progress.report(Phase::Preparing, 0, 0);
     let prepared = prepare(trace, options, &mut |_| {});
+    let model = prepared.skeleton.model;
+    let checker = Checker::new(trace, model, CheckOptions { infer_regions: options.infer_regions });
+    let judge = TraceJudge { checker, pins_reads: prepared.skeleton.pins_reads() };
+    decide(&prepared, options, &judge, deadline, progress)
+}
+
+/// Decides every candidate of a program; `judge` says what a schedule proves.
+pub fn predict_skeleton(
+    skeleton: Skeleton,
+    options: &Options,
+    judge: &dyn Judge,
+    progress: &dyn Progress,
+) -> Result<Prediction, PredictError> {
+    let deadline = options.budget.time.map(|time| Instant::now() + time);
+    progress.report(Phase::Preparing, 0, 0);
+    let prepared = prepare_skeleton(skeleton, options, &mut |_| {});
+    decide(&prepared, options, judge, deadline, progress)
+}
+
+fn decide(
+    prepared: &Prepared,
+    options: &Options,
+    judge: &dyn Judge,
+    deadline: Option<Instant>,
+    progress: &dyn Progress,
+) -> Result<Prediction, PredictError> {
     let (skeleton, candidates) = (&prepared.skeleton, &prepared.candidates);
     let (model, properties) = (skeleton.model, properties(options));
-    let context = context(&prepared, options);
-    let checker = Checker::new(trace, model, CheckOptions { infer_regions: options.infer_regions });
+    let context = context(prepared, options);
     let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
     let closures = |rules| {
-        if candidates.classes.is_empty() { None } else { Preserve::new(skeleton, rules) }
+        // A program has no recorded order.
+        let is_useless = skeleton.is_program() && rules == Rules::RecordedOrder;
+        if candidates.classes.is_empty() || is_useless {
+            None
+        } else {
+            Preserve::new(skeleton, rules)
+        }
     };
     let (any_order, recorded_order) = (closures(Rules::AnyOrder), closures(Rules::RecordedOrder));
+    let sums = Sums::new(skeleton, &prepared.order);
     let work = Work {
         context: &context,
         candidates,
         any_order: any_order.as_ref(),
         recorded_order: recorded_order.as_ref(),
-        checker: &checker,
+        judge,
         limits,
+        switches: options.switches,
+        sums: &sums,
     };
     let decided = work.run(options.jobs.max(1), progress)?;
     Ok(assemble(model, &properties, candidates, decided))
 }
 
-/// The verdict on a class, with the evidence.
-enum Decided {
-    Found(Finding),
-    Infeasible,
-    Undecided(String),
-}
-
-struct Work<'w> {
-    context: &'w Context<'w>,
-    candidates: &'w Candidates,
-    any_order: Option<&'w Preserve<'w>>,
-    recorded_order: Option<&'w Preserve<'w>>,
-    checker: &'w Checker<'w>,
-    limits: Limits,
+/// What all shards share.
+pub(crate) struct Work<'w> {
+    pub(crate) context: &'w Context<'w>,
+    pub(crate) candidates: &'w Candidates,
+    pub(crate) any_order: Option<&'w Preserve<'w>>,
+    pub(crate) recorded_order: Option<&'w Preserve<'w>>,
+    pub(crate) judge: &'w dyn Judge,
+    pub(crate) limits: Limits,
+    pub(crate) switches: Switches,
+    pub(crate) sums: &'w Sums,
 }
 
 impl Work<'_> {
@@ -227,120 +262,6 @@ impl Work<'_> {
     }
 }
 
-/// The solvers of one shard.
-struct Shard<'w> {
-    work: &'w Work<'w>,
-    plain: Option<(Encoder<'w>, Goals)>,
-    atomicity: Option<(Encoder<'w>, Goals)>,
-}
-
-impl<'w> Shard<'w> {
-    fn new(work: &'w Work<'w>) -> Self {
-        Shard { work, plain: None, atomicity: None }
-    }
-
-    /// Decides a class. A finding that is only possible is asked for again without the reads that make it so.
-    fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
-        let mut terms = Terms { limits: self.work.limits.clone(), explained: false };
-        let decided = self.decide_on(class, &mut terms)?;
-        // What is left of the budget is for the second question.
-        terms.explained = true;
-        if let Decided::Found(Finding { certainty: Certainty::Possible, .. }) = decided
-            && !is_seeded(Fault::PossibleAtOnce)
-            && let Decided::Found(real) = self.decide_on(class, &mut terms)?
-        {
-            assert_eq!(real.certainty, Certainty::Real, "each read has a recorded writer");
-            return Ok(Decided::Found(real));
-        }
-        Ok(decided)
-    }
-
-    /// The verdict, if closures give one that is certain.
-    fn without_solver(&self, class: &Class) -> Result<Option<Decided>, PredictError> {
-        let terms = Terms { limits: self.work.limits.clone(), explained: false };
-        let decided = self.by_closures(class, &terms)?;
-        let possible = |decided: &Decided| {
-            matches!(decided, Decided::Found(Finding { certainty: Certainty::Possible, .. }))
-        };
-        Ok(decided.filter(|decided| !possible(decided)))
-    }
-
-    fn by_closures(&self, class: &Class, terms: &Terms) -> Result<Option<Decided>, PredictError> {
-        let work = self.work;
-        if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            let reason = "the time budget was used up".to_string();
-            return Ok(Some(Decided::Undecided(reason)));
-        }
-        let groups = &work.candidates.groups;
-        if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
-            return Ok(Some(Decided::Infeasible));
-        }
-        if let Some(recorded_order) = work.recorded_order
-            && let Some((violation, schedule)) =
-                recorded_order.witness(groups, class, terms.explained)
-        {
-            return Ok(Some(Decided::Found(self.witness(violation, schedule)?)));
-        }
-        Ok(None)
-    }
-
-    fn decide_on(&mut self, class: &Class, terms: &mut Terms) -> Result<Decided, PredictError> {
-        if let Some(decided) = self.by_closures(class, terms)? {
-            return Ok(decided);
-        }
-        let work = self.work;
-        let groups = &work.candidates.groups;
-        let remote_reads_are_free = class.property == Property::Atomicity;
-        let solver = if remote_reads_are_free { &mut self.atomicity } else { &mut self.plain };
-        // Every model assigns every variable, so one that earlier questions have filled is slow.
-        let is_full = |(encoder, _): &(Encoder, Goals)| {
-            encoder.solver.statistics().variables > MOST_VARIABLES
-        };
-        if solver.as_ref().is_some_and(is_full) {
-            *solver = None;
-        }
-        let (encoder, goals) = solver.get_or_insert_with(|| {
-            let context = work.context;
-            let encoder = Encoder::new(context.skeleton, context.order, remote_reads_are_free);
-            (encoder, Goals::default())
-        });
-        match goals.decide(encoder, groups, class, terms) {
-            Verdict::Violated(violation, schedule) => {
-                Ok(Decided::Found(self.witness(violation, schedule)?))
-            }
-            Verdict::Infeasible => Ok(Decided::Infeasible),
-            Verdict::Undecided(reason) => Ok(Decided::Undecided(reason)),
-        }
-    }
-
-    /// Checks, reduces and checks again.
-    fn witness(
-        &self,
-        violation: Violation,
-        schedule: Vec<EventId>,
-    ) -> Result<Finding, PredictError> {
-        let checker = self.work.checker;
-        let refuse = |refuted: foretrace_witness::Refuted| PredictError::Refuted {
-            violation: violation.clone(),
-            refuted: refuted.to_string(),
-        };
-        checker.check(&violation, &schedule).map_err(refuse)?;
-        let schedule = reduce(checker, &violation, schedule);
-        let certainty = checker.check(&violation, &schedule).map_err(refuse)?;
-        let object = object_of(checker.trace(), &violation);
-        Ok(Finding { violation, object, schedule, certainty })
-    }
-}
-
-fn object_of(trace: &Trace, violation: &Violation) -> Option<ObjectId> {
-    match *violation {
-        Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
-            trace.op(access).access().map(|access| access.at.object)
-        }
-        _ => None,
-    }
-}
-
 fn assemble(
     model: foretrace_trace::Model,
     properties: &[Property],
@@ -372,6 +293,7 @@ fn assemble(
                 findings.push(finding);
             }
             Decided::Infeasible => ledger.infeasible += 1,
+            Decided::InfeasibleInBound => ledger.infeasible_in_bound += 1,
             Decided::Undecided(reason) => {
                 ledger.undecided += 1;
                 let (property, example) = (class.property, class.example.clone());
@@ -399,6 +321,8 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
+    use crate::encode::{Encoder, Questions, Terms};
+    use crate::goal::{Goals, Verdict};
 
     /// Threads that read and write a few variables, most of it under locks; each value is one of three.
     fn contended() -> Trace {
@@ -435,14 +359,18 @@ mod tests {
     #[test]
     fn a_limit_of_conflicts_is_for_all_rounds_of_a_question() {
         let trace = contended();
-        let options = Options { properties: vec![Property::Race], ..Options::default() };
+        let model = Some(foretrace_trace::Model::Values);
+        let properties = vec![Property::Race];
+        let options = Options { model, properties, ..Options::default() };
         let prepared = prepare(&trace, &options, &mut |_| {});
         let mut cut_short = 0;
         for class in prepared.candidates.classes.iter().step_by(37) {
             let decide = |conflicts: Option<u64>| {
-                let mut encoder = Encoder::new(&prepared.skeleton, &prepared.order, false);
+                let sums = Sums::default();
+                let mut encoder =
+                    Encoder::new(&prepared.skeleton, &prepared.order, &sums, Questions::Plain);
                 let limits = Limits { conflicts, ..Limits::default() };
-                let mut terms = Terms { limits, explained: false };
+                let mut terms = Terms { limits, explained: false, bound: None, proposals: None };
                 let groups = &prepared.candidates.groups;
                 let verdict = Goals::default().decide(&mut encoder, groups, class, &mut terms);
                 (verdict, encoder.solver.statistics())

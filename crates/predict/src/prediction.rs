@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foretrace_trace::{EventId, Model, ObjectId, ThreadId};
-use foretrace_witness::{Certainty, Property, Violation};
+use foretrace_witness::{Certainty, Explanation, Property, Violation};
 
 /// What counts as one candidate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -27,10 +27,22 @@ pub struct Budget {
     pub conflicts: Option<u64>,
 }
 
+/// How many context switches a schedule may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Switches {
+    /// Any number.
+    #[default]
+    Any,
+    /// At most so many.
+    AtMost(u32),
+    /// As few as possible: each bound from 0 upward, until there is a witness or a proof that needs none.
+    Fewest,
+}
+
 /// What to predict, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `None`: `values` if the trace has values, else `reads-from`.
+    /// `None`: `symbolic` if the trace has expressions, `values` if it has values, else `reads-from`.
     pub model: Option<Model>,
     /// Which properties.
     pub properties: Vec<Property>,
@@ -42,6 +54,8 @@ pub struct Options {
     pub jobs: usize,
     /// When to stop early.
     pub budget: Budget,
+    /// Which schedules count.
+    pub switches: Switches,
 }
 
 impl Default for Options {
@@ -53,17 +67,19 @@ impl Default for Options {
                 Property::Atomicity,
                 Property::Deadlock,
                 Property::Lock,
+                Property::Assertion,
             ],
             granularity: Granularity::default(),
             infer_regions: false,
             jobs: 1,
             budget: Budget::default(),
+            switches: Switches::default(),
         }
     }
 }
 
 /// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lockset + violated + infeasible + undecided`.
+/// `candidates = pruned_mhb + pruned_lockset + violated + infeasible + infeasible_in_bound + undecided`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
     /// How many questions there were.
@@ -76,6 +92,8 @@ pub struct Ledger {
     pub violated: u64,
     /// Refuted by needs that no order avoids, or by the solver.
     pub infeasible: u64,
+    /// Refuted by the solver, but only for schedules within the bound on context switches.
+    pub infeasible_in_bound: u64,
     /// Neither, for a reason that is given.
     pub undecided: u64,
 }
@@ -91,6 +109,10 @@ pub struct Finding {
     pub schedule: Vec<EventId>,
     /// How much it proves.
     pub certainty: Certainty,
+    /// What the schedule reads and computes, where that may differ from the recorded run.
+    pub explanation: Option<Explanation>,
+    /// What comes from outside, of a program: by event.
+    pub inputs: Vec<(EventId, u64)>,
 }
 
 /// A candidate without a verdict.
@@ -114,6 +136,10 @@ pub enum NotAsked {
     OpenEnds(Vec<ThreadId>),
     /// All stuck states: these threads are named, but have neither events nor a fork.
     SilentThreads(Vec<ThreadId>),
+    /// Assertions: the trace has none.
+    NoAssertions,
+    /// Assertions: so many have no condition that can be computed, and held in the recorded run.
+    OpaqueAssertions(u64),
 }
 
 impl NotAsked {
@@ -122,6 +148,7 @@ impl NotAsked {
         match self {
             NotAsked::NoRegions => Property::Atomicity,
             NotAsked::OpenEnds(_) | NotAsked::SilentThreads(_) => Property::Deadlock,
+            NotAsked::NoAssertions | NotAsked::OpaqueAssertions(_) => Property::Assertion,
         }
     }
 }

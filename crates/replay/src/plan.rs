@@ -211,6 +211,7 @@ impl Numbers {
             }
             Violation::Stuck(_) => (goal::STUCK, self.stuck(trace, schedule)?),
             Violation::Lock(_, event) => (goal::LOCK_ERROR, vec![last(event)?]),
+            Violation::Assertion(event) => (goal::REACHED, vec![last(event)?]),
         })
     }
 
@@ -249,6 +250,8 @@ fn violation_events(violation: &Violation) -> Vec<&EventId> {
         Violation::Race(a, b) => vec![a, b],
         Violation::Atomicity { first, remote, second } => vec![first, remote, second],
         Violation::LockCycle(events) => events.iter().collect(),
-        Violation::Stuck(event) | Violation::Lock(_, event) => vec![event],
+        Violation::Stuck(event) | Violation::Lock(_, event) | Violation::Assertion(event) => {
+            vec![event]
+        }
     }
 }

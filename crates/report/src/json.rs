@@ -10,7 +10,10 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::ser::Formatter;
 
-use crate::{EventText, Finding, Ledger, Property, Report, Side, Undecided};
+use crate::{
+    Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Property, Report, Side,
+    Undecided,
+};
 
 /// The name and version of the format, the value of the field `schema`.
 pub const SCHEMA: &str = "foretrace-report/1";
@@ -71,7 +74,7 @@ impl<'a> Document<'a> {
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let report = self.report;
-        let mut object = serializer.serialize_struct("Report", 12)?;
+        let mut object = serializer.serialize_struct("Report", 14)?;
         object.serialize_field("schema", SCHEMA)?;
         object.serialize_field("tool", &Tool { name: "foretrace", version: &report.version })?;
         object.serialize_field(
@@ -95,12 +98,17 @@ impl Serialize for Document<'_> {
             .iter()
             .map(|&(property, ledger)| self.summary(property, ledger))
             .collect();
-        object.serialize_field("summary", &Map(&summary))?;
+        object.serialize_field("summary", &Map(summary))?;
         object.serialize_field(
             "findings",
             &List(&report.findings, |finding| FindingObject { document: self, finding }),
         )?;
         object.serialize_field("undecided", &List(&report.undecided, |open| self.open(open)))?;
+        if let Some(comparison) = &report.comparison {
+            object.serialize_field("compared_models", &comparison.models)?;
+            let row = |row| ComparedObject::new(comparison, row);
+            object.serialize_field("compare", &List(&comparison.rows, row))?;
+        }
         object.serialize_field("notes", &report.notes)?;
         object.serialize_field("excerpt", &List(&report.excerpt, |text| self.event(text)))?;
         if let Some(timing) = &report.timing {
@@ -151,6 +159,38 @@ struct Step<'a> {
     through: Option<u32>,
 }
 
+/// Which models find a bug.
+#[derive(Serialize)]
+struct ComparedObject<'a> {
+    id: Option<&'a str>,
+    kind: crate::Kind,
+    object: Option<&'a str>,
+    places: &'a [String],
+    models: Map<Vec<(&'a str, ModelVerdict)>>,
+    first: Option<&'a str>,
+}
+
+impl<'a> ComparedObject<'a> {
+    fn new(comparison: &'a Comparison, row: &'a Compared) -> Self {
+        let models = comparison.models.iter().map(|model| model.model.as_str());
+        ComparedObject {
+            id: row.id.as_deref(),
+            kind: row.kind,
+            object: row.object.as_deref(),
+            places: &row.places,
+            models: Map(models.zip(row.verdicts.iter().copied()).collect()),
+            first: comparison.first(row).map(|at| comparison.models[at].model.as_str()),
+        }
+    }
+}
+
+/// What an event does in a schedule, where that is not what it did in the recorded run.
+#[derive(Serialize)]
+struct Change {
+    event: u32,
+    operation: String,
+}
+
 /// The ledger of a property, and what was not asked of it.
 #[derive(Serialize)]
 struct Summary<'a> {
@@ -177,8 +217,9 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn side(&self, side: &'a Side) -> SideObject<'a> {
-        let event = self.event(self.report.event(side.event));
+    fn side(&self, finding: &'a Finding, side: &'a Side) -> SideObject<'a> {
+        let operation = self.report.operation_in(finding, side.event);
+        let event = EventObject { operation, ..self.event(self.report.event(side.event)) };
         SideObject { event, state: side.state, locks_held: &side.holds }
     }
 
@@ -207,7 +248,7 @@ impl Serialize for FindingObject<'_> {
         let FindingObject { document, finding } = *self;
         let report = document.report;
         let locations: Vec<&str> = report.locations(finding).collect();
-        let mut object = serializer.serialize_struct("Finding", 12)?;
+        let mut object = serializer.serialize_struct("Finding", 13)?;
         object.serialize_field("id", &finding.id)?;
         object.serialize_field("fingerprint", &finding.fingerprint)?;
         object.serialize_field("kind", &finding.kind)?;
@@ -219,7 +260,17 @@ impl Serialize for FindingObject<'_> {
         object.serialize_field("model", &report.model)?;
         object.serialize_field("object", &finding.object)?;
         object.serialize_field("locations", &locations)?;
-        object.serialize_field("events", &List(&finding.sides, |side| document.side(side)))?;
+        object.serialize_field(
+            "events",
+            &List(&finding.sides, |side| document.side(finding, side)),
+        )?;
+        if !finding.changes.is_empty() {
+            let change = |(event, operation): &(u32, String)| Change {
+                event: *event,
+                operation: operation.clone(),
+            };
+            object.serialize_field("changes", &List(&finding.changes, change))?;
+        }
         object.serialize_field("context_switches", &finding.context_switches)?;
         if finding.schedule.len() <= LONGEST_LIST || report.full_schedules {
             let step = |&event| Step { thread: document.thread_name(event), event, through: None };
@@ -245,12 +296,12 @@ impl<'a, T, R: Serialize, F: Fn(&'a T) -> R> Serialize for List<'a, T, F> {
 }
 
 /// Pairs as an object, in their order.
-struct Map<'a, K, V>(&'a [(K, V)]);
+struct Map<P>(P);
 
-impl<K: Serialize, V: Serialize> Serialize for Map<'_, K, V> {
+impl<K: Serialize, V: Serialize> Serialize for Map<Vec<(K, V)>> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in self.0 {
+        for (key, value) in &self.0 {
             map.serialize_entry(key, value)?;
         }
         map.end()

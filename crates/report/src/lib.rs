@@ -6,11 +6,13 @@
 //! **Invariant.** Equal reports are rendered to equal bytes, and nothing in a report depends on the
 //! time or the machine but [`Report::timing`].
 
+mod compare;
 mod fingerprint;
 mod json;
 mod read;
 mod text;
 
+pub use compare::{Compared, ComparedModel, Comparison, ModelVerdict};
 pub use fingerprint::fingerprint;
 pub use json::{SCHEMA, write_json};
 pub use read::{ReadError, Recalled, read_json};
@@ -27,7 +29,7 @@ pub struct Report {
     pub trace: TraceInfo,
     /// How the recorded run went, if it was recorded just now.
     pub run: Option<Run>,
-    /// The strength of the analysis: `reads-from` or `values`.
+    /// The strength of the analysis: `reads-from`, `values`, `symbolic` or `control`.
     pub model: String,
     /// The options that change the answer.
     pub settings: Settings,
@@ -39,6 +41,8 @@ pub struct Report {
     pub undecided: Vec<Undecided>,
     /// What no candidate is about, so that silence says nothing of it.
     pub not_asked: Vec<NotAsked>,
+    /// What other models find; `None` if they were not asked.
+    pub comparison: Option<Comparison>,
     /// Remarks for the reader.
     pub notes: Vec<String>,
     /// Whether long schedules are written step by step in JSON too.
@@ -124,9 +128,13 @@ pub struct Settings {
     pub conflicts: Option<u64>,
     /// The limit of time for the whole prediction, in milliseconds.
     pub budget_ms: Option<u64>,
+    /// The most context switches that a schedule may have.
+    pub context_bound: Option<u32>,
+    /// Whether schedules with the fewest context switches were looked for.
+    pub iterate_bound: bool,
 }
 
-/// The four families of properties.
+/// The families of properties.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Property {
@@ -138,6 +146,8 @@ pub enum Property {
     Deadlock,
     /// Misuse of locks.
     Lock,
+    /// Assertions.
+    Assertion,
 }
 
 impl Property {
@@ -148,12 +158,13 @@ impl Property {
             Property::Atomicity => "atomicity",
             Property::Deadlock => "deadlock",
             Property::Lock => "lock",
+            Property::Assertion => "assertion",
         }
     }
 }
 
 /// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lockset + violated + infeasible + undecided`.
+/// `candidates = pruned_mhb + pruned_lockset + violated + infeasible + infeasible_in_bound + undecided`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Ledger {
     /// How many questions there were.
@@ -166,6 +177,8 @@ pub struct Ledger {
     pub violated: u64,
     /// Refuted by the solver.
     pub infeasible: u64,
+    /// Refuted only within the bound on context switches.
+    pub infeasible_in_bound: u64,
     /// Neither.
     pub undecided: u64,
 }
@@ -190,6 +203,8 @@ pub enum Kind {
     UnlockByOther,
     /// A lock is destroyed while somebody has it.
     DestroyHeld,
+    /// An assertion fails.
+    Assertion,
 }
 
 impl Kind {
@@ -204,6 +219,7 @@ impl Kind {
             Kind::UnlockNotHeld => "unlock-not-held",
             Kind::UnlockByOther => "unlock-by-other",
             Kind::DestroyHeld => "destroy-held",
+            Kind::Assertion => "assertion",
         }
     }
 }
@@ -214,7 +230,7 @@ impl Kind {
 pub enum Certainty {
     /// The execution exists.
     Real,
-    /// It exists if what unrecorded code wrote does not depend on the schedule.
+    /// It exists if what unrecorded code wrote does not depend on the schedule; under `control`, if data do not matter.
     Possible,
 }
 
@@ -239,6 +255,8 @@ pub struct Finding {
     /// How often neighbours of the schedule, with the sides that are next at its end, are of
     /// different threads.
     pub context_switches: u64,
+    /// What operations do in this schedule, where that is not what they did in the recorded run: by event.
+    pub changes: Vec<(u32, String)>,
     /// What came of forcing the schedule on the program; `None` if that was not tried.
     pub replay: Option<Replay>,
 }
@@ -377,6 +395,14 @@ impl Report {
     /// The name of the thread of an event.
     pub fn thread_name(&self, event: &EventText) -> &str {
         &self.trace.threads[event.thread as usize]
+    }
+
+    /// What an event does in the schedule of a finding.
+    pub fn operation_in<'a>(&'a self, finding: &'a Finding, event: u32) -> &'a str {
+        match finding.changes.binary_search_by_key(&event, |&(event, _)| event) {
+            Ok(at) => &finding.changes[at].1,
+            Err(_) => &self.event(event).operation,
+        }
     }
 
     /// The known source locations of a finding, in the order of its sides.

@@ -33,6 +33,8 @@ fn small() -> Report {
             infer_regions: false,
             conflicts: None,
             budget_ms: None,
+            context_bound: None,
+            iterate_bound: false,
         },
         summary: vec![
             (
@@ -59,6 +61,7 @@ fn small() -> Report {
             ],
             schedule: vec![0, 3],
             context_switches: 2,
+            changes: vec![],
             replay: None,
         }],
         not_asked: vec![],
@@ -68,6 +71,7 @@ fn small() -> Report {
             events: vec![1, 3],
             reason: "the limit of conflicts is reached".into(),
         }],
+        comparison: None,
         notes: vec![],
         full_schedules: false,
         excerpt: vec![
@@ -102,8 +106,8 @@ fn a_race_in_words() {
                step  t1           t2
                   1  acquire m                 a.c:2
                   2               read y : 0
-               next* write x = 1               a.c:3
                next*              read x : 1   a.c:9
+               next* write x = 1               a.c:3
 
             undecided: 1 candidate (race): the limit of conflicts is reached
 
@@ -139,11 +143,13 @@ fn a_race_as_json() {
           "granularity": "location",
           "infer_regions": false,
           "conflicts": null,
-          "budget_ms": null
+          "budget_ms": null,
+          "context_bound": null,
+          "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":9,"pruned_mhb":7,"pruned_lockset":0,"violated":1,"infeasible":0,"undecided":1,"not_asked":[]},
-          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"undecided":0,"not_asked":[]}
+          "race": {"candidates":9,"pruned_mhb":7,"pruned_lockset":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"not_asked":[]},
+          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
          },
          "findings": [
           {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
@@ -205,10 +211,12 @@ fn nothing_found() {
           "granularity": "location",
           "infer_regions": false,
           "conflicts": null,
-          "budget_ms": null
+          "budget_ms": null,
+          "context_bound": null,
+          "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"undecided":0,"not_asked":[]}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
          },
          "findings": [],
          "undecided": [],
@@ -341,4 +349,139 @@ fn a_long_schedule_is_shown_whole_on_request() {
     let shown = String::from_utf8(bytes).unwrap();
     assert_eq!(shown.matches("file.c:1").count(), 100 + 2);
     assert!(shown.contains("   51* "), "{shown}");
+}
+
+/// One row for each way in which models differ.
+#[test]
+fn models_side_by_side() {
+    let mut report = small();
+    report.findings.truncate(1);
+    let row = |id: Option<&str>, object: &str, verdicts: &[ModelVerdict]| Compared {
+        id: id.map(str::to_string),
+        kind: Kind::Race,
+        object: Some(object.into()),
+        places: vec!["a.c:3".into(), "a.c:9".into()],
+        verdicts: verdicts.to_vec(),
+    };
+    use ModelVerdict::{NotFound, Possible, Real, Undecided};
+    let model = |name: &str, undecided| ComparedModel { model: name.into(), undecided };
+    report.comparison = Some(Comparison {
+        models: vec![model("reads-from", 0), model("values", 1), model("control", 0)],
+        rows: vec![
+            row(Some("race-1"), "x", &[NotFound, Real, Possible]),
+            row(None, "y", &[NotFound, Undecided, Possible]),
+            row(None, "z", &[NotFound, NotFound, Possible]),
+            row(None, "v", &[NotFound, NotFound, Possible]),
+            row(None, "w", &[NotFound, NotFound, Possible]),
+        ],
+    });
+    let mut bytes = Vec::new();
+    write_text(&report, Style::default(), &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let (_, table) = text.split_once("left open").expect("one model left something open");
+    expect![[r#"
+        : values 1
+                finding                    reads-from  values     control
+        race-1  race on x at a.c:3, a.c:9  -           real       possible
+                race on y at a.c:3, a.c:9  -           undecided  possible
+                race on z at a.c:3, a.c:9  -           -          possible
+                race on v at a.c:3, a.c:9  -           -          possible
+                race on w at a.c:3, a.c:9  -           -          possible
+        values is the first to find race-1
+        control is the first to find race on y at a.c:3, a.c:9; race on z at a.c:3, a.c:9; race on v at a.c:3, a.c:9 and 1 more
+
+        verdict: 1 bug that can happen, 1 undecided
+    "#]].assert_eq(table);
+    let mut bytes = Vec::new();
+    write_json(&report, &mut bytes).unwrap();
+    let json = String::from_utf8(bytes).unwrap();
+    let (_, rest) = json.split_once(" \"compared_models\"").expect("it is there");
+    let (compared, _) = rest.split_once(" \"notes\"").expect("it comes before the notes");
+    expect![[r#"
+        : [
+          {"model":"reads-from","undecided":0},
+          {"model":"values","undecided":1},
+          {"model":"control","undecided":0}
+         ],
+         "compare": [
+          {"id":"race-1","kind":"race","object":"x","places":["a.c:3","a.c:9"],"models":{"reads-from":"not-found","values":"real","control":"possible"},"first":"values"},
+          {"id":null,"kind":"race","object":"y","places":["a.c:3","a.c:9"],"models":{"reads-from":"not-found","values":"undecided","control":"possible"},"first":"control"},
+          {"id":null,"kind":"race","object":"z","places":["a.c:3","a.c:9"],"models":{"reads-from":"not-found","values":"not-found","control":"possible"},"first":"control"},
+          {"id":null,"kind":"race","object":"v","places":["a.c:3","a.c:9"],"models":{"reads-from":"not-found","values":"not-found","control":"possible"},"first":"control"},
+          {"id":null,"kind":"race","object":"w","places":["a.c:3","a.c:9"],"models":{"reads-from":"not-found","values":"not-found","control":"possible"},"first":"control"}
+         ],
+    "#]].assert_eq(compared);
+    report.comparison.as_mut().unwrap().rows.clear();
+    let mut bytes = Vec::new();
+    write_text(&report, Style::default(), &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(
+        text.contains("\nleft open: values 1\nnothing found by reads-from, values, control\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_bug_within_a_bound() {
+    let mut report = small();
+    report.findings.clear();
+    report.undecided.clear();
+    report.trace.repairs.clear();
+    report.summary.truncate(1);
+    report.settings.context_bound = Some(1);
+    report.summary[0].1 =
+        Ledger { candidates: 2, infeasible: 1, infeasible_in_bound: 1, ..Ledger::default() };
+    check(
+        &report,
+        Style::default(),
+        expect![[r#"
+        small.trace: 6 events, 2 threads, model values
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
+        race           2              0              0         0           1                  1          0
+        verdict: no bug in any schedule of these events with at most 1 context switch (checked: race; model values)
+    "#]],
+    );
+    report.summary[0].1 = Ledger { candidates: 2, infeasible: 2, ..Ledger::default() };
+    check(
+        &report,
+        Style::default(),
+        expect![[r#"
+        small.trace: 6 events, 2 threads, model values
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
+        race           2              0              0         0           2                  0          0
+        verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model values)
+    "#]],
+    );
+}
+
+/// What the schedule changes stands in it; what was recorded stays in the excerpt.
+#[test]
+fn changed_values() {
+    let mut report = small();
+    report.undecided.clear();
+    report.findings[0].changes = vec![(3, "read y : 7".into()), (4, "read x : 7".into())];
+    report.summary.clear();
+    check(
+        &report,
+        Style::default(),
+        expect![[r#"
+        small.trace: 6 events, 2 threads, model values
+        import: joined twice (2 times)
+
+        race-1 (real): data race on x
+          t1  is about to write x = 1  at a.c:3  holding m from a.c:2
+          t2  is about to read x : 7   at a.c:9  holding no lock
+          schedule: 2 steps, 2 context switches
+           step  t1           t2
+              1  acquire m                 a.c:2
+              2               read y : 7
+           next*              read x : 7   a.c:9
+           next* write x = 1               a.c:3
+
+          candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        verdict: 1 bug that can happen
+    "#]],
+    );
 }

@@ -342,6 +342,15 @@ impl Solver {
             .collect()
     }
 
+    /// The order atoms from number `start` on, in the order in which they were made: two nodes, and the literal that the first
+    /// is before the second.
+    pub fn atoms_from(&self, start: usize) -> Vec<(Node, Node, Lit)> {
+        let theory = self.theory.borrow();
+        let atoms = theory.atoms().skip(start);
+        let atom = |atom: &Atom| (atom.first.node, atom.second.node, Lit::from_code(atom.variable));
+        atoms.map(atom).collect()
+    }
+
     /// How much work was done so far.
     pub fn statistics(&self) -> Statistics {
         let theory = self.theory.borrow();

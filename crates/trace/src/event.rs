@@ -119,6 +119,8 @@ pub enum Op {
     Write { at: Place, value: Option<u64>, order: MemoryOrder },
     /// One indivisible load and store. (A failed compare-and-swap is an atomic `Read`.)
     Rmw { at: Place, read: Option<u64>, written: Option<u64>, order: MemoryOrder },
+    /// Thread-local computation: gives a name to the value of an expression.
+    Let,
     /// A conditional branch and which way it went.
     Branch { taken: bool },
     /// An assertion and whether it held.

@@ -18,7 +18,7 @@ pub use anchors::place_hash;
 pub use event::*;
 pub use ids::*;
 pub use open::{Format, OpenError, Opened, open, open_as, open_recording};
-pub use store::{Builder, LockKind, Names, Trace};
+pub use store::{Builder, Dependences, LockKind, Names, Trace};
 
 /// How strictly another schedule must reproduce what the recorded reads saw.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -27,4 +27,28 @@ pub enum Model {
     ReadsFrom,
     /// Every read sees the same value as recorded.
     Values,
+    /// A read sees what is there; what is computed from it keeps the recorded path.
+    Symbolic,
+    /// What is read is free, and so is every branch: findings are only possible.
+    Control,
+}
+
+impl Model {
+    /// All models, each of which allows every schedule that the one before it allows.
+    pub const ALL: [Model; 4] = [Model::ReadsFrom, Model::Values, Model::Symbolic, Model::Control];
+
+    /// What users call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::ReadsFrom => "reads-from",
+            Model::Values => "values",
+            Model::Symbolic => "symbolic",
+            Model::Control => "control",
+        }
+    }
+
+    /// Whether the contents of memory are identified by their values, not by who wrote them.
+    pub fn compares_values(self) -> bool {
+        self != Model::ReadsFrom
+    }
 }

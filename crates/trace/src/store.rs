@@ -16,6 +16,16 @@ mod builder;
 
 pub use builder::Builder;
 
+/// Whether a trace says what depends on what was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Dependences {
+    /// By expressions; what has none may depend on everything that its thread has read before.
+    #[default]
+    Recorded,
+    /// No: addresses and ways may depend on every read, and branches are not recorded.
+    Unknown,
+}
+
 /// How a lock behaves when its holder takes it again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockKind {
@@ -95,6 +105,9 @@ pub struct Trace {
     pub(crate) written: FxHashMap<EventId, u64>,
     pub(crate) bindings: FxHashMap<EventId, NameId>,
     pub(crate) expressions: FxHashMap<EventId, Expr>,
+    /// What read-modify-writes assume of what they see.
+    pub(crate) assumptions: FxHashMap<EventId, Expr>,
+    pub(crate) dependences: Dependences,
     initial: Vec<(Place, u64)>,
     pub(crate) lock_kinds: FxHashMap<LockId, LockKind>,
     pub(crate) semaphore_counts: FxHashMap<SemId, u32>,
@@ -264,9 +277,24 @@ impl Trace {
         self.bindings.get(&id).copied()
     }
 
-    /// The expression that a write stores, or that a branch, assertion or assumption tests.
+    /// The expression that a write stores, that a branch, assertion or assumption tests, or that a `let` names.
     pub fn expression(&self, id: EventId) -> Option<&Expr> {
         self.expressions.get(&id)
+    }
+
+    /// What a read-modify-write assumes of what it sees: it happens only when this holds.
+    pub fn assumption(&self, id: EventId) -> Option<&Expr> {
+        self.assumptions.get(&id)
+    }
+
+    /// Whether any event has an expression.
+    pub fn has_expressions(&self) -> bool {
+        !self.expressions.is_empty()
+    }
+
+    /// Whether the trace says what depends on what was read.
+    pub fn dependences(&self) -> Dependences {
+        self.dependences
     }
 
     /// Declared initial contents of memory.
@@ -395,6 +423,7 @@ impl Trace {
             Kind::RegionEnd => Op::RegionEnd,
             Kind::Fence => Op::Fence { order: order() },
             Kind::External => Op::External,
+            Kind::Let => Op::Let,
         }
     }
 }
@@ -433,7 +462,7 @@ kinds! {
     Read, Write, Rmw, Branch, Assert, Assume, Acquire, AcquireFailed, Release, Destroy, Wait, Wake,
     Signal, Broadcast, SemWait, SemWaitFailed, SemPost, Arrive, Leave, RequestAcquire,
     RequestSemWait, RequestJoin, Fork, Join, Begin, End, Exit, Alloc, Free, RegionBegin, RegionEnd,
-    Fence, External,
+    Fence, External, Let,
 }
 
 /// How many kinds there are: the kind column holds smaller numbers only.
@@ -536,5 +565,6 @@ fn pack(op: Op) -> Row {
         Op::RegionEnd => row(Kind::RegionEnd, 0, 0),
         Op::Fence { order } => row(Kind::Fence, order as u8, 0),
         Op::External => row(Kind::External, 0, 0),
+        Op::Let => row(Kind::Let, 0, 0),
     }
 }

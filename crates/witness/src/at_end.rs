@@ -61,7 +61,10 @@ pub(crate) fn check_form(trace: &Trace, violation: &Violation) -> Result<(), Ref
                 _ => Ok(()),
             }
         }
-        Violation::Stuck(_) | Violation::Lock(..) => Ok(()),
+        Violation::Assertion(at) if !matches!(trace.op(at), Op::Assert { .. }) => {
+            malformed("it is not at an assertion")
+        }
+        Violation::Stuck(_) | Violation::Lock(..) | Violation::Assertion(_) => Ok(()),
     }
 }
 
@@ -71,7 +74,7 @@ pub(crate) fn points(violation: &Violation) -> Vec<EventId> {
         Violation::Race(a, b) => vec![a, b],
         Violation::Atomicity { first, remote, second } => vec![first, remote, second],
         Violation::LockCycle(ref cycle) => cycle.clone(),
-        Violation::Stuck(at) | Violation::Lock(_, at) => vec![at],
+        Violation::Stuck(at) | Violation::Lock(_, at) | Violation::Assertion(at) => vec![at],
     }
 }
 
@@ -115,6 +118,7 @@ impl Replay<'_> {
             Violation::LockCycle(ref cycle) => self.check_cycle(cycle)?,
             Violation::Stuck(at) => return self.check_stuck(at),
             Violation::Lock(misuse, at) => self.check_misuse(misuse, at)?,
+            Violation::Assertion(at) => self.check_assertion(at, schedule)?,
         }
         Ok(FxHashSet::default())
     }
@@ -333,7 +337,7 @@ impl Replay<'_> {
     }
 
     /// Whether the event is the next one of its thread.
-    fn check_is_next(&self, event: EventId) -> Result<(), Refuted> {
+    pub(crate) fn check_is_next(&self, event: EventId) -> Result<(), Refuted> {
         require(self.point_at(event)? == Point::Next(event), event, "it is executed already")
     }
 }
@@ -346,7 +350,7 @@ enum Waits {
     Otherwise,
 }
 
-fn require(holds: bool, event: EventId, why: &'static str) -> Result<(), Refuted> {
+pub(crate) fn require(holds: bool, event: EventId, why: &'static str) -> Result<(), Refuted> {
     if holds { Ok(()) } else { not_violated(event, why) }
 }
 

@@ -5,23 +5,26 @@
 //!
 //! 1. S0 is the state in which nothing has happened;
 //! 2. each e(i) is enabled in S(i), and S(i+1) is S(i) with the effect of e(i) (section 3 of
-//!    `docs/theory.md`; the effect of a signal is a choice, so there may be several S(i+1)); except that
-//!    a pure read that is V's remote access, and the last event of its thread in σ, with no join of
-//!    that thread in σ, only needs its object live;
+//!    `docs/theory.md`, under the given model; the effect of a signal is a choice, so there may be several
+//!    S(i+1)); except that a pure read that is V's remote access, and the last event of its thread in σ,
+//!    with no join of that thread in σ, only needs its object live; and that the reads which are released
+//!    for V, an assertion, are not pinned;
 //! 3. V holds in Sn (section 4).
 //!
-//! The result is *possible* if σ has a read with an unknown writer that is not the excepted one, else
-//! *real*.
+//! The result is *possible* if σ has a read with an unknown writer that is not the excepted one, and under
+//! `control`; else *real*.
 //!
 //! **Follows.** `docs/theory.md`, and nothing else: it shares no code with the encoder, the solver or
-//! the oracle. `recorded` is section 2, `step` and `signals` are section 3, `at_end` is section 4.
-//! Where the text leaves room, the reading that refuses more is taken: see `at_end`, and (3) a read
-//! with an unknown writer needs its object live too; (4) a declared initial value of more than 8 bytes
-//! counts as not declared.
+//! the oracle. `recorded` is section 2; `step`, `computing` and `signals` are section 3; `at_end` and
+//! `assertions` are section 4. Where the text leaves room, the reading that refuses more is taken: see
+//! `at_end` and `free_values`, and (3) a read with an unknown writer needs its object live too, and all
+//! that was recorded before it even if its bytes hold what they held then; (4) a declared initial value of
+//! more than 8 bytes counts as not declared.
 //!
-//! **Cost.** O(n) per check, whatever the size of the trace, plus O(threads) for a stuck state. A
-//! workspace with a few words per cell, lock and thread of the trace is kept for each thread of this
-//! program that checks at the same time as others, and another for each that reduces.
+//! **Cost.** O(n) per check, whatever the size of the trace, plus O(threads) for a stuck state. Where reads
+//! are pinned, nothing is computed. A workspace with a few words per cell, lock and thread of the trace
+//! (and per event, under `symbolic`) is kept for each thread of this program that checks at the same
+//! time as others, and another for each that reduces.
 
 use foretrace_trace::{EventId, Model, Op, Trace};
 
@@ -32,7 +35,7 @@ use crate::refuted::Refuted;
 use crate::runs::Turns;
 use crate::signals::{self, Notifiers};
 use crate::state::State;
-use crate::step::Replay;
+use crate::step::{Reads, Replay};
 use crate::table::Pool;
 use crate::violation::{Certainty, Violation};
 
@@ -48,6 +51,7 @@ pub struct CheckOptions {
 pub struct Checker<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) recorded: Recorded,
+    pub(crate) reads: Reads,
     states: Pool<State>,
     /// Workspaces of the reduction.
     pub(crate) needs: Pool<Words>,
@@ -59,7 +63,8 @@ impl<'a> Checker<'a> {
     pub fn new(trace: &'a Trace, model: Model, options: CheckOptions) -> Self {
         let recorded = Recorded::new(trace, model, options.infer_regions);
         let (states, needs, runs) = (Pool::default(), Pool::default(), Pool::default());
-        Checker { trace, recorded, states, needs, runs }
+        let reads = Reads::under(model, trace.dependences());
+        Checker { trace, recorded, reads, states, needs, runs }
     }
 
     /// The trace whose schedules are checked.
@@ -81,20 +86,9 @@ impl<'a> Checker<'a> {
     ) -> Result<(Certainty, T), Refuted> {
         check_form(self.trace, violation)?;
         self.with_state(|state| {
-            let perhaps_free = self.free_read(violation);
-            let mut replay = Replay {
-                trace: self.trace,
-                recorded: &self.recorded,
-                state,
-                perhaps_free,
-                if_not_free: None,
-                remote_is_joined: false,
-                is_possible: false,
-            };
-            for (step, &event) in schedule.iter().enumerate() {
-                replay.step(step, event)?;
-            }
-            if let Some(read) = perhaps_free {
+            let mut replay = self.start(state, Some(violation));
+            replay.run(schedule)?;
+            if let Some(read) = replay.perhaps_free {
                 replay.settle_free_read(read)?;
             }
             let kept = replay.check_violation(violation, schedule)?;
@@ -103,6 +97,20 @@ impl<'a> Checker<'a> {
             let certainty = if replay.is_possible { Certainty::Possible } else { Certainty::Real };
             Ok((certainty, look(&replay, notifiers)))
         })
+    }
+
+    /// A replay that is to end in the violation, if one is given.
+    pub(crate) fn start<'s>(
+        &'s self,
+        state: &'s mut State,
+        violation: Option<&Violation>,
+    ) -> Replay<'s> {
+        let mut replay = Replay::new(self.trace, &self.recorded, state, self.reads);
+        if let Some(violation) = violation {
+            replay.perhaps_free = self.free_read(violation);
+            replay.released = self.released_reads(violation);
+        }
+        replay
     }
 
     /// The read that is free if its thread is not seen to go on or to end.
@@ -133,7 +141,7 @@ impl<'a> Checker<'a> {
 
     /// Lends a cleared workspace.
     pub(crate) fn with_state<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        let make = || State::new(self.trace, &self.recorded);
+        let make = || State::new(self.trace, &self.recorded, self.reads == Reads::Computed);
         self.states.lend(make, |state| {
             state.clear();
             work(state)

@@ -2,9 +2,13 @@
 //!
 //! Knows the trace and `docs/theory.md`; knows nothing of the encoder and the solver.
 
+mod assertions;
 mod at_end;
 mod checker;
+mod computing;
 mod ending;
+mod explain;
+mod free_values;
 mod needs;
 mod partial_order;
 mod recorded;
@@ -22,6 +26,7 @@ mod tests;
 mod violation;
 
 pub use checker::{CheckOptions, Checker};
+pub use explain::{Explanation, FailedAssertion, NamedValue, StepValues};
 pub use reduce::reduce;
 pub use refuted::Refuted;
 pub use reported::{context_switches, reported_order};

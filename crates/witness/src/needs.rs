@@ -3,10 +3,10 @@
 //! **Computes.** A small part of an accepted schedule that is closed under what its events need, in
 //! the order of the schedule. Since each thread runs a prefix of its events, the part is given by
 //! how many events each thread keeps. An event needs: its predecessors in the thread and the
-//! fork of the thread; a read, the writes that it saw in this schedule; a join, all of its child; a
-//! notified wake, what notified it; a semaphore wait, the post whose token it takes if tokens are
-//! taken in order; a barrier event, the arrivals of its round or the one before; an access, the
-//! object's alloc; an alloc, the frees before it. A lock event that must not find a conflicting hold
+//! fork of the thread; a read, the writes that it saw in this schedule, unless what is read is free;
+//! a join, all of its child; a notified wake, what notified it; a semaphore wait, the post whose token
+//! it takes if tokens are taken in order; a barrier event, the arrivals of its round or the one before;
+//! an access, the object's alloc; an alloc, the frees before it. A lock event that must not find a conflicting hold
 //! needs the closing of every hold that the part opens and the schedule closed before.
 //!
 //! **How.** Backwards, from the last step to the first: almost all that an event needs lies before it,
@@ -28,7 +28,7 @@ use crate::at_end::points;
 use crate::checker::Checker;
 use crate::ending::{Ending, Tokens};
 use crate::recorded::{Hold, Recorded, Rule};
-use crate::step::lock_of;
+use crate::step::{Reads, lock_of};
 use crate::table::Table;
 use crate::violation::{LockMisuse, Violation};
 
@@ -297,7 +297,8 @@ impl Scan<'_> {
             return;
         }
         let is_free = self.free_read == Some(event) && kept == position + 1;
-        if rule != Rule::Write && !is_free {
+        let sees = rule != Rule::Write && !is_free && self.checker.reads != Reads::Free;
+        if sees {
             cells.for_each(|cell| self.words.cells.set(cell, true));
             if self.recorded.follows_all(event) {
                 self.require_all_before(event);

@@ -4,7 +4,7 @@
 //! or object, unless both only look; same lock, unless both are shared; same condition variable; a
 //! failed semaphore wait and all else on the semaphore, a wait and the post whose token it takes; a
 //! barrier's arrivals and what waits for them; fork, join, address reuse, and all that a read with an
-//! unknown writer was recorded after. The violation's own events come after all others.
+//! unknown writer was recorded after. The violation's own events come after all others, in any order.
 //!
 //! With `Sections::Free` the critical sections of a lock may change places. They still exclude each
 //! other, but this is a matter of the state and not of an order: what a thread has locked keeps others
@@ -36,6 +36,8 @@ pub(crate) enum Sections {
 pub(crate) struct PartialOrder {
     lanes: Vec<Vec<Node>>,
     len: usize,
+    /// The lane of the last one of the violation's events.
+    last_lane: Option<usize>,
     /// The sections of each lock that may change places.
     sections: FxHashMap<LockId, Vec<Section>>,
 }
@@ -80,9 +82,9 @@ impl PartialOrder {
         let lanes = pass.order.lanes.iter().enumerate();
         let all: Vec<Before> =
             lanes.map(|(lane, nodes)| Before { lane, count: nodes.len() as u32 }).collect();
-        let mut last = None;
         for event in next_events(violation, schedule) {
-            last = Some(pass.push(event, all.iter().copied().chain(last).collect()));
+            let here = pass.push(event, all.clone());
+            pass.order.last_lane = Some(here.lane);
         }
         pass.order
     }
@@ -94,6 +96,10 @@ impl PartialOrder {
     /// Whether some critical sections may change places.
     pub(crate) fn has_free_sections(&self) -> bool {
         !self.sections.is_empty()
+    }
+
+    pub(crate) fn last_lane(&self) -> Option<usize> {
+        self.last_lane
     }
 
     pub(crate) fn lane_count(&self) -> usize {
@@ -275,7 +281,12 @@ impl<'a> Pass<'a> {
     ) -> Self {
         Pass {
             checker,
-            order: PartialOrder { lanes: Vec::new(), len: 0, sections: FxHashMap::default() },
+            order: PartialOrder {
+                lanes: Vec::new(),
+                len: 0,
+                last_lane: None,
+                sections: FxHashMap::default(),
+            },
             free_locks: match sections {
                 Sections::Ordered => FxHashSet::default(),
                 Sections::Free => free_locks(checker, schedule),

@@ -8,6 +8,15 @@
 //! **Invariant.** The result is the given schedule, or was accepted by the checker. Each step that the
 //! checker refuses is undone. Deterministic.
 //!
+//! **Why this works under every model.** The part keeps for each of its reads the writes that it saw in
+//! the given schedule, and the new order changes nothing about who sees what. So each read of the result
+//! sees the bytes that it saw in the given schedule, from the same writers; by induction along the
+//! result these left the same values; and so each expression has the value that it had, and each read is
+//! as recorded if it was. In other words, every read is pinned to what it saw in the given schedule, be that
+//! what it saw in the recorded run or not. Released reads are no exception. Under `control` reads need no
+//! writers at all. (An assertion may fail there only of what the schedule itself stores; then the part may
+//! be refused, and is undone.)
+//!
 //! **Cost.** Linear in the schedule: for a long one about as much as four checks, two of which are
 //! checks. For others a few checks of what is needed, and two bounded searches: `CUTTING` steps of checks
 //! for the cuts, and `switches::EFFORT`.
@@ -18,7 +27,7 @@ use rustc_hash::FxHashMap;
 use crate::checker::Checker;
 use crate::ending::Ending;
 use crate::needs::needed_part;
-use crate::reported::{context_switches, next_events};
+use crate::reported::{context_switches, reported_order};
 use crate::runs::with_merged_runs;
 use crate::switches::with_few_switches;
 use crate::violation::Violation;
@@ -40,8 +49,9 @@ pub fn reduce(checker: &Checker, violation: &Violation, schedule: Vec<EventId>) 
     let part = if is_accepted { part } else { schedule };
     let part = cut_threads(checker, violation, part);
     let reordered = with_few_switches(checker, violation, &part);
-    // The parts keep the order of the given schedule, but leaving out what lies between two runs
-    // can only merge runs, so only the last step is compared.
+    // The parts keep the order of the given schedule, and leaving out what lies between two runs
+    // can only merge runs, so only the last step is compared. (The violation's own events have some
+    // order behind the given schedule, which is as good behind a part of it; the best is no worse.)
     let is_better = switches(checker, violation, &reordered) < switches(checker, violation, &part);
     if is_better && checker.check(violation, &reordered).is_ok() { reordered } else { part }
 }
@@ -63,10 +73,7 @@ fn merge_runs(
 }
 
 fn switches(checker: &Checker, violation: &Violation, schedule: &[EventId]) -> usize {
-    let trace = checker.trace;
-    let behind = schedule.last().copied().into_iter().chain(next_events(violation, schedule));
-    let behind: Vec<EventId> = behind.collect();
-    context_switches(trace, schedule) + context_switches(trace, &behind)
+    context_switches(checker.trace, &reported_order(checker.trace, violation, schedule))
 }
 
 /// Cuts off last events of threads until the checker accepts no such cut any more, or the effort is

@@ -47,9 +47,40 @@ pub enum Refuted {
     /// A read with an unknown writer runs before all that was recorded before it.
     #[error("step {step}: event {} has an unknown writer, and event {} was recorded before it", event.0, missing.0)]
     UnknownWriter { step: usize, event: EventId, missing: EventId },
+    /// A read sees contents that have no value, other than those that it saw in the recorded run.
+    #[error("step {step}: event {} reads what {} left in object {} at {offset}, which has no value, but expects what {} left",
+        event.0, writer(found), object.0, writer(expected))]
+    Unvalued {
+        step: usize,
+        event: EventId,
+        object: ObjectId,
+        offset: u32,
+        found: Option<EventId>,
+        expected: Option<EventId>,
+    },
     /// The memory of a new object is still that of an older one.
     #[error("step {step}: event {} allocates memory that is free only after event {}", event.0, freed.0)]
     StillAllocated { step: usize, event: EventId, freed: EventId },
+
+    /// A branch or an assumption has another outcome than recorded.
+    #[error("step {step}: event {} was recorded as {outcome}, but its condition gives {value}", event.0)]
+    OtherOutcome { step: usize, event: EventId, outcome: bool, value: u64 },
+    /// An assertion that held is passed though it fails.
+    #[error("step {step}: event {} asserts what does not hold", event.0)]
+    AssertionFails { step: usize, event: EventId },
+    /// What a read-modify-write assumes does not hold of what it sees.
+    #[error("step {step}: event {} sees {}, of which its assumption does not hold", event.0, shown(seen))]
+    AssumptionFails { step: usize, event: EventId, seen: Option<u64> },
+    /// An opaque event comes after a read of its thread that is not as recorded.
+    #[error("step {step}: event {} may depend on event {}, which is not as recorded: it reads {} instead of {}",
+        event.0, read.0, shown(seen), shown(recorded))]
+    NotAsRecorded {
+        step: usize,
+        event: EventId,
+        read: EventId,
+        seen: Option<u64>,
+        recorded: Option<u64>,
+    },
 
     /// Mutual exclusion is broken.
     #[error("step {step}: event {} acquires lock {}, which thread {} still holds", event.0, lock.0, holder.0)]
@@ -97,6 +128,16 @@ pub enum Refuted {
     /// The schedule is feasible but does not end in the violation.
     #[error("at the end: event {}: {why}", event.0)]
     NotViolated { event: EventId, why: &'static str },
+    /// The assertion holds of what its thread has read.
+    #[error("at the end: event {}: the assertion holds, its condition gives {value}", event.0)]
+    AssertionHolds { event: EventId, value: u64 },
+    /// An opaque assertion comes after a read of its thread that is not as recorded.
+    #[error("at the end: event {}: the assertion may depend on event {}, which is not as recorded: it reads {} instead of {}",
+        event.0, read.0, shown(seen), shown(recorded))]
+    AssertionUnknown { event: EventId, read: EventId, seen: Option<u64>, recorded: Option<u64> },
+    /// The search for values that make the assertion fail was in vain.
+    #[error("at the end: event {}: no values found that make the assertion fail", event.0)]
+    NoFailingValues { event: EventId },
     /// A stuck state in which a thread could go on, or might.
     #[error("at the end: thread {} is neither finished nor blocked", thread.0)]
     NotStuck { thread: ThreadId },
@@ -107,4 +148,8 @@ pub enum Refuted {
 
 fn writer(event: &Option<EventId>) -> String {
     event.map_or("the initial state".to_string(), |event| format!("event {}", event.0))
+}
+
+fn shown(value: &Option<u64>) -> String {
+    value.map_or("an unrecorded value".to_string(), |value| value.to_string())
 }

@@ -4,7 +4,8 @@
 //! condition variable (W, N and E) is not here: see `signals`.
 //!
 //! **Cost.** One word pair per thread, cell, object, lock, semaphore and round of the trace, once
-//! per thread of this program that checks; clearing is constant plus the locks touched.
+//! per thread of this program that checks; another for each event if values are computed; clearing is
+//! constant plus the locks touched.
 
 use foretrace_trace::{EventId, LockId, Mode, ThreadId, Trace};
 
@@ -31,6 +32,36 @@ pub(crate) struct State {
     pub(crate) executed_up_to: EventId,
     /// The steps that concern condition variables, in order.
     pub(crate) cond_steps: Vec<(usize, EventId)>,
+    /// What is computed, if reads need not see what they saw in the recorded run.
+    pub(crate) values: Option<Values>,
+}
+
+/// What reads have seen and writes have left, where that may differ from the recorded run.
+#[derive(Debug)]
+pub(crate) struct Values {
+    /// What the last writer of each cell left there: a value that it computed, or what it left in the
+    /// recorded run.
+    pub(crate) left: Table<Option<u64>>,
+    /// What each executed read saw, and each executed `let` gave.
+    pub(crate) given: Table<Option<u64>>,
+    /// The first executed read of each thread that is not as recorded.
+    pub(crate) strayed: Table<Option<EventId>>,
+}
+
+impl Values {
+    fn new(trace: &Trace, recorded: &Recorded) -> Self {
+        Values {
+            left: Table::new(recorded.cell_count(), None),
+            given: Table::new(trace.len(), None),
+            strayed: Table::new(trace.threads().len(), None),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.left.clear();
+        self.given.clear();
+        self.strayed.clear();
+    }
 }
 
 /// What a schedule has done to the life of an object.
@@ -43,7 +74,8 @@ pub(crate) enum Life {
 }
 
 impl State {
-    pub(crate) fn new(trace: &Trace, recorded: &Recorded) -> Self {
+    /// The start; `computes` if it is to keep values.
+    pub(crate) fn new(trace: &Trace, recorded: &Recorded, computes: bool) -> Self {
         State {
             progress: Table::new(trace.threads().len(), 0),
             has_exited: false,
@@ -55,6 +87,7 @@ impl State {
             life: Table::new(trace.objects().len(), Life::AsAtStart),
             executed_up_to: EventId(0),
             cond_steps: Vec::new(),
+            values: computes.then(|| Values::new(trace, recorded)),
         }
     }
 
@@ -70,6 +103,7 @@ impl State {
         self.life.clear();
         self.executed_up_to = EventId(0);
         self.cond_steps.clear();
+        self.values.iter_mut().for_each(Values::clear);
     }
 }
 

@@ -1,12 +1,13 @@
-//! One step: the table of section 3 of `docs/theory.md`, row by row.
+//! One step: the table of section 3 of `docs/theory.md`, row by row, where every read is pinned.
 //!
 //! **Computes.** Whether an event is enabled in the present state, and the state after it. What
 //! signals, broadcasts and wakes ask of W, N and E is collected and decided at the end (`signals`),
-//! because it depends on the wakes to come.
+//! because it depends on the wakes to come. Where reads are not pinned, `computing` has the rows about memory
+//! and expressions; all others are here.
 //!
 //! **Cost.** Amortised constant per cell of an access and per open hold of a lock.
 
-use foretrace_trace::{EventId, LockId, ObjectId, Op, ThreadId, Trace};
+use foretrace_trace::{Dependences, EventId, LockId, Model, ObjectId, Op, ThreadId, Trace};
 
 use crate::recorded::{INITIAL, Recorded, Rule};
 use crate::refuted::Refuted;
@@ -25,6 +26,58 @@ pub(crate) struct Replay<'a> {
     pub(crate) if_not_free: Option<Refuted>,
     /// Whether a read with an unknown writer was executed, other than the free one.
     pub(crate) is_possible: bool,
+    pub(crate) reads: Reads,
+    /// The reads that are released, though all others are pinned.
+    pub(crate) released: Vec<EventId>,
+    /// What those of them saw that did not see their recorded writers.
+    pub(crate) released_saw: Vec<(EventId, Option<u64>)>,
+}
+
+/// What is asked of what reads see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reads {
+    /// That it is what they saw in the recorded run.
+    Pinned,
+    /// That what is computed from it keeps the recorded path.
+    Computed,
+    /// Nothing.
+    Free,
+}
+
+impl Reads {
+    /// Without known dependences nothing may change behind a read: then `symbolic` pins them all, just
+    /// as `values` does.
+    pub(crate) fn under(model: Model, dependences: Dependences) -> Self {
+        match (model, dependences) {
+            (Model::ReadsFrom | Model::Values, _) => Reads::Pinned,
+            (Model::Symbolic, Dependences::Unknown) => Reads::Pinned,
+            (Model::Symbolic, Dependences::Recorded) => Reads::Computed,
+            (Model::Control, _) => Reads::Free,
+        }
+    }
+}
+
+impl<'a> Replay<'a> {
+    /// A replay in which nothing has happened, with no exceptions for reads.
+    pub(crate) fn new(
+        trace: &'a Trace,
+        recorded: &'a Recorded,
+        state: &'a mut State,
+        reads: Reads,
+    ) -> Self {
+        Replay {
+            trace,
+            recorded,
+            state,
+            perhaps_free: None,
+            remote_is_joined: false,
+            if_not_free: None,
+            is_possible: reads == Reads::Free,
+            reads,
+            released: Vec::new(),
+            released_saw: Vec::new(),
+        }
+    }
 }
 
 impl Replay<'_> {
@@ -46,19 +99,33 @@ impl Replay<'_> {
         }
     }
 
+    /// Executes a schedule, or says why one of its events is not enabled.
+    pub(crate) fn run(&mut self, schedule: &[EventId]) -> Result<(), Refuted> {
+        let steps = schedule.iter().copied().enumerate();
+        match self.reads {
+            Reads::Pinned => {
+                for (step, event) in steps {
+                    self.step(step, event)?;
+                }
+            }
+            Reads::Computed => {
+                for (step, event) in steps {
+                    self.computing_step(step, event)?;
+                }
+            }
+            Reads::Free => {
+                for (step, event) in steps {
+                    self.free_step(step, event)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Executes an event, or says why it is not enabled.
     #[inline]
-    pub(crate) fn step(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
-        if event.index() >= self.trace.len() {
-            return Err(Refuted::NoSuchEvent { step, event });
-        }
-        let thread = self.trace.thread_of(event);
-        let done = self.state.progress.get(thread.index());
-        // A thread that has executed an event was started before it.
-        let is_next = self.trace.position(event) == done as usize && done > 0;
-        if !is_next || self.state.has_exited {
-            self.check_next(step, event, thread)?;
-        }
+    fn step(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
+        let (thread, done) = self.enter(step, event)?;
         match self.recorded.rule(event) {
             Rule::Always | Rule::Fork => {}
             Rule::Read => self.read(step, event)?,
@@ -69,8 +136,24 @@ impl Replay<'_> {
         Ok(())
     }
 
+    /// The thread of an event that is next in it, and how many it has executed.
+    #[inline(always)]
+    pub(crate) fn enter(&self, step: usize, event: EventId) -> Result<(ThreadId, u32), Refuted> {
+        if event.index() >= self.trace.len() {
+            return Err(Refuted::NoSuchEvent { step, event });
+        }
+        let thread = self.trace.thread_of(event);
+        let done = self.state.progress.get(thread.index());
+        // A thread that has executed an event was started before it.
+        let is_next = self.trace.position(event) == done as usize && done > 0;
+        if !is_next || self.state.has_exited {
+            self.check_next(step, event, thread)?;
+        }
+        Ok((thread, done))
+    }
+
     /// All rules but the most frequent ones.
-    fn other(
+    pub(crate) fn other(
         &mut self,
         step: usize,
         event: EventId,
@@ -114,13 +197,16 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Row *read*, and the first half of *rmw*.
+    /// Row *read, pinned*, and the first half of *rmw*.
     #[inline]
     fn read(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
         if self.recorded.is_plain(event) && self.reads_recorded_writer(event) {
             return Ok(());
         }
         self.check_live(step, event)?;
+        if self.released.contains(&event) {
+            return self.see_released(step, event);
+        }
         let bytes = self.check_bytes(step, event);
         if self.perhaps_free == Some(event) {
             self.if_not_free = bytes.err();
@@ -130,6 +216,14 @@ impl Replay<'_> {
         bytes
     }
 
+    /// Row *read, not pinned*, for a read that does not see its recorded writer.
+    #[cold]
+    fn see_released(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
+        let sight = self.look(step, event)?;
+        self.released_saw.push((event, sight.value));
+        Ok(())
+    }
+
     /// Whether the one cell that is read holds what its recorded writer wrote.
     #[inline]
     fn reads_recorded_writer(&self, event: EventId) -> bool {
@@ -137,8 +231,8 @@ impl Replay<'_> {
         self.recorded.recorded_writers(event) == [self.state.last_writer.get(cell)]
     }
 
-    /// The part of row *read* about the value.
-    fn check_bytes(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
+    /// The part of the row about the value.
+    pub(crate) fn check_bytes(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
         if self.recorded.has_unknown_writer(event) {
             let is_private = !self.recorded.follows_all(event);
             return if is_private { Ok(()) } else { self.check_all_before(step, event) };
@@ -181,7 +275,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    fn check_live(&self, step: usize, event: EventId) -> Result<(), Refuted> {
+    pub(crate) fn check_live(&self, step: usize, event: EventId) -> Result<(), Refuted> {
         if self.recorded.is_mortal(event) {
             let object = self.object_of(event);
             if !self.is_live(object) {
@@ -191,7 +285,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    fn object_of(&self, access: EventId) -> ObjectId {
+    pub(crate) fn object_of(&self, access: EventId) -> ObjectId {
         self.trace.op(access).access().expect("called for accesses only").at.object
     }
 

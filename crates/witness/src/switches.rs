@@ -86,11 +86,12 @@ fn search(order: &PartialOrder) -> Result<Vec<EventId>, Unfinished> {
                     let mut progress = state.progress.clone();
                     progress[lane] = up_to;
                     effort += progress.len();
-                    if !seen.insert(progress.clone()) {
+                    let executed = state.executed + (up_to - from) as usize;
+                    // All complete states have come equally far, but not by the same last run.
+                    if executed < order.len() && !seen.insert(progress.clone()) {
                         continue;
                     }
                     runs.push(Run { before: state.run, lane, up_to });
-                    let executed = state.executed + (up_to - from) as usize;
                     next.push(State { progress, executed, run: Some(runs.len() - 1) });
                 }
             }
@@ -103,7 +104,13 @@ fn search(order: &PartialOrder) -> Result<Vec<EventId>, Unfinished> {
         }
         beam = next;
     }
-    let best = beam.swap_remove(0);
+    // Of equally good orders the one in which the violation's events are in their own order.
+    let ends_well = |state: &State| {
+        let lane = state.run.map(|run| runs[run].lane);
+        state.executed == order.len() && lane == order.last_lane()
+    };
+    let best = beam.iter().position(ends_well).unwrap_or(0);
+    let best = beam.swap_remove(best);
     let events = replay_runs(order, &runs, best.run);
     if best.executed == order.len() {
         Ok(events)

@@ -2,7 +2,7 @@
 
 use foretrace_trace::EventId;
 
-/// The four families of properties.
+/// The families of properties.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Property {
     /// Data races.
@@ -13,6 +13,8 @@ pub enum Property {
     Deadlock,
     /// Misuse of locks.
     Lock,
+    /// Assertions.
+    Assertion,
 }
 
 /// Which misuse of a lock.
@@ -43,6 +45,8 @@ pub enum Violation {
     Stuck(EventId),
     /// A lock operation that must not happen in this state is next.
     Lock(LockMisuse, EventId),
+    /// An assertion is next, and false.
+    Assertion(EventId),
 }
 
 impl Violation {
@@ -53,6 +57,7 @@ impl Violation {
             Violation::Atomicity { .. } => Property::Atomicity,
             Violation::LockCycle(_) | Violation::Stuck(_) => Property::Deadlock,
             Violation::Lock(..) => Property::Lock,
+            Violation::Assertion(_) => Property::Assertion,
         }
     }
 }
@@ -62,6 +67,7 @@ impl Violation {
 pub enum Certainty {
     /// The execution exists.
     Real,
-    /// It exists if what unrecorded code wrote does not depend on the schedule.
+    /// It exists if what unrecorded code wrote does not depend on the schedule; under model `control`, if
+    /// the program can read what it takes.
     Possible,
 }

@@ -109,6 +109,7 @@ fn violation(finding: &Recalled) -> Option<Violation> {
         Kind::UnlockNotHeld => Violation::Lock(LockMisuse::UnlockNotHeld, event(0)?),
         Kind::UnlockByOther => Violation::Lock(LockMisuse::UnlockByOther, event(0)?),
         Kind::DestroyHeld => Violation::Lock(LockMisuse::DestroyHeld, event(0)?),
+        Kind::Assertion => Violation::Assertion(event(0)?),
     })
 }
 
@@ -247,6 +248,7 @@ fn confirmed(violation: &Violation) -> &'static str {
         Violation::LockCycle(_) => "the threads waited for each other",
         Violation::Stuck(_) => "no thread could go on",
         Violation::Lock(..) => "the lock was misused",
+        Violation::Assertion(_) => "the assertion failed",
     }
 }
 

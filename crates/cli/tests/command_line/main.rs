@@ -1,5 +1,7 @@
 //! The program as a user meets it: standard output, standard error and exit status.
 
+mod compare;
+mod models;
 mod predict;
 mod surroundings;
 mod traces;
@@ -113,14 +115,14 @@ fn wrong_usage() {
     folder.check(
         "predict x --check races",
         expect![[r#"
-        stderr: error: invalid value 'races' for '--check <PROPERTY,...>'
-        stderr:   [possible values: race, atomicity, deadlock, lock]
-        stderr: 
-        stderr:   tip: a similar value exists: 'race'
-        stderr: 
-        stderr: For more information, try '--help'.
-        status: 2
-    "#]],
+            stderr: error: invalid value 'races' for '--check <PROPERTY,...>'
+            stderr:   [possible values: race, atomicity, deadlock, lock, assertion]
+            stderr: 
+            stderr:   tip: a similar value exists: 'race'
+            stderr: 
+            stderr: For more information, try '--help'.
+            status: 2
+        "#]],
     );
     folder.check("predict x --budget soon", expect![[r#"
         stderr: error: invalid value 'soon' for '--budget <TIME>': unknown unit `soon`; use ms, s, m or h

@@ -11,7 +11,7 @@ fn predict_finds_what_is_wrong_with_the_bank() {
     folder.check(
         "predict bank.trace",
         expect![[r#"
-            bank.trace: 30 events, 3 threads, model values
+            bank.trace: 30 events, 3 threads, model symbolic
 
             race-1 (real): data race on alice
               teller1  is about to write alice : 110  at bank.c:13  holding no lock
@@ -21,16 +21,31 @@ fn predict_finds_what_is_wrong_with_the_bank() {
                   1  begin                                                    bank.c:40
                   2  fork teller1                                             bank.c:41
                   3  fork teller2                                             bank.c:42
-                  4                                        begin              bank.c:36
-                  5                     begin                                 bank.c:31
-                  6                     read alice : 100                      bank.c:12
-               next*                    write alice : 110                     bank.c:13
+                  4                     begin                                 bank.c:31
+                  5                     read alice : 100                      bank.c:12
+                  6                                        begin              bank.c:36
                next*                                       read alice : 110   bank.c:12
+               next*                    write alice : 110                     bank.c:13
+
+            race-2 (real): data race on alice
+              teller1  is about to write alice : 110     at bank.c:13  holding no lock
+              teller2  is about to write alice = a + 20  at bank.c:13  holding no lock
+              schedule: 7 steps, 3 context switches
+               step  main                  teller1               teller2
+                  1  begin                                                             bank.c:40
+                  2  fork teller1                                                      bank.c:41
+                  3  fork teller2                                                      bank.c:42
+                  4                        begin                                       bank.c:31
+                  5                        read alice : 100                            bank.c:12
+                  6                                              begin                 bank.c:36
+                  7                                              read alice : 100      bank.c:12
+               next*                                             write alice = a + 20  bank.c:13
+               next*                       write alice : 110                           bank.c:13
 
             lock-cycle-1 (real): deadlock: lock cycle over carol.lock, bob.lock
               teller1  blocks at acquire carol.lock  at bank.c:22  holding bob.lock from bank.c:21
               teller2  blocks at acquire bob.lock    at bank.c:22  holding carol.lock from bank.c:21
-              schedule: 11 steps, 4 context switches
+              schedule: 11 steps, 3 context switches
                step  main                teller1             teller2
                   1  begin                                                       bank.c:40
                   2  fork teller1                                                bank.c:41
@@ -43,16 +58,18 @@ fn predict_finds_what_is_wrong_with_the_bank() {
                   9                                          read alice : 110    bank.c:12
                  10                                          write alice : 130   bank.c:13
                  11                                          acquire carol.lock  bank.c:21
-               next*                     acquire carol.lock                      bank.c:22
                next*                                         acquire bob.lock    bank.c:22
+               next*                     acquire carol.lock                      bank.c:22
 
                        candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race                4              0              2         1           1          0
+            race                4              0              2         2           0          0
             atomicity           0              0              0         0           0          0
             deadlock            1              0              0         1           0          0
             lock                0              0              0         0           0          0
+            assertion           0              0              0         0           0          0
             not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
-            verdict: 2 bugs that can happen
+            not asked: assertion: the trace has no assertions
+            verdict: 3 bugs that can happen
             status: 1
         "#]],
     );
@@ -65,33 +82,33 @@ fn predict_finds_the_lost_signal() {
     folder.check(
         "predict --check deadlock lost-signal.trace",
         expect![[r#"
-        lost-signal.trace: 19 events, 3 threads, model values
+            lost-signal.trace: 19 events, 3 threads, model symbolic
 
-        stuck-1 (real): deadlock: nobody can go on, and a thread waits for ready
-          consumer  blocks at wake ready m   at queue.c:12  holding no lock
-          main      blocks at join consumer  at queue.c:33  holding no lock
-          schedule: 12 steps, 2 context switches
-           step  main            consumer        producer
-              1  begin                                           queue.c:30
-              2  fork consumer                                   queue.c:31
-              3  fork producer                                   queue.c:32
-              4                                  begin           queue.c:20
-              5                                  acquire m       queue.c:21
-              6                                  write item : 7  queue.c:22
-              7                                  signal ready    queue.c:23
-              8                                  release m       queue.c:24
-              9                                  end             queue.c:25
-             10                  begin                           queue.c:10
-             11                  acquire m                       queue.c:11
-             12                  wait ready m                    queue.c:12
-           next*                 wake ready m                    queue.c:12
-           next* join consumer                                   queue.c:33
+            stuck-1 (real): deadlock: nobody can go on, and a thread waits for ready
+              consumer  blocks at wake ready m   at queue.c:12  holding no lock
+              main      blocks at join consumer  at queue.c:33  holding no lock
+              schedule: 12 steps, 2 context switches
+               step  main            consumer        producer
+                  1  begin                                           queue.c:30
+                  2  fork consumer                                   queue.c:31
+                  3  fork producer                                   queue.c:32
+                  4                                  begin           queue.c:20
+                  5                                  acquire m       queue.c:21
+                  6                                  write item : 7  queue.c:22
+                  7                                  signal ready    queue.c:23
+                  8                                  release m       queue.c:24
+                  9                                  end             queue.c:25
+                 10                  begin                           queue.c:10
+                 11                  acquire m                       queue.c:11
+                 12                  wait ready m                    queue.c:12
+               next*                 wake ready m                    queue.c:12
+               next* join consumer                                   queue.c:33
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        deadlock           1              0              0         1           0          0
-        verdict: 1 bug that can happen
-        status: 1
-    "#]],
+                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            deadlock           1              0              0         1           0          0
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
     );
 }
 
@@ -100,15 +117,17 @@ fn predict_finds_nothing() {
     let folder = Folder::new("nothing");
     folder.file("guarded.trace", &SMALL.replace("t2: read", "t2: acquire m\nt2: read"));
     folder.check("predict guarded.trace", expect![[r#"
-        guarded.trace: 5 events, 2 threads, model values
+        guarded.trace: 5 events, 2 threads, model symbolic
 
                    candidates  pruned: order  pruned: locks  violated  infeasible  undecided
         race                1              0              1         0           0          0
         atomicity           0              0              0         0           0          0
         deadlock            0              0              0         0           0          0
         lock                0              0              0         0           0          0
+        assertion           0              0              0         0           0          0
         not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
-        verdict: no bug in any schedule of these events (checked: race, deadlock, lock; not asked: atomicity; model values)
+        not asked: assertion: the trace has no assertions
+        verdict: no bug in any schedule of these events (checked: race, deadlock, lock; not asked: atomicity, assertion; model symbolic)
         status: 0
     "#]]);
 }
@@ -192,10 +211,12 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
           "granularity": "location",
           "infer_regions": false,
           "conflicts": null,
-          "budget_ms": null
+          "budget_ms": null,
+          "context_bound": null,
+          "iterate_bound": false
          },
          "summary": {
-          "deadlock": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"undecided":0,"not_asked":["stuck states: idle has neither events nor a fork"]}
+          "deadlock": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"not_asked":["stuck states: idle has neither events nor a fork"]}
          },
          "findings": [],
          "undecided": [],
@@ -247,7 +268,7 @@ fn a_race_that_unrecorded_code_may_prevent_is_only_possible() {
     let folder = Folder::new("possible");
     let trace = "t1: write x = 1\nt1: read x : 5\nt1: write y = 1\nt2: write y = 2\n";
     folder.file("odd.trace", trace).check("predict --check race odd.trace", expect![[r#"
-        odd.trace: 4 events, 2 threads, model values
+        odd.trace: 4 events, 2 threads, model symbolic
 
         race-1 (possible): data race on y
           t1  is about to write y : 1    holding no lock
@@ -274,7 +295,7 @@ fn without_time_everything_is_undecided() {
     folder.check(
         "predict --budget 0s bank.trace",
         expect![[r#"
-            bank.trace: 30 events, 3 threads, model values
+            bank.trace: 30 events, 3 threads, model symbolic
 
             undecided: 2 candidates (race): the time budget was used up
             undecided: 1 candidate (deadlock): the time budget was used up
@@ -284,7 +305,9 @@ fn without_time_everything_is_undecided() {
             atomicity           0              0              0         0           0          0
             deadlock            1              0              0         0           0          1
             lock                0              0              0         0           0          0
+            assertion           0              0              0         0           0          0
             not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
+            not asked: assertion: the trace has no assertions
             verdict: 3 undecided
             status: 3
         "#]],
@@ -310,18 +333,20 @@ fn json_on_standard_output_is_alone_there() {
           "repairs": [],
           "blind_spots": 0
          },
-         "model": "values",
+         "model": "symbolic",
          "settings": {
           "granularity": "location",
           "infer_regions": false,
           "conflicts": null,
-          "budget_ms": null
+          "budget_ms": null,
+          "context_bound": null,
+          "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":0,"undecided":0,"not_asked":[]}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
          },
          "findings": [
-          {"id":"race-1","fingerprint":"f6c801ac7ff733c7","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:2","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:1"}]},{"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
+          {"id":"race-1","fingerprint":"f6c801ac7ff733c7","kind":"race","certainty":"real","model":"symbolic","object":"x","locations":["a.c:2","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:1"}]},{"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
          ],
          "undecided": [],
          "notes": [],

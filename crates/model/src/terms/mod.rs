@@ -36,7 +36,7 @@ use node::Row;
 
 pub use display::Shown;
 pub use node::{BinaryOp, Bits, Node, SymbolId, TermId, UnaryOp};
-pub use walk::{Evaluation, Substitution};
+pub use walk::{Evaluation, Substitution, Values};
 
 /// The widest term, in bits.
 pub const MAX_WIDTH: u32 = 128;

@@ -82,41 +82,50 @@ impl Terms {
     }
 }
 
-/// The values of terms under one assignment, each computed once.
-#[derive(Debug)]
-pub struct Evaluation<'t, A> {
-    terms: &'t Terms,
-    assignment: A,
+/// The values of terms, each computed once, while an assignment comes to be: a term can be asked for when its symbols have
+/// values, and these do not change any more.
+#[derive(Clone, Default, Debug)]
+pub struct Values {
     values: FxHashMap<TermId, u128>,
 }
 
-impl<'t, A: Fn(SymbolId) -> u128> Evaluation<'t, A> {
-    /// Under the assignment that gives each symbol a value of its width.
-    pub fn new(terms: &'t Terms, assignment: A) -> Self {
-        Evaluation { terms, assignment, values: FxHashMap::default() }
+impl Values {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.values.clear();
     }
 
     /// What a term is worth.
-    pub fn value(&mut self, term: TermId) -> u128 {
+    pub fn value(
+        &mut self,
+        terms: &Terms,
+        term: TermId,
+        assignment: impl Fn(SymbolId) -> u128,
+    ) -> u128 {
         if let Some(&value) = self.values.get(&term) {
             return value;
         }
-        let missing = self.terms.reachable_but([term], |term| self.values.contains_key(&term));
+        let missing = terms.reachable_but([term], |term| self.values.contains_key(&term));
         for term in missing {
-            let value = self.operation(term);
+            let value = self.operation(terms, term, &assignment);
             self.values.insert(term, value);
         }
         self.values[&term]
     }
 
     /// The value of a term whose children have theirs.
-    fn operation(&self, term: TermId) -> u128 {
-        let (terms, width) = (self.terms, self.terms.width(term));
+    fn operation(
+        &self,
+        terms: &Terms,
+        term: TermId,
+        assignment: &impl Fn(SymbolId) -> u128,
+    ) -> u128 {
+        let width = terms.width(term);
         let value = |child: TermId| self.values[&child];
         match terms.node(term) {
             Node::Constant(bits) => bits.get(),
             Node::Symbol(symbol) => {
-                let value = (self.assignment)(symbol);
+                let value = assignment(symbol);
                 assert!(value <= value::ones(width), "{symbol:?} = {value} in {width} bits");
                 value
             }
@@ -131,6 +140,26 @@ impl<'t, A: Fn(SymbolId) -> u128> Evaluation<'t, A> {
                 }
             }
         }
+    }
+}
+
+/// The values of terms under one assignment, each computed once.
+#[derive(Debug)]
+pub struct Evaluation<'t, A> {
+    terms: &'t Terms,
+    assignment: A,
+    values: Values,
+}
+
+impl<'t, A: Fn(SymbolId) -> u128> Evaluation<'t, A> {
+    /// Under the assignment that gives each symbol a value of its width.
+    pub fn new(terms: &'t Terms, assignment: A) -> Self {
+        Evaluation { terms, assignment, values: Values::default() }
+    }
+
+    /// What a term is worth.
+    pub fn value(&mut self, term: TermId) -> u128 {
+        self.values.value(self.terms, term, &self.assignment)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Bytes are 0 or 1, so that different writes often leave the same value and the two models differ.
 //! An unknown writer is a store that the machine does and does not record.
 
+use foretrace_trace::expr::Expr;
 use foretrace_trace::*;
 
 use super::{Block, Machine};
@@ -25,19 +26,63 @@ impl Machine {
         } else {
             MemoryOrder::Plain
         };
-        let op = match action {
-            Action::Read => Op::Read { at, value: self.perhaps(seen), order },
+        match action {
+            Action::Read => {
+                let value = self.perhaps(seen);
+                let name = self.perhaps_name(thread);
+                let event = self.record(thread, Op::Read { at, value, order });
+                self.bind(thread, event, name, seen);
+            }
             Action::Write => {
-                let stored = self.write_memory(at);
-                Op::Write { at, value: self.perhaps(stored), order }
+                let expression = self.perhaps_expression(thread);
+                let stored = self.store(thread, at, &expression);
+                let value = self.perhaps(stored);
+                let event = self.record(thread, Op::Write { at, value, order });
+                self.express(event, expression);
             }
             _ => {
-                let stored = self.write_memory(at);
+                let name = self.perhaps_name(thread);
+                if let Some(name) = name {
+                    self.mean(thread, name, seen);
+                }
+                let assumption = self.perhaps_assumption(thread);
+                let expression = self.perhaps_expression(thread);
+                let stored = self.store(thread, at, &expression);
                 let order = if self.random.chance(90) { MemoryOrder::SeqCst } else { order };
-                Op::Rmw { at, read: self.perhaps(seen), written: self.perhaps(stored), order }
+                let (read, written) = (self.perhaps(seen), self.perhaps(stored));
+                let event = self.record(thread, Op::Rmw { at, read, written, order });
+                self.bind(thread, event, name, seen);
+                self.express(event, expression);
+                if let Some(assumption) = assumption {
+                    self.trace.assume(event, assumption);
+                }
             }
-        };
-        self.record(thread, op);
+        }
+        self.perhaps_ponder(thread);
+    }
+
+    fn bind(&mut self, thread: usize, event: EventId, name: Option<NameId>, seen: u64) {
+        if let Some(name) = name {
+            self.trace.bind(event, name);
+            self.mean(thread, name, seen);
+        }
+    }
+
+    fn express(&mut self, event: EventId, expression: Option<Expr>) {
+        if let Some(expression) = expression {
+            self.trace.express(event, expression);
+        }
+    }
+
+    /// Fills the place with what the expression is worth, or with random bits. Returns its first eight bytes.
+    fn store(&mut self, thread: usize, at: Place, expression: &Option<Expr>) -> u64 {
+        let Some(expression) = expression else { return self.write_memory(at) };
+        let word = self.worth(thread, expression).to_le_bytes();
+        for index in 0..at.size {
+            let byte = word.get(index as usize).copied().unwrap_or(0);
+            self.memory.insert((at.object, at.offset + index), byte);
+        }
+        self.read_memory(at)
     }
 
     fn place(&mut self, block: Block) -> Place {

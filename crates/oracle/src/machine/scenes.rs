@@ -29,6 +29,8 @@ enum Plot {
     /// Two waits, two signals, and a race between the signals.
     TwoWaits,
     Misuse,
+    /// One thread writes several things, and the other asserts something about what it reads of them.
+    Relay,
 }
 
 /// What orders the second thread's part behind the first's, or keeps them apart.
@@ -61,6 +63,9 @@ const PLOTS: &[Plot] = &[
     Plot::Misuse,
 ];
 
+/// How often, in percent, the scene of a program that computes is about an assertion.
+const RELAYS: usize = 25;
+
 const GUARDS: &[Guard] =
     &[Guard::Gate, Guard::Token, Guard::Barrier, Guard::Fork, Guard::Join, Guard::Value];
 
@@ -83,7 +88,10 @@ pub(super) struct Scene {
 impl Machine {
     /// Plays one scene. Returns whether the process shall exit at its end.
     pub(crate) fn play(&mut self) -> bool {
-        let plot = self.random.pick(PLOTS);
+        let mut plot = self.random.pick(PLOTS);
+        if self.reckoning.is_some() && self.random.chance(RELAYS) {
+            plot = Plot::Relay;
+        }
         let guarded = self.random.chance(50);
         let guard = match plot {
             // Of the guards, only a token can come before the wait itself.
@@ -117,12 +125,14 @@ impl Machine {
     /// The parts of the two threads, one after the other in the recorded run.
     fn play_parts(&mut self, scene: &Scene) {
         self.spice(scene, 0, FIRST);
+        self.read_and_ponder(FIRST);
         self.first_part(scene);
         self.spice(scene, 2, FIRST);
         if self.enter(scene) {
             self.second_part(scene);
         }
         self.spice(scene, 4, SECOND);
+        self.read_and_ponder(SECOND);
     }
 
     fn set(&mut self, scene: &mut Scene) {
@@ -180,6 +190,7 @@ impl Machine {
                     self.release(FIRST, self.locks[0].id);
                 }
             }
+            Plot::Relay => self.sends(scene),
             Plot::Handover | Plot::TwoWaits => {}
         }
         // A thread that waits for the second one orders nothing.
@@ -254,6 +265,7 @@ impl Machine {
                 }
             }
             Plot::Overtake => self.overtakes(scene),
+            Plot::Relay => self.receives(scene),
             Plot::Handover | Plot::TwoWaits => {}
             Plot::Stuck => self.unblocks(scene),
             Plot::Misuse => {
@@ -420,6 +432,37 @@ impl Machine {
             }
         }
         self.touch(FIRST, Action::Write);
+    }
+
+    /// Writes what the other thread reads, perhaps in critical sections.
+    fn sends(&mut self, scene: &Scene) {
+        let lock = self.locks[0].id;
+        let locked = self.random.chance(30);
+        if self.random.chance(50) {
+            self.touch(FIRST, Action::Read);
+        }
+        for turn in 0..3 {
+            if locked && turn != 1 {
+                self.acquire(FIRST, lock, Mode::Exclusive);
+            }
+            self.touch(FIRST, Action::Write);
+            self.release(FIRST, lock);
+        }
+        self.spice(scene, 1, FIRST);
+    }
+
+    /// Reads once or twice, and asserts something.
+    fn receives(&mut self, scene: &Scene) {
+        let lock = self.locks[0].id;
+        self.spice(scene, 3, SECOND);
+        if self.random.chance(30) {
+            self.acquire(SECOND, lock, Mode::Exclusive);
+        }
+        for _ in 0..1 + self.random.below(2) {
+            self.touch(SECOND, Action::Read);
+        }
+        self.assert_something(SECOND);
+        self.release(SECOND, lock);
     }
 
     /// Two accesses in one region, declared or a critical section.

@@ -63,10 +63,7 @@ impl Recorded<'_> {
                 for &byte in &self.bytes[row] {
                     let writer = last_writer[byte];
                     expected.push(self.identity(byte, writer));
-                    let left = match writer {
-                        Some(writer) => self.written_byte(writer, byte),
-                        None => self.initial_bytes[byte],
-                    };
+                    let left = self.left_by(byte, writer);
                     if let (Some(seen), Some(left)) = (self.read_byte(event, byte), left)
                         && seen != left
                     {
@@ -84,7 +81,7 @@ impl Recorded<'_> {
     }
 
     /// What an event saw in a byte: `None` if it does not read the byte or is unvalued.
-    fn read_byte(&self, event: EventId, byte: usize) -> Option<u8> {
+    pub(crate) fn read_byte(&self, event: EventId, byte: usize) -> Option<u8> {
         match self.op(event) {
             Op::Read { at, value, .. } | Op::Rmw { at, read: value, .. } => {
                 self.value_in(event, byte, at, value)

@@ -7,6 +7,7 @@
 //! **Cost.** Linear in the trace plus the number of group pairs on each object.
 
 mod alike;
+mod assertions;
 mod atomicity;
 mod benign;
 mod deadlocks;
@@ -56,6 +57,7 @@ pub(crate) enum Parts {
     LockCycle(Vec<CyclePart>),
     Stuck(Vec<EventId>),
     Lock(Vec<(LockMisuse, EventId)>),
+    Assertion(Vec<EventId>),
 }
 
 /// Events of one thread in program order that are alike.
@@ -186,6 +188,7 @@ pub(crate) fn list(context: &Context, properties: &[Property]) -> Candidates {
             }
             Property::Deadlock => deadlocks::list(context, &blocking, &mut candidates),
             Property::Lock => lock_errors::list(context, &blocking, &mut candidates),
+            Property::Assertion => assertions::list(context, &mut candidates),
         }
     }
     candidates

@@ -11,11 +11,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use foretrace_model::terms::TermId;
 use foretrace_model::{CellId, HoldId, ReleaseRole, Skeleton};
-use foretrace_trace::{EventId, LockId, ObjectId, Op, SemId, WakeReason};
+use foretrace_trace::{EventId, LockId, Model, ObjectId, Op, Place, SemId, WakeReason};
 
-use super::Encoder;
+use super::{Bound, Encoder};
 use crate::fault::{Fault, is_seeded};
+
+/// For how many reads sources are asked for after one proposal.
+const MOST_VALUES_AT_ONCE: usize = 16;
 
 /// A schedule that respects the model's order.
 #[derive(Clone, Debug)]
@@ -24,11 +28,17 @@ pub(crate) struct Proposal {
     pub(crate) schedule: Vec<EventId>,
     /// How many events of each thread are included.
     pub(crate) cut: Vec<u32>,
+    /// What comes from outside, of a program.
+    pub(crate) inputs: Vec<(EventId, u64)>,
 }
 
 /// A rule that a proposal breaks.
-enum Broken {
-    Read { read: EventId, cell: CellId, seen: Option<EventId> },
+pub(super) enum Broken {
+    Read {
+        read: EventId,
+        cell: CellId,
+        seen: Option<EventId>,
+    },
     UnknownWriter(EventId),
     NotLive(EventId, ObjectId),
     NotFreed(EventId),
@@ -42,6 +52,24 @@ enum Broken {
     TokenLeft(SemId, EventId),
     EarlierRound(EventId),
     RoundOpen(EventId),
+    /// The read does not see what the model says; `is_rule`: it sees what no read can.
+    Source {
+        read: EventId,
+        cell: CellId,
+        seen: Option<EventId>,
+        is_rule: bool,
+    },
+    Condition {
+        event: EventId,
+        condition: TermId,
+        outcome: bool,
+    },
+    /// An opaque event, or the assertion asked about, depends on the read.
+    NotAsRecorded {
+        read: EventId,
+        by: EventId,
+        is_asked: bool,
+    },
 }
 
 /// Tables of the replay, kept from round to round.
@@ -53,6 +81,7 @@ pub(super) struct Scratch {
     open: Vec<(u32, Vec<HoldId>)>,
     /// The position of each executed event in the schedule is not kept; only how far each thread is.
     executed: Vec<u32>,
+    pub(super) computed: super::computed::Computed,
 }
 
 impl Scratch {
@@ -62,10 +91,11 @@ impl Scratch {
             writer: vec![(0, EventId(0)); skeleton.memory.cell_count()],
             open: vec![(0, Vec::new()); skeleton.trace.locks().len()],
             executed: vec![0; skeleton.trace.threads().len()],
+            computed: super::computed::Computed::default(),
         }
     }
 
-    fn writer(&self, cell: CellId) -> Option<EventId> {
+    pub(super) fn writer(&self, cell: CellId) -> Option<EventId> {
         let (round, writer) = self.writer[cell.index()];
         (round == self.round).then_some(writer)
     }
@@ -82,7 +112,7 @@ impl Scratch {
 
 impl Encoder<'_> {
     /// The schedule of the last model.
-    pub(crate) fn propose(&mut self) -> Proposal {
+    pub(crate) fn propose(&mut self, bound: Option<&Bound>) -> Proposal {
         let trace = self.skeleton.trace;
         let threads = trace.threads().len();
         let mut cut = vec![0u32; threads];
@@ -118,8 +148,11 @@ impl Encoder<'_> {
                 work.push((trace.thread_of(from).index(), trace.position(from) as u32 + 1));
             }
         }
-        let schedule = self.linearise(&cut, &edges);
-        Proposal { schedule, cut }
+        let schedule = match bound {
+            Some(bound) => self.by_segments(bound, &cut),
+            None => self.linearise(&cut, &edges),
+        };
+        Proposal { schedule, cut, inputs: Vec::new() }
     }
 
     /// The included events in recorded order, except where edges say otherwise.
@@ -176,12 +209,20 @@ impl Encoder<'_> {
     /// Replays a proposal and adds what it breaks. Returns whether it broke anything.
     pub(super) fn add_broken_rules(&mut self, proposal: &Proposal) -> bool {
         let broken = self.replay(proposal);
-        if broken.is_empty() {
+        // Where only the model's values are wrong, the schedule may be what was asked for all the same.
+        let is_value = |rule: &Broken| matches!(rule, Broken::Source { is_rule: false, .. });
+        if broken.iter().all(is_value) && (broken.is_empty() || self.goal_holds()) {
             return false;
         }
         // The model's choices are read before any clause is added.
         let mut apart = Vec::new();
         for rule in &broken {
+            if let Broken::Source { read, cell, seen: Some(seen), .. } = *rule
+                && let Some(source) = self.chosen_data_source(read, cell)
+                && source.write != Some(seen)
+            {
+                apart.push((read, cell, source, seen));
+            }
             if let Broken::Read { read, cell, seen } = *rule
                 && self.reads.contains_key(&(read, cell))
             {
@@ -194,7 +235,15 @@ impl Encoder<'_> {
         for (read, cell, source, seen) in apart {
             new |= self.keep_apart(read, cell, source, seen);
         }
+        let mut values = 0;
         for rule in broken {
+            // What is wrong behind the first wrong values may be right when these are.
+            if is_value(&rule) {
+                values += 1;
+                if values > MOST_VALUES_AT_ONCE {
+                    continue;
+                }
+            }
             new |= self.add_rule(rule);
         }
         assert!(new, "a rule was broken that had been added before");
@@ -223,21 +272,40 @@ impl Encoder<'_> {
             Broken::TokenLeft(sem, failure) => self.require_no_token(sem, failure),
             Broken::EarlierRound(arrive) => self.require_previous_round(arrive),
             Broken::RoundOpen(leave) => self.require_round(leave),
+            Broken::Source { read, cell, .. } => self.require_data_source(read, cell),
+            Broken::Condition { event, condition, outcome } => {
+                self.require_condition(event, condition, outcome)
+            }
+            Broken::NotAsRecorded { read, by, is_asked } => {
+                let guard = if is_asked { self.asked(by) } else { self.included(by) };
+                self.require_as_recorded(read, guard)
+            }
         }
     }
 
     fn replay(&mut self, proposal: &Proposal) -> Vec<Broken> {
         let mut scratch = std::mem::replace(
             &mut self.scratch,
-            Scratch { round: 0, writer: Vec::new(), open: Vec::new(), executed: Vec::new() },
+            Scratch {
+                round: 0,
+                writer: Vec::new(),
+                open: Vec::new(),
+                executed: Vec::new(),
+                computed: Default::default(),
+            },
         );
         scratch.round += 1;
         scratch.executed.fill(0);
+        let asked = self.asked_assertion();
+        scratch.computed.start(self.skeleton.trace.threads().len(), asked);
         let mut broken = Vec::new();
         let mut counts: rustc_hash::FxHashMap<SemId, (u32, Vec<EventId>)> = Default::default();
         for &event in &proposal.schedule {
             self.replay_event(event, proposal, &mut scratch, &mut counts, &mut broken);
             scratch.executed[self.skeleton.trace.thread_of(event).index()] += 1;
+        }
+        if let Some(assertion) = asked {
+            self.replay_asked(assertion, &scratch, &mut broken);
         }
         self.scratch = scratch;
         broken
@@ -252,6 +320,9 @@ impl Encoder<'_> {
         broken: &mut Vec<Broken>,
     ) {
         let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
+        if !self.replay_occurs(event, scratch) {
+            return;
+        }
         let op = trace.op(event);
         if let Some(access) = op.access() {
             self.replay_access(event, access, proposal, scratch, broken);
@@ -375,6 +446,9 @@ impl Encoder<'_> {
                     broken.push(Broken::NotLive(event, object));
                 }
             }
+            Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } | Op::External => {
+                self.replay_condition(event, op, scratch, broken);
+            }
             _ => {}
         }
     }
@@ -399,7 +473,10 @@ impl Encoder<'_> {
             broken.push(Broken::NotLive(event, object));
         }
         let value_counts = access.reads && !self.is_free(event, proposal);
-        if value_counts && skeleton.memory.follows_everything(trace, event) {
+        if value_counts
+            && skeleton.model != Model::Control
+            && skeleton.memory.follows_everything(trace, event)
+        {
             let all = trace.thread_ids().all(|thread| {
                 let events = trace.thread_events(thread);
                 let before = events.partition_point(|&other| other < event);
@@ -409,21 +486,36 @@ impl Encoder<'_> {
                 broken.push(Broken::UnknownWriter(event));
             }
         }
-        for cell in skeleton.memory.cells_of(access.at) {
-            if value_counts && !skeleton.memory.has_unknown_writer(event) {
-                let seen = scratch.writer(cell);
-                let found = match seen {
-                    Some(write) => skeleton.memory.written(trace, write, cell),
-                    None => skeleton.memory.initial(cell),
-                };
-                if found != skeleton.memory.expected(trace, event, cell)
-                    && !is_seeded(Fault::ValuesUnchecked)
-                {
-                    broken.push(Broken::Read { read: event, cell, seen });
-                }
+        if value_counts {
+            let is_pinned =
+                skeleton.pins_reads() && !self.is_released(event, scratch.computed.asked());
+            if is_pinned {
+                self.replay_pinned(event, access.at, scratch, broken);
+            } else if skeleton.model != Model::Control {
+                self.replay_seen(event, access.at, scratch, broken);
             }
-            if access.writes {
+        }
+        if access.writes {
+            self.replay_stored(event, scratch, broken);
+            for cell in skeleton.memory.cells_of(access.at) {
                 scratch.writer[cell.index()] = (scratch.round, event);
+            }
+        }
+    }
+
+    fn replay_pinned(&self, read: EventId, at: Place, scratch: &Scratch, broken: &mut Vec<Broken>) {
+        let (memory, trace) = (&self.skeleton.memory, self.skeleton.trace);
+        if memory.has_unknown_writer(read) {
+            return;
+        }
+        for cell in memory.cells_of(at) {
+            let seen = scratch.writer(cell);
+            let found = match seen {
+                Some(write) => memory.written(trace, write, cell),
+                None => memory.initial(cell),
+            };
+            if found != memory.expected(trace, read, cell) && !is_seeded(Fault::ValuesUnchecked) {
+                broken.push(Broken::Read { read, cell, seen });
             }
         }
     }

@@ -10,7 +10,7 @@ use foretrace_model::{CellId, Identity};
 use foretrace_solve::Lit;
 use foretrace_trace::{EventId, Op};
 
-use super::Encoder;
+use super::{Encoder, Questions};
 use crate::fault::{Fault, is_seeded};
 
 /// Where a read may get its contents: a write, or the initial state.
@@ -22,22 +22,38 @@ pub(super) struct Source {
 }
 
 impl Encoder<'_> {
-    /// The guard of a read's value: included, unless it is a remote access whose thread stops there.
+    /// The guard of a read's value: included, unless it is a remote access whose thread stops there, or released for the
+    /// assertion that is asked about.
     pub(crate) fn pinned(&mut self, read: EventId) -> Lit {
         let is_plain_read = matches!(self.skeleton.trace.op(read), Op::Read { .. });
-        if !self.remote_reads_are_free || !is_plain_read || is_seeded(Fault::RemoteReadPinned) {
+        let released_for = match self.questions {
+            Questions::Assertions if self.skeleton.pins_reads() => {
+                self.skeleton.data.as_ref().and_then(|data| data.released_for(read))
+            }
+            _ => None,
+        };
+        let is_remote = self.questions == Questions::Atomicity
+            && is_plain_read
+            && !is_seeded(Fault::RemoteReadPinned);
+        if !is_remote && released_for.is_none() {
             return self.included(read);
         }
         if let Some(&pinned) = self.pinned.get(&read) {
             return pinned;
         }
         let pinned = self.solver.literal();
-        let (included, remote) = (self.included(read), self.remote(read));
-        self.solver.clause(&[!included, remote, pinned]);
-        // What follows needs the recorded value: the thread's next event, or a join of the thread.
-        for later in self.skeleton.needing_more_than(read) {
-            let goes_on = self.included(later);
-            self.solver.clause(&[!goes_on, pinned]);
+        let included = self.included(read);
+        if let Some(assertion) = released_for {
+            let asked = self.asked(assertion);
+            self.solver.clause(&[!included, asked, pinned]);
+        } else {
+            let remote = self.remote(read);
+            self.solver.clause(&[!included, remote, pinned]);
+            // What follows needs the recorded value: the thread's next event, or a join of the thread.
+            for later in self.skeleton.needing_more_than(read) {
+                let goes_on = self.included(later);
+                self.solver.clause(&[!goes_on, pinned]);
+            }
         }
         self.pinned.insert(read, pinned);
         pinned
@@ -107,7 +123,7 @@ impl Encoder<'_> {
         true
     }
 
-    fn recorded_writer(&self, read: EventId, cell: CellId) -> Option<EventId> {
+    pub(super) fn recorded_writer(&self, read: EventId, cell: CellId) -> Option<EventId> {
         self.skeleton.memory.recorded_writer(self.skeleton.trace, read, cell)
     }
 
@@ -120,6 +136,21 @@ impl Encoder<'_> {
         if let Identity::Event(write) = expected {
             return vec![Some(write)];
         }
+        let mut sources = self.unhidden_sources(read, cell);
+        sources.retain(|&source| match source {
+            Some(write) => memory.written(trace, write, cell) == expected,
+            None => memory.initial(cell) == expected,
+        });
+        if is_seeded(Fault::OneSource) {
+            sources.truncate(1);
+        }
+        sources
+    }
+
+    /// The writes (`None`: the initial state) that are not always overwritten before the read or later than it.
+    pub(super) fn unhidden_sources(&self, read: EventId, cell: CellId) -> Vec<Option<EventId>> {
+        let trace = self.skeleton.trace;
+        let memory = &self.skeleton.memory;
         let is_write =
             |event: EventId| trace.op(event).access().is_some_and(|access| access.writes);
         let writes = || memory.accesses(cell).iter().copied().filter(|&event| is_write(event));
@@ -127,23 +158,22 @@ impl Encoder<'_> {
         let mut hidden_before = vec![0; trace.threads().len()];
         let mut initial_hidden = false;
         for write in writes() {
-            if self.order.precedes(trace, write, read) {
+            let is_certain =
+                self.skeleton.data.as_ref().is_none_or(|data| data.occurs(write).is_none());
+            if is_certain && self.order.precedes(trace, write, read) {
                 let at = &mut hidden_before[trace.thread_of(write).index()];
                 *at = trace.position(write).max(*at);
                 initial_hidden = true;
             }
         }
         let mut sources = Vec::new();
-        if !initial_hidden && memory.initial(cell) == expected && !is_seeded(Fault::NoInitialSource)
-        {
+        if !initial_hidden && !is_seeded(Fault::NoInitialSource) {
             sources.push(None);
         }
         for write in writes() {
             if write != read
                 && trace.position(write) >= hidden_before[trace.thread_of(write).index()]
-                && (sources.is_empty() || !is_seeded(Fault::OneSource))
                 && !self.order.precedes(trace, read, write)
-                && memory.written(trace, write, cell) == expected
             {
                 sources.push(Some(write));
             }
@@ -160,17 +190,17 @@ impl Encoder<'_> {
         source: Source,
         other: EventId,
     ) -> bool {
-        if !self.from_reads.insert((read, cell, source.write, other)) {
+        if !self.from_reads.insert((read, cell, source.chosen, other)) {
             return false;
         }
-        let after = self.before(read, other);
-        match source.write {
-            Some(write) if !is_seeded(Fault::FromReadOneWay) => {
-                let earlier = self.before(other, write);
-                self.solver.clause(&[!source.chosen, earlier, after]);
-            }
-            _ => self.solver.clause(&[!source.chosen, after]),
+        let mut clause = vec![!source.chosen, self.before(read, other)];
+        if let Some(write) = source.write
+            && !is_seeded(Fault::FromReadOneWay)
+        {
+            clause.push(self.before(other, write));
         }
+        clause.extend(self.occurs(other).map(|occurs| !occurs));
+        self.solver.clause(&clause);
         true
     }
 

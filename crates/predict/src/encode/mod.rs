@@ -11,10 +11,13 @@
 //! schedule that breaks no rule is feasible.
 
 mod amo;
+mod computed;
+mod data;
 mod lazy;
 mod lifetimes;
 mod locks;
 mod memory;
+mod segments;
 mod stuck;
 mod waiting;
 
@@ -26,20 +29,23 @@ use foretrace_solve::{Limits, Lit, Node, Outcome, Solver, Statistics};
 use foretrace_trace::{EventId, SemId};
 
 pub(crate) use lazy::Proposal;
+pub(crate) use segments::Bound;
 
+use crate::sums::Sums;
 use amo::AtMostOne;
 
 /// A solver that knows the rules of one trace, as far as they were needed so far.
 pub(crate) struct Encoder<'s> {
     pub(crate) skeleton: &'s Skeleton<'s>,
     pub(crate) order: &'s MustHappenBefore,
+    sums: &'s Sums,
     pub(crate) solver: Solver,
     moment: Node,
     /// The event of each node; X has none.
     events: Vec<Option<EventId>>,
     nodes: FxHashMap<EventId, Node>,
     reads: FxHashMap<(EventId, CellId), Vec<memory::Source>>,
-    from_reads: FxHashSet<(EventId, CellId, Option<EventId>, EventId)>,
+    from_reads: FxHashSet<(EventId, CellId, Lit, EventId)>,
     lock_pairs: FxHashSet<(HoldId, HoldId)>,
     unheld: FxHashSet<(EventId, HoldId)>,
     failures: FxHashSet<EventId>,
@@ -56,24 +62,29 @@ pub(crate) struct Encoder<'s> {
     one_remote: AtMostOne,
     /// The guard of each read's value; not its inclusion where the read may be a remote one.
     pinned: FxHashMap<EventId, Lit>,
-    remote_reads_are_free: bool,
+    questions: Questions,
+    data: data::DataPart,
     explained: Option<Lit>,
     stuck: Option<stuck::Stuck>,
+    /// By the number of switches.
+    segments: FxHashMap<u32, segments::Segments>,
     scratch: lazy::Scratch,
 }
 
 impl<'s> Encoder<'s> {
-    /// An encoder without questions. `remote_reads_are_free`: questions about atomicity will be asked.
+    /// An encoder for questions of this kind.
     pub(crate) fn new(
         skeleton: &'s Skeleton<'s>,
         order: &'s MustHappenBefore,
-        remote_reads_are_free: bool,
+        sums: &'s Sums,
+        questions: Questions,
     ) -> Self {
         let mut solver = Solver::new();
         let moment = solver.free_node(1);
         let mut encoder = Encoder {
             skeleton,
             order,
+            sums,
             solver,
             moment,
             events: Vec::new(),
@@ -92,9 +103,11 @@ impl<'s> Encoder<'s> {
             remotes: FxHashMap::default(),
             one_remote: AtMostOne::default(),
             pinned: FxHashMap::default(),
-            remote_reads_are_free,
+            questions,
+            data: data::DataPart::default(),
             explained: None,
             stuck: None,
+            segments: FxHashMap::default(),
             scratch: lazy::Scratch::new(skeleton),
         };
         encoder.remember(moment, None);
@@ -145,10 +158,11 @@ impl<'s> Encoder<'s> {
         self.solver.before(node, self.moment)
     }
 
-    /// "`event` is next in its thread".
+    /// "`event` is next in its thread", and happens there.
     pub(crate) fn next(&mut self, event: EventId) -> Vec<Lit> {
         let mut lits = self.due(event);
         lits.push(!self.included(event));
+        lits.extend(self.occurs(event));
         lits
     }
 
@@ -222,8 +236,9 @@ impl<'s> Encoder<'s> {
                 }
                 // Every violation asks that the process has not exited.
                 Op::Exit => {
-                    let included = self.included(event);
-                    self.solver.clause(&[!included]);
+                    let mut clause = vec![!self.included(event)];
+                    clause.extend(self.occurs(event).map(|occurs| !occurs));
+                    self.solver.clause(&clause);
                 }
                 _ => {}
             }
@@ -237,20 +252,44 @@ impl<'s> Encoder<'s> {
             assumptions.push(self.explained());
         }
         loop {
+            let mut all = assumptions.clone();
+            all.extend(terms.bound.as_ref().map(|bound| self.bounded(bound)).into_iter().flatten());
             let before = self.solver.statistics();
-            let outcome = self.solver.solve(&assumptions, &terms.limits);
+            let outcome = self.solver.solve(&all, &terms.limits);
             terms.pay(&before, &self.solver.statistics());
             match outcome {
-                Outcome::Unsatisfiable => return Answer::Infeasible,
+                Outcome::Unsatisfiable => {
+                    let guard = terms.bound.as_ref().map(|bound| self.guard_of(bound));
+                    let in_bound = guard.is_some_and(|guard| self.solver.failed(guard));
+                    return if in_bound { Answer::InfeasibleInBound } else { Answer::Infeasible };
+                }
                 Outcome::Interrupted => return Answer::Interrupted,
                 Outcome::Satisfiable => {}
             }
-            let proposal = self.propose();
+            let mut proposal = self.propose(terms.bound.as_ref());
             if !self.add_broken_rules(&proposal) {
+                self.settle(&mut proposal);
                 return Answer::Feasible(proposal);
+            }
+            if let Some(left) = &mut terms.proposals {
+                match left.checked_sub(1) {
+                    Some(fewer) => *left = fewer,
+                    None => return Answer::Interrupted,
+                }
             }
         }
     }
+}
+
+/// What an encoder is asked about; it decides which reads may be free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Questions {
+    /// No read is free.
+    Plain,
+    /// The value of the remote access may be free.
+    Atomicity,
+    /// Reads may be released for the assertion that is asked about.
+    Assertions,
 }
 
 /// On what terms a question is asked.
@@ -260,6 +299,10 @@ pub(crate) struct Terms {
     pub(crate) limits: Limits,
     /// Whether only schedules count in which each value that is read has a recorded writer.
     pub(crate) explained: bool,
+    /// Whether only schedules with few switches count.
+    pub(crate) bound: Option<Bound>,
+    /// How many proposals may turn out to be wrong.
+    pub(crate) proposals: Option<u32>,
 }
 
 impl Terms {
@@ -280,6 +323,8 @@ pub(crate) enum Answer {
     Feasible(Proposal),
     /// In no schedule.
     Infeasible,
+    /// In no schedule within the bound.
+    InfeasibleInBound,
     /// A limit was hit first.
     Interrupted,
 }

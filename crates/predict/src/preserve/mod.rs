@@ -106,7 +106,7 @@ impl<'s> Preserve<'s> {
     /// Whether no schedule has a member of the class; `explained`: no schedule without reads of unknown writers.
     pub(crate) fn refutes(&self, groups: &Groups, class: &Class, explained: bool) -> bool {
         assert_eq!(self.rules, Rules::AnyOrder);
-        !matches!(class.parts, Parts::Stuck(_) | Parts::Lock(_))
+        !matches!(class.parts, Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_))
             && self.find(groups, class, explained).is_none()
     }
 
@@ -125,7 +125,7 @@ impl<'s> Preserve<'s> {
                 parts.iter().find_map(|part| self.atomicity(groups, part, new()))
             }
             Parts::LockCycle(parts) => parts.iter().find_map(|part| self.cycle(part, new())),
-            Parts::Stuck(_) | Parts::Lock(_) => None,
+            Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_) => None,
         }
     }
 

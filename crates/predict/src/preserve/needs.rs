@@ -133,7 +133,11 @@ impl Sources {
                 notifiers.extend(wakes.map(|wake| (wake, only)));
             }
         }
-        let writes = (skeleton.model == Model::Values).then(|| only_writes(skeleton));
+        let writes = match skeleton.model {
+            _ if !skeleton.pins_reads() => Some(FxHashMap::default()),
+            Model::ReadsFrom => None,
+            _ => Some(only_writes(skeleton)),
+        };
         Sources { notifiers, writes }
     }
 }
@@ -187,7 +191,8 @@ fn direct_needs(
     if let Some(access) = op.access() {
         needs.extend(skeleton.lifetimes.alloc_of(access.at.object));
         if access.reads {
-            if skeleton.memory.follows_everything(trace, event) {
+            let is_free = skeleton.model == Model::Control && !in_recorded_order;
+            if skeleton.memory.follows_everything(trace, event) && !is_free {
                 all_before(trace, event, needs);
             } else if let Some(writes) = &sources.writes {
                 needs.extend(writes.get(&event).into_iter().flatten());

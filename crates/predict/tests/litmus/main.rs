@@ -1,5 +1,6 @@
-//! The litmus suite: every small trace of `litmus/` is predicted under both models, and the findings must be exactly
-//! those that the file itself expects. `expectation` says how a file expects; `litmus/README.md` says it to readers.
+//! The litmus suite: every small trace of `litmus/` is predicted under all models, and the findings must be exactly
+//! those that the file itself expects. What one model finds, the next finds as well, in every file. `expectation` says how a file
+//! expects; `litmus/README.md` says it to readers.
 
 mod expectation;
 mod papers;
@@ -8,14 +9,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect;
-use foretrace_predict::{Finding, Ledger, Options, Prediction, predict};
+use foretrace_predict::{Finding, Ledger, Options, Prediction, Switches, predict};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{EventId, Model, Trace, text};
-use foretrace_witness::{Certainty, CheckOptions, Checker, LockMisuse, Property, Violation};
+use foretrace_witness::{
+    Certainty, CheckOptions, Checker, LockMisuse, Property, Violation, context_switches,
+    reported_order,
+};
 
-use expectation::{Expectation, Outcome, ledger_line};
+use expectation::{
+    Expectation, Expected, Outcome, ledger_line, show_difference, without_certainty,
+};
 
-const MODELS: [Model; 2] = [Model::ReadsFrom, Model::Values];
+/// The models that pin every read.
+const PINNED: [Model; 2] = [Model::ReadsFrom, Model::Values];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../litmus")
@@ -75,6 +82,7 @@ impl Litmus {
             }
             Violation::LockCycle(ref points) => ("cycle", spots(points)),
             Violation::Stuck(point) => ("stuck", spots(&[point])),
+            Violation::Assertion(point) => ("assertion", spots(&[point])),
             Violation::Lock(misuse, point) => {
                 let kind = match misuse {
                     LockMisuse::DoubleLock => "double-lock",
@@ -90,8 +98,13 @@ impl Litmus {
         format!("{possible}{kind} {}", words.join(" "))
     }
 
-    fn predict(&self, model: Model, infer_regions: bool) -> Result<Prediction, String> {
-        let options = Options { model: Some(model), infer_regions, ..Options::default() };
+    fn predict(
+        &self,
+        model: Model,
+        infer_regions: bool,
+        switches: Switches,
+    ) -> Result<Prediction, String> {
+        let options = Options { model: Some(model), infer_regions, switches, ..Options::default() };
         let prediction = predict(&self.trace, &options, &()).map_err(|error| error.to_string())?;
         if let Some(undecided) = prediction.undecided.first() {
             return Err(format!("undecided: {undecided:?}"));
@@ -104,8 +117,44 @@ impl Litmus {
             if certainty != finding.certainty {
                 return Err(format!("{} is {certainty:?}", self.show(finding)));
             }
+            let taken = self.switches(finding);
+            if matches!(switches, Switches::AtMost(most) if taken > most) {
+                return Err(format!("{} has {taken} context switches", self.show(finding)));
+            }
         }
         Ok(prediction)
+    }
+
+    /// How many context switches the witness of a finding has.
+    fn switches(&self, finding: &Finding) -> u32 {
+        let order = reported_order(&self.trace, &finding.violation, &finding.schedule);
+        context_switches(&self.trace, &order) as u32
+    }
+
+    /// What bounds on the context switches make of a model's findings, against what is expected.
+    fn bounded(
+        &self,
+        model: Model,
+        infer_regions: bool,
+        expected: &Expected,
+    ) -> Result<String, String> {
+        let mut differences = String::new();
+        for (bound, expected) in &expected.bounded {
+            let prediction = self.predict(model, infer_regions, Switches::AtMost(*bound))?;
+            let title = format!("{} within {bound}", model.name());
+            differences += &expected.difference(&title, &self.outcome(&prediction));
+        }
+        if !expected.fewest.is_empty() {
+            let prediction = self.predict(model, infer_regions, Switches::Fewest)?;
+            let found = |finding| (self.switches(finding), self.show(finding));
+            let found: Vec<(u32, String)> = prediction.findings.iter().map(found).collect();
+            let line = |(number, finding): &(u32, String)| format!("fewest {number} {finding}");
+            let missing = expected.fewest.iter().filter(|&fewest| !found.contains(fewest));
+            let lost: Vec<String> = missing.map(line).collect();
+            let gained = if lost.is_empty() { vec![] } else { found.iter().map(line).collect() };
+            differences += &show_difference(model.name(), &lost, &gained);
+        }
+        Ok(differences)
     }
 
     fn outcome(&self, prediction: &Prediction) -> Outcome {
@@ -119,15 +168,37 @@ impl Litmus {
     }
 }
 
+/// What a model finds and the next one, which allows every schedule that it allows, does not.
+fn not_contained(model: Model, found: &Outcome, next: &Outcome) -> Vec<String> {
+    let finds_no_less = |finding: &String, other: &String| {
+        other == finding
+            || without_certainty(finding) == other
+            || model == Model::Symbolic && without_certainty(finding) == without_certainty(other)
+    };
+    let lost = |finding: &&String| !next.findings.iter().any(|other| finds_no_less(finding, other));
+    found.findings.iter().filter(lost).cloned().collect()
+}
+
 /// Holds a litmus text against its own expectations.
 fn check(input: &str) -> Result<(), String> {
     let expectation = Expectation::parse(input)?;
     let litmus = Litmus::parse(input)?;
+    let infer_regions = expectation.infer_regions;
     let mut differences = String::new();
-    for model in MODELS {
-        let prediction = litmus.predict(model, expectation.infer_regions)?;
+    let mut found = Vec::new();
+    for model in Model::ALL {
         let expected = expectation.of(model)?;
-        differences += &expected.difference(model, &litmus.outcome(&prediction));
+        let prediction = litmus.predict(model, infer_regions, Switches::Any)?;
+        found.push(litmus.outcome(&prediction));
+        if let Some(expected) = expected {
+            differences += &expected.unbounded.difference(model.name(), &found[model as usize]);
+            differences += &litmus.bounded(model, infer_regions, expected)?;
+        }
+    }
+    for (model, pair) in Model::ALL.into_iter().zip(found.windows(2)) {
+        let lost = not_contained(model, &pair[0], &pair[1]);
+        let title = format!("found under {}, but not under the next model", model.name());
+        differences += &show_difference(&title, &lost, &[]);
     }
     if differences.is_empty() { Ok(()) } else { Err(differences) }
 }
@@ -140,7 +211,7 @@ fn check_file(name: &str) {
 #[test]
 fn all_files_give_what_they_expect() {
     let names = names();
-    assert!(names.len() > 90, "only {} files", names.len());
+    assert!(names.len() > 170, "only {} files", names.len());
     let problems: Vec<String> = names
         .iter()
         .filter_map(|name| {
@@ -179,11 +250,11 @@ fn every_primitive_and_every_kind_of_finding_occurs() {
     }
     // Steps without an effect have no verdict of their own.
     let expected = expect![[r#"
-        Acquire AcquireFailed Alloc Arrive Begin Branch Broadcast Destroy End Exit Fork Free Join Leave Read RegionBegin RegionEnd Release Request Rmw SemPost SemWait SemWaitFailed Signal Wait Wake Write
+        Acquire AcquireFailed Alloc Arrive Assert Assume Begin Branch Broadcast Destroy End Exit External Fork Free Join Leave Let Read RegionBegin RegionEnd Release Request Rmw SemPost SemWait SemWaitFailed Signal Wait Wake Write
     "#]];
     expected.assert_eq(&(operations.into_iter().collect::<Vec<_>>().join(" ") + "\n"));
     let expected = expect![[r#"
-        atomicity both cycle destroy-held double-lock infer-regions ledger none possible race reads-from stuck unlock-by-other unlock-not-held values
+        assertion atomicity both bound control cycle destroy-held double-lock fewest infer-regions ledger none possible race reads-from same stuck symbolic unlock-by-other unlock-not-held values
     "#]];
     expected.assert_eq(&(kinds.into_iter().collect::<Vec<_>>().join(" ") + "\n"));
 }
@@ -219,6 +290,24 @@ fn a_wrong_expectation_is_shown_as_a_difference() {
          #? values\n#? possible race x b a\n",
     ));
     expect![[r#"
+        symbolic:
+          - race x a c
+          + race x a b
+        symbolic within 0:
+          - race x a b
+        symbolic:
+          - fewest 2 race x a b
+          + fewest 1 race x a b
+        control:
+          - race x a b
+          + possible race x a b
+    "#]]
+    .assert_eq(&problem_with(
+        "#? both\n#? race x a b\n\
+         #? symbolic\n#? race x a c\n#? fewest 2 race x a b\n#? bound 0\n#? race x a b\n\
+         #? control\n#? race x a b\n",
+    ));
+    expect![[r#"
         reads-from:
           + race x a b
         values:
@@ -229,8 +318,7 @@ fn a_wrong_expectation_is_shown_as_a_difference() {
 
 #[test]
 fn what_is_not_a_directive_is_refused() {
-    expect!["line 1: `race x a b` stands before any of `both`, `reads-from`, `values`"]
-        .assert_eq(&problem_with("#? race x a b\n"));
+    expect!["line 1: `race x a b` is about no model"].assert_eq(&problem_with("#? race x a b\n"));
     expect!["line 2: unknown directive `rice x a b`"]
         .assert_eq(&problem_with("#? both\n#? rice x a b\n"));
     expect!["line 2: `race x a` has the wrong number of words"]
@@ -239,7 +327,35 @@ fn what_is_not_a_directive_is_refused() {
         .assert_eq(&problem_with("#? both\n#? race x a b\n#? none\n"));
     expect!["line 2: in `ledger race lost=1`: unknown count `lost`"]
         .assert_eq(&problem_with("#? both\n#? ledger race lost=1\n#? race x a b\n"));
+    expect!["line 3: `same` beside other expectations"]
+        .assert_eq(&problem_with("#? values\n#? race x a b\n#? same\n"));
+    expect!["line 1: `same` as what?"].assert_eq(&problem_with("#? both\n#? same\n"));
+    expect!["line 5: `same` within a bound"]
+        .assert_eq(&problem_with("#? both\n#? none\n#? values\n#? bound 1\n#? same\n"));
+    expect!["line 1: `both` within 1 expects nothing; if there is nothing, say `none`"]
+        .assert_eq(&problem_with("#? both\n#? race x a b\n#? bound 1\n"));
+    expect!["line 3: `few` is not a number"]
+        .assert_eq(&problem_with("#? both\n#? race x a b\n#? bound few\n"));
+    expect!["line 3: reads-from has its expectation already"]
+        .assert_eq(&problem_with("#? both\n#? none\n#? reads-from\n#? none\n"));
     expect!["line 1: write `#? ` with one space"].assert_eq(&problem_with("#?both\n"));
+}
+
+#[test]
+fn what_the_next_model_does_not_find_is_a_difference() {
+    let outcome = |findings: &[&str]| Outcome {
+        findings: findings.iter().map(|finding| finding.to_string()).collect(),
+        ledgers: Vec::new(),
+    };
+    let lost = |model, found: &[&str], next: &[&str]| {
+        not_contained(model, &outcome(found), &outcome(next)).join(", ")
+    };
+    let (real, possible) = ("race x a b", "possible race x a b");
+    assert_eq!(lost(Model::Values, &[real], &[real, "race y a b"]), "");
+    assert_eq!(lost(Model::Values, &[possible], &[real]), "");
+    assert_eq!(lost(Model::Values, &[real], &[possible]), real);
+    assert_eq!(lost(Model::Symbolic, &[real], &[possible]), "");
+    assert_eq!(lost(Model::Symbolic, &[real], &["possible race y a b"]), real);
 }
 
 #[test]

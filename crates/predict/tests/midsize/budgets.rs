@@ -57,7 +57,7 @@ fn a_conflict_limit_never_gives_a_wrong_verdict() {
     let (undecided, decided) = (AtomicU64::new(0), AtomicU64::new(0));
     for_seeds(4000..4020, |seed, trace| {
         let granularity = if seed % 3 == 0 { Granularity::Event } else { Granularity::Location };
-        let model = MODELS[(seed % 2) as usize];
+        let model = MODELS[(seed % 4) as usize];
         let options = |conflicts: Option<u64>| Options {
             model: Some(model),
             granularity,
@@ -103,7 +103,7 @@ fn without_time_nothing_is_decided() {
 #[test]
 fn a_short_time_gives_some_verdicts_and_no_wrong_ones() {
     for_seeds(5100..5110, |seed, trace| {
-        let options = Options { model: Some(MODELS[(seed % 2) as usize]), ..Options::default() };
+        let options = Options { model: Some(MODELS[(seed % 4) as usize]), ..Options::default() };
         let full = decide(trace, &options);
         for micros in [100, 1000, 5000, 20_000] {
             let budget = Budget { time: Some(Duration::from_micros(micros)), conflicts: None };

@@ -48,7 +48,7 @@ pub(crate) fn class_of(trace: &Trace, granularity: Granularity, violation: &Viol
             let turned = |by: usize| [&spots[by..], &spots[..by]].concat();
             (None, None, (0..spots.len()).map(turned).min().expect("a cycle has points"))
         }
-        Violation::Stuck(event) => (None, None, vec![point(event)]),
+        Violation::Stuck(event) | Violation::Assertion(event) => (None, None, vec![point(event)]),
         Violation::Lock(misuse, event) => (None, Some(misuse), vec![point(event)]),
     };
     let is_cycle = matches!(violation, Violation::LockCycle(_));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use foretrace_predict::{Budget, Granularity, Options};
+use foretrace_predict::{Budget, Granularity, Options, Switches};
 use foretrace_trace::{Model, Trace, text};
 
 use super::{MODELS, decide, for_seeds, has_default_seeds, open_classes};
@@ -31,7 +31,13 @@ fn litmus_files() {
         let trace = text::parse(bytes).unwrap_or_else(|error| panic!("{path:?}: {error}"));
         for model in MODELS {
             for infer_regions in [false, true] {
-                check(&trace, &Options { model: Some(model), infer_regions, ..Options::default() });
+                for switches in [Switches::Any, Switches::AtMost(2), Switches::Fewest] {
+                    let model = Some(model);
+                    check(
+                        &trace,
+                        &Options { model, infer_regions, switches, ..Options::default() },
+                    );
+                }
             }
         }
         files += 1;
@@ -45,7 +51,7 @@ fn generated_traces() {
     let (several_shards, many_shards) = (AtomicU64::new(0), AtomicU64::new(0));
     for_seeds(0..80, |seed, trace| {
         let granularity = if seed % 2 == 1 { Granularity::Event } else { Granularity::Location };
-        let model = MODELS[(seed / 2 % 2) as usize];
+        let model = MODELS[(seed / 2 % 4) as usize];
         let options = Options {
             model: Some(model),
             granularity,

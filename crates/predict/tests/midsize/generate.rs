@@ -2,13 +2,14 @@
 //!
 //! **Computes.** Lets four to six threads take random steps on a small machine: nested critical sections over locks in any
 //! order and both modes, plain and atomic accesses of few bytes with few values, semaphores, condition variables,
-//! regions, forks and joins. Nobody ever blocks: a step that would is not taken. At the end everything that
+//! regions, forks and joins. In every other run they compute with what they read, branch on it and assert of it. Nobody ever blocks: a step that would is not taken. At the end everything that
 //! is open is closed, so the trace is valid and its threads end.
 //!
 //! Source locations are few compared with the events, so that classes have many members of several threads.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::*;
 
 /// SplitMix64.
@@ -52,6 +53,8 @@ pub(crate) struct Shape {
     disciplined: bool,
     /// One access in so many is careless: outside all critical sections, or under the wrong lock.
     careless: usize,
+    /// What is stored, and which way branches go, may be computed from what was read.
+    computing: bool,
 }
 
 impl Shape {
@@ -73,6 +76,7 @@ impl Shape {
             values: 1 + random.below(3) as u64,
             disciplined,
             careless: if disciplined { 15 + random.below(60) } else { 2 + random.below(12) },
+            computing: random.once_in(2),
         }
     }
 }
@@ -103,6 +107,8 @@ struct Machine {
     memory: BTreeMap<(u32, u32), Option<u64>>,
     counts: [u32; 2],
     waiting: VecDeque<ThreadId>,
+    /// What each thread's name for what it read is worth.
+    read: Vec<Option<u64>>,
 }
 
 impl Machine {
@@ -139,6 +145,7 @@ impl Machine {
             memory,
             counts: [0, 1],
             waiting: VecDeque::new(),
+            read: vec![None; shape.threads],
         }
     }
 
@@ -163,6 +170,31 @@ impl Machine {
         let location =
             (!self.random.once_in(40)).then(|| self.builder.location(&format!("{site}.{number}")));
         self.builder.push(Event { thread, op, location });
+    }
+
+    /// Computes with what the thread read last: an expression and its value, below 4.
+    fn compute(&mut self, thread: ThreadId) -> Option<(Expr, u64)> {
+        let read = self.read[thread.index()].filter(|_| self.shape.computing)?;
+        let other = self.random.below(4) as u64;
+        let binary = |op, left, right| Expr::Binary(op, Box::new(left), Box::new(right));
+        let name = Expr::Name(self.builder.name("r"));
+        let changed = binary(BinaryOp::Xor, name, Expr::Literal(other));
+        Some((binary(BinaryOp::And, changed, Expr::Literal(3)), (read ^ other) & 3))
+    }
+
+    /// A branch on what was computed, or an assertion of it.
+    fn judge(&mut self, thread: ThreadId) {
+        let Some((computed, value)) = self.compute(thread) else { return };
+        let bound = 1 + self.random.below(3) as u64;
+        let holds = value < bound;
+        let (op, name) = match self.random.once_in(3) {
+            true => (Op::Assert { holds }, "assert"),
+            false => (Op::Branch { taken: holds }, "branch"),
+        };
+        let event = EventId::from(self.builder.so_far().len());
+        self.push(thread, op, name);
+        let (left, right) = (Box::new(computed), Box::new(Expr::Literal(bound)));
+        self.builder.express(event, Expr::Binary(BinaryOp::Lt, left, right));
     }
 
     fn step(&mut self, thread: ThreadId) {
@@ -317,6 +349,9 @@ impl Machine {
         let stored = (!self.random.once_in(20))
             .then(|| self.random.below(self.shape.values as usize + 1) as u64);
         let kind = self.random.below(10);
+        let computed = if (5..9).contains(&kind) { self.compute(thread) } else { None };
+        let stored = computed.as_ref().map_or(stored, |&(_, value)| Some(value));
+        let event = EventId::from(self.builder.so_far().len());
         let (op, name) = match kind {
             0..5 => (Op::Read { at, value: seen, order }, "read"),
             5..9 => (Op::Write { at, value: stored, order }, "write"),
@@ -329,6 +364,17 @@ impl Machine {
             self.store(at, stored);
         }
         self.push(thread, op, &format!("x{}.{name}", object.0));
+        if let Some((computed, _)) = computed {
+            self.builder.express(event, computed);
+        }
+        if self.shape.computing && kind < 5 {
+            let name = self.builder.name("r");
+            self.builder.bind(event, name);
+            self.read[thread.index()] = seen;
+            if self.random.once_in(3) {
+                self.judge(thread);
+            }
+        }
     }
 
     /// An object whose lock the thread holds alone.

@@ -17,7 +17,7 @@ use foretrace_predict::{Options, Prediction, predict};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{Model, Trace, text};
 
-const MODELS: [Model; 2] = [Model::ReadsFrom, Model::Values];
+const MODELS: [Model; 4] = Model::ALL;
 
 /// Runs a test for each seed, on two threads, and says which seed fails.
 fn for_seeds(default: Range<u64>, test: impl Fn(u64, &Trace) + Sync) {
@@ -67,7 +67,8 @@ impl Drop for NameOnPanic {
 fn decide(trace: &Trace, options: &Options) -> Prediction {
     let prediction = predict(trace, options, &()).unwrap_or_else(|error| panic!("{error}"));
     for (property, ledger) in &prediction.ledgers {
-        let verdicts = ledger.violated + ledger.infeasible + ledger.undecided;
+        let refuted = ledger.infeasible + ledger.infeasible_in_bound;
+        let verdicts = ledger.violated + refuted + ledger.undecided;
         let sum = ledger.pruned_mhb + ledger.pruned_lockset + verdicts;
         assert_eq!(ledger.candidates, sum, "{property:?}");
     }

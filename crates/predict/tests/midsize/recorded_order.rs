@@ -52,10 +52,10 @@ fn independent(a: &Event, b: &Event) -> bool {
 
 /// An equivalent trace with threads, locks and objects named in reverse.
 fn shuffled(trace: &Trace, random: &mut Random) -> Trace {
-    let mut events: Vec<Event> = trace.events().map(|(_, event)| event).collect();
+    let mut events: Vec<(EventId, Event)> = trace.events().collect();
     for _ in 0..events.len() * 40 {
         let at = random.below(events.len() - 1);
-        if independent(&events[at], &events[at + 1]) {
+        if independent(&events[at].1, &events[at + 1].1) {
             events.swap(at, at + 1);
         }
     }
@@ -98,7 +98,10 @@ fn shuffled(trace: &Trace, random: &mut Random) -> Trace {
     for &(at, value) in trace.initial() {
         builder.set_initial(place(at), value);
     }
-    for event in events {
+    for name in trace.names().iter() {
+        builder.name(name);
+    }
+    for (old, event) in events {
         let op = match event.op {
             Op::Read { at, value, order } => Op::Read { at: place(at), value, order },
             Op::Write { at, value, order } => Op::Write { at: place(at), value, order },
@@ -119,7 +122,13 @@ fn shuffled(trace: &Trace, random: &mut Random) -> Trace {
         let location = event.location.map(|id| {
             foretrace_trace::LocationId((trace.locations().len() - 1 - id.index()) as u32)
         });
-        builder.push(Event { thread: thread(event.thread), op, location });
+        let new = builder.push(Event { thread: thread(event.thread), op, location });
+        if let Some(name) = trace.binding(old) {
+            builder.bind(new, name);
+        }
+        if let Some(expression) = trace.expression(old) {
+            builder.express(new, expression.clone());
+        }
     }
     builder.finish()
 }
@@ -139,6 +148,7 @@ fn named(trace: &Trace, violation: &Violation) -> Named {
         }
         Violation::LockCycle(events) => ("cycle".into(), events.iter().map(point).collect()),
         Violation::Stuck(event) => ("stuck".into(), vec![point(event)]),
+        Violation::Assertion(event) => ("assertion".into(), vec![point(event)]),
         Violation::Lock(misuse, event) => (format!("{misuse:?}"), vec![point(event)]),
     };
     match violation {

@@ -1,6 +1,7 @@
 //! The report for people: each finding with its schedule, then the ledger, then one line that sums
 //! it up.
 
+mod compare;
 mod schedule;
 mod table;
 
@@ -40,6 +41,11 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
     write_undecided(report, writer)?;
     writeln!(writer)?;
     write_ledgers(report, writer)?;
+    if let Some(comparison) = &report.comparison {
+        writeln!(writer)?;
+        compare::write_comparison(comparison, writer)?;
+        writeln!(writer)?;
+    }
     for part in &report.not_asked {
         writeln!(writer, "not asked: {}: {}", part.property.name(), part.reason)?;
     }
@@ -124,7 +130,11 @@ fn write_finding(
         let text = report.event(side.event);
         sides.row([
             format!("  {}", report.thread_name(text)),
-            format!("{} {}", state_in_words(finding.kind, side), text.operation),
+            format!(
+                "{} {}",
+                state_in_words(finding.kind, side),
+                report.operation_in(finding, side.event)
+            ),
             text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
             holding(&side.holds),
         ]);
@@ -153,6 +163,7 @@ fn headline(finding: &Finding) -> String {
         Kind::UnlockNotHeld => format!("{object} is unlocked, but nobody holds it"),
         Kind::UnlockByOther => format!("{object} is unlocked, but another thread holds it"),
         Kind::DestroyHeld => format!("{object} is destroyed, but somebody holds it"),
+        Kind::Assertion => "an assertion fails".to_string(),
     }
 }
 
@@ -198,20 +209,29 @@ fn write_undecided(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
 
 fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     let mut ledgers = Table::default();
-    let titles =
-        ["", "candidates", "pruned: order", "pruned: locks", "violated", "infeasible", "undecided"];
-    ledgers.row(titles.map(str::to_string));
+    // Bounds that grow until there is an answer leave none within a bound.
+    let is_bounded = report.settings.context_bound.is_some();
+    let mut titles =
+        vec!["", "candidates", "pruned: order", "pruned: locks", "violated", "infeasible"];
+    if is_bounded {
+        titles.push("within bound only");
+    }
+    titles.push("undecided");
+    ledgers.row(titles.iter().map(|title| title.to_string()));
     for (property, ledger) in &report.summary {
-        let counts = [
+        let mut counts = vec![
             ledger.candidates,
             ledger.pruned_mhb,
             ledger.pruned_lockset,
             ledger.violated,
             ledger.infeasible,
-            ledger.undecided,
         ];
+        if is_bounded {
+            counts.push(ledger.infeasible_in_bound);
+        }
+        counts.push(ledger.undecided);
         let name = property.name().to_string();
-        ledgers.row([name].into_iter().chain(counts.map(|count| count.to_string())));
+        ledgers.row([name].into_iter().chain(counts.iter().map(u64::to_string)));
     }
     for column in 1..titles.len() {
         ledgers.right_align(column);
@@ -254,14 +274,26 @@ fn verdict(report: &Report, style: Style) -> String {
             } else {
                 ""
             };
+            let bound = within_bound(report);
             parts.push(format!(
-                "no bug in any schedule of these events{part} ({scope}; model {model})"
+                "no bug in any schedule of these events{part}{bound} ({scope}; model {model})"
             ));
         } else {
             parts.push(format!("none ({scope})"));
         }
     }
     Paint(color, format!("verdict: {}", parts.join(", ")), style.color).to_string()
+}
+
+/// What the bound on context switches means for "no bug".
+fn within_bound(report: &Report) -> String {
+    match report.settings.context_bound {
+        None => String::new(),
+        Some(most) if report.summary.iter().any(|(_, ledger)| ledger.infeasible_in_bound > 0) => {
+            format!(" with at most {}", counted(u64::from(most), "context switch"))
+        }
+        Some(_) => ", proved for any number of context switches".to_string(),
+    }
 }
 
 const CHECKED: &str = "checked";

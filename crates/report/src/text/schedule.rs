@@ -1,10 +1,11 @@
 //! A schedule as a table: time goes down, one column per thread.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use super::table::{cut_end, cut_start, length};
 use super::{Style, counted};
-use crate::{EventText, Finding, Report, SideState};
+use crate::{EventText, Finding, Report, Side, SideState};
 
 /// Of a long schedule the beginning and the end are shown: the end is where the bug is.
 const HEAD_STEPS: usize = 8;
@@ -27,13 +28,16 @@ pub(super) fn write_schedule(
     writeln!(writer, "  schedule: {steps}, {switches}")?;
 
     let lines = lines(report, finding, style.full_schedule);
-    let texts: Vec<&EventText> =
-        lines.iter().filter_map(|line| line.event).map(|event| report.event(event)).collect();
+    let text = |event: u32| {
+        let operation = report.operation_in(finding, event).to_string();
+        EventText { operation, ..report.event(event).clone() }
+    };
+    let texts: Vec<EventText> = lines.iter().filter_map(|line| line.event).map(text).collect();
     let grid = Grid::fit(report, finding, &texts, style.width);
     grid.write_header(report, writer)?;
     for line in lines {
         match line.event {
-            Some(event) => grid.write_step(report, &line.label, report.event(event), writer)?,
+            Some(event) => grid.write_step(report, &line.label, &text(event), writer)?,
             None => writeln!(writer, "  {:>6}  {}", "⋮", line.label)?,
         }
     }
@@ -54,13 +58,15 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
         let mark = if involved(event) { "*" } else { " " };
         Line { label: format!("{}{mark}", at + 1), event: Some(event) }
     };
+    let changed = finding.changes.iter().filter_map(|(_, operation)| accessed(operation));
+    let changed: HashSet<&str> = changed.map(place).collect();
     // Runs of steps that touch other memory say little.
     let folds = |at: usize| {
         let event = finding.schedule[at];
         total > UNFOLDED_STEPS
             && !full
             && !involved(event)
-            && !concerns(finding, report.event(event))
+            && !concerns(finding, &changed, report.event(event))
     };
     let mut lines = Vec::new();
     let mut at = 0;
@@ -81,20 +87,36 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
             format!("{} (shown with --full-schedule)", counted(hidden.len() as u64, "step"));
         lines.splice(hidden, [Line { label, event: None }]);
     }
-    let next = finding.sides.iter().filter(|side| side.state == SideState::Next);
-    lines.extend(next.map(|side| Line { label: "next*".to_string(), event: Some(side.event) }));
+    let is_next = |side: &&Side| side.state == SideState::Next;
+    let mut next: Vec<u32> = finding.sides.iter().filter(is_next).map(|side| side.event).collect();
+    // In the order in which context switches are counted: the thread that ran last goes on.
+    if let Some(&last) = finding.schedule.last() {
+        let thread = |event: u32| report.event(event).thread;
+        next.sort_by_key(|&event| thread(event) != thread(last));
+    }
+    lines.extend(next.iter().map(|&event| Line { label: "next*".to_string(), event: Some(event) }));
     lines
 }
 
-/// Whether a step is more than an access to memory that the finding is not about.
-fn concerns(finding: &Finding, text: &EventText) -> bool {
-    let accessed =
-        ["read ", "write ", "rmw "].iter().find_map(|verb| text.operation.strip_prefix(verb));
-    let Some(accessed) = accessed else { return true };
-    finding.object.as_deref().is_some_and(|object| {
+/// Whether a step is more than an access to memory that the finding is not about: not its object, nor what its schedule changes.
+fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> bool {
+    let Some(accessed) = accessed(&text.operation) else { return true };
+    let is_object = finding.object.as_deref().is_some_and(|object| {
         let rest = accessed.strip_prefix(object);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '+', '[']))
-    })
+    });
+    is_object || changed.contains(place(accessed))
+}
+
+/// What an access says behind its verb.
+fn accessed(operation: &str) -> Option<&str> {
+    ["read ", "write ", "rmw "].iter().find_map(|verb| operation.strip_prefix(verb))
+}
+
+/// The place, without the value.
+fn place(accessed: &str) -> &str {
+    let ends = [" : ", " = ", " -> "].iter().filter_map(|sign| accessed.find(sign));
+    &accessed[..ends.min().unwrap_or(accessed.len())]
 }
 
 /// A location without the folders of its file: the sides of the finding have them.
@@ -114,10 +136,10 @@ struct Grid {
 }
 
 impl Grid {
-    fn fit(report: &Report, finding: &Finding, texts: &[&EventText], width: usize) -> Grid {
+    fn fit(report: &Report, finding: &Finding, texts: &[EventText], width: usize) -> Grid {
         let mut threads: Vec<u32> = Vec::new();
         let sides = finding.sides.iter().map(|side| report.event(side.event));
-        for text in sides.chain(texts.iter().copied()) {
+        for text in sides.chain(texts) {
             if !threads.contains(&text.thread) {
                 threads.push(text.thread);
             }

@@ -92,6 +92,8 @@ pub fn decode(bytes: &[u8]) -> Result<Trace, BinaryError> {
     tables::decode_notes(&mut index, &mut builder)?;
     anchors::decode_benign(&mut index, &mut builder)?;
     anchors::decode_ordinals(&mut index, &mut builder)?;
+    tables::decode_assumptions(&mut index, &mut builder)?;
+    tables::decode_dependences(&mut index, &mut builder)?;
     Ok(builder.finish())
 }
 
@@ -109,6 +111,8 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     writer.pieces(Tag::NOTES, &tables::encode_notes(trace))?;
     writer.pieces(Tag::BENIGN, &anchors::encode_benign(trace))?;
     writer.pieces(Tag::ORDINALS, &anchors::encode_ordinals(trace))?;
+    writer.pieces(Tag::ASSUMPTIONS, &tables::encode_assumptions(trace)?)?;
+    writer.pieces(Tag::DEPENDENCES, &tables::encode_dependences(trace))?;
     writer.end(trace.len() as u64)
 }
 

@@ -127,6 +127,7 @@ fn operands(trace: &Trace, op: &Op) -> (u64, u64, u64) {
         | Op::RegionBegin
         | Op::RegionEnd
         | Op::Fence { .. }
-        | Op::External => (ZERO, ZERO, ZERO),
+        | Op::External
+        | Op::Let => (ZERO, ZERO, ZERO),
     }
 }

@@ -35,9 +35,11 @@ impl Tag {
     pub(super) const NOTES: Tag = Tag(*b"NOTE");
     pub(super) const BENIGN: Tag = Tag(*b"BENI");
     pub(super) const ORDINALS: Tag = Tag(*b"ORDS");
+    pub(super) const ASSUMPTIONS: Tag = Tag(*b"ASSU");
+    pub(super) const DEPENDENCES: Tag = Tag(*b"DEPS");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 15] = [
+    const KNOWN: [Tag; 17] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -52,6 +54,8 @@ impl Tag {
         Tag::NOTES,
         Tag::BENIGN,
         Tag::ORDINALS,
+        Tag::ASSUMPTIONS,
+        Tag::DEPENDENCES,
         Tag::END,
     ];
 }

@@ -5,11 +5,13 @@
 
 use std::io;
 
+use rustc_hash::FxHashMap;
+
 use super::BinaryError;
 use super::bytes::{Cursor, put_number, put_string};
 use super::sections::{Index, Tag};
 use crate::expr::{BinaryOp, Expr, UnaryOp};
-use crate::store::{Builder, LockKind};
+use crate::store::{Builder, Dependences, LockKind};
 use crate::text::MAX_DEPTH;
 use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemId, Trace};
 
@@ -129,20 +131,85 @@ pub(super) fn encode_side(trace: &Trace) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     put_pairs(&mut out, trace.written.iter().map(|(event, &value)| (event.0, value)));
     put_pairs(&mut out, trace.bindings.iter().map(|(event, name)| (event.0, name.0.into())));
-    let mut expressions: Vec<(&EventId, &Expr)> = trace.expressions.iter().collect();
+    put_expressions(&mut out, &trace.expressions)?;
+    Ok(out)
+}
+
+/// What read-modify-writes assume; nothing if none does.
+pub(super) fn encode_assumptions(trace: &Trace) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    if !trace.assumptions.is_empty() {
+        put_expressions(&mut out, &trace.assumptions)?;
+    }
+    Ok(out)
+}
+
+pub(super) fn decode_assumptions(
+    index: &mut Index,
+    builder: &mut Builder,
+) -> Result<(), BinaryError> {
+    let (content, offset) = index.gather(Tag::ASSUMPTIONS)?;
+    if content.is_empty() {
+        return Ok(());
+    }
+    let mut cursor = Cursor::new(&content, offset);
+    take_expressions(&mut cursor, offset, builder, Builder::assume)?;
+    cursor.finish()
+}
+
+/// One byte if dependences are not recorded; else nothing.
+pub(super) fn encode_dependences(trace: &Trace) -> Vec<u8> {
+    match trace.dependences() {
+        Dependences::Recorded => Vec::new(),
+        Dependences::Unknown => vec![1],
+    }
+}
+
+pub(super) fn decode_dependences(
+    index: &mut Index,
+    builder: &mut Builder,
+) -> Result<(), BinaryError> {
+    let (content, offset) = index.gather(Tag::DEPENDENCES)?;
+    match content[..] {
+        [] => {}
+        [1] => builder.set_dependences(Dependences::Unknown),
+        _ => return Err(Cursor::new(&content, offset).damaged("unknown dependences")),
+    }
+    Ok(())
+}
+
+fn put_expressions(out: &mut Vec<u8>, of: &FxHashMap<EventId, Expr>) -> io::Result<()> {
+    let mut expressions: Vec<(&EventId, &Expr)> = of.iter().collect();
     expressions.sort_by_key(|&(event, _)| event);
-    put_number(&mut out, expressions.len() as u64);
+    put_number(out, expressions.len() as u64);
     for (event, expression) in expressions {
-        put_number(&mut out, event.0.into());
+        put_number(out, event.0.into());
         let mut code = Vec::new();
         if !put_expression(&mut code, expression, 0) {
             let message = format!("event {}: an expression is nested too deep", event.0);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        put_number(&mut out, code.len() as u64);
+        put_number(out, code.len() as u64);
         out.extend(code);
     }
-    Ok(out)
+    Ok(())
+}
+
+fn take_expressions(
+    cursor: &mut Cursor,
+    offset: u64,
+    builder: &mut Builder,
+    put: fn(&mut Builder, EventId, Expr),
+) -> Result<(), BinaryError> {
+    let events = builder.so_far().len() as u64;
+    let names = builder.so_far().names().len() as u64;
+    take_pairs(cursor, events, "event", |cursor, event| {
+        let length = cursor.number()?;
+        let code = cursor.take(length)?;
+        let expression = take_expression(Cursor::new(code, offset), length, names)?;
+        put(builder, EventId(event), expression);
+        Ok(())
+    })
 }
 
 pub(super) fn decode_side(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
@@ -162,13 +229,7 @@ pub(super) fn decode_side(index: &mut Index, builder: &mut Builder) -> Result<()
         builder.bind(EventId(event), NameId(cursor.below(names, "name")?));
         Ok(())
     })?;
-    take_pairs(&mut cursor, events, "event", |cursor, event| {
-        let length = cursor.number()?;
-        let code = cursor.take(length)?;
-        let expression = take_expression(Cursor::new(code, offset), length, names)?;
-        builder.express(EventId(event), expression);
-        Ok(())
-    })?;
+    take_expressions(&mut cursor, offset, builder, Builder::express)?;
     cursor.finish()
 }
 

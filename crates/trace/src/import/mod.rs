@@ -107,6 +107,13 @@ impl Problem {
     }
 }
 
+/// An empty trace to fill. What depends on what was read, no imported format tells.
+fn imported() -> crate::Builder {
+    let mut builder = crate::Trace::builder();
+    builder.set_dependences(crate::Dependences::Unknown);
+    builder
+}
+
 /// A piece of the input for a message: short, and printable whatever it holds.
 fn excerpt(bytes: &[u8]) -> String {
     const SHOWN: usize = 60;

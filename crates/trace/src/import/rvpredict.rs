@@ -155,7 +155,7 @@ fn merge(
         variables,
         locations,
         size: if byte_wise { 1 } else { 8 },
-        builder: Trace::builder(),
+        builder: super::imported(),
         objects: FxHashMap::default(),
         locks: FxHashMap::default(),
         names: FxHashSet::default(),

@@ -74,7 +74,12 @@ const MOST_STEPS: usize = u32::MAX as usize - 1;
 
 impl Steps {
     pub(super) fn new(positions: Positions) -> Self {
-        Steps { builder: Trace::builder(), list: Vec::new(), children: Names::default(), positions }
+        Steps {
+            builder: super::imported(),
+            list: Vec::new(),
+            children: Names::default(),
+            positions,
+        }
     }
 
     /// Appends a record. `target` is not looked at where `what` has none.

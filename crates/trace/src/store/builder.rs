@@ -117,6 +117,16 @@ impl Builder {
         self.trace.expressions.insert(event, expression);
     }
 
+    /// Says what a read-modify-write assumes of what it sees.
+    pub fn assume(&mut self, event: EventId, expression: Expr) {
+        self.trace.assumptions.insert(event, expression);
+    }
+
+    /// Says whether the trace tells what depends on what was read.
+    pub fn set_dependences(&mut self, dependences: Dependences) {
+        self.trace.dependences = dependences;
+    }
+
     /// Declares what a place holds at the start.
     pub fn set_initial(&mut self, place: Place, value: u64) {
         self.trace.initial.push((place, value));

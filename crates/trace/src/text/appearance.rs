@@ -113,7 +113,8 @@ impl Appearance {
             | Op::RegionBegin
             | Op::RegionEnd
             | Op::Fence { .. }
-            | Op::External => {}
+            | Op::External
+            | Op::Let => {}
         }
         if let Some(location) = event.location {
             self.locations.visit(location.0);

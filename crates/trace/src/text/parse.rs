@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::event::{Event, Place};
 use crate::ids::{NameId, ThreadId};
-use crate::store::{Builder, LockKind, Trace};
+use crate::store::{Builder, Dependences, LockKind, Trace};
 
 use super::Error;
 use super::cursor::{Cursor, Number, Word, shorten};
@@ -84,6 +84,9 @@ impl Parser {
         }
         if let Some(expr) = statement.expr {
             self.builder.express(event, expr);
+        }
+        if let Some(assumption) = statement.assumption {
+            self.builder.assume(event, assumption);
         }
         Ok(())
     }
@@ -160,6 +163,12 @@ impl Parser {
                 let reason = cursor.name("the reason, in quotes")?;
                 self.builder.declare_benign(at, &reason.text);
             }
+            "dependences" => {
+                if !cursor.keyword("unknown") {
+                    return Err(cursor.expected("`unknown`"));
+                }
+                self.builder.set_dependences(Dependences::Unknown);
+            }
             "note" => {
                 let note = cursor.name("a note")?;
                 cursor.expect("=")?;
@@ -179,7 +188,7 @@ impl Parser {
                 let error = cursor.error(keyword.start, message);
                 return Err(error.hint(
                     "an event is `thread: event`; declarations are thread, object, lock, cond, \
-                     semaphore, barrier, init, benign, location, name, note",
+                     semaphore, barrier, init, benign, location, name, dependences, note",
                 ));
             }
         }
@@ -231,9 +240,9 @@ impl Parser {
         Ok(at)
     }
 
-    /// From here on `name` means, in this thread, what this read saw.
-    pub(super) fn bind(&mut self, thread: ThreadId, name: NameId, at: Place, value: Option<u64>) {
-        self.values.insert((thread, name), eval::bound_value(value, at.size));
+    /// From here on `name` means this value in this thread.
+    pub(super) fn bind(&mut self, thread: ThreadId, name: NameId, value: Option<u64>) {
+        self.values.insert((thread, name), value);
     }
 
     /// What the latest read that bound `name` saw.

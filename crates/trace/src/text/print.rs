@@ -12,7 +12,7 @@ use std::io;
 use crate::event::*;
 use crate::expr::Expr;
 use crate::ids::*;
-use crate::store::{LockKind, Names, Trace};
+use crate::store::{Dependences, LockKind, Names, Trace};
 
 use super::appearance::{Appearance, InOrder};
 use super::cursor::{is_bare, is_bare_location, quote};
@@ -46,6 +46,13 @@ pub fn write(trace: &Trace, out: &mut dyn io::Write) -> io::Result<()> {
 pub(crate) fn describe(trace: &Trace, id: EventId) -> String {
     let mut out = String::new();
     show_statement(trace, id, trace.op(id), &mut out);
+    out
+}
+
+/// An expression as it stands in a text.
+pub fn show_expression(trace: &Trace, expr: &Expr) -> String {
+    let mut out = String::new();
+    expression::show(expr, trace.names(), &mut out);
     out
 }
 
@@ -115,6 +122,9 @@ fn declarations(trace: &Trace, out: &mut String) {
         quote(reason, out);
         out.push('\n');
     }
+    if trace.dependences() == Dependences::Unknown {
+        out.push_str("dependences unknown\n");
+    }
     for (note, count) in trace.notes() {
         out.push_str("note ");
         push_name(note, out);
@@ -153,7 +163,7 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
     }
     let expr = match op {
         Op::Write { .. } | Op::Rmw { .. } => trace.expression(id),
-        Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } => trace.expression(id),
+        Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } | Op::Let => trace.expression(id),
         _ => None,
     };
     let lock = |lock: LockId| quoted_if(trace.locks().get(lock.index()), |name| name == "shared");
@@ -194,7 +204,21 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
                 }
                 (None, None) => {}
             }
-            out.write_str(order_suffix(order, MemoryOrder::SeqCst))
+            out.push_str(order_suffix(order, MemoryOrder::SeqCst));
+            if let Some(assumption) = trace.assumption(id) {
+                out.push_str(" assuming ");
+                expression::show(assumption, trace.names(), out);
+            }
+            Ok(())
+        }
+        Op::Let => {
+            out.push_str("let ");
+            if let (Some(name), Some(expr)) = (trace.binding(id), expr) {
+                expression::show_name(trace.names().get(name.index()), out);
+                out.push_str(" = ");
+                expression::show(expr, trace.names(), out);
+            }
+            Ok(())
         }
         Op::Branch { taken } => show_condition(trace, "branch", expr, taken, out),
         Op::Assert { holds } => show_condition(trace, "assert", expr, holds, out),

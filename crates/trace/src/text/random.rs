@@ -107,6 +107,9 @@ fn random_trace(random: &mut Random) -> Trace {
             }
         }
     }
+    if random.below(4) == 0 {
+        builder.set_dependences(crate::Dependences::Unknown);
+    }
     let mut bound: Vec<(ThreadId, NameId, Option<u64>)> = Vec::new();
     for _ in 0..random.below(12) {
         let thread = builder.thread(random.pick(&NAMES));
@@ -174,6 +177,24 @@ fn random_trace(random: &mut Random) -> Trace {
                 if let Some(expr) = expr {
                     builder.express(event, expr);
                 }
+                let assumed = random_expr(random, 2, &names(thread, &bound));
+                let holds = eval::evaluate(&assumed, &known) != Some(0);
+                if is_rmw && holds && random.below(2) == 0 {
+                    builder.assume(event, assumed);
+                }
+            }
+            8 => {
+                let expr = random_expr(random, 4, &names(thread, &bound));
+                let known = |name: NameId| {
+                    bound.iter().find(|row| (row.0, row.1) == (thread, name)).unwrap().2
+                };
+                let value = eval::evaluate(&expr, &known);
+                let event = push(&mut builder, Op::Let);
+                let name = builder.name(random.pick(&NAMES));
+                bound.retain(|row| (row.0, row.1) != (thread, name));
+                bound.push((thread, name, value));
+                builder.bind(event, name);
+                builder.express(event, expr);
             }
             6 | 7 => {
                 let expr =

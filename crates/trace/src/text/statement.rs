@@ -19,12 +19,13 @@ pub(super) struct Statement {
     pub(super) op: Op,
     pub(super) binding: Option<NameId>,
     pub(super) expr: Option<Expr>,
+    pub(super) assumption: Option<Expr>,
 }
 
 /// The words that events begin with, for the hint.
 #[rustfmt::skip]
-const KEYWORDS: [&str; 33] = [
-    "read", "write", "rmw", "branch", "assert", "assume", "acquire", "tryacquire",
+const KEYWORDS: [&str; 34] = [
+    "read", "write", "rmw", "let", "branch", "assert", "assume", "acquire", "tryacquire",
     "timedacquire", "release", "destroy", "wait", "timedwait", "wake", "signal", "broadcast",
     "semwait", "trysemwait", "timedsemwait", "sempost", "arrive", "leave", "request", "fork",
     "join", "begin", "end", "exit", "alloc", "free", "region", "fence", "external",
@@ -40,11 +41,7 @@ impl Parser {
         let mut word = cursor.name("an event")?;
         let mut binding = None;
         if cursor.eat("=") {
-            if !word.quoted && !is_identifier(&word.text) {
-                let message = format!("`{}` cannot name a read", shorten(&word.text));
-                let error = cursor.error(word.start, message);
-                return Err(error.hint("use letters, digits, _, $ and ., or put it in quotes"));
-            }
+            check_binding(cursor, &word)?;
             binding = Some(self.builder.name(&word.text));
             word = cursor.name("`read` or `rmw`")?;
             if word.quoted || !matches!(&*word.text, "read" | "rmw") {
@@ -52,18 +49,22 @@ impl Parser {
                 return Err(cursor.error(word.start, message));
             }
         }
-        let mut expr = None;
+        let (mut expr, mut assumption) = (None, None);
         let op = match &*word.text {
             _ if word.quoted => return Err(unknown(cursor, &word)),
             "read" => self.read(cursor, thread, binding)?,
             "write" => self.write(cursor, thread, &mut expr)?,
-            "rmw" => self.rmw(cursor, thread, binding, &mut expr)?,
+            "rmw" => self.rmw(cursor, thread, binding, (&mut expr, &mut assumption))?,
+            "let" => {
+                binding = Some(self.local(cursor, thread, &mut expr)?);
+                Op::Let
+            }
             "branch" => Op::Branch { taken: self.condition(cursor, thread, &mut expr)? },
             "assert" => Op::Assert { holds: self.condition(cursor, thread, &mut expr)? },
             "assume" => Op::Assume { holds: self.condition(cursor, thread, &mut expr)? },
             _ => self.synchronisation(cursor, &word)?,
         };
-        Ok(Statement { op, binding, expr })
+        Ok(Statement { op, binding, expr, assumption })
     }
 
     fn read(
@@ -75,7 +76,7 @@ impl Parser {
         let at = self.place(cursor)?;
         let value = if cursor.eat(":") { value(cursor, at.size)? } else { None };
         if let Some(name) = binding {
-            self.bind(thread, name, at, value);
+            self.bind(thread, name, eval::bound_value(value, at.size));
         }
         Ok(Op::Read { at, value, order: order(cursor, MemoryOrder::Plain)? })
     }
@@ -103,12 +104,12 @@ impl Parser {
         cursor: &mut Cursor,
         thread: ThreadId,
         binding: Option<NameId>,
-        expr: &mut Option<Expr>,
+        (expr, assumption): (&mut Option<Expr>, &mut Option<Expr>),
     ) -> Result<Op, Error> {
         let at = self.place(cursor)?;
         let read = if cursor.eat(":") { value(cursor, at.size)? } else { None };
         if let Some(name) = binding {
-            self.bind(thread, name, at, read);
+            self.bind(thread, name, eval::bound_value(read, at.size));
         }
         let mut written = None;
         if cursor.eat("->") && !cursor.eat("?") {
@@ -122,7 +123,33 @@ impl Parser {
                 written = self.stored(cursor, thread, expr.insert(parsed), at.size)?;
             }
         }
-        Ok(Op::Rmw { at, read, written, order: order(cursor, MemoryOrder::SeqCst)? })
+        let order = order(cursor, MemoryOrder::SeqCst)?;
+        let start = cursor.place();
+        if cursor.keyword("assuming") {
+            let assumed = assumption.insert(self.expression(cursor, thread)?);
+            if eval::evaluate(assumed, &|name| self.bound(thread, name)) == Some(0) {
+                let error = cursor.error(start, "what it assumes did not hold in the recorded run");
+                return Err(error.hint("correct the expression, or a read before it"));
+            }
+        }
+        Ok(Op::Rmw { at, read, written, order })
+    }
+
+    /// `let a = expression`.
+    fn local(
+        &mut self,
+        cursor: &mut Cursor,
+        thread: ThreadId,
+        expr: &mut Option<Expr>,
+    ) -> Result<NameId, Error> {
+        let word = cursor.name("the name of a local variable")?;
+        check_binding(cursor, &word)?;
+        cursor.expect("=")?;
+        let given = expr.insert(self.expression(cursor, thread)?);
+        let value = eval::evaluate(given, &|name| self.bound(thread, name));
+        let name = self.builder.name(&word.text);
+        self.bind(thread, name, value);
+        Ok(name)
     }
 
     /// The value that a store with an expression stores: written behind a colon, or computed.
@@ -321,6 +348,16 @@ impl Parser {
         let name = cursor.name("the name of a thread")?;
         Ok(self.builder.thread(&name.text))
     }
+}
+
+/// Whether a word can be a name that expressions use.
+fn check_binding(cursor: &Cursor, word: &Word) -> Result<(), Error> {
+    if word.quoted || is_identifier(&word.text) {
+        return Ok(());
+    }
+    let message = format!("`{}` cannot name a read", shorten(&word.text));
+    let error = cursor.error(word.start, message);
+    Err(error.hint("use letters, digits, _, $ and ., or put it in quotes"))
 }
 
 /// A recorded value, or `?` for none.

@@ -96,6 +96,7 @@ impl State<'_> {
                 self.memory.access(id, at)?;
                 self.names.access(self.trace, id, thread, op)?;
             }
+            Op::Let => self.names.local(self.trace, id, thread)?,
             Op::Branch { taken: outcome }
             | Op::Assert { holds: outcome }
             | Op::Assume { holds: outcome } => {

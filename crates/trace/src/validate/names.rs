@@ -58,7 +58,8 @@ pub(super) fn check_ids(trace: &Trace, event: Event) -> Result<(), Breach> {
         | Op::RegionBegin
         | Op::RegionEnd
         | Op::Fence { .. }
-        | Op::External => Ok(()),
+        | Op::External
+        | Op::Let => Ok(()),
     }
 }
 
@@ -73,7 +74,8 @@ fn inside(id: u32, names: &Names, what: &str) -> Result<(), Breach> {
 /// The first event with a name or an expression that its kind has no room for.
 pub(super) fn misplaced(trace: &Trace) -> Option<(EventId, Breach)> {
     let op = |id: &EventId| (id.index() < trace.len()).then(|| trace.op(*id));
-    let binds = |id: &EventId| matches!(op(id), Some(Op::Read { .. } | Op::Rmw { .. }));
+    let binds = |id: &EventId| matches!(op(id), Some(Op::Read { .. } | Op::Rmw { .. } | Op::Let));
+    let assumes = |id: &EventId| matches!(op(id), Some(Op::Rmw { .. }));
     let computes = |id: &EventId| {
         matches!(
             op(id),
@@ -83,12 +85,14 @@ pub(super) fn misplaced(trace: &Trace) -> Option<(EventId, Breach)> {
                     | Op::Branch { .. }
                     | Op::Assert { .. }
                     | Op::Assume { .. }
+                    | Op::Let
             )
         )
     };
     let bindings = trace.bindings.keys().filter(|id| !binds(id));
     let expressions = trace.expressions.keys().filter(|id| !computes(id));
-    let first = bindings.chain(expressions).min().copied()?;
+    let assumptions = trace.assumptions.keys().filter(|id| !assumes(id));
+    let first = bindings.chain(expressions).chain(assumptions).min().copied()?;
     let why = "it has a name or an expression, which only accesses and conditions have";
     Some((first, breach(Rule::Misplaced, why)))
 }
@@ -130,6 +134,11 @@ impl Bound {
         if matches!(op, Op::Read { .. }) {
             return Ok(());
         }
+        if let Some(assumption) = trace.assumption(id)
+            && self.evaluate(trace, thread, assumption)? == Some(0)
+        {
+            return Err(breach(Rule::ValueMismatch, "what it assumes does not hold"));
+        }
         let Some(expr) = trace.expression(id) else { return Ok(()) };
         let computed = self.evaluate(trace, thread, expr)?.map(|word| eval::truncate(word, size));
         match (computed, stored) {
@@ -139,6 +148,22 @@ impl Bound {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Computes a local variable, and binds its name.
+    pub(super) fn local(
+        &mut self,
+        trace: &Trace,
+        id: EventId,
+        thread: ThreadId,
+    ) -> Result<(), Breach> {
+        let (Some(name), Some(expr)) = (trace.binding(id), trace.expression(id)) else {
+            return Err(breach(Rule::Misplaced, "a `let` has a name and an expression"));
+        };
+        inside(name.0, trace.names(), "name")?;
+        let value = self.evaluate(trace, thread, expr)?;
+        self.values.insert((thread, name), value);
+        Ok(())
     }
 
     /// Checks the outcome of a condition.

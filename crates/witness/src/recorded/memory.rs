@@ -54,11 +54,11 @@ impl Memory {
             return true;
         }
         let content = |writer| self.content(trace, writer, cell);
-        self.model == Model::Values && content(a).is_some() && content(a) == content(b)
+        self.model.compares_values() && content(a).is_some() && content(a) == content(b)
     }
 
-    /// The value that a writer leaves in a cell; `None` if its bytes are unvalued.
-    fn content(&self, trace: &Trace, writer: u32, cell: u32) -> Option<u64> {
+    /// The value that a writer left in a cell in the recorded run; `None` if its bytes are unvalued.
+    pub(crate) fn content(&self, trace: &Trace, writer: u32, cell: u32) -> Option<u64> {
         let (at, value) = if writer == INITIAL {
             match self.initial_from[cell as usize] {
                 UNVALUED => return None,

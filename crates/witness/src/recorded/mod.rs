@@ -17,6 +17,9 @@ mod holds;
 mod memory;
 mod regions;
 mod reuse;
+mod terms;
+
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
@@ -27,6 +30,7 @@ pub(crate) use counts::Round;
 pub(crate) use holds::{Hold, Holds};
 pub(crate) use memory::Memory;
 pub(crate) use regions::Regions;
+pub(crate) use terms::{Assignment, Terms};
 
 use cells::Layout;
 use counts::{BarrierPass, SemaphorePass};
@@ -45,7 +49,7 @@ macro_rules! rules {
 }
 
 rules! {
-    /// branch, assert, and all others that are always enabled and do nothing
+    /// those that are always enabled and do nothing, but for what `computing` asks of some of them
     Always,
     Read, Write, Rmw,
     Open, Deepen, AcquireFailed, Lower, Close, CloseForeign, ReleaseUnheld, Destroy,
@@ -122,6 +126,7 @@ pub(crate) struct Recorded {
     private: FxHashSet<EventId>,
     /// Holds that another thread closes.
     handed_over: FxHashSet<u32>,
+    terms: OnceLock<Terms>,
 }
 
 /// Which threads touch a cell.
@@ -269,6 +274,11 @@ impl Recorded {
     pub(crate) fn cell_count(&self) -> usize {
         self.memory.cells.len()
     }
+
+    /// The expressions, resolved when somebody asks first.
+    pub(crate) fn terms(&self, trace: &Trace) -> &Terms {
+        self.terms.get_or_init(|| Terms::new(trace))
+    }
 }
 
 /// The one pass over the recorded run.
@@ -346,6 +356,7 @@ impl<'a> Pass<'a> {
             allocs: self.allocs,
             private: FxHashSet::default(),
             handed_over: FxHashSet::default(),
+            terms: OnceLock::new(),
         }
     }
 
@@ -480,7 +491,8 @@ impl<'a> Pass<'a> {
             | Op::End
             | Op::Fence { .. }
             | Op::Request(_)
-            | Op::External => Rule::Always,
+            | Op::External
+            | Op::Let => Rule::Always,
             Op::Read { .. }
             | Op::Write { .. }
             | Op::Rmw { .. }

@@ -1,11 +1,17 @@
 //! Tests as pairs of literals: a trace in text form, whose events are numbered from 0 by their lines,
 //! and a schedule of such numbers.
 
+mod assertions;
+mod bytewise;
+mod containment;
+mod explanations;
 mod paper;
 mod random;
+mod random_programs;
 mod reduction;
 mod rules;
 mod signals;
+mod symbolic;
 mod violations;
 
 use expect_test::Expect;
@@ -14,7 +20,6 @@ use foretrace_trace::{EventId, Model, Trace, text};
 use crate::checker::{CheckOptions, Checker};
 use crate::recorded::Rule;
 use crate::refuted::Refuted;
-use crate::step::Replay;
 use crate::violation::Violation;
 
 /// The trace that the text means.
@@ -51,18 +56,8 @@ fn verdict_under(
 /// Whether each step is enabled, whatever the schedule ends in.
 fn feasible(checker: &Checker, schedule: &[EventId]) -> Result<(), Refuted> {
     checker.with_state(|state| {
-        let mut replay = Replay {
-            trace: checker.trace,
-            recorded: &checker.recorded,
-            state,
-            perhaps_free: None,
-            if_not_free: None,
-            remote_is_joined: false,
-            is_possible: false,
-        };
-        for (step, &event) in schedule.iter().enumerate() {
-            replay.step(step, event)?;
-        }
+        let mut replay = checker.start(state, None);
+        replay.run(schedule)?;
         let steps = &replay.state.cond_steps;
         let none = Default::default();
         crate::signals::resolve(checker.trace, &checker.recorded, steps, &none).map(|_| ())

@@ -15,13 +15,14 @@ use crate::switches::with_few_switches;
 use crate::violation::{LockMisuse, Violation};
 
 /// All that might be wrong at the end of a schedule; most of it is not.
-fn candidates(trace: &Trace, schedule: &[EventId]) -> Vec<Violation> {
+pub(super) fn candidates(trace: &Trace, schedule: &[EventId]) -> Vec<Violation> {
     let next = next_of_each(trace, schedule);
     let last = trace.thread_ids().filter_map(|thread| trace.thread_events(thread).last().copied());
     let points: Vec<EventId> =
         next.iter().copied().chain(last.filter(|last| schedule.contains(last))).collect();
     let mut found = Vec::new();
     for &a in &next {
+        found.push(Violation::Assertion(a));
         found.extend(next.iter().filter(|&&b| a < b).map(|&b| Violation::Race(a, b)));
         let earlier =
             schedule.iter().filter(|&&first| trace.thread_of(first) == trace.thread_of(a));
@@ -46,7 +47,7 @@ fn candidates(trace: &Trace, schedule: &[EventId]) -> Vec<Violation> {
 }
 
 /// A feasible schedule made by chance.
-fn random_walk(checker: &Checker, random: &mut Random) -> Vec<EventId> {
+pub(super) fn random_walk(checker: &Checker, random: &mut Random) -> Vec<EventId> {
     let mut schedule = Vec::new();
     let length = random.below(checker.trace().len() as u64 + 1);
     while (schedule.len() as u64) < length {
@@ -65,11 +66,15 @@ fn random_walk(checker: &Checker, random: &mut Random) -> Vec<EventId> {
 }
 
 fn switches(checker: &Checker, violation: &Violation, schedule: &[EventId]) -> usize {
-    context_switches(checker.trace(), &reported_order(violation, schedule))
+    context_switches(checker.trace(), &reported_order(checker.trace(), violation, schedule))
 }
 
 /// Reduces and checks all that is promised.
-fn check_reduction(checker: &Checker, violation: &Violation, given: &[EventId]) -> Vec<EventId> {
+pub(super) fn check_reduction(
+    checker: &Checker,
+    violation: &Violation,
+    given: &[EventId],
+) -> Vec<EventId> {
     let certainty = checker.check(violation, given).unwrap();
     let (_, ending) = checker.replay(violation, given, Ending::of).unwrap();
     let part = needed_part(checker, violation, given, &ending);
@@ -103,7 +108,7 @@ fn reductions_of_random_witnesses_are_accepted_and_smaller() {
         let mut random = Random::new(seed);
         let length = 12 + 4 * (seed as usize % 10);
         let trace = random_trace(&mut random, length);
-        let model = if seed % 4 == 0 { Model::ReadsFrom } else { Model::Values };
+        let model = Model::ALL[seed as usize / 2 % 4];
         let checker = Checker::new(&trace, model, CheckOptions { infer_regions: seed % 2 == 0 });
         let recorded: Vec<EventId> = (0..trace.len()).map(EventId::from).collect();
         feasible(&checker, &recorded).unwrap_or_else(|r| panic!("seed {seed}: {r}"));
@@ -153,7 +158,7 @@ fn interleaved_threads_are_run_one_after_the_other() {
     let checker = Checker::new(&trace, Model::Values, CheckOptions::default());
     let race = Violation::Race(EventId(6), EventId(7));
     let reduced = check_reduction(&checker, &race, &schedule("0 1 2 3 4 5"));
-    assert_eq!(reported_order(&race, &reduced), schedule("1 3 5 0 2 4 6 7"));
+    assert_eq!(reported_order(&trace, &race, &reduced), schedule("1 3 5 0 2 4 6 7"));
 }
 
 /// Rounds in which three threads take turns; b waits for a in every hundredth, c concerns nobody.
@@ -181,6 +186,27 @@ fn runs_of_a_long_schedule_are_merged() {
     assert_eq!(switches(&checker, &race, &given), 3613);
     assert_eq!(switches(&checker, &race, &reduced), 25);
     assert_eq!(reduce(&checker, &race, reduced.clone()), reduced);
+}
+
+#[test]
+fn the_thread_that_ran_last_goes_on_if_it_can() {
+    let text = lines(
+        "a: acquire m; a: release m; b: acquire n; b: acquire m; c: write x = 1; a: write x = 2; \
+         b: write x = 3",
+    );
+    let trace = trace(&text);
+    let order = |violation: Violation, numbers| {
+        let reported = reported_order(&trace, &violation, &schedule(numbers));
+        reported[schedule(numbers).len()..].iter().map(|event| event.0).collect::<Vec<u32>>()
+    };
+    let race = |a, b| Violation::Race(EventId(a), EventId(b));
+    assert_eq!(order(race(4, 5), "0 1"), [5, 4]);
+    assert_eq!(order(race(4, 5), "0 1 2"), [4, 5]);
+    assert_eq!(order(race(4, 5), ""), [4, 5]);
+    let cycle = |events: &[u32]| Violation::LockCycle(events.iter().map(|&e| EventId(e)).collect());
+    assert_eq!(order(cycle(&[1, 3, 4]), "0 2"), [3, 1, 4]);
+    assert_eq!(order(cycle(&[1, 3, 4]), "2 0 1"), [3, 4]);
+    assert_eq!(order(Violation::Assertion(EventId(5)), "0 1"), [5]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{verdict_under, violations::lines};
 use crate::violation::Violation;
 
 /// Two threads race behind the trace whatever happens in it, so only the steps decide.
-fn steps_under(model: Model, text: &str, numbers: &str, expected: Expect) {
+pub(super) fn steps_under(model: Model, text: &str, numbers: &str, expected: Expect) {
     let race = format!("{}\nleft: write raced\nright: write raced", lines(text));
     let events = race.lines().filter(|line| line.contains(':')).count();
     let is_declared = |line: &&str| line.starts_with("init") && line.contains(':');

@@ -100,7 +100,7 @@ impl<'r> Emit<'r> {
             tables,
             survey,
             options,
-            builder: Trace::builder(),
+            builder: crate::import::imported(),
             objects: Objects::new(&tables.globals),
             image: Image::default(),
             sync: Sync::default(),

@@ -49,54 +49,55 @@ fn every_kind_of_record_becomes_its_event() {
     check(
         &writer.bytes(),
         expect![[r#"
-        lock m recursive
-        semaphore m+16 = 1
-        barrier m+24 = 2
-        note "branch left out" = 1
-        note "switch left out" = 1
-        note "call of a function that is not instrumented left out" = 1
-        T0: begin
-        T0: fork T1
-        T1: begin
-        T0: acquire m @ bank.c:10:5 (main)
-        T1: request acquire m @ bank.c:20:5 (main)
-        T1: tryacquire m : fail
-        T0: tryacquire m : ok
-        T0: release m
-        T0: timedwait m+8 m
-        T1: timedacquire m : ok
-        T1: signal m+8
-        T1: broadcast m+8
-        T1: release m
-        T0: wake m+8 m
-        T0: release m
-        T0: semwait m+16
-        T1: request semwait m+16
-        T1: trysemwait m+16 : fail
-        T0: sempost m+16
-        T0: arrive m+24
-        T1: arrive m+24
-        T1: leave m+24
-        T0: leave m+24
-        T0: destroy m
-        T0: write x : 5 @ bank.c:30:5 (main)
-        T1: read x : 5 @ bank.c:40:5 (main)
-        T0: write x[8:4] : 1 atomic release
-        T1: read x[8:4] : 1 atomic acquire
-        T1: rmw x[8:4] : 1 -> 2
-        T0: fence seq_cst
-        T0: region begin
-        T0: region end
-        T0: assert : true
-        T0: alloc "heap#1@bank.c:50" size 16 at 0x1000 @ bank.c:50:5 (main)
-        T0: write "heap#1@bank.c:50"[8:8] : 1
-        T1: write "heap#1@bank.c:50"[8:8] : 2
-        T1: free "heap#1@bank.c:50"
-        T0: request join T1
-        T1: end
-        T0: join T1
-        T0: exit
-    "#]],
+            lock m recursive
+            semaphore m+16 = 1
+            barrier m+24 = 2
+            dependences unknown
+            note "branch left out" = 1
+            note "switch left out" = 1
+            note "call of a function that is not instrumented left out" = 1
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: acquire m @ bank.c:10:5 (main)
+            T1: request acquire m @ bank.c:20:5 (main)
+            T1: tryacquire m : fail
+            T0: tryacquire m : ok
+            T0: release m
+            T0: timedwait m+8 m
+            T1: timedacquire m : ok
+            T1: signal m+8
+            T1: broadcast m+8
+            T1: release m
+            T0: wake m+8 m
+            T0: release m
+            T0: semwait m+16
+            T1: request semwait m+16
+            T1: trysemwait m+16 : fail
+            T0: sempost m+16
+            T0: arrive m+24
+            T1: arrive m+24
+            T1: leave m+24
+            T0: leave m+24
+            T0: destroy m
+            T0: write x : 5 @ bank.c:30:5 (main)
+            T1: read x : 5 @ bank.c:40:5 (main)
+            T0: write x[8:4] : 1 atomic release
+            T1: read x[8:4] : 1 atomic acquire
+            T1: rmw x[8:4] : 1 -> 2
+            T0: fence seq_cst
+            T0: region begin
+            T0: region end
+            T0: assert : true
+            T0: alloc "heap#1@bank.c:50" size 16 at 0x1000 @ bank.c:50:5 (main)
+            T0: write "heap#1@bank.c:50"[8:8] : 1
+            T1: write "heap#1@bank.c:50"[8:8] : 2
+            T1: free "heap#1@bank.c:50"
+            T0: request join T1
+            T1: end
+            T0: join T1
+            T0: exit
+        "#]],
     );
     let trace = import_with(&writer.bytes(), &Options::default().keep_branches(true));
     let count = |wanted: Op| trace.ops().filter(|&(_, op)| op == wanted).count();
@@ -153,18 +154,19 @@ fn only_shared_bytes_are_kept() {
     check(
         &writer.bytes(),
         expect![[r#"
-        note "access to memory of one thread left out" = 2
-        note "block of memory of one thread left out" = 2
-        T0: begin
-        T0: fork T1
-        T1: begin
-        T0: alloc "heap#3@bank.c:10" size 128 at 0x5000 @ bank.c:10:5 (main)
-        T0: write "heap#3@bank.c:10"[16:8]
-        T0: write "heap#3@bank.c:10"[88:8]
-        T1: read "heap#3@bank.c:10"[20:4] : 117901063
-        T1: read "heap#3@bank.c:10"[92:4] : 117901063
-        T1: read "heap#3@bank.c:10"[16:8]
-    "#]],
+            dependences unknown
+            note "access to memory of one thread left out" = 2
+            note "block of memory of one thread left out" = 2
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: alloc "heap#3@bank.c:10" size 128 at 0x5000 @ bank.c:10:5 (main)
+            T0: write "heap#3@bank.c:10"[16:8]
+            T0: write "heap#3@bank.c:10"[88:8]
+            T1: read "heap#3@bank.c:10"[20:4] : 117901063
+            T1: read "heap#3@bank.c:10"[92:4] : 117901063
+            T1: read "heap#3@bank.c:10"[16:8]
+        "#]],
     );
 }
 
@@ -183,29 +185,30 @@ fn memory_that_is_given_out_again_is_another_object() {
     check(
         &writer.bytes(),
         expect![[r#"
-        lock "heap#1@bank.c:10+8" plain
-        lock "heap#2@bank.c:10+8" plain
-        note "access to freed memory, in a region" = 2
-        T0: begin
-        T0: fork T1
-        T1: begin
-        T0: fork T2
-        T2: begin
-        T0: alloc "heap#1@bank.c:10" size 40 at 0x5000 @ bank.c:10:5 (main)
-        T0: acquire "heap#1@bank.c:10+8"
-        T0: write "heap#1@bank.c:10" : 0
-        T1: read "heap#1@bank.c:10" : 0
-        T0: release "heap#1@bank.c:10+8"
-        T0: free "heap#1@bank.c:10"
-        T0: alloc "heap#2@bank.c:10" size 40 at 0x5000 @ bank.c:10:5 (main)
-        T0: acquire "heap#2@bank.c:10+8"
-        T0: write "heap#2@bank.c:10" : 1
-        T1: read "heap#2@bank.c:10" : 1
-        T0: release "heap#2@bank.c:10+8"
-        T0: free "heap#2@bank.c:10"
-        T1: write mem@0x0[20480:8] : 9
-        T2: read mem@0x0[20480:8] : 9
-    "#]],
+            lock "heap#1@bank.c:10+8" plain
+            lock "heap#2@bank.c:10+8" plain
+            dependences unknown
+            note "access to freed memory, in a region" = 2
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: fork T2
+            T2: begin
+            T0: alloc "heap#1@bank.c:10" size 40 at 0x5000 @ bank.c:10:5 (main)
+            T0: acquire "heap#1@bank.c:10+8"
+            T0: write "heap#1@bank.c:10" : 0
+            T1: read "heap#1@bank.c:10" : 0
+            T0: release "heap#1@bank.c:10+8"
+            T0: free "heap#1@bank.c:10"
+            T0: alloc "heap#2@bank.c:10" size 40 at 0x5000 @ bank.c:10:5 (main)
+            T0: acquire "heap#2@bank.c:10+8"
+            T0: write "heap#2@bank.c:10" : 1
+            T1: read "heap#2@bank.c:10" : 1
+            T0: release "heap#2@bank.c:10+8"
+            T0: free "heap#2@bank.c:10"
+            T1: write mem@0x0[20480:8] : 9
+            T2: read mem@0x0[20480:8] : 9
+        "#]],
     );
 }
 
@@ -316,27 +319,28 @@ fn unknown_writers_are_counted_and_shown() {
     check(
         &writer.bytes(),
         expect![[r#"
-        object x
-        object heap#1
-        object unexplained
-        init unexplained = 0
-        note "unknown writer reads at bank.c:20:5 (main)" = 2
-        note "unknown writer reads at other places" = 1
-        note "unknown writer reads at bank.c:30:5 (main)" = 1
-        T0: begin
-        T0: fork T1
-        T1: begin
-        T0: write x : 1 @ bank.c:10:5 (main)
-        T1: read x : 2 @ bank.c:20:5 (main)
-        T1: read x : 2 @ bank.c:20:5 (main)
-        T0: alloc heap#1 size 80 at 0x5000
-        T0: write heap#1[0:80]
-        T1: read heap#1[0:80]
-        T1: read unexplained : 1
-        T1: read heap#1[0:80]
-        T1: read unexplained : 1 @ bank.c:30:5 (main)
-        T1: read heap#1 : 7 @ bank.c:30:5 (main)
-    "#]],
+            object x
+            object heap#1
+            object unexplained
+            init unexplained = 0
+            dependences unknown
+            note "unknown writer reads at bank.c:20:5 (main)" = 2
+            note "unknown writer reads at other places" = 1
+            note "unknown writer reads at bank.c:30:5 (main)" = 1
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: write x : 1 @ bank.c:10:5 (main)
+            T1: read x : 2 @ bank.c:20:5 (main)
+            T1: read x : 2 @ bank.c:20:5 (main)
+            T0: alloc heap#1 size 80 at 0x5000
+            T0: write heap#1[0:80]
+            T1: read heap#1[0:80]
+            T1: read unexplained : 1
+            T1: read heap#1[0:80]
+            T1: read unexplained : 1 @ bank.c:30:5 (main)
+            T1: read heap#1 : 7 @ bank.c:30:5 (main)
+        "#]],
     );
 }
 
@@ -384,22 +388,23 @@ fn what_the_tables_and_the_header_say_is_kept() {
     check(
         &writer.bytes(),
         expect![[r#"
-        benign heap#1[4:12] "a buffer"
-        benign x[0:4] "a counter"
-        note "recording is a prefix: the disk was full" = 1
-        note "thread blocked where the scheduler does not see it" = 1
-        note "process forked; the child is not recorded" = 1
-        note "process ended by signal 6" = 1
-        note "assertion failed: bank.c:3: main: x == 1" = 1
-        note "thread whose forks were counted otherwise by the runtime" = 1
-        T0: begin
-        T0: fork T1
-        T1: begin
-        T0: alloc heap#1 size 16 at 0x5000
-        T0: write x : 1
-        T1: write x : 2
-        T0: write heap#1[8:8] : 1
-        T1: write heap#1[8:8] : 1
-    "#]],
+            benign heap#1[4:12] "a buffer"
+            benign x[0:4] "a counter"
+            dependences unknown
+            note "recording is a prefix: the disk was full" = 1
+            note "thread blocked where the scheduler does not see it" = 1
+            note "process forked; the child is not recorded" = 1
+            note "process ended by signal 6" = 1
+            note "assertion failed: bank.c:3: main: x == 1" = 1
+            note "thread whose forks were counted otherwise by the runtime" = 1
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: alloc heap#1 size 16 at 0x5000
+            T0: write x : 1
+            T1: write x : 2
+            T0: write heap#1[8:8] : 1
+            T1: write heap#1[8:8] : 1
+        "#]],
     );
 }

@@ -1,0 +1,95 @@
+//! What a report says besides findings: what was not asked, and what its reader should know.
+
+use std::collections::HashSet;
+
+use foretrace_predict::{NotAsked, Prediction};
+use foretrace_report as report;
+use foretrace_trace::{Dependences, EventId, Model, Op, ThreadId, Trace};
+use foretrace_witness::{Certainty, Property};
+
+use crate::assemble::property;
+
+/// A part of a property that was not asked about, in words.
+pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
+    let (whole, reason) = match part {
+        NotAsked::NoRegions => (
+            true,
+            "the trace marks no atomic regions; --infer-regions takes critical sections".into(),
+        ),
+        NotAsked::OpenEnds(threads) => {
+            let (names, have) = (names(trace, threads), have(threads));
+            (
+                false,
+                format!(
+                    "stuck states in which {names} {have} run all events: no `end` is recorded"
+                ),
+            )
+        }
+        NotAsked::SilentThreads(threads) => {
+            let (names, have) = (names(trace, threads), have(threads));
+            (false, format!("stuck states: {names} {have} neither events nor a fork"))
+        }
+        NotAsked::NoAssertions => (true, "the trace has no assertions".into()),
+        NotAsked::OpaqueAssertions(count) => {
+            let is_assertion = |(_, op): &(EventId, Op)| matches!(op, Op::Assert { .. });
+            let all = trace.other_ops().filter(is_assertion).count() as u64;
+            let reason = "whose condition is not recorded, and which held in the recorded run";
+            (*count == all, format!("{count} {reason}"))
+        }
+    };
+    report::NotAsked { property: property(part.property()), whole, reason }
+}
+
+/// The first few names.
+fn names(trace: &Trace, threads: &[ThreadId]) -> String {
+    const MOST: usize = 3;
+    let named = threads.iter().take(MOST).map(|thread| trace.threads().get(thread.index()));
+    let list = named.collect::<Vec<_>>().join(", ");
+    match threads.len().saturating_sub(MOST) {
+        0 => list,
+        more => format!("{list} and {more} more"),
+    }
+}
+
+fn have(threads: &[ThreadId]) -> &'static str {
+    if threads.len() == 1 { "has" } else { "have" }
+}
+
+/// What a reader of these findings should know.
+pub(crate) fn notes(trace: &Trace, prediction: &Prediction) -> Vec<String> {
+    let certainties: HashSet<Certainty> =
+        prediction.findings.iter().map(|finding| finding.certainty).collect();
+    let asked = prediction.ledgers.iter().any(|(property, _)| *property == Property::Race);
+    let mut harmless: Vec<(&str, &str)> = Vec::new();
+    for (at, why) in trace.benign().iter().filter(|_| asked) {
+        let place = (trace.objects().get(at.object.index()), why.as_str());
+        if !harmless.contains(&place) {
+            harmless.push(place);
+        }
+    }
+    let mut notes: Vec<String> = harmless
+        .iter()
+        .map(|(object, why)| format!("declared harmless: races on {object} ({why})"))
+        .collect();
+    if certainties.contains(&Certainty::Possible) {
+        let why = match prediction.model {
+            Model::Control => {
+                "model control leaves out what is read and computed, so the schedules are not proved \
+                 feasible"
+            }
+            _ => {
+                "the schedule has a read whose value no recorded write explains, so unrecorded code \
+                 may matter"
+            }
+        };
+        notes.push(format!("possible: {why}"));
+    }
+    if prediction.model == Model::Symbolic && trace.dependences() == Dependences::Unknown {
+        notes.push(
+            "the trace does not record what depends on what was read, so symbolic finds what values \
+             finds"
+                .to_string(),
+        );
+    }
+    notes
+}

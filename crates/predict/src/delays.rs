@@ -1,0 +1,196 @@
+//! Schedules in which one thread sleeps: the recorded order, but behind one of its reads a thread stops until the others can do no more.
+//!
+//! **Computes.** For an assertion, schedules that are worth a try: most bugs need one thread to act on what it read too long ago. Whether a schedule is feasible, and
+//! fails the assertion, is for the judge to say, so nothing here needs to be exact.
+//!
+//! **Follows.** Few context switches find most bugs (Qadeer, Rehof, TACAS 2005), here as points to stop at among the reads on which the assertion
+//! depends.
+//!
+//! **Cost.** A pass over the trace for each point; points are tried as long as there is work left to spend.
+
+use rustc_hash::FxHashSet;
+
+use foretrace_model::{CellId, Skeleton};
+use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
+
+/// How many events all tries for one assertion may have together.
+const MOST_STEPS: usize = 2_000_000;
+
+/// Schedules for an assertion, each until it is next.
+pub(crate) fn schedules<'s>(
+    skeleton: &'s Skeleton<'s>,
+    assertion: EventId,
+) -> impl Iterator<Item = Vec<EventId>> + 's {
+    let tries = MOST_STEPS / skeleton.trace.len().max(1);
+    let mut stops: Vec<EventId> = points(skeleton, assertion)
+        .into_iter()
+        .filter_map(|point| outside_of_locks(skeleton, point))
+        .collect();
+    stops.dedup();
+    stops.truncate(tries);
+    stops.into_iter().map(move |stop| Run::new(skeleton, assertion, stop).finish())
+}
+
+/// The first event of the thread, from this one on, behind which it has no lock: others can then go on.
+fn outside_of_locks(skeleton: &Skeleton, point: EventId) -> Option<EventId> {
+    let trace = skeleton.trace;
+    let mut depth = 0;
+    for &event in trace.thread_events(trace.thread_of(point)) {
+        match trace.op(event) {
+            Op::Acquire { .. } | Op::Wake { .. } => depth += 1,
+            Op::Release { .. } | Op::Wait { .. } => depth -= 1,
+            _ => {}
+        }
+        if event >= point && depth <= 0 {
+            return Some(event);
+        }
+    }
+    None
+}
+
+/// The reads of other threads' writes, behind which a thread may stop, on which the assertion may depend.
+fn points(skeleton: &Skeleton, assertion: EventId) -> Vec<EventId> {
+    let (trace, memory) = (skeleton.trace, &skeleton.memory);
+    let Some(data) = skeleton.free_data() else { return Vec::new() };
+    let cells_of = |event: EventId| {
+        let access = trace.access(event).expect("a read is an access");
+        memory.cells_of(access.at)
+    };
+    let mut open: Vec<CellId> = data.reads_of(assertion).into_iter().flat_map(cells_of).collect();
+    let mut seen: FxHashSet<CellId> = open.iter().copied().collect();
+    let mut points: FxHashSet<EventId> = FxHashSet::default();
+    while let Some(cell) = open.pop() {
+        let accesses = memory.accesses(cell);
+        let threads: FxHashSet<ThreadId> = accesses
+            .iter()
+            .filter(|&&event| trace.access(event).is_some_and(|access| access.writes))
+            .map(|&event| trace.thread_of(event))
+            .collect();
+        for &event in accesses {
+            let access = trace.access(event).expect("a cell has accesses");
+            if access.writes {
+                for read in data.reads_of(event) {
+                    open.extend(cells_of(read).filter(|&cell| seen.insert(cell)));
+                }
+            }
+            if threads.len() > 1 || !threads.contains(&trace.thread_of(event)) {
+                points.insert(event);
+            }
+        }
+    }
+    let mut points: Vec<EventId> = points.into_iter().collect();
+    points.sort_unstable();
+    points
+}
+
+/// One schedule in the making.
+struct Run<'s> {
+    skeleton: &'s Skeleton<'s>,
+    assertion: EventId,
+    schedule: Vec<EventId>,
+    done: Vec<usize>,
+    /// Who has which lock, and how.
+    holds: Vec<(LockId, ThreadId, Mode)>,
+    counts: Vec<u32>,
+}
+
+impl<'s> Run<'s> {
+    /// Runs until the others can do no more while the thread of `point` has stopped behind it.
+    fn new(skeleton: &'s Skeleton<'s>, assertion: EventId, point: EventId) -> Self {
+        let trace = skeleton.trace;
+        let counts = (0..trace.semaphores().len())
+            .map(|sem| skeleton.waiting.semaphore(foretrace_trace::SemId::from(sem)).initial)
+            .collect();
+        let mut run = Run {
+            skeleton,
+            assertion,
+            schedule: Vec::new(),
+            done: vec![0; trace.threads().len()],
+            holds: Vec::new(),
+            counts,
+        };
+        let sleeper = (trace.thread_of(point), trace.position(point) + 1);
+        run.advance(Some(sleeper));
+        run
+    }
+
+    /// Wakes the sleeper, and runs until the assertion is next.
+    fn finish(mut self) -> Vec<EventId> {
+        self.advance(None);
+        self.schedule
+    }
+
+    /// Goes on in recorded order, again and again, as long as anything happens.
+    fn advance(&mut self, sleeper: Option<(ThreadId, usize)>) {
+        let trace = self.skeleton.trace;
+        loop {
+            let before = self.schedule.len();
+            // Threads that are blocked stay so until the next pass.
+            let mut blocked = vec![false; self.done.len()];
+            for event in (0..trace.len()).map(EventId::from) {
+                let thread = trace.thread_of(event);
+                let position = trace.position(event);
+                if event == self.assertion
+                    || position != self.done[thread.index()]
+                    || sleeper.is_some_and(|(who, up_to)| who == thread && position >= up_to)
+                    || blocked[thread.index()]
+                {
+                    continue;
+                }
+                if self.is_enabled(event) {
+                    self.execute(event);
+                } else {
+                    blocked[thread.index()] = true;
+                }
+            }
+            if self.schedule.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn is_executed(&self, event: EventId) -> bool {
+        let trace = self.skeleton.trace;
+        trace.position(event) < self.done[trace.thread_of(event).index()]
+    }
+
+    /// Whether others let the event happen, roughly.
+    fn is_enabled(&self, event: EventId) -> bool {
+        let trace = self.skeleton.trace;
+        let thread = trace.thread_of(event);
+        let is_started = self.skeleton.fork_of(thread).is_none_or(|fork| self.is_executed(fork));
+        is_started
+            && match trace.op(event) {
+                Op::Acquire { lock, mode, .. } => {
+                    let clashes = |&(held, by, how): &(LockId, ThreadId, Mode)| {
+                        held == lock && by != thread && how.conflicts(mode)
+                    };
+                    !self.holds.iter().any(clashes)
+                }
+                Op::Wake { lock, .. } => !self.holds.iter().any(|&(held, ..)| held == lock),
+                Op::SemWait { sem, .. } => self.counts[sem.index()] > 0,
+                Op::Join { child } => self.done[child.index()] == trace.thread_events(child).len(),
+                Op::Exit => false,
+                _ => true,
+            }
+    }
+
+    fn execute(&mut self, event: EventId) {
+        let trace = self.skeleton.trace;
+        let thread = trace.thread_of(event);
+        self.schedule.push(event);
+        self.done[thread.index()] += 1;
+        match trace.op(event) {
+            Op::Acquire { lock, mode, .. } => self.holds.push((lock, thread, mode)),
+            Op::Wake { lock, .. } => self.holds.push((lock, thread, Mode::Exclusive)),
+            Op::Release { lock, .. } | Op::Wait { lock, .. } => {
+                let own =
+                    self.holds.iter().rposition(|&(held, by, _)| held == lock && by == thread);
+                own.map(|at| self.holds.swap_remove(at));
+            }
+            Op::SemWait { sem, .. } => self.counts[sem.index()] -= 1,
+            Op::SemPost { sem } => self.counts[sem.index()] += 1,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Who says what a schedule proves: nothing is reported that a judge has not accepted.
+
+use foretrace_trace::EventId;
+use foretrace_witness::{Certainty, Checker, Explanation, Refuted, Violation, reduce};
+
+/// Checks the schedules that the solver proposes, independently of how they were found.
+pub trait Judge: Sync {
+    /// What a schedule proves; `inputs` is what came from outside, by event.
+    fn judge(
+        &self,
+        violation: &Violation,
+        schedule: Vec<EventId>,
+        inputs: &[(EventId, u64)],
+    ) -> Judgement;
+
+    /// Whether a schedule, which may not even be feasible, proves the violation.
+    fn accepts(&self, violation: &Violation, schedule: &[EventId]) -> bool;
+}
+
+/// What a judge says of a schedule.
+#[derive(Debug)]
+pub enum Judgement {
+    /// It proves the violation.
+    #[allow(missing_docs)]
+    Accepted {
+        /// Perhaps shorter than the one that was proposed.
+        schedule: Vec<EventId>,
+        certainty: Certainty,
+        /// What is read and computed in it, where that is of interest.
+        explanation: Option<Explanation>,
+    },
+    /// The judge cannot tell, for this reason.
+    Doubted(String),
+    /// It does not: our own bug.
+    Refuted(String),
+}
+
+/// The witness checker.
+pub(crate) struct TraceJudge<'t> {
+    pub(crate) checker: Checker<'t>,
+    /// Whether reads see what they saw in the recorded run.
+    pub(crate) pins_reads: bool,
+}
+
+impl TraceJudge<'_> {
+    /// Checks, reduces and checks again.
+    fn accept(&self, violation: &Violation, schedule: Vec<EventId>) -> Result<Judgement, Refuted> {
+        let checker = &self.checker;
+        checker.check(violation, &schedule)?;
+        let schedule = reduce(checker, violation, schedule);
+        let certainty = checker.check(violation, &schedule)?;
+        let may_differ = matches!(violation, Violation::Assertion(_)) || !self.pins_reads;
+        let explanation = match may_differ {
+            true => Some(checker.explain(violation, &schedule)?),
+            false => None,
+        };
+        Ok(Judgement::Accepted { schedule, certainty, explanation })
+    }
+}
+
+impl Judge for TraceJudge<'_> {
+    fn accepts(&self, violation: &Violation, schedule: &[EventId]) -> bool {
+        self.checker.check(violation, schedule).is_ok()
+    }
+
+    fn judge(
+        &self,
+        violation: &Violation,
+        schedule: Vec<EventId>,
+        _: &[(EventId, u64)],
+    ) -> Judgement {
+        match self.accept(violation, schedule) {
+            Ok(judgement) => judgement,
+            Err(refuted @ Refuted::NoFailingValues { .. }) => {
+                Judgement::Doubted(refuted.to_string())
+            }
+            Err(refuted) => Judgement::Refuted(refuted.to_string()),
+        }
+    }
+}

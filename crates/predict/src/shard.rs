@@ -1,0 +1,310 @@
+//! Decides classes one by one, with solvers of its own.
+//!
+//! **Computes.** The verdict on a class: by needs that no order avoids, by a schedule in recorded order, by the solver, and for assertions by schedules in which
+//! one thread sleeps. Every schedule goes to the judge.
+//!
+//! **Invariant.** What a shard answers depends on the classes that it was asked about before, and on nothing else but a time budget that fires.
+
+use std::time::Instant;
+
+use foretrace_trace::{EventId, Model, ObjectId, Trace};
+use foretrace_witness::{Certainty, Property, Violation, context_switches, reported_order};
+
+use crate::candidates::{Class, Parts};
+use crate::delays;
+use crate::encode::{Encoder, Questions, Terms};
+use crate::fault::{Fault, is_seeded};
+use crate::goal::{Goals, Verdict};
+use crate::judge::Judgement;
+use crate::pipeline::{PredictError, Work};
+use crate::prediction::{Finding, Switches};
+
+/// A solver with more variables than this is replaced by a new one before the next question.
+const MOST_VARIABLES: u64 = 30_000;
+
+/// How many wrong proposals the solver may make for an assertion before something else is tried.
+const PROPOSALS_AT_ONCE: u32 = 1;
+
+/// How hard it is tried to prove without the bound what was proved with it.
+const CONFLICTS_TO_LIFT: u64 = 1_000;
+const PROPOSALS_TO_LIFT: u32 = 50;
+
+/// How many bounds on the context switches are tried before the question is asked without one.
+const BOUNDS_BEFORE_NONE: u32 = 5;
+
+/// The verdict on a class, with the evidence.
+pub(crate) enum Decided {
+    Found(Finding),
+    Infeasible,
+    InfeasibleInBound,
+    Undecided(String),
+}
+
+/// The solvers of one shard.
+pub(crate) struct Shard<'w> {
+    work: &'w Work<'w>,
+    plain: Option<(Encoder<'w>, Goals)>,
+    atomicity: Option<(Encoder<'w>, Goals)>,
+    assertions: Option<(Encoder<'w>, Goals)>,
+}
+
+impl<'w> Shard<'w> {
+    pub(crate) fn new(work: &'w Work<'w>) -> Self {
+        Shard { work, plain: None, atomicity: None, assertions: None }
+    }
+
+    /// Decides a class. A finding that is only possible is asked for again without the reads that make it so.
+    pub(crate) fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
+        let mut terms = Terms {
+            limits: self.work.limits.clone(),
+            explained: false,
+            bound: None,
+            proposals: None,
+        };
+        let decided = self.decide_on(class, &mut terms)?;
+        // What is left of the budget is for the second question.
+        terms.explained = true;
+        if let Decided::Found(Finding { certainty: Certainty::Possible, .. }) = decided
+            && self.work.context.skeleton.model != Model::Control
+            && !is_seeded(Fault::PossibleAtOnce)
+            && let Decided::Found(real) = self.decide_on(class, &mut terms)?
+        {
+            assert_eq!(real.certainty, Certainty::Real, "each read has a recorded writer");
+            return Ok(Decided::Found(real));
+        }
+        Ok(decided)
+    }
+
+    /// The verdict, if closures give one that is certain.
+    pub(crate) fn without_solver(&self, class: &Class) -> Result<Option<Decided>, PredictError> {
+        let terms = Terms {
+            limits: self.work.limits.clone(),
+            explained: false,
+            bound: None,
+            proposals: None,
+        };
+        let most = match self.work.switches {
+            Switches::Any => None,
+            Switches::AtMost(most) => Some(most),
+            Switches::Fewest => Some(0),
+        };
+        let decided = self.by_closures(class, &terms, most)?;
+        let possible = |decided: &Decided| {
+            matches!(decided, Decided::Found(Finding { certainty: Certainty::Possible, .. }))
+        };
+        Ok(decided.filter(|decided| !possible(decided)))
+    }
+
+    /// The verdict, if closures give one; `most`: only witnesses with at most so many context switches count.
+    fn by_closures(
+        &self,
+        class: &Class,
+        terms: &Terms,
+        most: Option<u32>,
+    ) -> Result<Option<Decided>, PredictError> {
+        let work = self.work;
+        if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let reason = "the time budget was used up".to_string();
+            return Ok(Some(Decided::Undecided(reason)));
+        }
+        let groups = &work.candidates.groups;
+        if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
+            return Ok(Some(Decided::Infeasible));
+        }
+        if let Some(recorded_order) = work.recorded_order
+            && let Some((violation, schedule)) =
+                recorded_order.witness(groups, class, terms.explained)
+        {
+            let finding = self.witness(violation, schedule, Vec::new())?;
+            let finding = finding.expect("schedules in recorded order are not about values");
+            if most.is_none_or(|most| self.switches_of(&finding) <= most) {
+                return Ok(Some(Decided::Found(finding)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn events(&self) -> usize {
+        self.work.context.skeleton.trace.len()
+    }
+
+    fn switches_of(&self, finding: &Finding) -> u32 {
+        let trace = self.work.context.skeleton.trace;
+        let order = reported_order(trace, &finding.violation, &finding.schedule);
+        context_switches(trace, &order) as u32
+    }
+
+    fn decide_on(&mut self, class: &Class, terms: &mut Terms) -> Result<Decided, PredictError> {
+        match self.work.switches {
+            Switches::Any => self.decide_within(class, None, terms),
+            Switches::AtMost(most) => {
+                // No schedule has more switches than events.
+                let most = Some(most).filter(|&most| (most as usize) < self.events());
+                match self.decide_within(class, most, terms)? {
+                    Decided::InfeasibleInBound if self.is_lifted(class, terms) => {
+                        Ok(Decided::Infeasible)
+                    }
+                    decided => Ok(decided),
+                }
+            }
+            Switches::Fewest => self.fewest_switches(class, terms),
+        }
+    }
+
+    /// Tries the bounds from 0 upward. A proof may go on to use the bound for ever, so at some point the question is asked
+    /// without it.
+    fn fewest_switches(
+        &mut self,
+        class: &Class,
+        terms: &mut Terms,
+    ) -> Result<Decided, PredictError> {
+        let mut known = None;
+        for bound in 0.. {
+            match self.decide_within(class, Some(bound), terms)? {
+                Decided::InfeasibleInBound => {}
+                other => return Ok(other),
+            }
+            if bound == BOUNDS_BEFORE_NONE {
+                match self.decide_within(class, None, terms)? {
+                    Decided::Found(finding) => known = Some(finding),
+                    other => return Ok(other),
+                }
+            }
+            if let Some(finding) = known.take_if(|finding| self.switches_of(finding) <= bound + 1) {
+                return Ok(Decided::Found(finding));
+            }
+        }
+        unreachable!("a schedule with as many switches as events has no other above it")
+    }
+
+    /// A witness for an assertion in which one thread sleeps for a while.
+    fn by_delays(
+        &self,
+        class: &Class,
+        most: Option<u32>,
+        terms: &Terms,
+    ) -> Result<Option<Finding>, PredictError> {
+        let Parts::Assertion(events) = &class.parts else { return Ok(None) };
+        if self.work.context.skeleton.is_program() {
+            return Ok(None);
+        }
+        for &event in events {
+            let violation = Violation::Assertion(event);
+            for schedule in delays::schedules(self.work.context.skeleton, event) {
+                if terms.limits.is_over() {
+                    return Ok(None);
+                }
+                if !self.work.judge.accepts(&violation, &schedule) {
+                    continue;
+                }
+                let finding = self.witness(violation.clone(), schedule, Vec::new())?;
+                if let Ok(finding) = finding
+                    && most.is_none_or(|most| self.switches_of(&finding) <= most)
+                    && (!terms.explained || finding.certainty == Certainty::Real)
+                {
+                    return Ok(Some(finding));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Decides a class; `most`: only schedules with at most so many context switches count.
+    fn decide_within(
+        &mut self,
+        class: &Class,
+        most: Option<u32>,
+        terms: &mut Terms,
+    ) -> Result<Decided, PredictError> {
+        if let Some(decided) = self.by_closures(class, terms, most)? {
+            return Ok(decided);
+        }
+        // What the solver does not see at once may be easy to find by trying.
+        let is_assertion = matches!(class.parts, Parts::Assertion(_));
+        terms.proposals = is_assertion.then_some(PROPOSALS_AT_ONCE);
+        let mut verdict = self.ask(class, most, terms);
+        if matches!(verdict, Verdict::Undecided(_)) && terms.proposals.take().is_some() {
+            if let Some(finding) = self.by_delays(class, most, terms)? {
+                return Ok(Decided::Found(finding));
+            }
+            verdict = self.ask(class, most, terms);
+        }
+        match verdict {
+            Verdict::Violated(violation, proposal) => {
+                let finding = match self.witness(violation, proposal.schedule, proposal.inputs)? {
+                    Ok(finding) => finding,
+                    Err(doubt) => return Ok(Decided::Undecided(doubt)),
+                };
+                let switches = self.switches_of(&finding);
+                assert!(most.is_none_or(|most| switches <= most), "{switches} switches: {most:?}");
+                Ok(Decided::Found(finding))
+            }
+            Verdict::Infeasible => Ok(Decided::Infeasible),
+            Verdict::InfeasibleInBound => Ok(Decided::InfeasibleInBound),
+            Verdict::Undecided(reason) => Ok(Decided::Undecided(reason)),
+        }
+    }
+
+    /// Whether a class that has no witness within a bound has none at all, if that is easy to see: a proof may use the bound without needing it.
+    fn is_lifted(&mut self, class: &Class, terms: &Terms) -> bool {
+        let mut terms = terms.clone();
+        let conflicts = terms.limits.conflicts.unwrap_or(u64::MAX).min(CONFLICTS_TO_LIFT);
+        terms.limits.conflicts = Some(conflicts);
+        terms.proposals = Some(PROPOSALS_TO_LIFT);
+        matches!(self.ask(class, None, &mut terms), Verdict::Infeasible)
+    }
+
+    /// Asks the solver.
+    fn ask(&mut self, class: &Class, most: Option<u32>, terms: &mut Terms) -> Verdict {
+        let work = self.work;
+        let groups = &work.candidates.groups;
+        let (questions, solver) = match class.property {
+            Property::Atomicity => (Questions::Atomicity, &mut self.atomicity),
+            Property::Assertion => (Questions::Assertions, &mut self.assertions),
+            _ => (Questions::Plain, &mut self.plain),
+        };
+        // Every model assigns every variable, so one that earlier questions have filled is slow.
+        let is_full = |(encoder, _): &(Encoder, Goals)| {
+            encoder.solver.statistics().variables > MOST_VARIABLES
+        };
+        if solver.as_ref().is_some_and(is_full) {
+            *solver = None;
+        }
+        let (encoder, goals) = solver.get_or_insert_with(|| {
+            let context = work.context;
+            let encoder = Encoder::new(context.skeleton, context.order, work.sums, questions);
+            (encoder, Goals::default())
+        });
+        terms.bound = None;
+        match most {
+            None => goals.decide(encoder, groups, class, terms),
+            Some(most) => goals.decide_in_bound(encoder, groups, class, most, terms),
+        }
+    }
+
+    /// The finding that a schedule proves, or why it proves nothing certain.
+    fn witness(
+        &self,
+        violation: Violation,
+        schedule: Vec<EventId>,
+        inputs: Vec<(EventId, u64)>,
+    ) -> Result<Result<Finding, String>, PredictError> {
+        let object = object_of(self.work.context.skeleton.trace, &violation);
+        match self.work.judge.judge(&violation, schedule, &inputs) {
+            Judgement::Accepted { schedule, certainty, explanation } => {
+                Ok(Ok(Finding { violation, object, schedule, certainty, explanation, inputs }))
+            }
+            Judgement::Doubted(reason) => Ok(Err(reason)),
+            Judgement::Refuted(refuted) => Err(PredictError::Refuted { violation, refuted }),
+        }
+    }
+}
+
+fn object_of(trace: &Trace, violation: &Violation) -> Option<ObjectId> {
+    match *violation {
+        Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
+            trace.op(access).access().map(|access| access.at.object)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,127 @@
+//! Cells to which threads only ever add: counters, totals, balances.
+//!
+//! **Computes.** For a cell all of whose writes, behind a first one, store what the thread has just read there plus something, with no other write
+//! in between: the first write, and what each other adds. What a read then sees is the first value plus all that was added before it, in
+//! whatever order. This follows from the rules, but no solver finds it by itself: orders of n additions are n! cases to it.
+//!
+//! **Invariant.** Between the read and the write of an addition no other write of the cell can happen: it is one atomic step, or all additions hold one
+//! lock.
+//!
+//! **Cost.** Linear in the accesses, times the locks that are held.
+
+use rustc_hash::FxHashMap;
+
+use foretrace_causality::MustHappenBefore;
+use foretrace_model::terms::TermId;
+use foretrace_model::{CellId, Skeleton};
+use foretrace_trace::{EventId, LockId, Mode, Op};
+
+/// A cell to which threads only add.
+#[derive(Clone, Debug)]
+pub(crate) struct Sum {
+    /// The write that everything is added to; `None`: the initial state.
+    pub(crate) base: Option<EventId>,
+    /// The writes that add, and what.
+    pub(crate) additions: Vec<(EventId, TermId)>,
+}
+
+/// All such cells.
+#[derive(Default, Debug)]
+pub(crate) struct Sums {
+    cells: FxHashMap<CellId, Sum>,
+}
+
+impl Sums {
+    pub(crate) fn new(skeleton: &Skeleton, order: &MustHappenBefore) -> Self {
+        let mut sums = Sums::default();
+        if skeleton.is_program() || skeleton.free_data().is_none() {
+            return sums;
+        }
+        for cell in (0..skeleton.memory.cell_count() as u32).map(CellId) {
+            if let Some(sum) = sum_of(skeleton, order, cell) {
+                sums.cells.insert(cell, sum);
+            }
+        }
+        sums
+    }
+
+    /// What is known of the cell.
+    pub(crate) fn of(&self, cell: CellId) -> Option<&Sum> {
+        self.cells.get(&cell)
+    }
+}
+
+fn sum_of(skeleton: &Skeleton, order: &MustHappenBefore, cell: CellId) -> Option<Sum> {
+    let (trace, memory) = (skeleton.trace, &skeleton.memory);
+    let data = skeleton.free_data()?;
+    let accesses = memory.accesses(cell);
+    let writes = || {
+        let access = |event: EventId| trace.access(event).expect("a cell has accesses");
+        accesses.iter().copied().filter(move |&event| access(event).writes)
+    };
+    // The common locks of the additions; `None`: each is one atomic step.
+    let mut common: Option<Vec<LockId>> = None;
+    let mut is_locked = false;
+    let (mut additions, mut bases) = (Vec::new(), Vec::new());
+    let mut last_of = FxHashMap::default();
+    for write in writes() {
+        let at = trace.access(write)?.at;
+        let is_whole = memory.size_of(cell) == at.size;
+        let added = data.addition(write).filter(|&(read, _)| {
+            is_whole && trace.access(read).is_some_and(|access| access.at == at)
+        });
+        let Some((read, what)) = added else {
+            last_of.insert(trace.thread_of(write), write);
+            bases.push(write);
+            continue;
+        };
+        let before = last_of.insert(trace.thread_of(write), write);
+        if before.is_some_and(|before| before > read) {
+            return None;
+        }
+        additions.push((write, what));
+        let is_atomic = read == write && matches!(trace.op(write), Op::Rmw { .. });
+        is_locked |= !is_atomic;
+        let holds = |lock: LockId| holds_around(skeleton, lock, read, write);
+        match &mut common {
+            Some(common) => common.retain(|&lock| holds(lock)),
+            None => {
+                let all = (0..trace.locks().len()).map(LockId::from);
+                common = Some(all.filter(|&lock| holds(lock)).collect());
+            }
+        }
+        if is_locked && common.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+    }
+    if additions.is_empty() || is_locked && common.is_none_or(|common| common.is_empty()) {
+        return None;
+    }
+    // Everything else was written before, one after the other.
+    let base = bases.last().copied();
+    let is_before = |&other: &EventId| {
+        Some(other) == base || base.is_some_and(|base| order.precedes(trace, other, base))
+    };
+    let is_first = |&(write, _): &(EventId, TermId)| {
+        base.is_none_or(|base| order.precedes(trace, base, write))
+    };
+    (bases.iter().all(is_before) && additions.iter().all(is_first))
+        .then_some(Sum { base, additions })
+}
+
+/// Whether the thread has the lock for itself alone from before the read until after the write.
+fn holds_around(skeleton: &Skeleton, lock: LockId, read: EventId, write: EventId) -> bool {
+    let trace = skeleton.trace;
+    let thread = trace.thread_of(write);
+    if skeleton.locks.is_irregular(lock) {
+        return false;
+    }
+    let holds = skeleton.locks.holds_of(lock);
+    // In recorded order, so the last one of the thread that was opened before the read counts.
+    let at = holds.partition_point(|&id| skeleton.locks.hold(id).open < read);
+    let own = holds[..at].iter().rev().map(|&id| skeleton.locks.hold(id));
+    own.into_iter().find(|hold| hold.thread == thread).is_some_and(|hold| {
+        let is_long = |close: EventId| close > write && trace.thread_of(close) == thread;
+        hold.mode == Mode::Exclusive && hold.close.is_none_or(is_long)
+    })
+}

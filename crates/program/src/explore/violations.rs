@@ -1,0 +1,84 @@
+//! What is wrong in one state.
+//!
+//! **Follows.** `docs/theory.md`, section 4, for programs: races, lock errors and stuck states; assertions and faults from what stopped
+//! threads.
+
+use foretrace_trace::Access;
+
+use crate::ir::{Program, Site};
+use crate::run::{Fault, LockError, Machine, NextKind, State, Status, Why};
+use crate::text::describe;
+
+/// A property that does not hold. Sites name instructions; the threads that run them are not told apart.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Violation {
+    /// The condition of an assertion is false.
+    Assertion(Site),
+    /// Two threads are both before accesses that conflict, not both atomic. The smaller site is the first.
+    Race(Site, Site),
+    /// A lock is not used as it must be.
+    LockError(LockError, Site),
+    /// Every thread is finished or blocked, and at least one is blocked: at these sites, sorted. A state in which a
+    /// thread was stopped is none.
+    Deadlock(Vec<Site>),
+    /// Something without a meaning.
+    Fault(Fault, Site),
+}
+
+impl Violation {
+    /// The violation in words, with the text of its instructions.
+    pub fn describe(&self, program: &Program) -> String {
+        let show = |site: &Site| describe(program, *site);
+        match self {
+            Violation::Assertion(site) => format!("assertion violated: {}", show(site)),
+            Violation::Race(first, second) => format!("race: {} | {}", show(first), show(second)),
+            Violation::LockError(error, site) => format!("lock error: {}: {error}", show(site)),
+            Violation::Deadlock(sites) => {
+                let sites: Vec<String> = sites.iter().map(show).collect();
+                format!("deadlock: {}", sites.join(" | "))
+            }
+            Violation::Fault(fault, site) => format!("fault: {}: {fault}", show(site)),
+        }
+    }
+}
+
+/// The violations that a state shows.
+pub fn violations(machine: &Machine, state: &State) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut accesses: Vec<(Site, Access)> = Vec::new();
+    let mut blocked = Vec::new();
+    let mut may_be_deadlock = !state.has_exited();
+    for thread in state.thread_ids() {
+        if let Status::Stopped(stop) = state.status(thread) {
+            may_be_deadlock = false;
+            match stop.why {
+                Why::Assertion => found.push(Violation::Assertion(stop.site)),
+                Why::Assumption => (),
+                Why::LockError(error) => found.push(Violation::LockError(error, stop.site)),
+                Why::Fault(fault) => found.push(Violation::Fault(fault, stop.site)),
+            }
+        }
+        let Some(next) = machine.next(state, thread) else { continue };
+        if let NextKind::Access(access) = next.kind {
+            for &(site, other) in &accesses {
+                if access.conflicts(&other) && !(access.atomic && other.atomic) {
+                    found.push(Violation::Race(site.min(next.site), site.max(next.site)));
+                }
+            }
+            accesses.push((next.site, access));
+        }
+        if machine.is_double_lock(state, thread) {
+            found.push(Violation::LockError(LockError::DoubleLock, next.site));
+        }
+        if machine.moves_of(state, thread).is_empty() {
+            blocked.push(next.site);
+        } else {
+            may_be_deadlock = false;
+        }
+    }
+    if may_be_deadlock && !blocked.is_empty() {
+        blocked.sort_unstable();
+        found.push(Violation::Deadlock(blocked));
+    }
+    found
+}

@@ -1,0 +1,429 @@
+//! Instructions and terminators, and the operands in them.
+
+use foretrace_trace::{BarrierId, CondId, LocationId, LockId, MemoryOrder, Mode, Patience, SemId};
+
+use super::{BlockId, FunctionId, GlobalId, RegisterId};
+
+/// A value that an instruction uses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Operand {
+    /// What the register holds.
+    Register(RegisterId),
+    /// A number.
+    Constant(Constant),
+    /// The address of a byte of a global variable.
+    Global {
+        /// The variable.
+        global: GlobalId,
+        /// Which byte; may lie outside the variable.
+        offset: u64,
+    },
+    /// The address of a function.
+    Function(FunctionId),
+}
+
+/// A number of a given width.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Constant {
+    /// Below 2^`width`.
+    pub value: u64,
+    /// In bits.
+    pub width: u8,
+}
+
+/// An object of synchronisation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SyncRef<Id> {
+    /// A declared one.
+    Named(Id),
+    /// The one at an address. Programs that are lowered from machine-level code need it; the interpreter refuses it as
+    /// unsupported.
+    At(Operand),
+}
+
+/// Which function is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Callee {
+    /// This one.
+    Direct(FunctionId),
+    /// The one at an address.
+    Indirect(Operand),
+}
+
+/// One instruction.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Instruction {
+    /// What it does.
+    pub op: Op,
+    /// Where its result goes.
+    pub result: Option<RegisterId>,
+    /// Where it is in the source.
+    pub location: Option<LocationId>,
+}
+
+/// What an instruction does. The fields are named after what they are; sizes are in bytes.
+#[allow(missing_docs)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// An operation on two values of one width.
+    Binary { op: BinaryOp, left: Operand, right: Operand },
+    /// The value in as many bits as the result has.
+    Cast { cast: Cast, value: Operand },
+    /// `then` if the condition, of one bit, is 1, else `otherwise`.
+    Select { condition: Operand, then: Operand, otherwise: Operand },
+    /// Reads `size` bytes, 1 to 8, little-endian; the result has 8 · `size` bits.
+    Load { address: Operand, size: u8, order: MemoryOrder },
+    /// Writes a value of 8 · `size` bits.
+    Store { address: Operand, size: u8, value: Operand, order: MemoryOrder },
+    /// Reads and writes in one step; the result is what was there before.
+    Rmw { op: RmwOp, address: Operand, size: u8, value: Operand, order: MemoryOrder },
+    /// Writes `new` if it finds `expected`, in one step; the result is what was there before.
+    CompareExchange {
+        address: Operand,
+        size: u8,
+        expected: Operand,
+        new: Operand,
+        order: MemoryOrder,
+    },
+    /// A fence: no effect under sequential consistency.
+    Fence { order: MemoryOrder },
+    /// Memory that lives until the function returns; the result is its address.
+    Slot { size: u32 },
+    /// Memory that lives until it is freed; the result is its address.
+    Alloc { size: Operand },
+    /// Ends the life of what `Alloc` gave.
+    Free { address: Operand },
+    /// Runs a function; the result is what it returns.
+    Call { callee: Callee, args: Vec<Operand> },
+    /// Runs code that is not part of the program; the result, if any, is an input of the program.
+    External { name: String, args: Vec<Operand> },
+    /// Takes a lock. If it may give up, the result is one bit: whether it has the lock.
+    Acquire { lock: SyncRef<LockId>, mode: Mode, patience: Patience },
+    /// Gives a lock back, once.
+    Release { lock: SyncRef<LockId>, mode: Mode },
+    /// Gives the lock back, waits for a signal, and takes the lock again. If it is timed, the result is one bit: whether
+    /// it was signalled.
+    Wait { cond: SyncRef<CondId>, lock: SyncRef<LockId>, timed: bool },
+    /// Wakes one waiter, if there is one.
+    Signal { cond: SyncRef<CondId> },
+    /// Wakes all waiters.
+    Broadcast { cond: SyncRef<CondId> },
+    /// Decrements a semaphore. If it may give up, the result is one bit: whether it did decrement.
+    SemWait { sem: SyncRef<SemId>, patience: Patience },
+    /// Increments a semaphore.
+    SemPost { sem: SyncRef<SemId> },
+    /// Waits until as many threads are here as the barrier has parties.
+    Barrier { barrier: SyncRef<BarrierId> },
+    /// Starts a thread; the result, if it is wanted, is its handle of 64 bits.
+    Fork { callee: Callee, args: Vec<Operand> },
+    /// Waits for the end of the thread with this handle.
+    Join { thread: Operand },
+    /// The condition, of one bit, should be 1.
+    Assert { condition: Operand },
+    /// Only executions in which the condition, of one bit, is 1 count.
+    Assume { condition: Operand },
+    /// A block begins that the programmer means to be atomic.
+    RegionBegin,
+    /// It ends.
+    RegionEnd,
+}
+
+/// Operations on two values. Greater-than is less-than with its operands swapped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Unsigned quotient.
+    UDiv,
+    /// Signed quotient, towards zero.
+    SDiv,
+    /// Unsigned remainder.
+    URem,
+    /// Signed remainder, with the sign of the dividend.
+    SRem,
+    /// Bits that both have.
+    And,
+    /// Bits that one of them has.
+    Or,
+    /// Bits that only one of them has.
+    Xor,
+    /// Shifted left.
+    Shl,
+    /// Shifted right, zeros come in.
+    LShr,
+    /// Shifted right, the sign comes in.
+    AShr,
+    /// One bit: equal.
+    Eq,
+    /// One bit: different.
+    Ne,
+    /// One bit: less, unsigned.
+    Ult,
+    /// One bit: less or equal, unsigned.
+    Ule,
+    /// One bit: less, signed.
+    Slt,
+    /// One bit: less or equal, signed.
+    Sle,
+}
+
+impl BinaryOp {
+    /// Whether the result is one bit, whatever the operands are.
+    pub fn is_comparison(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, Eq | Ne | Ult | Ule | Slt | Sle)
+    }
+}
+
+/// Changes of width.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cast {
+    /// To more bits; zeros come in.
+    ZeroExtend,
+    /// To more bits; the sign comes in.
+    SignExtend,
+    /// To fewer bits, the lowest.
+    Truncate,
+}
+
+/// What a read-modify-write stores.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RmwOp {
+    /// The operand.
+    Exchange,
+    /// The sum.
+    Add,
+    /// The difference.
+    Sub,
+    /// Bits that both have.
+    And,
+    /// Bits that not both have.
+    Nand,
+    /// Bits that one of them has.
+    Or,
+    /// Bits that only one of them has.
+    Xor,
+    /// The larger one, signed.
+    Max,
+    /// The smaller one, signed.
+    Min,
+    /// The larger one, unsigned.
+    UMax,
+    /// The smaller one, unsigned.
+    UMin,
+}
+
+/// How a block ends.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Terminator {
+    /// Where it goes on.
+    pub kind: TerminatorKind,
+    /// Where it is in the source.
+    pub location: Option<LocationId>,
+}
+
+/// Where a block goes on. The fields are named after what they are.
+#[allow(missing_docs)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum TerminatorKind {
+    /// In one place.
+    Jump(Target),
+    /// In one of two places; the condition has one bit.
+    Branch { condition: Operand, then: Target, otherwise: Target },
+    /// Where the first case with this value says.
+    Switch { value: Operand, cases: Vec<(u64, Target)>, default: Target },
+    /// In the caller; if there is none, the thread has ended.
+    Return(Option<Operand>),
+    /// Nowhere: the process ends, with all its threads.
+    Exit,
+    /// Nowhere: the program is wrong if it gets here.
+    Unreachable,
+}
+
+/// A block and the arguments for its parameters.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Target {
+    /// The block.
+    pub block: BlockId,
+    /// One for each of its parameters.
+    pub args: Vec<Operand>,
+}
+
+/// The operands of an [`Op`], shared or exclusive as `$op` is.
+macro_rules! operands {
+    ($op:expr, $iter:ident) => {{
+        let mut all = Vec::new();
+        match $op {
+            Op::Binary { left, right, .. } => all.extend([left, right]),
+            Op::Cast { value, .. } => all.push(value),
+            Op::Select { condition, then, otherwise } => all.extend([condition, then, otherwise]),
+            Op::Load { address, .. } | Op::Free { address } => all.push(address),
+            Op::Store { address, value, .. } | Op::Rmw { address, value, .. } => {
+                all.extend([address, value])
+            }
+            Op::CompareExchange { address, expected, new, .. } => {
+                all.extend([address, expected, new])
+            }
+            Op::Alloc { size } => all.push(size),
+            Op::Call { callee, args } | Op::Fork { callee, args } => {
+                if let Callee::Indirect(operand) = callee {
+                    all.push(operand);
+                }
+                all.extend(args.$iter());
+            }
+            Op::External { args, .. } => all.extend(args.$iter()),
+            Op::Acquire { lock: SyncRef::At(operand), .. }
+            | Op::Release { lock: SyncRef::At(operand), .. }
+            | Op::Signal { cond: SyncRef::At(operand) }
+            | Op::Broadcast { cond: SyncRef::At(operand) }
+            | Op::SemWait { sem: SyncRef::At(operand), .. }
+            | Op::SemPost { sem: SyncRef::At(operand) }
+            | Op::Barrier { barrier: SyncRef::At(operand) } => all.push(operand),
+            Op::Wait { cond, lock, .. } => {
+                if let SyncRef::At(operand) = cond {
+                    all.push(operand);
+                }
+                if let SyncRef::At(operand) = lock {
+                    all.push(operand);
+                }
+            }
+            Op::Join { thread } => all.push(thread),
+            Op::Assert { condition } | Op::Assume { condition } => all.push(condition),
+            Op::Acquire { .. }
+            | Op::Release { .. }
+            | Op::Signal { .. }
+            | Op::Broadcast { .. }
+            | Op::SemWait { .. }
+            | Op::SemPost { .. }
+            | Op::Barrier { .. }
+            | Op::Fence { .. }
+            | Op::Slot { .. }
+            | Op::RegionBegin
+            | Op::RegionEnd => (),
+        }
+        all
+    }};
+}
+
+/// The operands of a [`TerminatorKind`], arguments of its targets included.
+macro_rules! terminator_operands {
+    ($kind:expr, $iter:ident) => {{
+        let mut all = Vec::new();
+        match $kind {
+            TerminatorKind::Jump(target) => all.extend(target.args.$iter()),
+            TerminatorKind::Branch { condition, then, otherwise } => {
+                all.push(condition);
+                all.extend(then.args.$iter());
+                all.extend(otherwise.args.$iter());
+            }
+            TerminatorKind::Switch { value, cases, default } => {
+                all.push(value);
+                for (_, target) in cases {
+                    all.extend(target.args.$iter());
+                }
+                all.extend(default.args.$iter());
+            }
+            TerminatorKind::Return(operand) => all.extend(operand),
+            TerminatorKind::Exit | TerminatorKind::Unreachable => (),
+        }
+        all
+    }};
+}
+
+impl Op {
+    /// What it uses, in the order of the text.
+    pub fn operands(&self) -> Vec<&Operand> {
+        operands!(self, iter)
+    }
+
+    /// What it uses, to be changed.
+    pub fn operands_mut(&mut self) -> Vec<&mut Operand> {
+        operands!(self, iter_mut)
+    }
+
+    /// Whether other threads may see it, or it what they do. All else happens between two such steps of its thread, at
+    /// no time of its own. (Accesses to a slot whose address never leaves its function are not visible, see
+    /// [`Function::private_slots`](super::Function::private_slots).)
+    pub fn is_visible(&self) -> bool {
+        !matches!(
+            self,
+            Op::Binary { .. }
+                | Op::Cast { .. }
+                | Op::Select { .. }
+                | Op::Fence { .. }
+                | Op::Slot { .. }
+                | Op::Alloc { .. }
+                | Op::Call { .. }
+                | Op::Assert { .. }
+                | Op::Assume { .. }
+                | Op::RegionBegin
+                | Op::RegionEnd
+        )
+    }
+
+    /// The address and size of the memory that it accesses, if it does.
+    pub fn access(&self) -> Option<(Operand, u8)> {
+        match *self {
+            Op::Load { address, size, .. }
+            | Op::Store { address, size, .. }
+            | Op::Rmw { address, size, .. }
+            | Op::CompareExchange { address, size, .. } => Some((address, size)),
+            _ => None,
+        }
+    }
+}
+
+impl TerminatorKind {
+    /// What it uses, arguments of its targets included.
+    pub fn operands(&self) -> Vec<&Operand> {
+        terminator_operands!(self, iter)
+    }
+
+    /// What it uses, to be changed.
+    pub fn operands_mut(&mut self) -> Vec<&mut Operand> {
+        terminator_operands!(self, iter_mut)
+    }
+
+    /// Where it may go on in its function, in the order of the text.
+    pub fn targets(&self) -> Vec<&Target> {
+        match self {
+            TerminatorKind::Jump(target) => vec![target],
+            TerminatorKind::Branch { then, otherwise, .. } => vec![then, otherwise],
+            TerminatorKind::Switch { cases, default, .. } => {
+                cases.iter().map(|(_, target)| target).chain([default]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where it may go on in its function, to be changed.
+    pub fn targets_mut(&mut self) -> Vec<&mut Target> {
+        match self {
+            TerminatorKind::Jump(target) => vec![target],
+            TerminatorKind::Branch { then, otherwise, .. } => vec![then, otherwise],
+            TerminatorKind::Switch { cases, default, .. } => {
+                cases.iter_mut().map(|(_, target)| target).chain([default]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Operand {
+    /// A number, cut to its width.
+    pub fn constant(value: u64, width: u8) -> Operand {
+        Operand::Constant(Constant { value: super::cut(value, width), width })
+    }
+
+    /// The register, if it is one.
+    pub fn register(self) -> Option<RegisterId> {
+        match self {
+            Operand::Register(register) => Some(register),
+            _ => None,
+        }
+    }
+}

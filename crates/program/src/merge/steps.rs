@@ -1,0 +1,414 @@
+//! The events of a thread as statements and outcomes.
+//!
+//! **Computes.** What a thread did in one run: statements in terms of the merged program, equal where the program of the runs has the same
+//! statement, and how each one went. Begins, requests and fences without an order are nothing that a program does.
+//!
+//! **Invariant.** A list ends with [`Statement::End`] or [`Statement::Exit`], or what comes next is not known: behind the last event of a
+//! thread that nobody saw end, and behind an assertion or assumption that did not hold, which stops a thread of a program.
+
+use foretrace_trace::expr::{BinaryOp, Expr};
+use foretrace_trace::{
+    EventId, MemoryOrder, NameId, Op as Recorded, Patience, Place, ThreadId, WakeReason,
+};
+use rustc_hash::FxHashMap;
+
+use crate::ir::{GlobalId, LocationId, Op, SyncRef};
+
+use super::declared::Run;
+use super::update::{self, Update};
+use super::{MergeError, Spot};
+
+/// A statement, as the program has it.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Statement {
+    Read {
+        at: Bytes,
+        order: MemoryOrder,
+        name: Option<NameId>,
+    },
+    Write {
+        at: Bytes,
+        order: MemoryOrder,
+        value: Value,
+    },
+    Rmw {
+        at: Bytes,
+        order: MemoryOrder,
+        name: Option<NameId>,
+        update: Update,
+    },
+    /// Nothing, if the value is not known; then nothing uses it that counts.
+    Let {
+        name: NameId,
+        value: Option<Expr>,
+    },
+    Branch(Condition),
+    Assert(Condition),
+    Assume(Condition),
+    /// An operation that does not give up and gives no value.
+    Plain(Op),
+    /// An operation that may give up: one bit says whether it did not.
+    Attempt(Op),
+    Fork {
+        child: ThreadId,
+    },
+    Join {
+        child: ThreadId,
+    },
+    External,
+    /// What comes next depends on everything that was read since the last such point.
+    Depends,
+    /// The thread is at its end.
+    End,
+    /// The process ends.
+    Exit,
+}
+
+/// Where an access goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Bytes {
+    pub(super) global: GlobalId,
+    pub(super) offset: u32,
+    pub(super) size: u8,
+}
+
+/// What a write stores.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Value {
+    Computed(Expr),
+    /// As recorded; it depends on what was read before.
+    Recorded(u64),
+}
+
+/// What a branch, assertion or assumption tests.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Condition {
+    Of(Expr),
+    /// As recorded; it depends on what was read before.
+    Recorded(bool),
+}
+
+/// How a statement went. Runs may part here, and only here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    /// There is only one way.
+    Only,
+    /// Whether a branch was taken, an attempt did not give up, or an exchange found what it expected.
+    Yes(bool),
+    /// What the reads saw, in order.
+    Saw(Vec<u64>),
+}
+
+/// A statement that a thread ran.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) statement: Statement,
+    pub(super) location: Option<LocationId>,
+    pub(super) outcome: Outcome,
+    pub(super) spot: Spot,
+}
+
+/// What a name means.
+#[derive(Clone, Copy)]
+struct Bound {
+    /// Whether all reads that it uses have a recorded value.
+    counts: bool,
+    /// It is below 2^`bits`.
+    bits: u32,
+}
+
+/// What a thread did in a run.
+pub(super) fn steps(run: &Run, thread: ThreadId) -> Result<Vec<Step>, MergeError> {
+    let mut list = List {
+        run,
+        steps: Vec::new(),
+        bound: FxHashMap::default(),
+        unused: Vec::new(),
+        is_over: false,
+    };
+    for &event in run.trace.thread_events(thread) {
+        list.event(event)?;
+        if list.is_over {
+            return Ok(list.steps);
+        }
+    }
+    if run.joined.contains(&thread) {
+        let spot = match run.trace.thread_events(thread).last() {
+            Some(&last) => run.spot(last),
+            None => Spot::declaration(run.number),
+        };
+        let (statement, outcome) = (Statement::End, Outcome::Only);
+        list.steps.push(Step { statement, location: None, outcome, spot });
+    }
+    Ok(list.steps)
+}
+
+struct List<'r, 't> {
+    run: &'r Run<'t>,
+    steps: Vec<Step>,
+    bound: FxHashMap<NameId, Bound>,
+    /// What was read since the last [`Statement::Depends`].
+    unused: Vec<Option<u64>>,
+    is_over: bool,
+}
+
+impl List<'_, '_> {
+    fn event(&mut self, event: EventId) -> Result<(), MergeError> {
+        let (run, spot) = (self.run, self.run.spot(event));
+        match run.trace.op(event) {
+            Recorded::Read { at, value, order } => {
+                let name = self.bind(event, at, value);
+                self.unused.push(value);
+                self.push(event, Statement::Read { at: self.bytes(at), order, name });
+            }
+            Recorded::Write { at, value, order } => {
+                let value = match (self.counting(event), value) {
+                    (Some(computed), Some(_)) => Value::Computed(computed),
+                    (_, Some(recorded)) => {
+                        self.depends(event)?;
+                        Value::Recorded(recorded)
+                    }
+                    (_, None) => return spot.unsupported("a write of what is not recorded"),
+                };
+                self.push(event, Statement::Write { at: self.bytes(at), order, value });
+            }
+            Recorded::Rmw { at, read, written, order } => {
+                let name = self.bind(event, at, read);
+                let (stored, assumed) = (self.counting(event), run.trace.assumption(event));
+                let assumed = assumed.map(|assumed| self.renamed(assumed));
+                let is_known = assumed.as_ref().is_none_or(|assumed| self.counts(assumed));
+                let (Some(stored), Some(_), true) = (stored, written, is_known) else {
+                    return spot.unsupported("a read-modify-write that does not say what it does");
+                };
+                let bits = |expr: &Expr| self.bits(expr);
+                let Some(update) = update::update(stored, assumed, name, at.size * 8, bits) else {
+                    return spot.unsupported("a read-modify-write that no single instruction does");
+                };
+                let outcome = match update {
+                    Update::CompareExchange { is_assumed: true, .. } => Outcome::Yes(true),
+                    _ => Outcome::Only,
+                };
+                self.unused.push(read);
+                let statement = Statement::Rmw { at: self.bytes(at), order, name, update };
+                self.push_with(event, statement, outcome);
+            }
+            Recorded::Let => {
+                let expr = run.trace.expression(event).map(|expr| self.renamed(expr));
+                let (Some(name), Some(expr)) = (run.trace.binding(event), expr) else {
+                    return spot.unsupported("a name without an expression");
+                };
+                let name = run.name(name);
+                let meant = Bound { counts: self.counts(&expr), bits: self.bits(&expr) };
+                self.bound.insert(name, meant);
+                let value = meant.counts.then_some(expr);
+                self.push(event, Statement::Let { name, value });
+            }
+            Recorded::Branch { taken } => {
+                let condition = self.condition(event, taken)?;
+                let outcome = match condition {
+                    Condition::Of(_) => Outcome::Yes(taken),
+                    Condition::Recorded(_) => Outcome::Only,
+                };
+                self.push_with(event, Statement::Branch(condition), outcome);
+            }
+            Recorded::Assert { holds } => {
+                let condition = self.condition(event, holds)?;
+                self.push(event, Statement::Assert(condition));
+                self.is_over = !holds;
+            }
+            Recorded::Assume { holds } => {
+                let condition = self.condition(event, holds)?;
+                self.push(event, Statement::Assume(condition));
+                self.is_over = !holds;
+            }
+            Recorded::External => {
+                self.depends(event)?;
+                self.push(event, Statement::External);
+            }
+            Recorded::Fork { child } => {
+                self.push(event, Statement::Fork { child: run.thread(child) });
+            }
+            Recorded::Join { child } => {
+                self.push(event, Statement::Join { child: run.thread(child) });
+            }
+            Recorded::End => {
+                self.push(event, Statement::End);
+                self.is_over = true;
+            }
+            Recorded::Exit => {
+                self.push(event, Statement::Exit);
+                self.is_over = true;
+            }
+            Recorded::Begin | Recorded::Request(_) => {}
+            Recorded::Alloc { .. } | Recorded::Free { .. } => {
+                return spot.unsupported("memory that is allocated");
+            }
+            Recorded::Destroy { .. } => return spot.unsupported("a lock that is destroyed"),
+            other => self.synchronisation(event, other)?,
+        }
+        Ok(())
+    }
+
+    fn synchronisation(&mut self, event: EventId, op: Recorded) -> Result<(), MergeError> {
+        let (run, spot) = (self.run, self.run.spot(event));
+        let next = run.trace.next(event).map(|next| run.trace.op(next));
+        let (op, outcome) = match op {
+            Recorded::Acquire { lock, mode, patience } => {
+                let lock = SyncRef::Named(run.lock(lock));
+                (Op::Acquire { lock, mode, patience }, attempt(patience, true))
+            }
+            Recorded::AcquireFailed { lock, mode, patience } => {
+                let lock = SyncRef::Named(run.lock(lock));
+                (Op::Acquire { lock, mode, patience }, attempt(patience, false))
+            }
+            Recorded::Release { lock, mode } => {
+                (Op::Release { lock: SyncRef::Named(run.lock(lock)), mode }, Outcome::Only)
+            }
+            Recorded::Wait { cond, lock, timed } => {
+                let outcome = match next {
+                    // How it ends is not known, so not even the wait is one of the things that are.
+                    None if timed => {
+                        self.is_over = true;
+                        return Ok(());
+                    }
+                    None => Outcome::Only,
+                    Some(Recorded::Wake { reason: WakeReason::Spurious, .. }) => {
+                        return spot.unsupported("a wait that ends without a signal");
+                    }
+                    Some(Recorded::Wake { reason, .. }) if timed => {
+                        Outcome::Yes(reason == WakeReason::Notified)
+                    }
+                    Some(_) => Outcome::Only,
+                };
+                let (cond, lock) = (SyncRef::Named(run.cond(cond)), SyncRef::Named(run.lock(lock)));
+                (Op::Wait { cond, lock, timed }, outcome)
+            }
+            Recorded::Arrive { barrier } => {
+                if next.is_some_and(|next| next != Recorded::Leave { barrier }) {
+                    return spot.unsupported("a thread that does something else inside a barrier");
+                }
+                (Op::Barrier { barrier: SyncRef::Named(run.barrier(barrier)) }, Outcome::Only)
+            }
+            // The second halves of what the operation before them has begun.
+            Recorded::Wake { .. } | Recorded::Leave { .. } => return Ok(()),
+            Recorded::Signal { cond } => {
+                (Op::Signal { cond: SyncRef::Named(run.cond(cond)) }, Outcome::Only)
+            }
+            Recorded::Broadcast { cond } => {
+                (Op::Broadcast { cond: SyncRef::Named(run.cond(cond)) }, Outcome::Only)
+            }
+            Recorded::SemWait { sem, patience } => {
+                let sem = SyncRef::Named(run.semaphore(sem));
+                (Op::SemWait { sem, patience }, attempt(patience, true))
+            }
+            Recorded::SemWaitFailed { sem, patience } => {
+                let sem = SyncRef::Named(run.semaphore(sem));
+                (Op::SemWait { sem, patience }, attempt(patience, false))
+            }
+            Recorded::SemPost { sem } => {
+                (Op::SemPost { sem: SyncRef::Named(run.semaphore(sem)) }, Outcome::Only)
+            }
+            Recorded::RegionBegin => (Op::RegionBegin, Outcome::Only),
+            Recorded::RegionEnd => (Op::RegionEnd, Outcome::Only),
+            Recorded::Fence { order: MemoryOrder::Plain } => return Ok(()),
+            Recorded::Fence { order } => (Op::Fence { order }, Outcome::Only),
+            other => unreachable!("{other:?} is no synchronisation"),
+        };
+        match outcome {
+            Outcome::Only => self.push(event, Statement::Plain(op)),
+            _ => self.push_with(event, Statement::Attempt(op), outcome),
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, event: EventId, statement: Statement) {
+        self.push_with(event, statement, Outcome::Only);
+    }
+
+    fn push_with(&mut self, event: EventId, statement: Statement, outcome: Outcome) {
+        // Where a thread ends is nowhere in the source.
+        let location = self.run.location(event).filter(|_| statement != Statement::End);
+        self.steps.push(Step { statement, location, outcome, spot: self.run.spot(event) });
+    }
+
+    /// The event is as recorded only if all reads before it are.
+    fn depends(&mut self, event: EventId) -> Result<(), MergeError> {
+        let spot = self.run.spot(event);
+        let Some(saw) = self.unused.drain(..).collect::<Option<Vec<u64>>>() else {
+            let what = "an event that depends on a read whose value is not recorded";
+            return spot.unsupported(what);
+        };
+        if !saw.is_empty() {
+            // The event itself says where it is.
+            let (statement, outcome) = (Statement::Depends, Outcome::Saw(saw));
+            self.steps.push(Step { statement, location: None, outcome, spot });
+        }
+        Ok(())
+    }
+
+    fn condition(&mut self, event: EventId, recorded: bool) -> Result<Condition, MergeError> {
+        match self.counting(event) {
+            Some(expr) => Ok(Condition::Of(expr)),
+            None => {
+                self.depends(event)?;
+                Ok(Condition::Recorded(recorded))
+            }
+        }
+    }
+
+    /// The name that a read binds, if it does.
+    fn bind(&mut self, event: EventId, at: Place, value: Option<u64>) -> Option<NameId> {
+        let name = self.run.name(self.run.trace.binding(event)?);
+        self.bound.insert(name, Bound { counts: value.is_some(), bits: at.size * 8 });
+        Some(name)
+    }
+
+    /// The expression of an event, if it counts.
+    fn counting(&self, event: EventId) -> Option<Expr> {
+        let expr = self.renamed(self.run.trace.expression(event)?);
+        self.counts(&expr).then_some(expr)
+    }
+
+    fn counts(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Literal(_) => true,
+            Expr::Name(name) => self.bound.get(name).is_some_and(|bound| bound.counts),
+            Expr::Unary(_, a) => self.counts(a),
+            Expr::Binary(_, a, b) => self.counts(a) && self.counts(b),
+            Expr::IfThenElse(a, b, c) => self.counts(a) && self.counts(b) && self.counts(c),
+        }
+    }
+
+    /// The value of the expression is below 2 to this power.
+    fn bits(&self, expr: &Expr) -> u32 {
+        match expr {
+            Expr::Literal(word) => 64 - word.leading_zeros(),
+            Expr::Name(name) => self.bound.get(name).map_or(64, |bound| bound.bits),
+            Expr::Binary(BinaryOp::And, a, b) => self.bits(a).min(self.bits(b)),
+            Expr::IfThenElse(_, a, b) => self.bits(a).max(self.bits(b)),
+            _ => 64,
+        }
+    }
+
+    /// The same expression with the names of the merged program.
+    fn renamed(&self, expr: &Expr) -> Expr {
+        let boxed = |expr: &Expr| Box::new(self.renamed(expr));
+        match expr {
+            Expr::Literal(word) => Expr::Literal(*word),
+            Expr::Name(name) => Expr::Name(self.run.name(*name)),
+            Expr::Unary(op, a) => Expr::Unary(*op, boxed(a)),
+            Expr::Binary(op, a, b) => Expr::Binary(*op, boxed(a), boxed(b)),
+            Expr::IfThenElse(a, b, c) => Expr::IfThenElse(boxed(a), boxed(b), boxed(c)),
+        }
+    }
+
+    fn bytes(&self, at: Place) -> Bytes {
+        let size = u8::try_from(at.size).expect("larger accesses are refused before");
+        Bytes { global: self.run.global(at.object), offset: at.offset, size }
+    }
+}
+
+/// How an operation that waits went.
+fn attempt(patience: Patience, got: bool) -> Outcome {
+    if patience == Patience::Blocking { Outcome::Only } else { Outcome::Yes(got) }
+}

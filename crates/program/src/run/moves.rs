@@ -1,0 +1,165 @@
+//! Which steps are possible; at which operation a thread is.
+
+use foretrace_trace::{Access, MemoryOrder, Patience, ThreadId};
+
+use crate::ir::*;
+
+use super::state::{Phase, State, Status, Wait};
+use super::{Choice, Input, Machine, Move};
+
+/// The visible operation at which a thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Next {
+    /// Its instruction, or the end of its block.
+    pub site: Site,
+    /// What is left to do of it.
+    pub kind: NextKind,
+}
+
+/// What is left to do of a visible operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NextKind {
+    /// An access to live memory. A compare-and-exchange writes if it would now.
+    Access(Access),
+    /// The second half of a wait.
+    Wake,
+    /// The second half of a barrier.
+    Leave,
+    /// Anything else, as a whole.
+    Other,
+}
+
+impl Machine<'_> {
+    /// All steps that are possible, in a fixed order.
+    pub fn moves(&self, state: &State) -> Vec<Move> {
+        state.thread_ids().flat_map(|thread| self.moves_of(state, thread)).collect()
+    }
+
+    /// The steps of one thread that are possible; none if it is blocked, finished or stopped.
+    pub fn moves_of(&self, state: &State, thread: ThreadId) -> Vec<Move> {
+        let is_there = thread.index() < state.threads.len();
+        if !is_there || state.exited || state.status(thread) != Status::Running {
+            return Vec::new();
+        }
+        let choices = match state.thread(thread).phase {
+            Phase::Waiting { lock, mode, wait, .. } => match wait {
+                Wait::Open if self.is_timed(state, thread) => vec![Choice::Expires],
+                Wait::Open => vec![],
+                Wait::Notified | Wait::Expired => {
+                    only_if(!state.is_held_by_others(lock, mode, thread))
+                }
+            },
+            Phase::Arrived { barrier, round } => {
+                let parties = u64::from(self.program.barriers[barrier.index()].parties);
+                only_if(state.arrivals[barrier.index()] / parties > round)
+            }
+            Phase::Before => match self.instruction(state, thread) {
+                Some(instruction) => self.choices(state, thread, instruction),
+                None => vec![Choice::Only],
+            },
+        };
+        choices.into_iter().map(|choice| Move { thread, choice }).collect()
+    }
+
+    fn choices(
+        &self,
+        state: &State,
+        thread: ThreadId,
+        Instruction { op, result, .. }: &Instruction,
+    ) -> Vec<Choice> {
+        let or_gives_up = |is_possible: bool, patience: Patience| match (is_possible, patience) {
+            (true, _) => vec![Choice::Only],
+            (false, Patience::Blocking) => vec![],
+            (false, _) => vec![Choice::GivesUp],
+        };
+        match op {
+            Op::Acquire { lock: SyncRef::Named(lock), mode, patience } => {
+                or_gives_up(self.can_acquire(state, *lock, *mode, *patience, thread), *patience)
+            }
+            Op::SemWait { sem: SyncRef::Named(sem), patience } => {
+                or_gives_up(state.semaphores[sem.index()] > 0, *patience)
+            }
+            Op::Signal { cond: SyncRef::Named(cond) } => {
+                let waiters: Vec<Choice> =
+                    state.open_waits(*cond).into_iter().map(Choice::Wakes).collect();
+                if waiters.is_empty() { vec![Choice::Only] } else { waiters }
+            }
+            Op::Join { thread: handle } => {
+                match state.thread_of_handle(self.value(state, thread, *handle)) {
+                    Some(child) => only_if(state.status(child) == Status::Finished),
+                    None => vec![Choice::Only],
+                }
+            }
+            Op::External { name, args } => match result {
+                Some(result) => self.input_choices(state, thread, name, args, *result),
+                None => vec![Choice::Only],
+            },
+            _ => vec![Choice::Only],
+        }
+    }
+
+    fn input_choices(
+        &self,
+        state: &State,
+        thread: ThreadId,
+        name: &str,
+        args: &[Operand],
+        result: RegisterId,
+    ) -> Vec<Choice> {
+        let width = self.program.function(state.site(thread).function).width(result);
+        let args = self.values(state, thread, args);
+        let asking = state.thread(thread);
+        let input =
+            Input { thread: &asking.name, ordinal: asking.inputs, name, args: &args, width };
+        let mut values: Vec<u64> =
+            (self.inputs)(&input).iter().map(|&value| cut(value, width)).collect();
+        if values.is_empty() {
+            values.push(0);
+        }
+        values.sort_unstable();
+        values.dedup();
+        values.into_iter().map(Choice::Input).collect()
+    }
+
+    fn is_timed(&self, state: &State, thread: ThreadId) -> bool {
+        let instruction = self.instruction(state, thread);
+        instruction
+            .is_some_and(|instruction| matches!(instruction.op, Op::Wait { timed: true, .. }))
+    }
+
+    /// The visible operation at which a thread is; `None` if it does not run any more.
+    pub fn next(&self, state: &State, thread: ThreadId) -> Option<Next> {
+        if state.exited || state.status(thread) != Status::Running {
+            return None;
+        }
+        let kind = match state.thread(thread).phase {
+            Phase::Waiting { .. } => NextKind::Wake,
+            Phase::Arrived { .. } => NextKind::Leave,
+            Phase::Before => match self.next_access(state, thread) {
+                Some(access) => NextKind::Access(access),
+                None => NextKind::Other,
+            },
+        };
+        Some(Next { site: state.site(thread), kind })
+    }
+
+    fn next_access(&self, state: &State, thread: ThreadId) -> Option<Access> {
+        let op = &self.instruction(state, thread)?.op;
+        let (address, size) = op.access()?;
+        let at = state.resolve(self.value(state, thread, address), size)?;
+        let (reads, writes, order) = match *op {
+            Op::Load { order, .. } => (true, false, order),
+            Op::Store { order, .. } => (false, true, order),
+            Op::Rmw { order, .. } => (true, true, order),
+            Op::CompareExchange { expected, order, .. } => {
+                (true, state.read(at) == self.value(state, thread, expected), order)
+            }
+            _ => return None,
+        };
+        Some(Access { at, reads, writes, atomic: order != MemoryOrder::Plain })
+    }
+}
+
+fn only_if(is_possible: bool) -> Vec<Choice> {
+    if is_possible { vec![Choice::Only] } else { vec![] }
+}

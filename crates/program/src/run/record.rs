@@ -1,0 +1,50 @@
+//! Events as a trace: what a recorder would have written of this run.
+
+use foretrace_trace as trace;
+use foretrace_trace::{LockKind, ObjectId, Place, Trace};
+
+use crate::ir::Program;
+
+use super::{Action, Event, State};
+
+/// The trace of a run that has led to `state`. Ids of threads, objects and synchronisation are the same in both.
+pub fn record(program: &Program, state: &State, events: &[Event]) -> Trace {
+    let mut builder = Trace::builder();
+    for thread in state.thread_ids() {
+        builder.thread(state.thread_name(thread));
+    }
+    for object in &state.objects {
+        builder.object(&object.name);
+    }
+    for lock in &program.locks {
+        let kind = if lock.recursive { LockKind::Recursive } else { LockKind::Plain };
+        let id = builder.lock(&lock.name);
+        builder.set_lock_kind(id, kind);
+    }
+    for cond in &program.conds {
+        builder.cond(cond);
+    }
+    for semaphore in &program.semaphores {
+        let id = builder.semaphore(&semaphore.name);
+        builder.set_semaphore(id, semaphore.count);
+    }
+    for barrier in &program.barriers {
+        let id = builder.barrier(&barrier.name);
+        builder.set_barrier(id, barrier.parties);
+    }
+    for (index, global) in program.globals.iter().enumerate() {
+        for (chunk, bytes) in global.bytes().chunks(8).enumerate() {
+            let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+            let (offset, size) = (chunk as u32 * 8, bytes.len() as u32);
+            builder.set_initial(Place { object: ObjectId::from(index), offset, size }, value);
+        }
+    }
+    for &Event { thread, action, site } in events {
+        // Begin and end are nowhere in the source: they only share a site with what comes after or before them.
+        let is_somewhere = !matches!(action, Action::Begin | Action::End);
+        let location = program.location(site).filter(|_| is_somewhere);
+        let location = location.map(|location| builder.location(location));
+        builder.push(trace::Event { thread, op: action, location });
+    }
+    builder.finish()
+}

@@ -1,0 +1,227 @@
+//! What there is at one moment of a run.
+
+use foretrace_trace::{CondId, LockId, Mode, ObjectId, ThreadId};
+
+use crate::ir::*;
+
+use super::memory::Object;
+
+/// One moment of a run. Equal states have the same future.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct State {
+    pub(super) threads: Vec<ThreadState>,
+    /// Globals first, with their own ids; then what was allocated, in that order.
+    pub(super) objects: Vec<Object>,
+    /// Who has which lock.
+    pub(super) holds: Vec<Vec<Hold>>,
+    pub(super) semaphores: Vec<u64>,
+    /// How many threads have come to each barrier since the start.
+    pub(super) arrivals: Vec<u64>,
+    pub(super) exited: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct ThreadState {
+    pub(super) name: String,
+    pub(super) status: Status,
+    /// Calls that have not returned, the innermost last. Empty once the thread is finished.
+    pub(super) frames: Vec<Frame>,
+    pub(super) phase: Phase,
+    /// How many values the outside has given.
+    pub(super) inputs: u32,
+}
+
+/// A call that has not returned.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Frame {
+    pub(super) function: FunctionId,
+    pub(super) block: BlockId,
+    pub(super) index: u32,
+    pub(super) registers: Vec<u64>,
+    /// Memory that ends with the call.
+    pub(super) slots: Vec<ObjectId>,
+    /// Whether another thread may know one of them.
+    pub(super) has_shared_slots: bool,
+}
+
+/// Where in its visible operation a thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Phase {
+    /// Before it.
+    Before,
+    /// It has given its lock back and waits.
+    Waiting { cond: CondId, lock: LockId, mode: Mode, depth: u32, wait: Wait },
+    /// It has come to a barrier, in this round.
+    Arrived { barrier: BarrierId, round: u64 },
+}
+
+/// How far a wait is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Wait {
+    /// A signal can reach it.
+    Open,
+    /// A signal has reached it.
+    Notified,
+    /// Its time is up.
+    Expired,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Hold {
+    pub(super) thread: ThreadId,
+    pub(super) mode: Mode,
+    pub(super) depth: u32,
+}
+
+/// What has become of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Status {
+    /// It goes on, when it can.
+    Running,
+    /// It has returned from its function.
+    Finished,
+    /// It will not go on.
+    Stopped(Stop),
+}
+
+/// Why and where a thread does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Stop {
+    /// At this instruction.
+    pub site: Site,
+    /// For this reason.
+    pub why: Why,
+}
+
+/// Why a thread does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Why {
+    /// An assertion is violated.
+    Assertion,
+    /// An assumption does not hold: this execution does not count further.
+    Assumption,
+    /// A lock is not used as it must be.
+    LockError(LockError),
+    /// Something has no meaning.
+    Fault(Fault),
+}
+
+/// Wrong uses of locks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
+pub enum LockError {
+    /// A thread waits for a lock that it holds itself.
+    #[error("the thread has the lock already")]
+    DoubleLock,
+    /// A release, and nobody has the lock.
+    #[error("nobody has the lock")]
+    ReleaseNotHeld,
+    /// A release in a mode in which the thread does not have the lock, and somebody has it.
+    #[error("the thread does not have the lock in this mode, but somebody has it")]
+    ReleaseByOther,
+    /// A wait, and the thread does not have the lock in exactly one mode.
+    #[error("the thread does not have the lock that it waits with")]
+    WaitNotHeld,
+}
+
+/// What has no meaning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
+pub enum Fault {
+    /// An access that is not inside one live object.
+    #[error("the access is not inside a live object")]
+    BadAddress,
+    /// A free of something else than the start of a live allocation.
+    #[error("what is freed is not the start of a live allocation")]
+    BadFree,
+    /// An allocation that is too large for the interpreter.
+    #[error("the allocation is too large")]
+    TooLarge,
+    /// A join of something that is no thread.
+    #[error("what is joined is no thread")]
+    BadJoin,
+    /// A call of something that is no function with such parameters and result.
+    #[error("what is called is no function with these parameters and this result")]
+    BadCall,
+    /// A place that the program says is never reached.
+    #[error("a place that is said to be unreachable is reached")]
+    Unreachable,
+    /// A thread goes on alone for too long.
+    #[error("the thread goes on without a visible operation for too long")]
+    NoEnd,
+    /// Calls inside calls, too many.
+    #[error("calls are nested too deeply")]
+    TooDeep,
+    /// An object of synchronisation that an address designates.
+    #[error("synchronisation by address is not supported")]
+    SyncByAddress,
+}
+
+impl State {
+    pub(super) fn new(program: &Program) -> State {
+        State {
+            threads: Vec::new(),
+            objects: super::memory::globals(program),
+            holds: vec![Vec::new(); program.locks.len()],
+            semaphores: program.semaphores.iter().map(|s| u64::from(s.count)).collect(),
+            arrivals: vec![0; program.barriers.len()],
+            exited: false,
+        }
+    }
+
+    /// The threads so far, in the order in which they were started.
+    pub fn thread_ids(&self) -> impl ExactSizeIterator<Item = ThreadId> + use<> {
+        (0..self.threads.len()).map(ThreadId::from)
+    }
+
+    /// The name of a thread: as declared, or that of its parent, a slash, and what the fork calls it.
+    pub fn thread_name(&self, thread: ThreadId) -> &str {
+        &self.threads[thread.index()].name
+    }
+
+    /// What has become of a thread.
+    pub fn status(&self, thread: ThreadId) -> Status {
+        self.threads[thread.index()].status
+    }
+
+    /// Whether the process has exited.
+    pub fn has_exited(&self) -> bool {
+        self.exited
+    }
+
+    /// The bytes of a global variable.
+    pub fn bytes(&self, global: GlobalId) -> &[u8] {
+        &self.objects[global.index()].bytes
+    }
+
+    /// The number in the first bytes, at most 8, of a global variable.
+    pub fn value(&self, global: GlobalId) -> u64 {
+        let bytes = self.bytes(global);
+        bytes.iter().take(8).rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+    }
+
+    pub(super) fn thread(&self, thread: ThreadId) -> &ThreadState {
+        &self.threads[thread.index()]
+    }
+
+    pub(super) fn thread_mut(&mut self, thread: ThreadId) -> &mut ThreadState {
+        &mut self.threads[thread.index()]
+    }
+
+    pub(super) fn frame(&self, thread: ThreadId) -> &Frame {
+        self.thread(thread).frames.last().expect("a running thread is in a call")
+    }
+
+    pub(super) fn frame_mut(&mut self, thread: ThreadId) -> &mut Frame {
+        self.thread_mut(thread).frames.last_mut().expect("a running thread is in a call")
+    }
+
+    pub(super) fn site(&self, thread: ThreadId) -> Site {
+        let frame = self.frame(thread);
+        Site { function: frame.function, block: frame.block, index: frame.index }
+    }
+
+    /// The thread will not go on.
+    pub(super) fn stop(&mut self, thread: ThreadId, why: Why) {
+        let site = self.site(thread);
+        self.thread_mut(thread).status = Status::Stopped(Stop { site, why });
+    }
+}

@@ -1,0 +1,104 @@
+//! Which names need quotes.
+
+use super::token::{comment_start, is_word};
+
+/// Words that begin a statement or mean something in an expression.
+const KEYWORDS: [&str; 42] = [
+    "acq_rel",
+    "acquire",
+    "alloc",
+    "assert",
+    "assume",
+    "at",
+    "atomic",
+    "barrier",
+    "branch",
+    "broadcast",
+    "call",
+    "cmpxchg",
+    "else",
+    "exit",
+    "external",
+    "false",
+    "fence",
+    "fork",
+    "free",
+    "if",
+    "join",
+    "jump",
+    "load",
+    "plain",
+    "region",
+    "relaxed",
+    "release",
+    "return",
+    "rmw",
+    "sempost",
+    "semwait",
+    "seq_cst",
+    "shared",
+    "signal",
+    "slot",
+    "store",
+    "switch",
+    "timed",
+    "true",
+    "try",
+    "unreachable",
+    "wait",
+];
+
+/// Whether an unquoted word is a keyword, with or without a suffix such as `.4`.
+pub(super) fn is_keyword(word: &str) -> bool {
+    let stem = word.split('.').next().unwrap_or(word);
+    let bare = stem.strip_prefix("try").or_else(|| stem.strip_prefix("timed")).unwrap_or(stem);
+    // A name such as `u8` before a parenthesis is a cast.
+    let is_cast = stem.strip_prefix(['u', 'i']).is_some_and(|digits| {
+        !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+    });
+    is_cast || [stem, bare].iter().any(|word| KEYWORDS.binary_search(word).is_ok())
+}
+
+/// The name as it is written where a name may stand.
+pub(super) fn show_name(name: &str) -> String {
+    if is_word(name) && !is_keyword(name) { name.to_string() } else { quote(name) }
+}
+
+/// The location as it is written behind `@`.
+pub(super) fn show_location(location: &str) -> String {
+    let is_bare = !location.is_empty()
+        && !location.starts_with('"')
+        && location == location.trim()
+        && !location.contains(char::is_control)
+        && comment_start(location) == location.len();
+    if is_bare { location.to_string() } else { quote(location) }
+}
+
+fn quote(name: &str) -> String {
+    let mut out = String::from('"');
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_control() => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_can_be_searched() {
+        assert!(KEYWORDS.is_sorted());
+        assert!(is_keyword("load.4") && is_keyword("tryacquire") && is_keyword("timedwait"));
+        assert!(!is_keyword("x") && !is_keyword("a.load"));
+        assert_eq!(show_name("a.b") + &show_name("load") + &show_name("a b"), "a.b\"load\"\"a b\"");
+    }
+}

@@ -1,0 +1,662 @@
+//! Small random programs that can be written down as a program, and whose runs can be written down as traces with expressions.
+//!
+//! Every statement has a location of its own, so that what is found in a merged program can be compared with what is found in the whole one. The
+//! two ways to write an expression share nothing: the text of the program says where something has how many bits, that of a trace
+//! never does.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use foretrace_program::Program;
+use foretrace_program::run::{Action, Event};
+
+/// Random numbers that are the same on every machine: SplitMix64.
+///
+/// **Follows.** Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
+    }
+
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// What to generate.
+#[derive(Clone, Copy)]
+pub(crate) struct Mix {
+    /// Whether traces may hide what an event does.
+    pub(crate) opaque: bool,
+    /// Condition variables and barriers.
+    pub(crate) waits: bool,
+}
+
+/// Variables: name, bytes, contents at the start.
+pub(crate) const GLOBALS: [(&str, u32, u64); 4] =
+    [("x", 1, 0), ("y", 1, 1), ("w", 2, 0x0102), ("v", 8, 0)];
+/// What is accessed: name, offset, bytes. What several threads use is what matters, so most accesses go to the same few bytes.
+const PLACES: [Place; 10] = [
+    ("x", 0, 1),
+    ("x", 0, 1),
+    ("x", 0, 1),
+    ("x", 0, 1),
+    ("y", 0, 1),
+    ("y", 0, 1),
+    ("w", 0, 1),
+    ("w", 1, 1),
+    ("w", 0, 2),
+    ("v", 0, 8),
+];
+type Place = (&'static str, u32, u32);
+const LOCALS: [&str; 2] = ["a", "b"];
+
+#[derive(Clone)]
+enum Expr {
+    Number(u64),
+    Local(&'static str),
+    Unary(&'static str, Box<Expr>),
+    Binary(&'static str, Box<Expr>, Box<Expr>),
+    Choice(Box<Expr>, Box<Expr>, Box<Expr>),
+}
+
+impl Expr {
+    /// As a program has it: 64 bits, like everything in a trace.
+    fn in_program(&self) -> String {
+        match self {
+            Expr::Number(number) => format!("u64({number})"),
+            Expr::Local(name) => name.to_string(),
+            Expr::Unary("!", a) => format!("u64(!{})", a.in_program()),
+            Expr::Unary(op, a) => format!("({op}{})", a.in_program()),
+            Expr::Binary(op, a, b) => {
+                let gives_bit = ["==", "!=", "<", "<=", ">", ">=", "&&", "||"].contains(op);
+                let cast = if gives_bit { "u64" } else { "" };
+                format!("{cast}({} {op} {})", a.in_program(), b.in_program())
+            }
+            Expr::Choice(c, a, b) => {
+                format!("({} ? {} : {})", c.in_program(), a.in_program(), b.in_program())
+            }
+        }
+    }
+
+    fn in_trace(&self) -> String {
+        match self {
+            Expr::Number(number) => number.to_string(),
+            Expr::Local(name) => name.to_string(),
+            Expr::Unary(op, a) => format!("({op}({}))", a.in_trace()),
+            Expr::Binary(op, a, b) => format!("({} {op} {})", a.in_trace(), b.in_trace()),
+            Expr::Choice(c, a, b) => {
+                format!("({} ? {} : {})", c.in_trace(), a.in_trace(), b.in_trace())
+            }
+        }
+    }
+}
+
+enum Kind {
+    Load {
+        to: &'static str,
+        from: Place,
+        atomic: bool,
+    },
+    Store {
+        to: Place,
+        value: Expr,
+        atomic: bool,
+    },
+    Let {
+        to: &'static str,
+        value: Expr,
+    },
+    Rmw {
+        to: &'static str,
+        at: Place,
+        op: &'static str,
+        sign: &'static str,
+        operand: Expr,
+    },
+    /// With `assumes`, a trace has it as an update that assumes what it compared, or as a read and a branch.
+    CompareExchange {
+        to: &'static str,
+        at: Place,
+        expected: Expr,
+        new: Expr,
+        assumes: bool,
+    },
+    If {
+        condition: Expr,
+        then: Vec<Statement>,
+        otherwise: Vec<Statement>,
+    },
+    Assert(Expr),
+    Assume(Expr),
+    /// The same words in both texts.
+    Same(String),
+    /// An operation that may give up, and what follows when it did not and when it did.
+    Try {
+        operation: &'static str,
+        then: Vec<Statement>,
+        otherwise: Vec<Statement>,
+    },
+    Fork(String),
+    Join(String),
+    Return,
+    Exit,
+}
+
+struct Statement {
+    id: usize,
+    /// A trace does not say what it does.
+    opaque: bool,
+    kind: Kind,
+}
+
+/// A program of which both texts can be had.
+pub(crate) struct Generated {
+    threads: Vec<(String, Vec<Statement>)>,
+    /// Whether the others are forked by the last one.
+    forks: bool,
+}
+
+struct Writer<'r> {
+    random: &'r mut Random,
+    mix: Mix,
+    next: usize,
+    /// Visible statements that are left to write.
+    left: usize,
+    held: Vec<&'static str>,
+}
+
+impl Writer<'_> {
+    fn expression(&mut self, depth: usize) -> Expr {
+        let simple = |random: &mut Random| match random.below(2) {
+            0 => Expr::Number(random.pick(&[0, 1, 2, 3, 255, 256])),
+            _ => Expr::Local(random.pick(&LOCALS)),
+        };
+        if depth == 0 {
+            return simple(self.random);
+        }
+        match self.random.below(12) {
+            0..=3 => simple(self.random),
+            4 => Expr::Unary(self.random.pick(&["-", "~", "!"]), self.boxed(depth)),
+            5 => Expr::Choice(self.boxed(depth), self.boxed(depth), self.boxed(depth)),
+            6 => {
+                let op = self.random.pick(&["/", "%", "<<", ">>", "*"]);
+                Expr::Binary(op, self.boxed(depth), self.boxed(depth))
+            }
+            7 => {
+                Expr::Binary(self.random.pick(&["&&", "||"]), self.boxed(depth), self.boxed(depth))
+            }
+            8 => self.comparison(depth - 1),
+            _ => {
+                let op = self.random.pick(&["+", "-", "&", "|", "^"]);
+                Expr::Binary(op, self.boxed(depth), self.boxed(depth))
+            }
+        }
+    }
+
+    fn boxed(&mut self, depth: usize) -> Box<Expr> {
+        Box::new(self.expression(depth - 1))
+    }
+
+    fn comparison(&mut self, depth: usize) -> Expr {
+        if self.random.chance(50) {
+            let number = Box::new(Expr::Number(self.random.below(3) as u64));
+            let op = self.random.pick(&["==", "!=", "<"]);
+            return Expr::Binary(op, Box::new(Expr::Local(self.random.pick(&LOCALS))), number);
+        }
+        let op = self.random.pick(&["==", "==", "!=", "!=", "<", "<=", ">", ">="]);
+        Expr::Binary(op, Box::new(self.expression(depth)), Box::new(self.expression(0)))
+    }
+
+    fn statement(&mut self, kind: Kind) -> Statement {
+        self.next += 1;
+        let opaque = self.mix.opaque && self.random.chance(40);
+        Statement { id: self.next, opaque, kind }
+    }
+
+    fn list(&mut self, depth: usize, most: usize) -> Vec<Statement> {
+        let mut list = Vec::new();
+        for _ in 0..1 + self.random.below(most) {
+            if self.left == 0 {
+                break;
+            }
+            self.write(depth, &mut list);
+        }
+        list
+    }
+
+    fn write(&mut self, depth: usize, list: &mut Vec<Statement>) {
+        let (local, place) = (self.random.pick(&LOCALS), self.random.pick(&PLACES));
+        let atomic = self.random.chance(25);
+        let visible = |writer: &mut Self| writer.left = writer.left.saturating_sub(1);
+        let kind = match self.random.below(22) {
+            0..=3 => {
+                visible(self);
+                Kind::Load { to: local, from: place, atomic }
+            }
+            4..=7 => {
+                visible(self);
+                let next =
+                    Expr::Binary("+", Box::new(Expr::Local(local)), Box::new(Expr::Number(1)));
+                let value = if self.random.chance(40) { next } else { self.expression(2) };
+                Kind::Store { to: place, value, atomic }
+            }
+            8 => Kind::Let { to: local, value: self.expression(2) },
+            9 => {
+                visible(self);
+                let update = [
+                    ("add", "+"),
+                    ("sub", "-"),
+                    ("and", "&"),
+                    ("or", "|"),
+                    ("xor", "^"),
+                    ("xchg", ""),
+                ];
+                let (op, sign) = self.random.pick(&update);
+                Kind::Rmw { to: local, at: place, op, sign, operand: self.expression(1) }
+            }
+            10 => {
+                visible(self);
+                let at = self.random.pick(&[("x", 0, 1), ("y", 0, 1)]);
+                let fits = Box::new(Expr::Number(255));
+                let expected = match self.random.chance(60) {
+                    true => Expr::Number(self.random.below(2) as u64),
+                    false => Expr::Binary("&", Box::new(Expr::Local(local)), fits),
+                };
+                let (new, assumes) = (self.expression(1), self.random.chance(50));
+                Kind::CompareExchange { to: local, at, expected, new, assumes }
+            }
+            11 | 12 => Kind::Assert(self.comparison(1)),
+            13 => Kind::Assume(self.comparison(1)),
+            14..=16 if depth > 0 => {
+                let condition = self.comparison(1);
+                let mut then = self.list(depth - 1, 3);
+                if self.random.chance(10) {
+                    let ending = if self.random.chance(70) { Kind::Return } else { Kind::Exit };
+                    let ending = self.statement(ending);
+                    then.push(ending);
+                }
+                let otherwise = match self.random.chance(60) {
+                    true => self.list(depth - 1, 2),
+                    false => Vec::new(),
+                };
+                Kind::If { condition, then, otherwise }
+            }
+            17 | 18 => return self.locked(depth, list),
+            19 => {
+                visible(self);
+                Kind::Same(self.random.pick(&["semwait s", "sempost s", "sempost s"]).to_string())
+            }
+            20 if depth > 0 => {
+                visible(self);
+                let then = self.list(depth - 1, 2);
+                let otherwise = self.list(depth - 1, 1);
+                Kind::Try { operation: "trysemwait s", then, otherwise }
+            }
+            21 if self.mix.waits => {
+                visible(self);
+                Kind::Same(self.random.pick(&["signal c", "broadcast c", "barrier b"]).to_string())
+            }
+            _ => return,
+        };
+        let statement = self.statement(kind);
+        list.push(statement);
+    }
+
+    fn locked(&mut self, depth: usize, list: &mut Vec<Statement>) {
+        let lock = self.random.pick(&["m", "m", "n", "r"]);
+        if self.held.contains(&lock) && lock != "r" {
+            return;
+        }
+        self.left = self.left.saturating_sub(1);
+        let shared = lock == "n" && self.random.chance(50);
+        let mode = if shared { "shared " } else { "" };
+        self.held.push(lock);
+        if lock != "r" && depth > 0 && self.random.chance(25) {
+            let mut then = self.list(depth - 1, 2);
+            let release = self.statement(Kind::Same(format!("release {lock}")));
+            then.push(release);
+            self.held.pop();
+            let otherwise = self.list(depth - 1, 1);
+            let operation = if lock == "m" { "tryacquire m" } else { "timedacquire n" };
+            let tried = self.statement(Kind::Try { operation, then, otherwise });
+            return list.push(tried);
+        }
+        let acquire = self.statement(Kind::Same(format!("acquire {mode}{lock}")));
+        list.push(acquire);
+        if self.mix.waits && lock == "m" && self.random.chance(50) {
+            self.left = self.left.saturating_sub(1);
+            let wait = match self.random.chance(30) {
+                true => {
+                    let (then, otherwise) = (self.list(0, 1), self.list(0, 1));
+                    Kind::Try { operation: "timedwait c m", then, otherwise }
+                }
+                false => Kind::Same("wait c m".to_string()),
+            };
+            let wait = self.statement(wait);
+            list.push(wait);
+        }
+        list.extend(self.list(depth, 2));
+        self.held.pop();
+        let release = self.statement(Kind::Same(format!("release {mode}{lock}")));
+        list.push(release);
+    }
+}
+
+/// A program of two or three threads, and perhaps one that forks them.
+pub(crate) fn generate(seed: u64, mix: Mix) -> Generated {
+    let mut random = Random(seed);
+    let count = 2 + random.below(2);
+    let forks = random.chance(50);
+    let mut next = 0;
+    let mut threads = Vec::new();
+    for thread in 1..=count {
+        let left = 2 + random.below(if count == 2 { 4 } else { 2 });
+        let mut writer = Writer { random: &mut random, mix, next, left, held: Vec::new() };
+        let mut list = Vec::new();
+        for (number, local) in LOCALS.into_iter().enumerate() {
+            let value = Expr::Number(((thread + number) % 2) as u64);
+            let first = writer.statement(Kind::Let { to: local, value });
+            list.push(first);
+        }
+        while writer.left > 0 {
+            writer.write(2, &mut list);
+        }
+        next = writer.next;
+        threads.push((format!("t{thread}"), list));
+    }
+    if forks {
+        let mut writer = Writer { random: &mut random, mix, next, left: 0, held: Vec::new() };
+        let mut list = Vec::new();
+        for thread in 1..=count {
+            list.push(writer.statement(Kind::Fork(format!("t{thread}"))));
+        }
+        for thread in 1..=count {
+            if writer.random.chance(70) {
+                list.push(writer.statement(Kind::Join(format!("t{thread}"))));
+            }
+        }
+        list.push(writer.statement(Kind::Load { to: "a", from: ("x", 0, 1), atomic: false }));
+        let condition = Expr::Binary("!=", Box::new(Expr::Local("a")), Box::new(Expr::Number(1)));
+        list.push(writer.statement(Kind::Assert(condition)));
+        threads.push(("main".to_string(), list));
+    }
+    Generated { threads, forks }
+}
+
+impl Generated {
+    /// The program.
+    pub(crate) fn program(&self) -> String {
+        let mut text = "lock m\nlock n\nlock r recursive\nsemaphore s = 1\nbarrier b = 2\ncond c\n"
+            .to_string();
+        for (name, size, value) in GLOBALS {
+            let _ = writeln!(text, "global {name} : {size} = {value}");
+        }
+        for (name, list) in &self.threads {
+            let is_forked = self.forks && name != "main";
+            let head = if is_forked { format!("func {name}()") } else { format!("thread {name}") };
+            let _ = writeln!(text, "{head} {{");
+            in_program(list, &mut text);
+            text.push_str("}\n");
+        }
+        text
+    }
+
+    /// A run of the program as a trace, with or without declarations of what is in the variables at the start.
+    pub(crate) fn trace(&self, program: &Program, events: &[Event], declare: bool) -> String {
+        let mut names = BTreeMap::new();
+        for event in events {
+            if event.action == Action::Begin {
+                names.insert(event.thread, program.function(event.site.function).name.clone());
+            }
+        }
+        let mut lines: Vec<(usize, String)> = Vec::new();
+        for (&thread, name) in &names {
+            let of_thread = events.iter().enumerate().filter(|(_, event)| event.thread == thread);
+            let events = of_thread.collect();
+            let mut told = Told { name, events, at: 0, lines: &mut lines };
+            let (_, list) = self.threads.iter().find(|(of, _)| of == name).expect("it is there");
+            told.next("begin", None);
+            told.list(list);
+            if told.action() == Some(Action::End) {
+                told.next("end", None);
+            }
+        }
+        lines.sort_by_key(|(event, _)| *event);
+        let mut text =
+            "lock m plain\nlock r recursive\nsemaphore s = 1\nbarrier b = 2\n".to_string();
+        for (name, size, value) in GLOBALS.into_iter().filter(|_| declare) {
+            let _ = writeln!(text, "init {name}[0:{size}] = {value}");
+        }
+        for (_, line) in lines {
+            text.push_str(&line);
+        }
+        text
+    }
+}
+
+fn in_program(list: &[Statement], text: &mut String) {
+    let at = |(name, offset, size): Place| format!("{name}[{offset}:{size}]");
+    let cut = |(_, _, size): Place, value: &Expr| format!("u{}({})", size * 8, value.in_program());
+    let order = |atomic: bool| if atomic { "atomic " } else { "" };
+    for Statement { id, kind, .. } in list {
+        let _ = match kind {
+            Kind::Load { to, from, atomic } => {
+                writeln!(text, "{to} := u64(load {}{}) @ L{id}", order(*atomic), at(*from))
+            }
+            Kind::Store { to, value, atomic } => {
+                writeln!(text, "store {}{}, {} @ L{id}", order(*atomic), at(*to), cut(*to, value))
+            }
+            Kind::Let { to, value } => writeln!(text, "{to} := {}", value.in_program()),
+            Kind::Rmw { to, at: place, op, operand, .. } => {
+                let (at, operand) = (at(*place), cut(*place, operand));
+                writeln!(text, "t{id} = rmw {op} {at}, {operand} @ L{id}\n{to} := u64(t{id})")
+            }
+            Kind::CompareExchange { to, at: place, expected, new, .. } => {
+                let (at, expected, new) = (at(*place), cut(*place, expected), cut(*place, new));
+                writeln!(
+                    text,
+                    "t{id} = cmpxchg {at}, {expected}, {new} @ L{id}\n{to} := u64(t{id})"
+                )
+            }
+            Kind::If { condition, then, otherwise } => {
+                let _ = writeln!(text, "if {} {{ @ L{id}", condition.in_program());
+                in_program(then, text);
+                text.push_str("} else {\n");
+                in_program(otherwise, text);
+                writeln!(text, "}}")
+            }
+            Kind::Assert(condition) => writeln!(text, "assert {} @ L{id}", condition.in_program()),
+            Kind::Assume(condition) => writeln!(text, "assume {} @ L{id}", condition.in_program()),
+            Kind::Same(words) => writeln!(text, "{words} @ L{id}"),
+            Kind::Try { operation, then, otherwise } => {
+                let _ = writeln!(text, "t{id} = {operation} @ L{id}\nif t{id} {{");
+                in_program(then, text);
+                text.push_str("} else {\n");
+                in_program(otherwise, text);
+                writeln!(text, "}}")
+            }
+            Kind::Fork(child) => writeln!(text, "h{child} = fork {child}() @ L{id}"),
+            Kind::Join(child) => writeln!(text, "join h{child} @ L{id}"),
+            Kind::Return => writeln!(text, "return"),
+            Kind::Exit => writeln!(text, "exit @ L{id}"),
+        };
+    }
+}
+
+/// One thread of a run, while it is being told.
+struct Told<'r> {
+    name: &'r str,
+    /// With their places in the run.
+    events: Vec<(usize, &'r Event)>,
+    at: usize,
+    lines: &'r mut Vec<(usize, String)>,
+}
+
+/// Whether the thread goes on.
+type GoesOn = bool;
+
+impl Told<'_> {
+    /// Tells the next event, if there is one.
+    fn next(&mut self, words: impl Into<String>, id: Option<usize>) -> GoesOn {
+        let Some(&(place, _)) = self.events.get(self.at) else { return false };
+        self.at += 1;
+        let location = id.map_or(String::new(), |id| format!(" @ L{id}"));
+        let line = format!("{}: {}{location}\n", self.name, words.into());
+        self.lines.push((place, line));
+        true
+    }
+
+    fn action(&self) -> Option<Action> {
+        self.events.get(self.at).map(|(_, event)| event.action)
+    }
+
+    /// Says what the thread computes on its own behind its last event.
+    fn local(&mut self, words: String) {
+        if let Some(&(place, _)) = self.at.checked_sub(1).and_then(|last| self.events.get(last)) {
+            self.lines.push((place, format!("{}: {words}\n", self.name)));
+        }
+    }
+
+    fn list(&mut self, list: &[Statement]) -> GoesOn {
+        list.iter().all(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, Statement { id, opaque, kind }: &Statement) -> GoesOn {
+        let (id, opaque) = (*id, *opaque);
+        let at = |(name, offset, size): Place| format!("{name}[{offset}:{size}]");
+        let order = |atomic: bool| if atomic { " atomic" } else { "" };
+        let condition = |word: &str, condition: &Expr, holds: bool| match opaque {
+            true => format!("{word} : {holds}"),
+            false => format!("{word} {} : {holds}", condition.in_trace()),
+        };
+        let Some(action) = self.action() else { return false };
+        match kind {
+            Kind::Load { to, from, atomic } => {
+                let Action::Read { value: Some(value), .. } = action else { panic!("{action:?}") };
+                let line = format!("{to} = read {} : {value}{}", at(*from), order(*atomic));
+                self.next(line, Some(id))
+            }
+            Kind::Store { to, value: expr, atomic } => {
+                let Action::Write { value: Some(value), .. } = action else { panic!("{action:?}") };
+                let expr = if opaque { String::new() } else { format!("= {} ", expr.in_trace()) };
+                let line = format!("write {} {expr}: {}{}", at(*to), shown(value), order(*atomic));
+                self.next(line, Some(id))
+            }
+            Kind::Let { to, value } => {
+                self.local(format!("let {to} = {}", value.in_trace()));
+                true
+            }
+            Kind::Rmw { to, at: place, sign, operand, .. } => {
+                let Action::Rmw { read: Some(read), written: Some(written), .. } = action else {
+                    panic!("{action:?}")
+                };
+                let stored = match *sign {
+                    "" => operand.in_trace(),
+                    sign => format!("t{id} {sign} {}", operand.in_trace()),
+                };
+                let (read, written) = (shown(read), shown(written));
+                let line = format!("t{id} = rmw {} : {read} -> {stored} : {written}", at(*place));
+                self.next(line, Some(id));
+                self.local(format!("let {to} = t{id}"));
+                true
+            }
+            Kind::CompareExchange { to, at: place, expected, new, assumes } => {
+                let (read, written) = match action {
+                    Action::Rmw { read: Some(read), written: Some(written), .. } => (read, written),
+                    Action::Read { value: Some(read), .. } if *assumes => {
+                        let (place, expected) = (at(*place), expected.in_trace());
+                        self.next(format!("t{id} = read {place} : {read} atomic"), Some(id));
+                        self.local(format!("branch t{id} == {expected} : false @ L{id}"));
+                        self.local(format!("let {to} = t{id}"));
+                        return true;
+                    }
+                    Action::Read { value: Some(read), .. } => (read, read),
+                    other => panic!("{other:?}"),
+                };
+                let (expected, new) = (expected.in_trace(), new.in_trace());
+                let (stored, assuming) = match assumes {
+                    true => (new, format!(" assuming t{id} == {expected}")),
+                    false => (format!("(t{id} == {expected} ? {new} : t{id})"), String::new()),
+                };
+                let place = at(*place);
+                let line =
+                    format!("t{id} = rmw {place} : {read} -> {stored} : {written}{assuming}");
+                self.next(line, Some(id));
+                self.local(format!("let {to} = t{id}"));
+                true
+            }
+            Kind::If { condition: tested, then, otherwise } => {
+                let Action::Branch { taken } = action else { panic!("{action:?}") };
+                self.next(condition("branch", tested, taken), Some(id));
+                self.list(if taken { then } else { otherwise })
+            }
+            Kind::Assert(tested) => {
+                let Action::Assert { holds } = action else { panic!("{action:?}") };
+                self.next(condition("assert", tested, holds), Some(id));
+                holds
+            }
+            Kind::Assume(tested) => {
+                let Action::Assume { holds } = action else { panic!("{action:?}") };
+                self.next(condition("assume", tested, holds), Some(id))
+            }
+            Kind::Same(words) => self.same(words, id),
+            Kind::Try { operation, then, otherwise } => {
+                let got = match action {
+                    Action::Acquire { .. } | Action::SemWait { .. } => true,
+                    Action::AcquireFailed { .. } | Action::SemWaitFailed { .. } => false,
+                    Action::Wait { .. } => {
+                        self.next(*operation, Some(id));
+                        let Some(Action::Wake { reason, .. }) = self.action() else { return false };
+                        let got = reason == foretrace_trace::WakeReason::Notified;
+                        let end = if got { "" } else { " timeout" };
+                        self.next(format!("wake c m{end}"), Some(id));
+                        return self.tried(got, then, otherwise);
+                    }
+                    other => panic!("{other:?}"),
+                };
+                let outcome = if got { "ok" } else { "fail" };
+                self.next(format!("{operation} : {outcome}"), Some(id));
+                self.tried(got, then, otherwise)
+            }
+            Kind::Fork(child) => self.next(format!("fork {child}"), Some(id)),
+            Kind::Join(child) => self.next(format!("join {child}"), Some(id)),
+            Kind::Return => false,
+            Kind::Exit => {
+                self.next("exit", Some(id));
+                false
+            }
+        }
+    }
+
+    /// The program branches on the outcome; the trace has it in the operation.
+    fn tried(&mut self, got: bool, then: &[Statement], otherwise: &[Statement]) -> GoesOn {
+        assert!(matches!(self.action(), None | Some(Action::Branch { .. })));
+        self.at += 1;
+        self.list(if got { then } else { otherwise })
+    }
+
+    fn same(&mut self, words: &str, id: usize) -> GoesOn {
+        let (first, second) = match words {
+            "wait c m" => (words, Some("wake c m")),
+            "barrier b" => ("arrive b", Some("leave b")),
+            _ => (words, None),
+        };
+        self.next(first, Some(id)) && second.is_none_or(|second| self.next(second, Some(id)))
+    }
+}
+
+/// A value as a trace has it: with a sign if it has 8 bytes.
+fn shown(value: u64) -> String {
+    (value as i64).to_string()
+}

@@ -1,0 +1,113 @@
+//! The reference path: the papers' own formula of a trace as SMT-LIB 2, decided by any SMT solver over a pipe.
+//!
+//! It is the second opinion of the tests and the baseline of the benchmarks, so it shares nothing with the production path: it knows
+//! the trace, `docs/theory.md` and the papers, and of `witness` only the names of violations. `recorded` is section 2 of the theory,
+//! `cssa` the formula, `smtlib` its text, `solver` the child process, `decode` the way back to a schedule. What it does not support it
+//! says ([`Unsupported`]), and then nothing is known. Schedules are to be checked by the witness checker, as all others.
+
+pub mod cssa;
+pub mod decode;
+mod expression;
+pub mod formula;
+mod recorded;
+pub mod smtlib;
+pub mod solver;
+mod term;
+
+use std::time::Duration;
+
+use foretrace_trace::{EventId, Model, Trace};
+use foretrace_witness::Violation;
+
+pub use cssa::{Options, Scope, encode};
+pub use formula::Formula;
+pub use solver::{SolverCommand, SolverError};
+pub use term::Term;
+
+/// Something that the formula cannot say; what is asked then stays unknown.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the reference encoding does not support {what}{}", .event.map_or(String::new(), |event| format!(" (event {})", event.0)))]
+pub struct Unsupported {
+    /// What.
+    pub what: String,
+    /// The first event that needs it, if it is one.
+    pub event: Option<EventId>,
+}
+
+impl Unsupported {
+    pub(crate) fn at(event: EventId, what: &str) -> Unsupported {
+        Unsupported { what: what.to_string(), event: Some(event) }
+    }
+
+    pub(crate) fn new(what: &str) -> Unsupported {
+        Unsupported { what: what.to_string(), event: None }
+    }
+}
+
+/// What a solver may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How long it may run, by the clock on the wall.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { time: Duration::from_secs(60) }
+    }
+}
+
+/// What the reference says of a candidate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// This schedule ends in the violation.
+    Feasible(Vec<EventId>),
+    /// No schedule does (with a bound: none that has so few switches).
+    Infeasible,
+    /// It has no answer.
+    Unknown(Unknown),
+}
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unknown {
+    /// The formula cannot say it.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The solver did not decide it.
+    #[error(transparent)]
+    Solver(#[from] SolverError),
+}
+
+/// Decides whether a feasible schedule of the trace ends in the violation, by a solver of SMT-LIB.
+pub fn decide(
+    trace: &Trace,
+    model: Model,
+    violation: &Violation,
+    solver: &SolverCommand,
+    limits: Limits,
+) -> Answer {
+    decide_with(trace, violation, &Options::new(model), solver, limits)
+}
+
+/// [`decide`] with a context bound and the other options.
+pub fn decide_with(
+    trace: &Trace,
+    violation: &Violation,
+    options: &Options,
+    solver: &SolverCommand,
+    limits: Limits,
+) -> Answer {
+    let decided = encode(trace, violation, options).map_err(Unknown::from).and_then(|formula| {
+        if formula.is_refuted() {
+            return Ok(None);
+        }
+        let answer = solver.solve(&formula, limits)?;
+        Ok(answer.map(|assignment| decode::schedule(&formula, &assignment)))
+    });
+    match decided {
+        Ok(Some(schedule)) => Answer::Feasible(schedule),
+        Ok(None) => Answer::Infeasible,
+        Err(unknown) => Answer::Unknown(unknown),
+    }
+}
