@@ -35,13 +35,19 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("foretrace-reference", &["foretrace-trace", "foretrace-witness"]),
     ("foretrace-replay", &["foretrace-recording", "foretrace-trace", "foretrace-witness"]),
     ("foretrace-report", &[]),
-    // Compares the prediction with its own enumeration, and shares no code with model and encoder.
-    ("foretrace-oracle", &["foretrace-trace", "foretrace-witness", "foretrace-predict"]),
+    // Compares the prediction with its own enumeration, and shares no code with model and encoder. Its tests hold the second opinion against it as well.
+    (
+        "foretrace-oracle",
+        &["foretrace-trace", "foretrace-witness", "foretrace-predict", "foretrace-reference"],
+    ),
     (
         "foretrace",
         &[
             "foretrace-recording",
             "foretrace-trace",
+            "foretrace-program",
+            "foretrace-summarise",
+            "foretrace-reference",
             "foretrace-predict",
             "foretrace-witness",
             "foretrace-replay",

@@ -9,6 +9,9 @@ mod predicted;
 mod public;
 mod recording;
 mod reference;
+mod smtlib;
+mod staged;
+mod symbolic;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,21 +30,38 @@ pub(crate) enum Part {
     Classes,
     /// Recorded traces of public projects, by classes and event by event.
     Public,
-    /// The textbook encoding in z3.
+    /// Assertions of traces with expressions, and the papers' formula in z3.
+    Symbolic,
+    /// Races, and the papers' formula in z3.
     Reference,
+    /// The stages of the papers' formula in z3.
+    Staged,
     /// What recording a program costs, beside ThreadSanitizer.
     Recording,
 }
 
+/// All of them.
+pub(crate) const ALL: [Part; 7] = [
+    Part::Front,
+    Part::Classes,
+    Part::Public,
+    Part::Symbolic,
+    Part::Reference,
+    Part::Staged,
+    Part::Recording,
+];
+
 /// Measures the parts; `quick` leaves out what takes minutes.
 pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
-    tools::ensure()?;
+    tools::ensure_for_comparison()?;
     for part in parts {
         match part {
             Part::Front => front::front(&Bench::build()?, quick)?,
             Part::Classes => classes::classes(&Bench::build()?, quick)?,
             Part::Public => public::public()?,
+            Part::Symbolic => symbolic::symbolic(&Bench::build()?, quick)?,
             Part::Reference => reference::reference(quick)?,
+            Part::Staged => staged::staged(&Bench::build()?, quick)?,
             Part::Recording => recording::recording(quick)?,
         }
     }
@@ -66,7 +86,7 @@ impl Bench {
     /// The generated trace of that kind and length, made once. A change of the generator calls for a new
     /// version here.
     fn trace(&self, kind: &str, events: usize) -> Result<PathBuf, Stop> {
-        const VERSION: u32 = 1;
+        const VERSION: u32 = 2;
         let folder = root().join(".bench");
         let path = folder.join(format!("{kind}-{events}-v{VERSION}.ftb"));
         if path.exists() {

@@ -1,4 +1,4 @@
-//! What a build needs besides cargo: a C++ compiler for CaDiCaL, clang and LLVM for recording programs, and rustfmt and clippy
+//! What a build needs besides cargo: a C++ compiler for CaDiCaL, clang and LLVM for recording programs, and z3, rustfmt and clippy
 //! for tests.
 
 use std::env;
@@ -17,6 +17,9 @@ const FOR_PROGRAMS: [(&str, &str); 3] = [
     ("/usr/lib/llvm-19/include/llvm-c/Core.h", "llvm-19-dev"),
 ];
 
+/// The second opinion of the tests, and the baseline of the benchmarks.
+const Z3: (&str, &str) = ("z3", "z3");
+
 /// Installs what a build needs and the machine does not have.
 pub(crate) fn ensure() -> Result<(), Stop> {
     ensure_all(&PROGRAMS)
@@ -25,6 +28,11 @@ pub(crate) fn ensure() -> Result<(), Stop> {
 /// Installs what the compiler wrapper and its plugin need as well.
 pub(crate) fn ensure_for_programs() -> Result<(), Stop> {
     ensure_all(&[&PROGRAMS[..], &FOR_PROGRAMS].concat())
+}
+
+/// Installs the solver that we compare with as well.
+pub(crate) fn ensure_for_comparison() -> Result<(), Stop> {
+    ensure_all(&[&PROGRAMS[..], &[Z3]].concat())
 }
 
 /// And what ThreadSanitizer needs, to compare with.
@@ -51,7 +59,7 @@ fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
 /// Installs what the tests need in addition.
 pub(crate) fn ensure_for_tests() -> Result<(), Stop> {
     ensure_for_programs()?;
-    ensure_all(&[("gdb", "gdb")])?;
+    ensure_all(&[("gdb", "gdb"), Z3])?;
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         let works = succeeds(cargo(&[subcommand, "--version"]));
         if works {

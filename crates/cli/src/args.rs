@@ -23,6 +23,7 @@ pub(crate) enum Command {
     Test(TestArguments),
     Run(RunArguments),
     Predict(PredictArguments),
+    Encode(EncodeArguments),
     Replay(ReplayArguments),
     /// Compile and link C as clang does, for recording: CC="foretrace cc"
     Cc(CompilerArguments),
@@ -33,25 +34,79 @@ pub(crate) enum Command {
     Trace(TraceCommand),
 }
 
-/// Predict the bugs that other schedules of a trace lead to
+/// Predict the bugs that other schedules of a trace lead to, or any execution of a program
+///
+/// Several traces are taken as runs of one program on the same inputs, and merged into it.
 ///
 /// Exit status: 0 nothing found and everything decided; 1 bugs found; 2 bad input or usage; 3 nothing
 /// certain (undecided, or only possible bugs); 70 a bug of foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct PredictArguments {
-    /// The trace: text, binary (.ftb), recording (.ftrec), STD, RapidBin, RV-Predict folder, CSV; also gzipped
-    pub(crate) trace: PathBuf,
+    /// Traces: text, binary (.ftb), recording (.ftrec), STD, RapidBin, RV-Predict folder, CSV; also gzipped. Or a program (.ftp)
+    #[arg(value_name = "TRACE", required = true)]
+    pub(crate) traces: Vec<PathBuf>,
 
-    /// The format of the trace, if it is not to be guessed
+    /// The format of the traces, if it is not to be guessed
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<InputFormat>,
 
     #[command(flatten)]
     pub(crate) options: PredictionOptions,
 
+    /// Decide by the papers' formula and this solver of SMT-LIB 2, such as "z3 -in" or cvc5, in place of our own
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) solver: Option<String>,
+
     /// Predict under all models that make sense for the trace, and show which of them find what
     #[arg(long)]
     pub(crate) compare_models: bool,
+}
+
+/// Write the papers' formula of one question about a trace, for a solver of SMT-LIB 2
+///
+/// Exit status: 0 written; 2 bad input or usage; 3 the formula cannot say it.
+#[derive(Args, Debug)]
+pub(crate) struct EncodeArguments {
+    /// The trace, in any format
+    pub(crate) trace: PathBuf,
+
+    /// The format of the formula
+    #[arg(long, value_enum, default_value_t = FormulaFormat::Smt2)]
+    pub(crate) format: FormulaFormat,
+
+    /// Show the candidates with their numbers
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// The candidate with this number
+    #[arg(long, value_name = "N", conflicts_with_all = ["list", "property"])]
+    pub(crate) finding: Option<usize>,
+
+    /// The candidate of this property with the number of --index
+    #[arg(long, value_enum, conflicts_with = "list")]
+    pub(crate) property: Option<Check>,
+
+    /// Among the candidates of --property
+    #[arg(long, value_name = "I", requires = "property", default_value_t = 1)]
+    pub(crate) index: usize,
+
+    /// What the reads of another schedule must see
+    #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
+    pub(crate) model: ModelChoice,
+
+    /// Count only schedules with at most this many context switches
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) context_bound: Option<u32>,
+
+    /// Where it goes; `-` is standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FormulaFormat {
+    /// SMT-LIB 2
+    Smt2,
 }
 
 /// Record a program, predict what else can happen, and replay each finding on it

@@ -35,6 +35,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         version: env!("CARGO_PKG_VERSION").to_string(),
         run: None,
         trace: report::TraceInfo {
+            subject: report::Subject::Trace,
             path: frame.path,
             events: trace.len() as u64,
             threads: trace.threads().iter().map(str::to_string).collect(),
@@ -50,6 +51,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         summary: prediction.ledgers.iter().map(|(p, l)| (property(*p), ledger(l))).collect(),
         findings,
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
+        unsupported: None,
         not_asked: prediction.not_asked.iter().map(|part| not_asked(trace, part)).collect(),
         comparison: None,
         notes,
@@ -218,6 +220,8 @@ fn finding(
         sides: points.iter().map(side).collect(),
         context_switches: context_switches(trace, &reported) as u64,
         changes: changes(trace, &finding),
+        what: None,
+        inputs: Vec::new(),
         replay: None,
         schedule: finding.schedule.into_iter().map(|event| event.0).collect(),
     }
@@ -331,7 +335,7 @@ pub(crate) fn property(property: Property) -> report::Property {
     }
 }
 
-fn ledger(ledger: &Ledger) -> report::Ledger {
+pub(crate) fn ledger(ledger: &Ledger) -> report::Ledger {
     report::Ledger {
         candidates: ledger.candidates,
         pruned_mhb: ledger.pruned_mhb,
@@ -343,7 +347,7 @@ fn ledger(ledger: &Ledger) -> report::Ledger {
     }
 }
 
-fn undecided(open: Undecided) -> report::Undecided {
+pub(crate) fn undecided(open: Undecided) -> report::Undecided {
     report::Undecided {
         property: property(open.property),
         kind: kind(&open.example),
@@ -374,6 +378,7 @@ mod tests {
                 budget_ms: None,
                 context_bound: None,
                 iterate_bound: false,
+                solver: None,
             },
             timing: None,
         }
@@ -395,6 +400,7 @@ mod tests {
                 inputs: vec![],
             }],
             undecided: vec![],
+            slicing: None,
             not_asked: vec![],
         }
     }

@@ -34,6 +34,11 @@ impl Failure {
         Failure { status: Status::BadInput, message: message.to_string(), hint: None }
     }
 
+    /// There is no answer.
+    pub(crate) fn uncertain(message: impl Display) -> Self {
+        Failure { status: Status::Uncertain, message: message.to_string(), hint: None }
+    }
+
     /// One of our own invariants is broken.
     pub(crate) fn internal(message: impl Display) -> Self {
         Failure { status: Status::Internal, message: message.to_string(), hint: None }

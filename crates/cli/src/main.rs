@@ -2,9 +2,11 @@
 
 mod args;
 mod assemble;
+mod candidates;
 mod compare;
 mod compile;
 mod describe;
+mod encode;
 mod failure;
 mod holds;
 mod input;
@@ -13,6 +15,8 @@ mod predict;
 mod program;
 mod progress;
 mod remarks;
+mod second_opinion;
+mod source;
 mod trace_commands;
 
 use std::process::ExitCode;
@@ -28,7 +32,7 @@ fn main() -> ExitCode {
         return compile::run(language, arguments);
     }
     let arguments = Arguments::parse();
-    if matches!(arguments.command, Command::Predict(_) | Command::Test(_)) {
+    if matches!(arguments.command, Command::Predict(_) | Command::Test(_) | Command::Encode(_)) {
         forget_solver_settings();
         #[cfg(feature = "seeded-faults")]
         seed_fault();
@@ -75,6 +79,7 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
             Ok(RECORDING_FAILED)
         }),
         Command::Predict(arguments) => predict::run(&arguments).map(|status| status as u8),
+        Command::Encode(arguments) => encode::run(&arguments).map(|status| status as u8),
         Command::Replay(arguments) => program::replay::run(&arguments),
         Command::Cc(_) | Command::Cpp(_) => {
             unreachable!("the compilers take their arguments as they are")

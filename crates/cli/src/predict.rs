@@ -1,6 +1,7 @@
 //! `foretrace predict`: a trace in, verdicts out.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
@@ -13,17 +14,34 @@ use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments, Predi
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
-use crate::{compare, input, output};
+use crate::{compare, input, output, second_opinion, source};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
+    match &arguments.traces[..] {
+        [path] if arguments.format.is_none() && source::is_program(path) => {
+            source::run_program(path, arguments)
+        }
+        [path] => run_trace(path, arguments),
+        paths => source::run_merged(paths, arguments),
+    }
+}
+
+fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failure> {
+    if arguments.solver.is_some() {
+        second_opinion::refuse(arguments)?;
+    }
     let start = Instant::now();
-    let trace = input::open_valid(&arguments.trace, arguments.format)?;
+    let trace = input::open_valid(path, arguments.format)?;
     let read_time = start.elapsed();
 
     let chosen = &arguments.options;
     let options = options(chosen);
     let progress = ProgressLine::new();
-    let predicted = input::predict(&trace, &options, &progress).and_then(|prediction| {
+    let predict = || match &arguments.solver {
+        Some(command) => second_opinion::predict(&trace, command, &options, &progress),
+        None => input::predict(&trace, &options, &progress),
+    };
+    let predicted = predict().and_then(|prediction| {
         let compared = arguments
             .compare_models
             .then(|| compare::predict_all(&trace, &options, &prediction, &progress))
@@ -38,14 +56,24 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
         &trace,
         prediction,
         Frame {
-            path: Some(arguments.trace.display().to_string()),
-            settings: settings(chosen),
+            path: Some(path.display().to_string()),
+            settings: Settings {
+                solver: arguments.solver.clone(),
+                granularity: match arguments.solver {
+                    Some(_) => "event".to_string(),
+                    None => settings(chosen).granularity,
+                },
+                ..settings(chosen)
+            },
             full_schedules: chosen.full_schedule,
             timing: chosen.timing.then(|| timing(read_time, predict_time)),
         },
     );
     if let Some(predictions) = &compared {
         report.comparison = Some(compare::table(&trace, options.granularity, predictions, &report));
+    }
+    if arguments.solver.is_some() {
+        report.not_asked.extend(second_opinion::left_out(&trace, &options));
     }
     show(&report, chosen)?;
     Ok(verdict(&report))
@@ -118,6 +146,7 @@ pub(crate) fn settings(arguments: &PredictionOptions) -> Settings {
         budget_ms: arguments.budget.map(milliseconds),
         context_bound: arguments.context_bound,
         iterate_bound: arguments.iterate_bound,
+        solver: None,
     }
 }
 

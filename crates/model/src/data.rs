@@ -1,7 +1,7 @@
 //! What events compute from what their threads have read.
 //!
 //! **Computes.** For each event whose expression *counts*, its value or condition as a term over the symbols of reads: names are
-//! resolved and `let`s substituted away, so that nothing thread-local is left. Of all others, which are *opaque*: what
+//! resolved, `let`s and memory that only one thread touches substituted away, so that nothing thread-local is left. Of all others, which are *opaque*: what
 //! they do is only known for reads that see what they saw in the recorded run.
 //!
 //! **Follows.** `docs/theory.md`, section 2; 003 section 3, where a thread's summary has only its shared accesses.
@@ -13,9 +13,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_trace::expr::Expr;
-use foretrace_trace::{Dependences, EventId, NameId, Op, Trace};
+use foretrace_trace::{Dependences, EventId, Model, NameId, Op, Trace};
 
-use crate::memory::Memory;
+use crate::memory::{CellId, Memory};
 use crate::terms::{BinaryOp, Node, SymbolId, TermId, Terms};
 
 /// The data part of the skeleton.
@@ -32,6 +32,8 @@ pub struct Data {
     opaque: Vec<Vec<EventId>>,
     /// The assertion for which a read is released.
     released: FxHashMap<EventId, EventId>,
+    /// Of each cell whether only one thread touches it; empty for a program.
+    own: Vec<bool>,
     /// Whether there is no recorded run, only a program.
     is_program: bool,
 }
@@ -49,13 +51,15 @@ struct Meaning {
 #[derive(Default)]
 struct Names {
     meanings: FxHashMap<NameId, Meaning>,
+    /// What cells hold that no other thread touches.
+    own: FxHashMap<CellId, TermId>,
     used: FxHashSet<EventId>,
     /// Every read before this event is used.
     opaque: Option<EventId>,
 }
 
 impl Data {
-    pub(crate) fn new(trace: &Trace, memory: &Memory) -> Self {
+    pub(crate) fn new(trace: &Trace, memory: &Memory, model: Model) -> Self {
         let mut data = Data {
             terms: Terms::new(),
             results: FxHashMap::default(),
@@ -64,12 +68,17 @@ impl Data {
             occurs: FxHashMap::default(),
             opaque: vec![Vec::new(); trace.threads().len()],
             released: FxHashMap::default(),
+            own: Vec::new(),
             is_program: false,
         };
+        let cells = (0..memory.cell_count() as u32).map(CellId);
+        // Under `control` what is read is free, whoever wrote it.
+        let is_kept = model != Model::Control;
+        data.own = cells.map(|cell| is_kept && memory.is_own(trace, cell)).collect();
         for thread in trace.thread_ids() {
             let mut names = Names::default();
             for &event in trace.thread_events(thread) {
-                data.follow(trace, event, &mut names);
+                data.follow(trace, memory, event, &mut names);
                 if data.is_opaque(trace, event) {
                     data.opaque[thread.index()].push(event);
                     names.opaque = Some(event);
@@ -82,13 +91,17 @@ impl Data {
     }
 
     /// Computes what an event computes, and what its name means from here on.
-    fn follow(&mut self, trace: &Trace, event: EventId, names: &mut Names) {
+    fn follow(&mut self, trace: &Trace, memory: &Memory, event: EventId, names: &mut Names) {
         let op = trace.op(event);
         if let Some(name) = trace.binding(event)
             && let Some(access) = op.access()
         {
             let is_valued = trace.values(event).0.is_some() && access.at.size <= 8;
-            let term = is_valued.then(|| self.terms.symbol(SymbolId(event.0), 8 * access.at.size));
+            let own = self.own_contents(trace, memory, event, names);
+            let term = is_valued.then(|| match own {
+                Some(contents) => contents,
+                None => self.terms.symbol(SymbolId(event.0), 8 * access.at.size),
+            });
             names.meanings.insert(name, Meaning { term, read: Some(event) });
         }
         let expression = trace.expression(event);
@@ -112,6 +125,7 @@ impl Data {
                         self.assumed.insert(event, holds);
                     }
                 }
+                self.store_own(trace, memory, event, names);
             }
             Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } => {
                 if let Some(value) = value {
@@ -121,6 +135,53 @@ impl Data {
             }
             _ => {}
         }
+    }
+
+    /// What a read sees, if no other thread touches the one cell that it reads, and what it holds is known.
+    fn own_contents(
+        &mut self,
+        trace: &Trace,
+        memory: &Memory,
+        read: EventId,
+        names: &Names,
+    ) -> Option<TermId> {
+        let cell = self.own_cell(trace, memory, read)?;
+        if memory.has_unknown_writer(read) {
+            return None;
+        }
+        names.own.get(&cell).copied().or_else(|| {
+            let is_first = memory.recorded_writer(trace, read, cell).is_none();
+            let initial = memory.initial_value(cell).filter(|_| is_first)?;
+            Some(self.terms.constant(initial.into(), 8 * memory.size_of(cell)))
+        })
+    }
+
+    /// Remembers what a write leaves in a cell that no other thread touches.
+    fn store_own(&mut self, trace: &Trace, memory: &Memory, write: EventId, names: &mut Names) {
+        let at = trace.access(write).expect("a write is an access").at;
+        let Some(cell) = self.own_cell(trace, memory, write) else {
+            for cell in memory.cells_of(at) {
+                names.own.remove(&cell);
+            }
+            return;
+        };
+        let stored = match (self.result(write), memory.value_written(trace, write, cell)) {
+            (Some(term), _) => Some(term),
+            (None, Some(value)) => Some(self.terms.constant(value.into(), 8 * at.size)),
+            (None, None) => None,
+        };
+        match stored {
+            Some(term) => names.own.insert(cell, term),
+            None => names.own.remove(&cell),
+        };
+    }
+
+    /// The one cell that an access covers, if only its thread touches it.
+    fn own_cell(&self, trace: &Trace, memory: &Memory, access: EventId) -> Option<CellId> {
+        let at = trace.access(access).expect("called for accesses only").at;
+        let mut cells = memory.cells_of(at);
+        let cell = cells.next().filter(|_| cells.next().is_none() && at.size <= 8)?;
+        self.own[cell.index()].then_some(cell)
     }
 
     /// Notes that a write stores what a read saw and something more.
@@ -182,9 +243,16 @@ impl Data {
         occurs: FxHashMap<EventId, TermId>,
     ) -> Self {
         let (opaque, released) = (vec![Vec::new(); threads], FxHashMap::default());
-        let additions = FxHashMap::default();
-        let is_program = true;
-        Data { terms, results, assumed, additions, occurs, opaque, released, is_program }
+        let (additions, own, is_program) = (FxHashMap::default(), Vec::new(), true);
+        let mut data =
+            Data { terms, results, assumed, additions, occurs, opaque, released, own, is_program };
+        let mut results: Vec<(EventId, TermId)> =
+            data.results.iter().map(|(&event, &term)| (event, term)).collect();
+        results.sort_unstable();
+        for (event, term) in results {
+            data.note_addition(event, term);
+        }
+        data
     }
 
     /// The terms.

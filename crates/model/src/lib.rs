@@ -9,6 +9,7 @@ mod lifetimes;
 mod locks;
 mod memory;
 mod regions;
+mod slice;
 pub mod terms;
 mod waiting;
 
@@ -21,6 +22,7 @@ pub use lifetimes::Lifetimes;
 pub use locks::{Hold, HoldId, Locks, ReleaseRole};
 pub use memory::{CellId, Identity, Memory};
 pub use regions::{Region, regions};
+pub use slice::Sizes;
 pub use waiting::{Arrival, Barrier, Cond, Semaphore, Wait, Waiting};
 
 /// The skeleton of one trace under one model.
@@ -63,7 +65,7 @@ impl<'t> Skeleton<'t> {
         Skeleton {
             trace,
             model,
-            data: asks_for_data.then(|| Data::new(trace, &memory)),
+            data: asks_for_data.then(|| Data::new(trace, &memory, model)),
             memory,
             locks: Locks::new(trace),
             waiting: Waiting::new(trace),

@@ -250,6 +250,14 @@ impl Memory {
         &self.accesses[self.access_start[at] as usize..self.access_start[at + 1] as usize]
     }
 
+    /// Whether only one thread touches the cell.
+    pub fn is_own(&self, trace: &Trace, cell: CellId) -> bool {
+        // Accesses are in recorded order; where threads share a cell, that shows early.
+        let mut threads = self.accesses(cell).iter().map(|&event| trace.thread_of(event));
+        let thread = threads.next();
+        threads.all(|other| Some(other) == thread)
+    }
+
     /// The last write of the cell before the read in the recorded run; `None`: the initial contents.
     pub fn recorded_writer(&self, trace: &Trace, read: EventId, cell: CellId) -> Option<EventId> {
         let at = trace.access(read).expect("a read is an access").at;

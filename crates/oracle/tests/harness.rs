@@ -53,8 +53,14 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
             inputs: vec![],
         });
     }
-    let mut prediction =
-        Prediction { model, ledgers: vec![], findings, undecided: vec![], not_asked: vec![] };
+    let mut prediction = Prediction {
+        model,
+        ledgers: vec![],
+        findings,
+        undecided: vec![],
+        not_asked: vec![],
+        slicing: None,
+    };
     settle(&mut prediction, options);
     if matches!(options.switches, Switches::AtMost(_)) {
         for (property, ledger) in &mut prediction.ledgers {

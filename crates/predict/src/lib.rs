@@ -19,6 +19,7 @@ pub use program::{ProgramError, ProgramPrediction, predict_program};
 
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
+pub use foretrace_model::Sizes;
 pub use judge::{Judge, Judgement};
 pub use pipeline::{PredictError, Prepared, Stage, predict, predict_skeleton, prepare};
 pub use prediction::{

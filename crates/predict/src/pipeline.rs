@@ -177,7 +177,8 @@ fn decide(
         sums: &sums,
     };
     let decided = work.run(options.jobs.max(1), progress)?;
-    Ok(assemble(model, &properties, candidates, decided))
+    let slicing = skeleton.sizes();
+    Ok(Prediction { slicing, ..assemble(model, &properties, candidates, decided) })
 }
 
 /// What all shards share.
@@ -313,7 +314,7 @@ fn assemble(
         (a.violation.property(), &a.violation).cmp(&(b.violation.property(), &b.violation))
     });
     let not_asked = candidates.not_asked.clone();
-    Prediction { model, ledgers, findings, undecided, not_asked }
+    Prediction { model, ledgers, findings, undecided, not_asked, slicing: None }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use foretrace_model::Sizes;
 use foretrace_trace::{EventId, Model, ObjectId, ThreadId};
 use foretrace_witness::{Certainty, Explanation, Property, Violation};
 
@@ -164,6 +165,8 @@ pub struct Prediction {
     pub findings: Vec<Finding>,
     /// One per undecided candidate.
     pub undecided: Vec<Undecided>,
+    /// How much of the trace matters to conditions, where reads are not pinned.
+    pub slicing: Option<Sizes>,
     /// What was not even asked of the properties asked for, in their order.
     pub not_asked: Vec<NotAsked>,
 }

@@ -31,7 +31,7 @@ pub struct ProgramPrediction {
     pub prediction: Prediction,
 }
 
-/// Decides every assertion, race and atomicity violation of a valid program without loops and recursion.
+/// Decides every assertion and race of a valid program without loops and recursion.
 pub fn predict_program(
     program: &Program,
     options: &Options,
@@ -40,7 +40,7 @@ pub fn predict_program(
     let mut summary = summarise(program)?;
     let data = summary.take_data();
     let skeleton = Skeleton::of_program(&summary.trace, data);
-    let asked = [Property::Race, Property::Atomicity, Property::Assertion];
+    let asked = [Property::Race, Property::Assertion];
     let mut options = options.clone();
     options.properties.retain(|property| asked.contains(property));
     let judge = ProgramJudge { program, summary: &summary };
@@ -68,8 +68,7 @@ impl Judge for ProgramJudge<'_> {
         let wrong = match *violation {
             Violation::Assertion(event) => Wrong::Check(event),
             Violation::Race(a, b) => Wrong::Race(a, b),
-            Violation::Atomicity { second, .. } => Wrong::Next(second),
-            _ => return Judgement::Doubted("only assertions, races and atomicity".to_string()),
+            _ => return Judgement::Doubted("only assertions and races".to_string()),
         };
         match replay(self.program, self.summary, &schedule, inputs, wrong) {
             Ok(()) => {

@@ -34,7 +34,7 @@ pub(crate) struct Sums {
 impl Sums {
     pub(crate) fn new(skeleton: &Skeleton, order: &MustHappenBefore) -> Self {
         let mut sums = Sums::default();
-        if skeleton.is_program() || skeleton.free_data().is_none() {
+        if skeleton.free_data().is_none() {
             return sums;
         }
         for cell in (0..skeleton.memory.cell_count() as u32).map(CellId) {
@@ -64,11 +64,20 @@ fn sum_of(skeleton: &Skeleton, order: &MustHappenBefore, cell: CellId) -> Option
     let mut is_locked = false;
     let (mut additions, mut bases) = (Vec::new(), Vec::new());
     let mut last_of = FxHashMap::default();
+    let mut reads = Vec::new();
+    let is_conditional = |event: EventId| data.occurs(event).is_some();
     for write in writes() {
+        if is_conditional(write) {
+            return None;
+        }
         let at = trace.access(write)?.at;
         let is_whole = memory.size_of(cell) == at.size;
         let added = data.addition(write).filter(|&(read, _)| {
-            is_whole && trace.access(read).is_some_and(|access| access.at == at)
+            is_whole
+                && !is_conditional(read)
+                // It has seen what nobody recorded.
+                && !memory.has_unknown_writer(read)
+                && trace.access(read).is_some_and(|access| access.at == at)
         });
         let Some((read, what)) = added else {
             last_of.insert(trace.thread_of(write), write);
@@ -76,10 +85,12 @@ fn sum_of(skeleton: &Skeleton, order: &MustHappenBefore, cell: CellId) -> Option
             continue;
         };
         let before = last_of.insert(trace.thread_of(write), write);
-        if before.is_some_and(|before| before > read) {
+        // The thread's own write at or behind the read: then the write does not add to what is there.
+        if before.is_some_and(|before| before >= read) {
             return None;
         }
         additions.push((write, what));
+        reads.push(read);
         let is_atomic = read == write && matches!(trace.op(write), Op::Rmw { .. });
         is_locked |= !is_atomic;
         let holds = |lock: LockId| holds_around(skeleton, lock, read, write);
@@ -102,11 +113,8 @@ fn sum_of(skeleton: &Skeleton, order: &MustHappenBefore, cell: CellId) -> Option
     let is_before = |&other: &EventId| {
         Some(other) == base || base.is_some_and(|base| order.precedes(trace, other, base))
     };
-    let is_first = |&(write, _): &(EventId, TermId)| {
-        base.is_none_or(|base| order.precedes(trace, base, write))
-    };
-    (bases.iter().all(is_before) && additions.iter().all(is_first))
-        .then_some(Sum { base, additions })
+    let is_behind = |&read: &EventId| base.is_none_or(|base| order.precedes(trace, base, read));
+    (bases.iter().all(is_before) && reads.iter().all(is_behind)).then_some(Sum { base, additions })
 }
 
 /// Whether the thread has the lock for itself alone from before the read until after the write.

@@ -90,6 +90,31 @@ pub fn decide(
     decide_with(trace, violation, &Options::new(model), solver, limits)
 }
 
+/// [`decide_with`] for many small questions, which one process of the solver answers. The limit is for all of them together.
+pub fn decide_all(
+    questions: &[(&Trace, &Violation, &Options)],
+    solver: &SolverCommand,
+    limits: Limits,
+) -> Vec<Answer> {
+    let encoded: Vec<Result<Formula, Unsupported>> = questions
+        .iter()
+        .map(|&(trace, violation, options)| encode(trace, violation, options))
+        .collect();
+    let is_open = |formula: &&Formula| !formula.is_refuted();
+    let open: Vec<Formula> = encoded.iter().flatten().filter(is_open).cloned().collect();
+    let mut solved = solver.solve_all(&open, limits).into_iter();
+    let each = encoded.into_iter().map(|formula| match formula {
+        Err(unsupported) => Answer::Unknown(unsupported.into()),
+        Ok(formula) if formula.is_refuted() => Answer::Infeasible,
+        Ok(formula) => match solved.next().expect("each open question is answered") {
+            Ok(Some(assignment)) => Answer::Feasible(decode::schedule(&formula, &assignment)),
+            Ok(None) => Answer::Infeasible,
+            Err(error) => Answer::Unknown(error.into()),
+        },
+    });
+    each.collect()
+}
+
 /// [`decide`] with a context bound and the other options.
 pub fn decide_with(
     trace: &Trace,

@@ -121,6 +121,31 @@ impl SolverCommand {
         self.read(formula, &output)
     }
 
+    /// Asks one process all of the questions, one after the other: for many small ones. The limit is for all of them together.
+    pub fn solve_all(
+        &self,
+        formulas: &[Formula],
+        limits: Limits,
+    ) -> Vec<Result<Option<Assignment>, SolverError>> {
+        let mut text = Vec::new();
+        for formula in formulas {
+            smtlib::write(formula, &mut text).expect("a Vec takes every byte");
+            text.extend_from_slice(format!("(echo \"{BEHIND}\")\n(reset)\n").as_bytes());
+        }
+        let output = match self.run(text, limits) {
+            Ok(output) => output,
+            Err(error) => return vec![Err(error); formulas.len()],
+        };
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        // Some solvers echo the quotes too.
+        let mut parts = said.split(BEHIND).map(|part| part.trim_matches(['"', '\n', '\r']));
+        let each = formulas.iter().map(|formula| {
+            let stdout = parts.next().unwrap_or_default().as_bytes().to_vec();
+            self.read(formula, &Output { stdout, ..output.clone() })
+        });
+        each.collect()
+    }
+
     /// Gives the child its input and takes what it says.
     fn run(&self, input: Vec<u8>, limits: Limits) -> Result<Output, SolverError> {
         let start = Instant::now();
@@ -217,7 +242,11 @@ impl SolverCommand {
     }
 }
 
+/// What a solver says between the answers to two questions.
+const BEHIND: &str = "foretrace.answered";
+
 /// What a child has said, and how it ended.
+#[derive(Clone)]
 struct Output {
     stdout: Vec<u8>,
     stderr: Vec<u8>,

@@ -12,7 +12,7 @@ use serde_json::ser::Formatter;
 
 use crate::{
     Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Property, Report, Side,
-    Undecided,
+    Subject, Undecided,
 };
 
 /// The name and version of the format, the value of the field `schema`.
@@ -81,6 +81,15 @@ impl Serialize for Document<'_> {
             "trace",
             &TraceObject {
                 path: report.trace.path.as_deref(),
+                subject: match report.trace.subject {
+                    Subject::Trace => None,
+                    Subject::Program => Some("program"),
+                    Subject::Runs(_) => Some("merged-runs"),
+                },
+                runs: match report.trace.subject {
+                    Subject::Runs(runs) => Some(runs),
+                    Subject::Trace | Subject::Program => None,
+                },
                 events: report.trace.events,
                 threads: report.trace.threads.len(),
                 thread_names: &report.trace.threads,
@@ -127,6 +136,10 @@ struct Tool<'a> {
 #[derive(Serialize)]
 struct TraceObject<'a> {
     path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
     events: u64,
     threads: usize,
     thread_names: &'a [String],
@@ -248,7 +261,7 @@ impl Serialize for FindingObject<'_> {
         let FindingObject { document, finding } = *self;
         let report = document.report;
         let locations: Vec<&str> = report.locations(finding).collect();
-        let mut object = serializer.serialize_struct("Finding", 13)?;
+        let mut object = serializer.serialize_struct("Finding", 15)?;
         object.serialize_field("id", &finding.id)?;
         object.serialize_field("fingerprint", &finding.fingerprint)?;
         object.serialize_field("kind", &finding.kind)?;
@@ -270,6 +283,12 @@ impl Serialize for FindingObject<'_> {
                 operation: operation.clone(),
             };
             object.serialize_field("changes", &List(&finding.changes, change))?;
+        }
+        if let Some(what) = &finding.what {
+            object.serialize_field("what", what)?;
+        }
+        if !finding.inputs.is_empty() {
+            object.serialize_field("inputs", &finding.inputs)?;
         }
         object.serialize_field("context_switches", &finding.context_switches)?;
         if finding.schedule.len() <= LONGEST_LIST || report.full_schedules {

@@ -39,6 +39,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What was left open.
     pub undecided: Vec<Undecided>,
+    /// Why nothing at all is decided: something in the program is not supported.
+    pub unsupported: Option<String>,
     /// What no candidate is about, so that silence says nothing of it.
     pub not_asked: Vec<NotAsked>,
     /// What other models find; `None` if they were not asked.
@@ -64,9 +66,23 @@ pub struct Run {
     pub incomplete: bool,
 }
 
-/// The analysed trace.
+/// What was analysed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Subject {
+    /// One recorded run.
+    #[default]
+    Trace,
+    /// A program.
+    Program,
+    /// So many recorded runs, merged into one program.
+    Runs(u64),
+}
+
+/// The analysed trace, or the events of the analysed program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceInfo {
+    /// Which of them.
+    pub subject: Subject,
     /// The file, as the user named it.
     pub path: Option<String>,
     /// How many events it has.
@@ -132,6 +148,9 @@ pub struct Settings {
     pub context_bound: Option<u32>,
     /// Whether schedules with the fewest context switches were looked for.
     pub iterate_bound: bool,
+    /// The command of the solver that decided, if it is not our own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub solver: Option<String>,
 }
 
 /// The families of properties.
@@ -257,8 +276,23 @@ pub struct Finding {
     pub context_switches: u64,
     /// What operations do in this schedule, where that is not what they did in the recorded run: by event.
     pub changes: Vec<(u32, String)>,
+    /// What happens, in words, if the kind does not say it.
+    pub what: Option<String>,
+    /// What comes from outside of the program in this schedule.
+    pub inputs: Vec<Input>,
     /// What came of forcing the schedule on the program; `None` if that was not tried.
     pub replay: Option<Replay>,
+}
+
+/// A value that a program gets from outside.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Input {
+    /// The event that gets it; it is in [`Report::excerpt`].
+    pub event: u32,
+    /// What is called.
+    pub name: String,
+    /// The value.
+    pub value: i64,
 }
 
 /// How good the evidence for a finding is, once its schedule was forced on the real program.

@@ -22,6 +22,7 @@ fn small() -> Report {
         version: "0.0.0".into(),
         run: None,
         trace: TraceInfo {
+            subject: Subject::Trace,
             path: Some("small.trace".into()),
             events: 6,
             threads: vec!["t1".into(), "t2".into()],
@@ -35,6 +36,7 @@ fn small() -> Report {
             budget_ms: None,
             context_bound: None,
             iterate_bound: false,
+            solver: None,
         },
         summary: vec![
             (
@@ -62,9 +64,12 @@ fn small() -> Report {
             schedule: vec![0, 3],
             context_switches: 2,
             changes: vec![],
+            what: None,
+            inputs: vec![],
             replay: None,
         }],
         not_asked: vec![],
+        unsupported: None,
         undecided: vec![Undecided {
             property: Property::Race,
             kind: Kind::Race,

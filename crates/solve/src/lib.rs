@@ -12,6 +12,7 @@
 //! | `theory` | CaDiCaL's external propagator: trail, levels, conflicts |
 //! | `limits` | conflict limit, deadline, stop flag |
 //! | `solver` | the public interface |
+//! | `bits` | circuits: words of bits and the operations on them |
 //!
 //! ```
 //! use foretrace_solve::{Limits, Outcome, Solver};

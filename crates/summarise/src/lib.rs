@@ -4,7 +4,8 @@
 //! assertions and assumptions; all thread-local control and data flow is gone. Every shared read is a fresh symbol. Where ways meet, values
 //! are merged by if-then-else (φ) and conditions by disjunction, so nothing is enumerated.
 //!
-//! **Follows.** 003 sections 4 and 5.1; 000 section 8. Locks and semaphores are shared cells with atomic check-and-set, as there.
+//! **Follows.** 003 sections 4 and 5.1; 000 section 8. Locks and semaphores are shared cells with atomic check-and-set, as there; but a mutex that every thread takes and gives
+//! back on all its ways alike stays a lock.
 //! What a thread holds is its own matter, so misuse of locks is a condition over its symbols.
 //!
 //! **Invariant.** The events of a thread are listed so that every way through it is a subsequence; conditions of events on different
@@ -27,14 +28,15 @@ mod replay;
 mod value;
 mod walk;
 
-pub use replay::{Wrong, replay};
+pub use replay::{Replayed, Wrong, explain, replay};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_model::Data;
 use foretrace_model::terms::{TermId, Terms};
 use foretrace_program::ir::{self, Program, Site};
-use foretrace_trace::{Builder, Event, EventId, MemoryOrder, Op, Place, ThreadId, Trace};
+use foretrace_program::text::describe;
+use foretrace_trace::{Builder, Event, EventId, LockId, MemoryOrder, Op, Place, ThreadId, Trace};
 
 /// A program as a skeleton.
 #[derive(Debug)]
@@ -105,6 +107,17 @@ fn place(location: &Option<String>) -> String {
 
 /// The skeleton of a valid program without loops and recursion.
 pub fn summarise(program: &Program) -> Result<Summary, Unsupported> {
+    // The first walk shows which locks are always used in the same way; these stay locks in the second.
+    let first = walk_all(program, FxHashSet::default())?;
+    let locks = (0..program.locks.len()).map(LockId::from);
+    let plain: FxHashSet<LockId> = locks.filter(|lock| !first.varying.contains(lock)).collect();
+    if plain.is_empty() {
+        return Ok(first.finish());
+    }
+    Ok(walk_all(program, plain)?.finish())
+}
+
+fn walk_all(program: &Program, plain: FxHashSet<LockId>) -> Result<Summariser<'_>, Unsupported> {
     let mut summariser = Summariser {
         program,
         private: program.functions.iter().map(ir::Function::private_slots).collect(),
@@ -116,12 +129,17 @@ pub fn summarise(program: &Program) -> Result<Summary, Unsupported> {
         origins: Vec::new(),
         forks: Vec::new(),
         exchanged: Vec::new(),
-        slots: 0,
+        plain,
+        varying: FxHashSet::default(),
+        slots: Vec::new(),
         length: 0,
     };
     summariser.declare();
     for thread in &program.threads {
-        let id = summariser.new_thread(&thread.name, None);
+        summariser.new_thread(&thread.name, None);
+    }
+    for (index, thread) in program.threads.iter().enumerate() {
+        let id = ThreadId::from(index);
         let function = program.function(thread.function);
         let args = function.params.iter().zip(&thread.args).map(|(&param, &arg)| {
             let width = function.width(param).into();
@@ -142,7 +160,7 @@ pub fn summarise(program: &Program) -> Result<Summary, Unsupported> {
         let what = "a compare-and-exchange of what is read without atomicity";
         return Err(Unsupported { what: what.to_string(), location: None });
     }
-    Ok(summariser.finish())
+    Ok(summariser)
 }
 
 /// What the passes share.
@@ -158,8 +176,12 @@ struct Summariser<'p> {
     forks: Vec<Option<EventId>>,
     /// Places of compare-and-exchanges, which write only sometimes.
     exchanged: Vec<Place>,
-    /// How many slots there were.
-    slots: u32,
+    /// Locks that are events of their own, not cells.
+    plain: FxHashSet<LockId>,
+    /// Locks that are not used in the same way on all ways, or not only as a mutex.
+    varying: FxHashSet<LockId>,
+    /// How large the slots are, by number.
+    slots: Vec<u32>,
     length: usize,
 }
 
@@ -200,6 +222,7 @@ impl Summariser<'_> {
 
     fn unsupported<T>(&self, what: impl Into<String>, site: Site) -> Result<T, Unsupported> {
         let location = self.program.location(site).map(str::to_string);
-        Err(Unsupported { what: what.into(), location })
+        let location = location.unwrap_or_else(|| describe(self.program, site));
+        Err(Unsupported { what: what.into(), location: Some(location) })
     }
 }

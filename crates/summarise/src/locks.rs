@@ -39,7 +39,14 @@ impl Depth {
 
 impl Summariser<'_> {
     fn cell(&mut self, name: &str) -> Place {
-        Place { object: self.trace.object(name), offset: 0, size: WIDTH / 8 }
+        let name = self.own_name(name);
+        Place { object: self.trace.object(&name), offset: 0, size: WIDTH / 8 }
+    }
+
+    /// The lock of the trace.
+    fn named_lock(&mut self, lock: LockId) -> LockId {
+        let name = self.program.locks[lock.index()].name.clone();
+        self.trace.lock(&name)
     }
 
     pub(crate) fn lock_cell(&mut self, lock: LockId) -> Place {
@@ -91,6 +98,18 @@ impl Summariser<'_> {
             Mode::Exclusive if !recursive => self.terms.boolean(false),
             _ => has_mode,
         };
+        let is_mutex = patience == Patience::Blocking && mode == Mode::Exclusive;
+        let is_free = self.terms.as_constant(depth.exclusive) == Some(0);
+        let always = self.terms.as_constant(context.condition) == Some(1);
+        if !(is_mutex && is_free && always) {
+            self.varying.insert(lock);
+        } else if self.plain.contains(&lock) {
+            let origin = Origin { site, part: Part::Step };
+            let op = Op::Acquire { lock: self.named_lock(lock), mode, patience };
+            self.emit(context.thread, op, context.condition, origin);
+            context.depths.entry(lock).or_insert(depth).set(mode, one);
+            return Ok(None);
+        }
         if patience == Patience::Blocking && mode == Mode::Exclusive && !recursive {
             self.check(context, has_mode, Origin { site, part: Part::DoubleLock });
         }
@@ -130,6 +149,17 @@ impl Summariser<'_> {
     pub(crate) fn release(&mut self, context: &mut Context, lock: LockId, mode: Mode, site: Site) {
         let depth = self.depth(context, lock);
         let (one, zero) = (self.terms.constant(1, WIDTH), self.terms.constant(0, WIDTH));
+        let is_held = self.terms.as_constant(depth.exclusive) == Some(1);
+        let always = self.terms.as_constant(context.condition) == Some(1);
+        if !(mode == Mode::Exclusive && is_held && always) {
+            self.varying.insert(lock);
+        } else if self.plain.contains(&lock) {
+            let origin = Origin { site, part: Part::Step };
+            let op = Op::Release { lock: self.named_lock(lock), mode };
+            self.emit(context.thread, op, context.condition, origin);
+            context.depths.entry(lock).or_insert(depth).set(mode, zero);
+            return;
+        }
         let lacks = self.terms.eq(depth.of(mode), zero);
         self.check(context, lacks, Origin { site, part: Part::NotHeld });
         let is_last = self.terms.eq(depth.of(mode), one);
@@ -208,7 +238,17 @@ impl Summariser<'_> {
 
     /// The flag of a thread, one byte.
     pub(crate) fn flag(&mut self, name: &str) -> Place {
-        let object: ObjectId = self.trace.object(name);
+        let name = self.own_name(name);
+        let object: ObjectId = self.trace.object(&name);
         Place { object, offset: 0, size: 1 }
+    }
+
+    /// A name that no variable of the program has.
+    pub(crate) fn own_name(&self, name: &str) -> String {
+        let mut name = name.to_string();
+        while self.program.find_global(&name).is_some() {
+            name.push('\'');
+        }
+        name
     }
 }

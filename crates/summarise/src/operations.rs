@@ -61,10 +61,11 @@ impl Summariser<'_> {
                 result = self.access(context, frame, &instruction.op, step)?.map(Value::Bits);
             }
             Op::Fence { .. } => {}
-            Op::Slot { .. } => match instruction.result {
+            Op::Slot { size } => match instruction.result {
                 Some(register) if self.private[frame.id.index()].contains(&register) => {
-                    self.slots += 1;
-                    result = Some(Value::Slot { slot: self.slots, offset: 0 });
+                    let slot = self.slots.len() as u32;
+                    self.slots.push(*size);
+                    result = Some(Value::Slot { slot, offset: 0 });
                 }
                 _ => {
                     return self
@@ -113,7 +114,7 @@ impl Summariser<'_> {
             }
             Op::Fork { callee: Callee::Direct(callee), args } => {
                 let args = self.operands(frame, args);
-                result = Some(self.fork(context, *callee, args, instruction, site)?);
+                result = Some(self.fork(context, *callee, args, site)?);
             }
             Op::Fork { .. } => {
                 return self.unsupported("a thread by the address of its function", site);
@@ -313,6 +314,10 @@ impl Summariser<'_> {
         site: Site,
     ) -> Result<Option<TermId>, Unsupported> {
         let (slot, offset, size) = place;
+        let length = u64::from(self.slots[slot as usize]);
+        if offset.checked_add(size.into()).is_none_or(|end| end > length) {
+            return self.unsupported("an access outside of its object", site);
+        }
         let overlaps = |&(other, start, length): &(u32, u64, u8)| {
             other == slot
                 && (start, length) != (offset, size)
@@ -373,16 +378,19 @@ impl Summariser<'_> {
         context: &Context,
         callee: foretrace_program::ir::FunctionId,
         args: Vec<Value>,
-        instruction: &Instruction,
         site: Site,
     ) -> Result<Value, Unsupported> {
         let parent = self.trace.so_far().threads().get(context.thread.index()).to_string();
         let number = self.forks.len();
         let function = self.program.function(callee).name.clone();
-        let name = match instruction.result {
-            _ if self.trace.so_far().threads().find(&function).is_none() => function,
-            _ => format!("{parent}/{function}#{number}"),
-        };
+        let is_taken = |name: &str| self.trace.so_far().threads().find(name).is_some();
+        let mut name = function.clone();
+        if is_taken(&name) {
+            name = format!("{parent}/{function}#{number}");
+        }
+        while is_taken(&name) {
+            name.push('\'');
+        }
         let origin = Origin { site, part: Part::Step };
         let fork = self.next_event();
         let child = self.new_thread(&name, Some(fork));

@@ -7,7 +7,7 @@
 
 use foretrace_program::explore::{self, violations};
 use foretrace_program::ir::{Op, Program, Site};
-use foretrace_program::run::{Choice, Fault, LockError, Machine, Move, State, Status, Why};
+use foretrace_program::run::{self, Choice, Fault, LockError, Machine, Move, State, Status, Why};
 use foretrace_trace::{EventId, ThreadId};
 
 use crate::{Part, Summary};
@@ -31,20 +31,46 @@ pub fn replay(
     inputs: &[(EventId, u64)],
     wrong: Wrong,
 ) -> Result<(), String> {
+    explain(program, summary, schedule, inputs, wrong).map(|_| ())
+}
+
+/// What the interpreter does along a schedule.
+#[derive(Debug)]
+pub struct Replayed {
+    /// For each event of the schedule what happened up to it since the one before: its own step, and what its thread does on its own behind that and,
+    /// of locks that it takes again, before it.
+    pub steps: Vec<Vec<run::Event>>,
+    /// The state in which something is wrong.
+    pub state: State,
+    /// The interpreter's thread for each of the summary; `None` if it is not started.
+    pub threads: Vec<Option<ThreadId>>,
+}
+
+/// Runs a schedule and says what happens; `inputs` is what comes from outside, by event.
+pub fn explain(
+    program: &Program,
+    summary: &Summary,
+    schedule: &[EventId],
+    inputs: &[(EventId, u64)],
+    wrong: Wrong,
+) -> Result<Replayed, String> {
     let values: Vec<u64> = inputs.iter().map(|&(_, value)| value).collect();
     let machine = Machine::new(program).with_inputs(move |_| values.clone());
     let (state, _) = machine.start();
-    let mut run = Run { program, machine: &machine, summary, state, threads: Vec::new() };
-    run.threads.resize(summary.forks.len(), None);
+    let (threads, happened) = (vec![None; summary.forks.len()], Vec::new());
+    let mut run = Run { program, machine: &machine, summary, state, threads, happened };
     let from_start = summary.forks.iter().enumerate().filter(|(_, fork)| fork.is_none());
     for (number, (thread, _)) in from_start.enumerate() {
         run.threads[thread] = Some(ThreadId::from(number));
     }
+    let mut steps = Vec::new();
     for &event in schedule {
         let input = inputs.iter().find(|&&(input, _)| input == event).map(|&(_, value)| value);
         run.event(event, input)?;
+        steps.push(std::mem::take(&mut run.happened));
     }
-    run.check(wrong)
+    run.check(wrong)?;
+    Ok(Replayed { steps, state: run.state, threads: run.threads })
 }
 
 struct Run<'r> {
@@ -54,6 +80,8 @@ struct Run<'r> {
     state: State,
     /// The interpreter's thread for each of the summary.
     threads: Vec<Option<ThreadId>>,
+    /// What happened since the last event of the schedule.
+    happened: Vec<run::Event>,
 }
 
 impl Run<'_> {
@@ -95,7 +123,9 @@ impl Run<'_> {
             },
         };
         let happened = self.machine.step(&mut self.state, chosen);
-        happened.map(|_| ()).ok_or_else(|| format!("thread {} cannot go on so", thread.0))
+        let happened = happened.ok_or_else(|| format!("thread {} cannot go on so", thread.0))?;
+        self.happened.extend(happened);
+        Ok(())
     }
 
     /// Takes the steps that nobody else can see, up to an event: locks that a thread takes again.

@@ -125,7 +125,7 @@ impl<'p> Summariser<'p> {
     /// The flag that a thread is started, if its fork does not always happen.
     fn late_start(&mut self, thread: ThreadId) -> Option<Place> {
         let name = self.trace.so_far().threads().get(thread.index()).to_string();
-        let flag = format!("start of {name}");
+        let flag = self.own_name(&format!("start of {name}"));
         let object = self.trace.so_far().objects().find(&flag)?;
         Some(Place { object: ObjectId::from(object), offset: 0, size: 1 })
     }

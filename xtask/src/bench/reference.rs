@@ -1,28 +1,30 @@
-//! `bench reference`: the textbook encoding, solved by z3, against ours.
+//! `bench reference`: race candidates, ours against the papers' formula in z3.
 //!
-//! **Computes.** For generated traces with locks, fork and join: the verdict on each race candidate that no common lock refutes, or on
-//! an even sample of them, from both; that they agree; and the time per candidate.
-//!
-//! **Follows.** Said, Wang, Yang, Sakallah, *Generating data race witnesses by an SMT-based analysis*, NFM 2011, as integer difference
-//! logic with prefixes: a clock per event and one for X, the moment of the race. Program order, fork and join always hold;
-//! critical sections of one lock that both begin before X do not overlap; a read before X sees its recorded writer.
-//!
-//! **Invariant.** What is asked of z3 is made from the generated program, not from anything of ours: xtask knows no other crate.
+//! **Computes.** For recorded traces of public projects and for generated ones with locks, fork and join: the verdicts on an even sample of the pairs of conflicting
+//! accesses that no common lock refutes, from both; that they agree; and the CPU time for a candidate. Ours is that of the whole process on one core, from
+//! the file to the report, shared among all these pairs of the trace; z3's is that of z3 alone, which is started for each candidate.
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
 
-use super::predicted::predict;
+use super::predicted::predict_metered;
+use super::smtlib::{Smtlib, ratio};
+use crate::corpus;
 use crate::shell::{Stop, release_binary, root};
 
-/// Events of the traces.
+/// Events of the generated traces.
 const SIZES: [usize; 3] = [200, 500, 1000];
 const WORKERS: usize = 5;
-/// How many candidates of a trace z3 is asked at most.
-const SAMPLE: usize = 60;
+/// How many candidates of a trace z3 is asked at most, and how many with `--quick`.
+const SAMPLE: usize = 5;
+const QUICK_SAMPLE: usize = 1;
+/// CPU seconds that z3 may take for a candidate.
+const LIMIT: u64 = 20;
+/// Recorded traces with more events are left out.
+const MOST_EVENTS: u64 = 3000;
+/// What we set ourselves for recorded traces.
+const LEAST_RATIO: f64 = 50.0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Op {
@@ -37,88 +39,130 @@ enum Op {
 /// One recorded run. Thread 0 forks and joins the others and does nothing else.
 struct Run {
     events: Vec<(usize, Op)>,
-    /// For each event, the locks that its thread has then.
-    held: Vec<Vec<usize>>,
+}
+
+/// What the candidates of all traces came to.
+#[derive(Default)]
+struct Total {
+    asked: usize,
+    answered: usize,
+    below: usize,
+    ours: f64,
+    theirs: f64,
 }
 
 pub(super) fn reference(quick: bool) -> Result<(), Stop> {
-    if Command::new("z3").arg("--version").output().is_err() {
-        println!("reference: SKIPPED (z3 is not there; apt-get install z3)");
-        return Ok(());
-    }
-    let program = release_binary()?;
+    let (program, smtlib) = (release_binary()?, Smtlib::build()?);
     println!(
-        "{:>8}{:>12}{:>8}{:>9}{:>14}{:>14}{:>9}",
-        "events", "candidates", "races", "asked z3", "ours, ms each", "z3, ms each", "ratio"
+        "{:<48}{:>7}{:>11}{:>7}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "trace",
+        "events",
+        "candidates",
+        "asked",
+        "answered",
+        "ours, ms",
+        "z3, ms",
+        "ratio",
+        "least"
     );
-    for &size in if quick { &SIZES[..2] } else { &SIZES[..] } {
-        compare(&program, size)?;
+    let sample = if quick { QUICK_SAMPLE } else { SAMPLE };
+    let mut total = Total::default();
+    for size in SIZES {
+        let trace = generated(size)?;
+        row(&program, &smtlib, &format!("generated-{size}"), &trace, sample, &mut total)?;
     }
+    println!("generated: {total}");
+    let folder = corpus::default_folder();
+    let mut total = Total::default();
+    for name in corpus::names(&folder) {
+        let path = folder.join(&name);
+        if path.exists() {
+            row(&program, &smtlib, &name, &path, sample, &mut total)?;
+        }
+    }
+    println!("recorded: {total}");
+    println!("CPU time for a candidate; z3 is stopped after {LIMIT} s");
     Ok(())
 }
 
-/// Decides one trace in both ways.
-fn compare(program: &Path, size: usize) -> Result<(), Stop> {
-    let run = Run::generate(size);
-    let folder = root().join(".bench");
-    let (trace, question) = (
-        folder.join(format!("reference-{size}.trace")),
-        folder.join(format!("reference-{size}.smt2")),
-    );
-    let write = |path: &Path, text: String| {
-        let made = fs::create_dir_all(&folder).and_then(|()| fs::write(path, text));
-        made.map_err(|error| Stop::usage(format!("cannot write {}: {error}", path.display())))
-    };
-    write(&trace, run.as_text())?;
-    let ours =
-        predict(program, &trace, &["--check", "race", "--granularity", "event", "--jobs", "1"])?;
-    let races: Vec<(usize, usize)> = ours
+impl std::fmt::Display for Total {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Total { asked, answered, below, ours, theirs } = self;
+        write!(
+            f,
+            "{asked} candidates asked, {answered} answered, {} in all, {below} below × {LEAST_RATIO}",
+            ratio(*theirs, *ours)
+        )
+    }
+}
+
+/// Decides candidates of one trace in both ways.
+fn row(
+    program: &Path,
+    smtlib: &Smtlib,
+    name: &str,
+    trace: &Path,
+    sample: usize,
+    total: &mut Total,
+) -> Result<(), Stop> {
+    let options = ["--check", "race", "--granularity", "event", "--jobs", "1"];
+    let ours = predict_metered(&smtlib.program, program, trace, &options)?;
+    let events = ours.report.trace.events;
+    if events > MOST_EVENTS {
+        return Ok(());
+    }
+    let open = smtlib.races(trace)?;
+    if open.is_empty() {
+        return Ok(());
+    }
+    let races: Vec<[usize; 2]> = ours
         .report
         .findings
         .iter()
-        .map(|finding| (finding.events[0].event, finding.events[1].event))
+        .map(|finding| [finding.events[0].event, finding.events[1].event])
         .collect();
-    let is_race = |&(a, b): &(usize, usize)| races.contains(&(a, b)) || races.contains(&(b, a));
-    let (guarded, open): (Vec<_>, Vec<_>) =
-        run.conflicts().into_iter().partition(|&(a, b)| run.share_a_lock(a, b));
-    if let Some((a, b)) = guarded.into_iter().find(is_race) {
-        return Err(Stop::failed(format!("{size} events: {a} and {b} race under a common lock")));
-    }
+    let each = ours.time.as_secs_f64() / open.len() as f64;
     let asked: Vec<(usize, usize)> =
-        open.iter().copied().step_by(open.len().div_ceil(SAMPLE).max(1)).collect();
-    write(&question, run.as_smt(&asked))?;
-    let start = Instant::now();
-    let output = Command::new("z3").args(["-smt2", "-T:600"]).arg(&question).output();
-    let output = output.map_err(|error| Stop::usage(format!("cannot run z3: {error}")))?;
-    let time = start.elapsed();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let verdicts: Vec<&str> =
-        said.lines().filter(|line| matches!(*line, "sat" | "unsat")).collect();
-    if verdicts.len() != asked.len() || ours.report.undecided() > 0 {
-        let decided = verdicts.len();
-        return Err(Stop::failed(format!(
-            "{size} events: z3 decided {decided} of {}",
-            asked.len()
-        )));
-    }
-    for (pair, verdict) in asked.iter().zip(verdicts) {
-        if is_race(pair) != (verdict == "sat") {
-            return Err(Stop::failed(format!(
-                "{size} events: we differ from z3 ({verdict}) on {pair:?}"
-            )));
+        open.iter().copied().step_by(open.len().div_ceil(sample)).collect();
+    let mut times = Vec::new();
+    for &(a, b) in &asked {
+        let (violation, limit) = (format!("race:{a},{b}"), format!("limit={LIMIT}"));
+        let theirs = smtlib.decide(trace, &ours.report.model, &violation, &[&limit])?;
+        let Some(feasible) = theirs.feasible else { continue };
+        if feasible != (races.contains(&[a, b]) || races.contains(&[b, a])) {
+            return Err(Stop::failed(format!("{name}: z3 says {feasible} of {a} and {b}")));
         }
+        times.push(theirs.seconds);
     }
-    let each = |seconds: f64, count: usize| seconds * 1000.0 / count.max(1) as f64;
-    let (we, they) =
-        (each(ours.time.as_secs_f64(), open.len()), each(time.as_secs_f64(), asked.len()));
+    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+    total.asked += asked.len();
+    total.answered += times.len();
+    total.below += times.iter().filter(|&&time| time / each < LEAST_RATIO).count();
+    total.ours += each * times.len() as f64;
+    total.theirs += times.iter().sum::<f64>();
+    let is_answered = !times.is_empty();
     println!(
-        "{size:>8}{:>12}{:>8}{:>9}{we:>14.2}{they:>14.2}{:>9}",
+        "{name:<48}{events:>7}{:>11}{:>7}{:>10}{:>10.3}{:>10.1}{:>10}{:>10}",
         open.len(),
-        races.len(),
         asked.len(),
-        format!("× {:.0}", they / we)
+        times.len(),
+        1000.0 * each,
+        1000.0 * mean,
+        if is_answered { ratio(mean, each) } else { "-".to_string() },
+        if is_answered { ratio(least, each) } else { "-".to_string() },
     );
     Ok(())
+}
+
+/// The generated trace of that many events, as text.
+fn generated(size: usize) -> Result<PathBuf, Stop> {
+    let folder = root().join(".bench");
+    let path = folder.join(format!("reference-{size}.trace"));
+    let made =
+        fs::create_dir_all(&folder).and_then(|()| fs::write(&path, Run::generate(size).as_text()));
+    made.map_err(|error| Stop::usage(format!("cannot write {}: {error}", path.display())))?;
+    Ok(path)
 }
 
 impl Run {
@@ -132,36 +176,34 @@ impl Run {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % below
         };
-        let mut run = Run { events: Vec::new(), held: Vec::new() };
+        let mut run = Run { events: Vec::new() };
         for worker in 1..=WORKERS {
-            run.push(0, Op::Fork(worker), &[]);
+            run.push(0, Op::Fork(worker));
         }
         while run.events.len() + 8 + WORKERS < size {
             let (worker, variable) = (1 + random(WORKERS), random(variables));
             let lock = variable % locks;
             let protected = random(10) < 7;
-            let held: &[usize] = if protected { &[lock] } else { &[] };
             if protected {
-                run.push(worker, Op::Acquire(lock), held);
+                run.push(worker, Op::Acquire(lock));
             }
             for _ in 0..1 + random(3) {
                 // Sometimes another variable, which is not this lock's.
                 let at = if random(8) == 0 { random(variables) } else { variable };
-                run.push(worker, if random(2) == 0 { Op::Read(at) } else { Op::Write(at) }, held);
+                run.push(worker, if random(2) == 0 { Op::Read(at) } else { Op::Write(at) });
             }
             if protected {
-                run.push(worker, Op::Release(lock), held);
+                run.push(worker, Op::Release(lock));
             }
         }
         for worker in 1..=WORKERS {
-            run.push(0, Op::Join(worker), &[]);
+            run.push(0, Op::Join(worker));
         }
         run
     }
 
-    fn push(&mut self, thread: usize, op: Op, held: &[usize]) {
+    fn push(&mut self, thread: usize, op: Op) {
         self.events.push((thread, op));
-        self.held.push(held.to_vec());
     }
 
     fn as_text(&self) -> String {
@@ -178,142 +220,5 @@ impl Run {
             let _ = writeln!(text, "t{thread}: {statement}");
         }
         text
-    }
-
-    fn share_a_lock(&self, a: usize, b: usize) -> bool {
-        self.held[a].iter().any(|lock| self.held[b].contains(lock))
-    }
-
-    /// The variable that an event accesses, and whether it writes.
-    fn access(&self, event: usize) -> Option<(usize, bool)> {
-        match self.events[event].1 {
-            Op::Read(at) => Some((at, false)),
-            Op::Write(at) => Some((at, true)),
-            _ => None,
-        }
-    }
-
-    fn conflicts(&self) -> Vec<(usize, usize)> {
-        let mut pairs = Vec::new();
-        for (b, (thread, _)) in self.events.iter().enumerate() {
-            let Some((at, writes)) = self.access(b) else { continue };
-            pairs.extend((0..b).filter_map(|a| {
-                let (other, also) = self.access(a)?;
-                (other == at && (writes || also) && self.events[a].0 != *thread).then_some((a, b))
-            }));
-        }
-        pairs
-    }
-
-    /// The event before it in its thread, or the fork of the thread.
-    fn previous(&self, event: usize) -> Option<usize> {
-        let thread = self.events[event].0;
-        let own = (0..event).rev().find(|&earlier| self.events[earlier].0 == thread);
-        own.or_else(|| (0..event).find(|&fork| self.events[fork].1 == Op::Fork(thread)))
-    }
-
-    /// Everything that holds of any schedule, and then one question per pair.
-    fn as_smt(&self, pairs: &[(usize, usize)]) -> String {
-        let mut smt = String::from("(set-logic QF_IDL)\n(declare-const x Int)\n");
-        for event in 0..self.events.len() {
-            let _ = writeln!(smt, "(declare-const e{event} Int)");
-        }
-        let mut rule = |text: String| {
-            let _ = writeln!(smt, "(assert {text})");
-        };
-        let before = |a: usize, b: usize| format!("(< e{a} e{b})");
-        for (event, (_, op)) in self.events.iter().enumerate() {
-            if let Some(previous) = self.previous(event) {
-                rule(before(previous, event));
-            }
-            if let Op::Join(child) = op {
-                let last = (0..event).rev().find(|&last| self.events[last].0 == *child);
-                rule(before(last.unwrap_or(0), event));
-            }
-            if let Op::Read(at) = op {
-                let writes: Vec<usize> = (0..self.events.len())
-                    .filter(|&other| self.events[other].1 == Op::Write(*at))
-                    .collect();
-                let writer = writes.iter().copied().rfind(|&write| write < event);
-                let included = format!("(< e{event} x)");
-                if let Some(writer) = writer {
-                    rule(format!("(=> {included} {})", before(writer, event)));
-                }
-                for other in writes.into_iter().filter(|&other| Some(other) != writer) {
-                    let after = before(event, other);
-                    let apart = writer.map_or(after.clone(), |writer| {
-                        format!("(or {} {after})", before(other, writer))
-                    });
-                    rule(format!("(=> {included} {apart})"));
-                }
-            }
-        }
-        let sections = self.sections();
-        for (at, &(lock, take, give)) in sections.iter().enumerate() {
-            for &(other, later_take, later_give) in &sections[at + 1..] {
-                if lock == other && self.events[take].0 != self.events[later_take].0 {
-                    rule(format!(
-                        "(=> (and (< e{take} x) (< e{later_take} x)) (or {} {}))",
-                        before(give, later_take),
-                        before(later_give, take)
-                    ));
-                }
-            }
-        }
-        for &(a, b) in pairs {
-            smt.push_str("(push)\n");
-            for event in [a, b] {
-                let _ = writeln!(smt, "(assert (< x e{event}))");
-                if let Some(previous) = self.previous(event) {
-                    let _ = writeln!(smt, "(assert (< e{previous} x))");
-                }
-            }
-            smt.push_str("(check-sat)\n(pop)\n");
-        }
-        smt
-    }
-
-    /// Each critical section: its lock, acquire and release.
-    fn sections(&self) -> Vec<(usize, usize, usize)> {
-        let mut sections = Vec::new();
-        for (take, &(thread, op)) in self.events.iter().enumerate() {
-            if let Op::Acquire(lock) = op {
-                let gives = |&give: &usize| self.events[give] == (thread, Op::Release(lock));
-                let give = (take..self.events.len()).find(gives);
-                sections.push((lock, take, give.expect("every section ends")));
-            }
-        }
-        sections
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_read_keeps_other_writes_away_and_sections_do_not_overlap() {
-        let mut run = Run { events: Vec::new(), held: Vec::new() };
-        for (thread, op) in [
-            (1, Op::Acquire(0)),
-            (1, Op::Write(0)),
-            (1, Op::Release(0)),
-            (2, Op::Acquire(0)),
-            (2, Op::Release(0)),
-            (2, Op::Read(0)),
-            (3, Op::Write(0)),
-        ] {
-            run.push(thread, op, &[]);
-        }
-        assert_eq!(run.conflicts(), [(1, 5), (1, 6), (5, 6)]);
-        let smt = run.as_smt(&[(1, 5)]);
-        for line in [
-            "(assert (=> (< e5 x) (< e1 e5)))",
-            "(assert (=> (< e5 x) (or (< e6 e1) (< e5 e6))))",
-            "(assert (=> (and (< e0 x) (< e3 x)) (or (< e2 e3) (< e4 e0))))",
-            "(assert (< x e5))\n(assert (< e4 x))",
-        ] {
-            assert!(smt.contains(line), "{line} is not in\n{smt}");
-        }
     }
 }

@@ -1,8 +1,12 @@
 //! The program as a user meets it: standard output, standard error and exit status.
 
 mod compare;
+mod encode;
+mod merged;
 mod models;
 mod predict;
+mod programs;
+mod solver;
 mod surroundings;
 mod traces;
 
@@ -36,7 +40,11 @@ impl Folder {
 
     /// Runs the program and compares all that it says.
     fn check(&self, arguments: &str, expected: Expect) {
-        let output = self.command(arguments).output().unwrap();
+        self.check_command(&mut self.command(arguments), expected);
+    }
+
+    fn check_command(&self, command: &mut Command, expected: Expect) {
+        let output = command.output().unwrap();
         let mut said = String::from_utf8(output.stdout).unwrap();
         for line in String::from_utf8(output.stderr).unwrap().lines() {
             said.push_str(&format!("stderr: {line}\n"));
@@ -103,14 +111,14 @@ fn wrong_usage() {
     folder.check(
         "predict",
         expect![[r#"
-        stderr: error: the following required arguments were not provided:
-        stderr:   <TRACE>
-        stderr: 
-        stderr: Usage: foretrace predict <TRACE>
-        stderr: 
-        stderr: For more information, try '--help'.
-        status: 2
-    "#]],
+            stderr: error: the following required arguments were not provided:
+            stderr:   <TRACE>...
+            stderr: 
+            stderr: Usage: foretrace predict <TRACE>...
+            stderr: 
+            stderr: For more information, try '--help'.
+            status: 2
+        "#]],
     );
     folder.check(
         "predict x --check races",

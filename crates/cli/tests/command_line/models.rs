@@ -307,13 +307,13 @@ fn bounds_that_are_none() {
     folder.check(
         "predict x --context-bound 1 --iterate-bound",
         expect![[r#"
-        stderr: error: the argument '--context-bound <N>' cannot be used with '--iterate-bound'
-        stderr: 
-        stderr: Usage: foretrace predict --context-bound <N> <TRACE>
-        stderr: 
-        stderr: For more information, try '--help'.
-        status: 2
-    "#]],
+            stderr: error: the argument '--context-bound <N>' cannot be used with '--iterate-bound'
+            stderr: 
+            stderr: Usage: foretrace predict --context-bound <N> <TRACE>...
+            stderr: 
+            stderr: For more information, try '--help'.
+            status: 2
+        "#]],
     );
     folder.check(
         "predict x --model values-only",

@@ -9,6 +9,7 @@ mod clock;
 mod front;
 mod program;
 mod random;
+mod staged;
 mod symbolic;
 
 use std::path::Path;
@@ -42,10 +43,10 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 fn generate(kind: &str, events: usize, file: &str) -> Outcome {
     let trace: Trace = match kind {
         "program" => program::generate(events),
-        _ => match classes::generate(kind, events).or_else(|| symbolic::generate(kind)) {
-            Some(trace) => trace,
-            None => return Err(format!("no kind `{kind}`").into()),
-        },
+        _ => classes::generate(kind, events)
+            .or_else(|| symbolic::generate(kind))
+            .or_else(|| staged::generate(kind))
+            .ok_or_else(|| format!("no kind `{kind}`"))?,
     };
     validate(&trace).map_err(|invalid| invalid.to_string())?;
     let partial = format!("{file}.partial");

@@ -12,12 +12,12 @@ use std::fmt::Write;
 
 use foretrace_trace::{Trace, text};
 
-const ACCOUNTS: usize = 90;
-const SERVICES: usize = 20;
+const ACCOUNTS: usize = 123;
+const SERVICES: usize = 21;
 const ENTRIES: usize = 128;
 const MESSAGES: usize = 4;
 /// Thread-local steps of one hash.
-const HASH_STEPS: usize = 60;
+const HASH_STEPS: usize = 68;
 
 /// The trace of that name; `None` if it is none of these.
 pub(crate) fn generate(kind: &str) -> Option<Trace> {

@@ -71,6 +71,13 @@ impl Encoder<'_> {
         Some(self.blast(term).bits()[0].lit())
     }
 
+    /// Whether the event happens when its thread comes to it, in the last model.
+    pub(super) fn occurs_in_model(&self, event: EventId) -> bool {
+        let term = self.skeleton.data.as_ref().and_then(|data| data.occurs(event));
+        let word = term.and_then(|term| self.data.terms.get(&term));
+        word.is_none_or(|word| word.value(&self.solver) != 0)
+    }
+
     /// The assertion that the last model is about.
     pub(super) fn asked_assertion(&self) -> Option<EventId> {
         let asked = self.data.asked.iter().find(|&(_, &asked)| self.solver.value(asked));

@@ -88,6 +88,7 @@ impl Encoder<'_> {
     /// Gives segments to events that have become nodes since the last time.
     fn place_new_events(&mut self, segments: &mut Segments) {
         let trace = self.skeleton.trace;
+        self.add_certain_neighbours(segments);
         let mut new: Vec<EventId> = self
             .events
             .iter()
@@ -137,6 +138,25 @@ impl Encoder<'_> {
         }
     }
 
+    /// What does not happen is in no segment, so what comes before it cannot go with it: up to the next event that always happens, events before
+    /// conditional ones become nodes too.
+    fn add_certain_neighbours(&mut self, segments: &Segments) {
+        let Some(data) = self.skeleton.data.as_ref().filter(|data| data.is_program()) else {
+            return;
+        };
+        let trace = self.skeleton.trace;
+        let nodes: Vec<EventId> = self.events.iter().flatten().copied().collect();
+        for event in nodes.into_iter().filter(|event| !segments.at_least.contains_key(event)) {
+            let mut at = event;
+            while data.occurs(at).is_some()
+                && let Some(before) = trace.previous(at)
+            {
+                self.node(before);
+                at = before;
+            }
+        }
+    }
+
     /// Makes orders across threads increase the segment.
     fn follow_new_orders(&mut self, segments: &mut Segments) {
         let atoms = self.solver.atoms_from(segments.atoms);
@@ -179,7 +199,10 @@ impl Encoder<'_> {
         let segments = &self.segments[&bound.switches];
         let mut pieces: Vec<(usize, Vec<EventId>)> = Vec::new();
         for thread in trace.thread_ids() {
-            let placed = &segments.placed[thread.index()];
+            // What does not happen is in no segment.
+            let placed = segments.placed[thread.index()].iter();
+            let placed: Vec<EventId> =
+                placed.copied().filter(|&event| self.occurs_in_model(event)).collect();
             let segment_of = |event: &EventId| {
                 let at_least = &segments.at_least[event];
                 at_least.iter().take_while(|&&lit| self.solver.value(lit)).count()

@@ -198,6 +198,11 @@ impl State {
         bytes.iter().take(8).rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
     }
 
+    /// What a register of the innermost call of a thread holds; `None` if the thread is finished.
+    pub fn register(&self, thread: ThreadId, register: RegisterId) -> Option<u64> {
+        self.thread(thread).frames.last()?.registers.get(register.index()).copied()
+    }
+
     pub(super) fn thread(&self, thread: ThreadId) -> &ThreadState {
         &self.threads[thread.index()]
     }

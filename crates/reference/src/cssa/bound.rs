@@ -29,6 +29,9 @@ impl Encoder<'_> {
             if self.trace.previous(event).is_none() {
                 self.assert(Term::binary("<=", Term::Int(0), self.clock(event)));
             }
+            if !self.has_clock(event) {
+                continue;
+            }
             self.owned(event, self.clock(event), bound);
             let not_behind = Term::binary("<=", self.clock(event), symbol("last"));
             self.assert(self.included(event).implies(not_behind));

@@ -12,7 +12,8 @@
 //! | Φ_PO | `order`: program order, fork, join, exit, life of objects, barriers |
 //! | path conditions g(e) | `path`: of branches, assumptions and assertions, and that opaque events find what they found |
 //! | Φ_VD | `path`: what writes store and `let`s name, as bit-vectors over π-variables |
-//! | Φ_PI | `pi`: each read sees the last write, of a cell of memory or of a lock or semaphore, whose guards are here too |
+//! | Φ_PI | `pi`: each read sees the last write, of a cell of memory or of a semaphore |
+//! | locks | `exclusion`: holds of different threads do not overlap |
 //! | Φ_PRP | `property` |
 //! | section 6 | `bound` |
 //!
@@ -25,20 +26,24 @@
 //! 3. Where a read is pinned, the paper's `assume(x = val)` is folded in: writers that left something else are no parameters of its
 //!    π-function, and it has no π-variable. Under `reads-from` one parameter is left.
 //! 4. A context switch is one of the reported schedule, see `bound`.
+//! 5. Critical sections of a plain lock are kept apart in pairs, as 002 and Said et al. (NFM 2011) do, and are no π-functions of the lock.
+//! 6. *Staging* (Sinha, Wang, *Staged Concurrent Program Analysis*, 003, sections 4 to 6) can be switched: [`Options::summarise`] and [`Options::prune`].
 //!
 //! **Invariant.** Orders are asserted only positively, as HB(a, b) and, for the reverse, HB(b, a); never as the negation of one. So
 //! two events with one clock are ordered by nothing, and every order of them is a solution.
 //!
-//! **Cost.** A read of a cell with w writers takes O(w²) orders, and so does an operation on a synchronisation variable: cubic for each
-//! variable. That is the baseline's weakness and is meant to be there.
+//! **Cost.** A read of a cell with w writers takes O(w²) orders, and so does an operation on a semaphore or a reader-writer lock: cubic for each
+//! variable; a lock with h holds takes O(h²). That is the baseline's weakness and is meant to be there.
 
 mod bound;
+mod exclusion;
+mod must;
 mod order;
 mod path;
 mod pi;
 mod property;
 
-use foretrace_trace::{Dependences, EventId, Model, Trace, text};
+use foretrace_trace::{Dependences, EventId, Model, Op, Trace, text};
 use foretrace_witness::Violation;
 use rustc_hash::FxHashSet;
 
@@ -46,6 +51,8 @@ use crate::Unsupported;
 use crate::formula::{ALL_THEORIES, DIFFERENCES, Formula, INTEGERS, Item, Pi, Sort};
 use crate::recorded::{Recorded, Variable};
 use crate::term::Term;
+
+use must::MustHappenBefore;
 
 /// Which runs are looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,12 +75,25 @@ pub struct Options {
     pub scope: Scope,
     /// Critical sections are atomic regions too.
     pub infer_regions: bool,
+    /// What a thread computes for itself is a term over what it has read (003, section 4), and has no clock. If not, each `let`, stored value and
+    /// path condition is a variable with an equation, and each `let` has a clock: CSSA, *Old* in 003 Fig. 3.
+    pub summarise: bool,
+    /// Orders that program order, forks and joins decide are folded, and with them all copies of writes that are killed or come too late (003,
+    /// section 6: *+O*). If not, every read is linked with every write of its cell (*-O*).
+    pub prune: bool,
 }
 
 impl Options {
-    /// Unbounded, as in `docs/theory.md`.
+    /// Unbounded, as in `docs/theory.md`; summarised and pruned.
     pub fn new(model: Model) -> Options {
-        Options { model, bound: None, scope: Scope::Prefix, infer_regions: false }
+        Options {
+            model,
+            bound: None,
+            scope: Scope::Prefix,
+            infer_regions: false,
+            summarise: true,
+            prune: true,
+        }
     }
 }
 
@@ -93,9 +113,11 @@ pub fn encode(
         }
         _ => FxHashSet::default(),
     };
+    let clocks = clocks(trace, options);
     let encoder = Encoder {
         trace,
         options,
+        must: options.prune.then(|| MustHappenBefore::new(trace, &recorded)),
         recorded,
         released,
         violation,
@@ -103,7 +125,7 @@ pub fn encode(
         formula: Formula {
             logic: ALL_THEORIES,
             items: Vec::new(),
-            clocks: (0..trace.len()).map(|event| format!("O{event}")).collect(),
+            clocks,
             horizon: "X".to_string(),
             pis: Vec::new(),
         },
@@ -111,9 +133,24 @@ pub fn encode(
     encoder.encode()
 }
 
+/// The clock of each event. In summarised form, a `let` has that of the event before it: nothing can keep it from being executed right then.
+fn clocks(trace: &Trace, options: &Options) -> Vec<String> {
+    let mut clocks: Vec<String> = Vec::with_capacity(trace.len());
+    for event in (0..trace.len()).map(EventId::from) {
+        let before = trace.previous(event);
+        clocks.push(match before.filter(|_| options.summarise && trace.op(event) == Op::Let) {
+            Some(before) => clocks[before.index()].clone(),
+            None => format!("O{}", event.0),
+        });
+    }
+    clocks
+}
+
 struct Encoder<'a> {
     trace: &'a Trace,
     options: &'a Options,
+    /// If orders that it decides are folded.
+    must: Option<MustHappenBefore>,
     recorded: Recorded,
     violation: &'a Violation,
     /// Reads that only the asked assertion uses.
@@ -131,7 +168,7 @@ impl Encoder<'_> {
         self.definitions();
         self.path_conditions();
         self.reads_see_the_last_write();
-        self.guarded_updates();
+        self.synchronisation();
         self.comment("Phi_PRP: the violation");
         self.assert(property);
         self.bound();
@@ -156,8 +193,12 @@ impl Encoder<'_> {
         let events = &lines[lines.len() - self.trace.len()..];
         for (index, line) in events.iter().enumerate() {
             self.comment(&format!("{index}: {line}"));
-            self.formula.items.push(Item::Declare { symbol: format!("O{index}"), sort: Sort::Int });
-            self.declare_pis(EventId::from(index));
+            let event = EventId::from(index);
+            if self.has_clock(event) {
+                let symbol = self.formula.clocks[index].clone();
+                self.formula.items.push(Item::Declare { symbol, sort: Sort::Int });
+            }
+            self.declare_pis(event);
         }
     }
 
@@ -195,12 +236,33 @@ impl Encoder<'_> {
         Term::Symbol(self.formula.clocks[event.index()].clone())
     }
 
-    /// HB(a, b)
+    /// Whether the event has a clock of its own.
+    fn has_clock(&self, event: EventId) -> bool {
+        let clock = &self.formula.clocks[event.index()];
+        self.trace
+            .previous(event)
+            .is_none_or(|before| self.formula.clocks[before.index()] != *clock)
+    }
+
+    /// HB(a, b), folded where it is known.
     fn before(&self, a: EventId, b: EventId) -> Term {
-        match self.trace.thread_of(a) == self.trace.thread_of(b) {
-            true => Term::Bool(a < b),
-            false => Term::binary("<", self.clock(a), self.clock(b)),
+        match &self.must {
+            _ if a == b => Term::FALSE,
+            Some(must) if must.orders(self.trace, a, b) => Term::TRUE,
+            Some(must) if must.orders(self.trace, b, a) => Term::FALSE,
+            // Segments do not tell the order within a thread.
+            None if self.options.bound.is_some()
+                && self.trace.thread_of(a) == self.trace.thread_of(b) =>
+            {
+                Term::Bool(a < b)
+            }
+            _ => self.earlier(a, b),
         }
+    }
+
+    /// The one has the smaller clock.
+    fn earlier(&self, a: EventId, b: EventId) -> Term {
+        Term::binary("<", self.clock(a), self.clock(b))
     }
 
     /// The event is in the schedule.

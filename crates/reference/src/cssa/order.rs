@@ -16,9 +16,12 @@ impl Encoder<'_> {
         for thread in self.trace.thread_ids() {
             let events = self.trace.thread_events(thread);
             if let (Some(fork), Some(&first)) = (self.recorded.fork(thread), events.first()) {
-                self.assert(self.before(fork, first));
+                self.assert(self.earlier(fork, first));
             }
             for pair in events.windows(2) {
+                if !self.has_clock(pair[1]) {
+                    continue;
+                }
                 let order = Term::binary(within, self.clock(pair[0]), self.clock(pair[1]));
                 self.assert(order);
             }
@@ -28,7 +31,7 @@ impl Encoder<'_> {
                 Op::Join { child } => {
                     let last = self.last_event(child).or_else(|| self.recorded.fork(child));
                     if let Some(last) = last {
-                        self.assert(self.before(last, event));
+                        self.assert(self.earlier(last, event));
                     }
                 }
                 Op::Exit => self.exit(event),

@@ -31,15 +31,12 @@ impl Encoder<'_> {
                 match self.trace.op(event) {
                     Op::Let if self.recorded.data.is_valued(event) => {
                         let term = self.word(event, expr);
-                        let (symbol, sort) = (format!("let{}", event.0), Sort::BitVec(64));
-                        self.formula.items.push(Item::Define { symbol, sort, term });
+                        self.define(format!("let{}", event.0), Sort::BitVec(64), term);
                     }
                     Op::Write { at, .. } | Op::Rmw { at, .. } if self.is_defined(event) => {
                         let width = 8 * at.size;
-                        let (symbol, sort) = (stored_symbol(event), Sort::BitVec(width));
-                        self.formula.items.push(Item::Declare { symbol, sort });
                         let value = self.word(event, expr).bits(0, width, 64);
-                        self.assert(Term::Symbol(stored_symbol(event)).equals(value));
+                        self.define(stored_symbol(event), Sort::BitVec(width), value);
                     }
                     _ => {}
                 }
@@ -47,7 +44,16 @@ impl Encoder<'_> {
         }
     }
 
-    /// Whether a write has a variable of its own for what it stores; else that is what was recorded.
+    /// Names a term: in summarised form by a definition, which is nothing but a short name, else by a variable with an equation.
+    fn define(&mut self, symbol: String, sort: Sort, term: Term) {
+        if self.options.summarise {
+            return self.formula.items.push(Item::Define { symbol, sort, term });
+        }
+        self.formula.items.push(Item::Declare { symbol: symbol.clone(), sort });
+        self.assert(Term::Symbol(symbol).equals(term));
+    }
+
+    /// Whether a write has a name of its own for what it stores; else that is what was recorded.
     fn is_defined(&self, write: EventId) -> bool {
         let is_constant = matches!(self.trace.expression(write), None | Some(Expr::Literal(_)));
         self.is_symbolic() && self.recorded.data.counts(write) && !is_constant
@@ -117,7 +123,7 @@ impl Encoder<'_> {
                     let symbol = format!("g{}", event.0);
                     let term = Term::and([path, condition]);
                     path = Term::Symbol(symbol.clone());
-                    self.formula.items.push(Item::Define { symbol, sort: Sort::Bool, term });
+                    self.define(symbol, Sort::Bool, term);
                     self.assert(self.included(event).implies(path.clone()));
                 }
                 self.paths[event.index()] = path.clone();

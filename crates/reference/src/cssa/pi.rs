@@ -4,7 +4,8 @@
 //!
 //! ⋁ over w in W: (π = what w leaves) ∧ g(w) ∧ HB(w, r) ∧ ⋀ over w' in W other than w: HB(w', w) ∨ HB(r, w')
 //!
-//! with the initial state as a writer before all others. A read-modify-write is not its own writer.
+//! with the initial state as a writer before all others. A read-modify-write is not its own writer. What must happen before decides is folded by
+//! `before`: then writes that come too late, that another one kills before r, or that cannot come between are gone (003, section 6).
 
 use foretrace_trace::{EventId, Model, Op};
 use foretrace_witness::Violation;
@@ -118,22 +119,18 @@ impl Encoder<'_> {
         }))
     }
 
-    /// Locks and semaphores: each operation finds a value that its guard allows.
-    pub(super) fn guarded_updates(&mut self) {
-        let variables = std::mem::take(&mut self.recorded.sync.variables);
-        for (index, variable) in variables.iter().enumerate() {
-            self.comment(&format!("{}, at first {}", variable.name, variable.initial));
-            if variable.is_counter() {
-                for update in &variable.updates {
-                    let symbol = found_symbol(index, update);
-                    self.formula.items.push(Item::Declare { symbol, sort: Sort::Int });
-                }
-            }
+    /// Each operation on a variable finds a value that its guard allows.
+    pub(super) fn guarded_updates(&mut self, index: usize, variable: &Variable) {
+        self.comment(&format!("{}, at first {}", variable.name, variable.initial));
+        if variable.is_counter() {
             for update in &variable.updates {
-                self.update(index, variable, update);
+                let symbol = found_symbol(index, update);
+                self.formula.items.push(Item::Declare { symbol, sort: Sort::Int });
             }
         }
-        self.recorded.sync.variables = variables;
+        for update in &variable.updates {
+            self.update(index, variable, update);
+        }
     }
 
     fn update(&mut self, index: usize, variable: &Variable, update: &Update) {

@@ -44,6 +44,8 @@ impl Update {
 #[derive(Debug)]
 pub(crate) struct Variable {
     pub(crate) name: String,
+    /// The lock, if nothing but its holds changes or asks for the variable, and all of them are exclusive.
+    pub(crate) plain_lock: Option<LockId>,
     pub(crate) initial: i64,
     pub(crate) updates: Vec<Update>,
 }
@@ -138,13 +140,14 @@ impl Sync {
         sync.variables = in_order(locks, |lock: LockId| lock.index())
             .map(|(lock, updates)| {
                 let name = format!("lock {}", trace.locks().get(lock.index()));
-                Variable { name, initial: 0, updates }
+                let plain_lock = Some(lock).filter(|_| updates.iter().all(is_plain));
+                Variable { name, plain_lock, initial: 0, updates }
             })
             .chain(in_order(semaphores, |sem: SemId| sem.index()).map(|(sem, updates)| {
                 let name = format!("semaphore {}", trace.semaphores().get(sem.index()));
                 let declared = trace.semaphore_count(sem).map(i64::from);
                 let initial = declared.unwrap_or_else(|| least_count(&updates));
-                Variable { name, initial, updates }
+                Variable { name, plain_lock: None, initial, updates }
             }))
             .collect();
         let declared = (0..trace.locks().len()).map(LockId::from);
@@ -277,6 +280,11 @@ fn in_order<K: Copy, V>(
     let mut entries: Vec<(K, V)> = map.into_iter().collect();
     entries.sort_unstable_by_key(|&(key, _)| index(key));
     entries.into_iter()
+}
+
+/// Whether an operation takes or gives back a lock that has no readers.
+fn is_plain(update: &Update) -> bool {
+    matches!(update.effect, Effect::Set(0 | 1))
 }
 
 /// The least initial count with which the recorded run is possible.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretrace_reference::Options;
+use foretrace_reference::{Answer, Limits, Options, decide_all};
 use foretrace_trace::expr::Expr;
 use foretrace_trace::text::eval;
 use foretrace_trace::{
@@ -12,7 +12,7 @@ use foretrace_trace::{
 use foretrace_witness::Violation;
 
 use super::random::random_trace;
-use super::{parse, schedule};
+use super::{parse, solver};
 
 /// What a byte holds: who wrote it, and the value if it has one.
 type Contents = (Option<EventId>, Option<u8>);
@@ -479,6 +479,9 @@ fn candidates(trace: &Trace) -> Vec<Violation> {
 fn compare(seed: u64, verdicts: &mut BTreeMap<String, [usize; 2]>) {
     let text = random_trace(seed);
     let trace = parse(&text);
+    // What is asked, whether the answer is a schedule, and the case in words.
+    let mut questions: Vec<(Violation, Options, bool, String)> = Vec::new();
+    let (summarise, prune) = [(true, false), (false, true), (false, false)][seed as usize % 3];
     for violation in candidates(&trace) {
         for model in [Model::ReadsFrom, Model::Values, Model::Symbolic] {
             let mut facts = Facts::new(&trace, model);
@@ -491,18 +494,33 @@ fn compare(seed: u64, verdicts: &mut BTreeMap<String, [usize; 2]>) {
             }
             let least = facts.least_switches(&violation);
             let context = format!("seed {seed}, {violation:?} under {}\n{text}", model.name());
-            let found = schedule(&trace, &violation, &Options::new(model));
-            assert_eq!(found.is_some(), least.is_some(), "{context}{found:?}");
             let kind = format!("{:?} {}", violation.property(), model.name());
-            verdicts.entry(kind).or_default()[usize::from(found.is_some())] += 1;
+            verdicts.entry(kind).or_default()[usize::from(least.is_some())] += 1;
+            let staged = Options::new(model);
+            for options in [staged, Options { summarise, prune, ..staged }] {
+                questions.push((violation.clone(), options, least.is_some(), context.clone()));
+            }
             if let Some(least) = least.filter(|_| seed.is_multiple_of(4)) {
                 for bound in [least.checked_sub(1), Some(least)].into_iter().flatten() {
-                    let options = Options { bound: Some(bound as u32), ..Options::new(model) };
-                    let found = schedule(&trace, &violation, &options);
-                    assert_eq!(found.is_some(), bound == least, "bound {bound}, {context}");
+                    let bound = Options { bound: Some(bound as u32), ..staged };
+                    let fits = bound.bound == Some(least as u32);
+                    for options in [bound, Options { summarise, prune, ..bound }] {
+                        questions.push((violation.clone(), options, fits, context.clone()));
+                    }
                 }
             }
         }
+    }
+    let asked: Vec<(&Trace, &Violation, &Options)> =
+        questions.iter().map(|(violation, options, ..)| (&trace, violation, options)).collect();
+    let answers = decide_all(&asked, &solver(), Limits::default());
+    for ((_, options, expected, context), answer) in questions.iter().zip(answers) {
+        let found = match answer {
+            Answer::Feasible(_) => true,
+            Answer::Infeasible => false,
+            Answer::Unknown(reason) => panic!("{context}: {reason}"),
+        };
+        assert_eq!(found, *expected, "{options:?}, {context}");
     }
 }
 

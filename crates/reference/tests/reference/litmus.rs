@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use foretrace_reference::{
-    Answer, Limits, Options, SolverCommand, Unsupported, decide_with, encode,
+    Answer, Limits, Options, SolverCommand, Unknown, Unsupported, decide_all,
 };
 use foretrace_trace::{EventId, Model, Op, Request, Trace, text};
 use foretrace_witness::{
@@ -159,10 +159,14 @@ fn found(
         Some(location) => trace.locations().get(location.index()).to_string(),
         None => format!("line:{}", lines.line(*event)),
     };
+    let candidates = candidates(&trace);
+    let asked: Vec<(&Trace, &Violation, &Options)> =
+        candidates.iter().map(|(_, _, violation)| (&trace, violation, &options)).collect();
+    let answers = decide_all(&asked, solver, Limits::default());
     let mut findings = BTreeSet::new();
-    for (kind, events, violation) in candidates(&trace) {
-        encode(&trace, &violation, &options)?;
-        match decide_with(&trace, &violation, &options, solver, Limits::default()) {
+    for ((kind, events, violation), answer) in candidates.into_iter().zip(answers) {
+        match answer {
+            Answer::Unknown(Unknown::Unsupported(unsupported)) => return Err(unsupported),
             Answer::Infeasible => {}
             Answer::Unknown(reason) => panic!("{violation:?}: {reason}"),
             Answer::Feasible(schedule) => {

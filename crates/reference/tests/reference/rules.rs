@@ -225,8 +225,7 @@ t1: write y = 5 @ a.c:3
         (assert (< O2 O3))
         ; barriers, and the life of objects
         ; Phi_VD: what is named, and what is stored
-        (declare-const x3 (_ BitVec 64))
-        (assert (= x3 (bvadd pi1 (_ bv1 64))))
+        (define-fun x3 () (_ BitVec 64) (bvadd pi1 (_ bv1 64)))
         ; path conditions
         (define-fun g2 () Bool (= pi1 (_ bv1 64)))
         (assert (=> (< O2 X) g2))

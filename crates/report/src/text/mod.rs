@@ -8,7 +8,10 @@ mod table;
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::{Certainty, Evidence, Finding, Hold, Kind, Property, Replay, Report, Side, SideState};
+use crate::{
+    Certainty, Evidence, Finding, Hold, Input, Kind, Property, Replay, Report, Side, SideState,
+    Subject,
+};
 use table::Table;
 
 /// How the text may look. What the terminal can do is for the caller to know.
@@ -38,9 +41,14 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         writeln!(writer)?;
         write_finding(report, finding, style, writer)?;
     }
-    write_undecided(report, writer)?;
-    writeln!(writer)?;
-    write_ledgers(report, writer)?;
+    match &report.unsupported {
+        Some(reason) => writeln!(writer, "undecided: {reason}")?,
+        None => {
+            write_undecided(report, writer)?;
+            writeln!(writer)?;
+            write_ledgers(report, writer)?;
+        }
+    }
     if let Some(comparison) = &report.comparison {
         writeln!(writer)?;
         compare::write_comparison(comparison, writer)?;
@@ -99,12 +107,24 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
     let name = Paint(BOLD, trace.path.as_deref().unwrap_or("trace"), style.color);
     let events = counted(trace.events, "event");
     let threads = counted(trace.threads.len() as u64, "thread");
-    writeln!(writer, "{name}: {events}, {threads}, model {}", report.model)?;
+    match trace.subject {
+        Subject::Trace => writeln!(writer, "{name}: {events}, {threads}, model {}", report.model)?,
+        _ if report.unsupported.is_some() => writeln!(writer, "{name}: {}", subject(report))?,
+        _ => writeln!(writer, "{name}: {}, {threads}, {events}", subject(report))?,
+    }
     // What nobody else touches was left out; that is no news.
     for repair in trace.repairs.iter().filter(|repair| repair.is_news()) {
         writeln!(writer, "import: {} ({})", repair.what, counted(repair.count, "time"))?;
     }
     Ok(())
+}
+
+fn subject(report: &Report) -> String {
+    match report.trace.subject {
+        Subject::Trace => "trace".to_string(),
+        Subject::Program => "program".to_string(),
+        Subject::Runs(runs) => format!("{} merged into one program", counted(runs, "run")),
+    }
 }
 
 fn write_finding(
@@ -132,7 +152,7 @@ fn write_finding(
             format!("  {}", report.thread_name(text)),
             format!(
                 "{} {}",
-                state_in_words(finding.kind, side),
+                state_in_words(finding, side),
                 report.operation_in(finding, side.event)
             ),
             text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
@@ -140,6 +160,14 @@ fn write_finding(
         ]);
     }
     sides.write(writer)?;
+    if !finding.inputs.is_empty() {
+        let input = |input: &Input| {
+            let thread = report.thread_name(report.event(input.event));
+            format!("{} = {} ({thread})", input.name, input.value)
+        };
+        let inputs: Vec<String> = finding.inputs.iter().map(input).collect();
+        writeln!(writer, "  inputs: {}", inputs.join(", "))?;
+    }
     schedule::write_schedule(report, finding, style, writer)?;
     finding.replay.as_ref().map_or(Ok(()), |replay| write_replay(replay, writer))
 }
@@ -154,6 +182,9 @@ fn write_replay(replay: &Replay, writer: &mut dyn Write) -> io::Result<()> {
 
 fn headline(finding: &Finding) -> String {
     let object = finding.object.as_deref().unwrap_or("?");
+    if let Some(what) = &finding.what {
+        return what.clone();
+    }
     match finding.kind {
         Kind::Race => format!("data race on {object}"),
         Kind::Atomicity => format!("atomicity violation on {object}"),
@@ -167,11 +198,12 @@ fn headline(finding: &Finding) -> String {
     }
 }
 
-fn state_in_words(kind: Kind, side: &Side) -> &'static str {
-    match (side.state, kind) {
+fn state_in_words(finding: &Finding, side: &Side) -> &'static str {
+    match (side.state, finding.kind) {
         (SideState::Executed, _) => "did",
         (SideState::Waiting, _) => "waits in",
         (SideState::Next, Kind::LockCycle | Kind::Stuck) => "blocks at",
+        (SideState::Next, _) if finding.what.is_some() => "is at",
         (SideState::Next, _) => "is about to",
     }
 }
@@ -263,8 +295,14 @@ fn verdict(report: &Report, style: Style) -> String {
     if undecided > 0 {
         parts.push(format!("{undecided} undecided"));
     }
-    if report.trace.events == 0 {
-        parts.push("nothing was recorded".to_string());
+    if report.unsupported.is_some() {
+        parts = vec!["nothing is decided".to_string()];
+    } else if report.trace.events == 0 {
+        let nothing = match report.trace.subject {
+            Subject::Trace => "nothing was recorded",
+            Subject::Program | Subject::Runs(_) => "the program has no threads",
+        };
+        parts.push(nothing.to_string());
     } else if parts.is_empty() {
         let (scope, model) = (scope(report), &report.model);
         let asked = |&(property, _): &(Property, _)| asked(report, property) != NOT_ASKED;
@@ -275,9 +313,15 @@ fn verdict(report: &Report, style: Style) -> String {
                 ""
             };
             let bound = within_bound(report);
-            parts.push(format!(
-                "no bug in any schedule of these events{part}{bound} ({scope}; model {model})"
-            ));
+            parts.push(match report.trace.subject {
+                Subject::Trace => format!(
+                    "no bug in any schedule of these events{part}{bound} ({scope}; model {model})"
+                ),
+                Subject::Program => {
+                    format!("no bug in any execution of this program{bound} ({scope})")
+                }
+                Subject::Runs(_) => format!("no bug in any mixture of these runs{bound} ({scope})"),
+            });
         } else {
             parts.push(format!("none ({scope})"));
         }

@@ -105,17 +105,25 @@ fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> boo
         let rest = accessed.strip_prefix(object);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '+', '[']))
     });
-    is_object || changed.contains(place(accessed))
+    is_object || !changed.is_empty() && changed.contains(place(accessed))
 }
 
-/// What an access says behind its verb.
+/// What an access says behind its verb. In a program it may be given a name: `a = load x`.
 fn accessed(operation: &str) -> Option<&str> {
-    ["read ", "write ", "rmw "].iter().find_map(|verb| operation.strip_prefix(verb))
+    let verbs = ["read ", "write ", "rmw ", "load ", "store "];
+    let behind = |operation: &'_ str| {
+        verbs.iter().find_map(|verb| Some(operation.strip_prefix(verb)?.len()))
+    };
+    let length = behind(operation).or_else(|| {
+        let (name, operation) = operation.split_once(" = ")?;
+        behind(operation).filter(|_| !name.contains(' '))
+    })?;
+    Some(&operation[operation.len() - length..])
 }
 
 /// The place, without the value.
 fn place(accessed: &str) -> &str {
-    let ends = [" : ", " = ", " -> "].iter().filter_map(|sign| accessed.find(sign));
+    let ends = [" : ", " = ", " -> ", ", "].iter().filter_map(|sign| accessed.find(sign));
     &accessed[..ends.min().unwrap_or(accessed.len())]
 }
 

@@ -1,0 +1,299 @@
+//! `foretrace predict --solver`. These tests ask z3, and fail without it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use expect_test::{Expect, expect};
+
+use super::{Folder, SMALL, example};
+
+fn need_z3() {
+    let found = Command::new("z3").arg("--version").output();
+    assert!(found.is_ok(), "these tests need z3: apt-get install z3");
+}
+
+#[test]
+fn z3_decides() {
+    need_z3();
+    let folder = Folder::new("solver");
+    folder.file("assertion.trace", &example("assertion.trace")).file("small.trace", SMALL);
+    let mut command = folder.command("predict assertion.trace --solver");
+    folder.check_command(command.arg("z3 -in"), expect![[r#"
+        assertion.trace: 32 events, 3 threads, model symbolic
+
+        assertion-1 (real): an assertion fails
+          bert  is about to assert now >= 0 : false (now = -40)  at bank.c:13  holding m from bank.c:12
+          schedule: 21 steps, 3 context switches
+           step  main                       anna                       bert
+              1  begin                                                                            bank.c:20
+              2  fork anna                                                                        bank.c:21
+              3  fork bert                                                                        bank.c:22
+              4                                                        begin                      bank.c:9
+              5                                                        acquire m                  bank.c:10
+              6                                                        read balance : 100         bank.c:10
+              7                                                        release m                  bank.c:10
+              8                                                        branch seen < 60 : false   bank.c:11
+              9                             begin                                                 bank.c:3
+             10                             acquire m                                             bank.c:4
+             11                             read balance : 100                                    bank.c:5
+             12                             branch seen >= 80 : true                              bank.c:5
+             13                             read balance : 100                                    bank.c:6
+             14                             write balance : 20                                    bank.c:6
+             15                             read balance : 20                                     bank.c:7
+             16                             assert now >= 0 : true                                bank.c:7
+             17                             release m                                             bank.c:8
+             18                                                        acquire m                  bank.c:12
+             19                                                        read balance : 20          bank.c:12
+             20                                                        write balance : -40        bank.c:12
+             21                                                        read balance : -40         bank.c:13
+           next*                                                       assert now >= 0 : false …  bank.c:13
+
+                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race               17              0              0         0          17          0
+        atomicity           0              0              0         0           0          0
+        deadlock            0              0              0         0           0          0
+        lock                0              0              0         0           0          0
+        assertion           2              0              0         1           1          0
+        not asked: atomicity: the trace marks no atomic regions
+        not asked: deadlock: --solver does not decide it
+        not asked: lock: --solver does not decide it
+        verdict: 1 bug that can happen
+        status: 1
+    "#]]);
+    folder.check("predict small.trace --solver z3 --check race --context-bound 0", expect![[r#"
+        small.trace: 4 events, 2 threads, model symbolic
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
+        race           1              0              0         0           0                  1          0
+        verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
+        status: 0
+    "#]]);
+    folder.check(
+        "predict small.trace --solver z3 --check race",
+        expect![[r#"
+        small.trace: 4 events, 2 threads, model symbolic
+
+        race-1 (real): data race on x
+          t1  is about to write x : 1  at a.c:2  holding m from a.c:1
+          t2  is about to read x : 1   at a.c:9  holding no lock
+          schedule: 1 step, 1 context switch
+           step  t1           t2
+              1  acquire m                 a.c:1
+           next* write x : 1               a.c:2
+           next*              read x : 1   a.c:9
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race           1              0              0         1           0          0
+        verdict: 1 bug that can happen
+        status: 1
+    "#]],
+    );
+}
+
+#[test]
+fn regions_and_jobs() {
+    need_z3();
+    let folder = Folder::new("solver-regions");
+    folder.file(
+        "regions.trace",
+        "\
+a: region begin
+a: acquire m
+a: read x : 0 @ a.c:1
+a: release m
+a: acquire m
+a: write x : 1 @ a.c:2
+a: release m
+a: region end
+b: acquire m
+b: write x : 5 @ a.c:7
+b: release m
+b: assert : true @ a.c:8
+",
+    );
+    folder.check(
+        "predict regions.trace --solver z3 --check race,atomicity,assertion --jobs 1",
+        expect![[r#"
+            regions.trace: 12 events, 2 threads, model values
+
+            atomicity-1 (real): atomicity violation on x
+              a  did read x : 0           at a.c:1  holding m
+              b  did write x : 5          at a.c:7  holding m
+              a  is about to write x : 1  at a.c:2  holding m
+              schedule: 8 steps, 2 context switches
+               step  a             b
+                  1  region begin
+                  2  acquire m
+                  3* read x : 0                  a.c:1
+                  4  release m
+                  5                acquire m
+                  6*               write x : 5   a.c:7
+                  7                release m
+                  8  acquire m
+               next* write x : 1                 a.c:2
+
+                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race                2              0              0         0           2          0
+            atomicity           1              0              0         1           0          0
+            assertion           0              0              0         0           0          0
+            not asked: assertion: 1 whose condition is not recorded, and which held in the recorded run
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
+    );
+    let output = |jobs: &str| {
+        let command = format!("predict regions.trace --solver z3 --json - --jobs {jobs}");
+        folder.command(&command).output().unwrap().stdout
+    };
+    assert_eq!(output("1"), output("3"));
+}
+
+/// A program that is said to be a solver.
+fn pretended(test: &str, script: &str, budget: &str, expected: Expect) {
+    let folder = Folder::new(&format!("solver-{test}"));
+    folder.file("small.trace", SMALL).file("solver", &format!("#!/bin/sh\n{script}\n"));
+    let path = folder.0.join("solver");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let command = format!("predict small.trace --check race --budget {budget} --solver ./solver");
+    folder.check(&command, expected);
+}
+
+#[test]
+fn solvers_that_give_no_answer() {
+    pretended(
+        "unknown",
+        "cat > /dev/null; echo unknown",
+        "60s",
+        expect![[r#"
+        small.trace: 4 events, 2 threads, model symbolic
+
+        undecided: 1 candidate (race): ./solver answered `unknown`: it has given up; try another solver
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race           1              0              0         0           0          1
+        verdict: 1 undecided
+        status: 3
+    "#]],
+    );
+    pretended(
+        "slow",
+        "exec sleep 60",
+        "300ms",
+        expect![[r#"
+        small.trace: 4 events, 2 threads, model symbolic
+
+        undecided: 1 candidate (race): ./solver gave no answer in 0.3 s: allow it more time, or ask for less (fewer events, a smaller bound)
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race           1              0              0         0           0          1
+        verdict: 1 undecided
+        status: 3
+    "#]],
+    );
+    pretended(
+        "crash",
+        "kill -SEGV $$",
+        "60s",
+        expect![[r#"
+        small.trace: 4 events, 2 threads, model symbolic
+
+        undecided: 1 candidate (race): ./solver was ended by signal 11 before it answered: it has crashed, or was out of memory
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race           1              0              0         0           0          1
+        verdict: 1 undecided
+        status: 3
+    "#]],
+    );
+    pretended(
+        "silent",
+        "cat > /dev/null",
+        "60s",
+        expect![[r#"
+        small.trace: 4 events, 2 threads, model symbolic
+
+        undecided: 1 candidate (race): ./solver ended without an answer, with status 0: does it read SMT-LIB 2 from its standard input (z3 needs -in)?
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race           1              0              0         0           0          1
+        verdict: 1 undecided
+        status: 3
+    "#]],
+    );
+    let folder = Folder::new("solver-missing");
+    folder.file("small.trace", SMALL);
+    folder.check("predict small.trace --check race --solver no-such-solver", expect![[r#"
+        small.trace: 4 events, 2 threads, model symbolic
+
+        undecided: 1 candidate (race): no-such-solver was not found: see that it is installed and in the PATH, or name another solver with --solver
+
+              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+        race           1              0              0         0           0          1
+        verdict: 1 undecided
+        status: 3
+    "#]]);
+}
+
+/// A solution that is none does not become a finding.
+#[test]
+fn a_solver_that_lies() {
+    let values = "(X 100) (O0 1) (O1 2) (O2 3) (O3 4) (pi3 #x0000000000000007)";
+    let script = format!("cat > /dev/null; echo sat; echo '({values})'");
+    pretended(
+        "lies",
+        &script,
+        "60s",
+        expect![[r#"
+            stderr: error: the solver's schedule for a.c:2, a.c:9 is none: at the end: event 1: its thread is elsewhere
+            stderr: This is a bug in foretrace 0.1.0, not in your program.
+            stderr: Please report it with the trace and the command line; no verdict of this run counts.
+            status: 70
+        "#]],
+    );
+}
+
+#[test]
+fn options_that_do_not_go_with_it() {
+    let folder = Folder::new("solver-options");
+    folder.file("small.trace", SMALL);
+    folder.check(
+        "predict small.trace --solver z3 --model control",
+        expect![[r#"
+        stderr: error: --model control does not go with --solver
+        stderr: hint: it has no formula
+        status: 2
+    "#]],
+    );
+    folder.check(
+        "predict small.trace --solver z3 --compare-models",
+        expect![[r#"
+        stderr: error: --compare-models does not go with --solver
+        stderr: hint: name one model with --model
+        status: 2
+    "#]],
+    );
+    folder.check(
+        "predict small.trace --solver z3 --iterate-bound",
+        expect![[r#"
+        stderr: error: --iterate-bound does not go with --solver
+        stderr: hint: give a bound with --context-bound
+        status: 2
+    "#]],
+    );
+    folder.check(
+        "predict small.trace --solver z3 --check deadlock",
+        expect![[r#"
+        stderr: error: --solver decides races, atomicity violations and assertions only
+        stderr: hint: --check race,atomicity,assertion
+        status: 2
+    "#]],
+    );
+    let mut command = folder.command("predict small.trace --solver");
+    folder.check_command(
+        command.arg(" "),
+        expect![[r#"
+        stderr: error: the command of the solver is empty: name one, such as `z3 -in` or `cvc5`
+        status: 2
+    "#]],
+    );
+}

@@ -1,0 +1,239 @@
+//! The papers' examples as programs: what is predicted, and that the schedules which the papers show are among those that lead there. `docs/papers.md` has
+//! them as a table; `crates/program/tests/papers.rs` explores all their interleavings.
+
+use foretrace_predict::{Finding, Options, ProgramPrediction, predict_program};
+use foretrace_program::Program;
+use foretrace_summarise::{Part, Wrong, explain, summarise};
+use foretrace_trace::{EventId, Op, ThreadId};
+use foretrace_witness::Violation;
+
+use super::{explored, predicted, read};
+
+fn predict(program: &Program) -> ProgramPrediction {
+    assert_eq!(predicted(program).expect("it is supported"), explored(program, 100_000).unwrap());
+    predict_program(program, &Options::default(), &()).expect("it is supported")
+}
+
+/// The findings that are failing assertions.
+fn failing(answer: &ProgramPrediction) -> Vec<&Finding> {
+    let is_assertion = |finding: &&Finding| matches!(finding.violation, Violation::Assertion(_));
+    answer.prediction.findings.iter().filter(is_assertion).collect()
+}
+
+/// Runs what a paper shows: of each step its thread and its location, or `end`. The assertion fails then, and x has this value.
+fn fails_by(program: &Program, order: &[(&str, &str)], x: u64) {
+    let mut summary = summarise(program).expect("it is supported");
+    let data = summary.take_data();
+    let trace = &summary.trace;
+    let mut schedule: Vec<EventId> = Vec::new();
+    for &(name, location) in order {
+        let thread = trace.threads().find(name).unwrap_or_else(|| panic!("no thread {name}"));
+        for &event in trace.thread_events(ThreadId::from(thread)) {
+            let at = trace.location_of(event).map(|at| trace.locations().get(at.index()));
+            let part = summary.origins[event.index()].part;
+            let is_there = match part {
+                Part::End => location == "end" && trace.op(event) == Op::End,
+                Part::Step => at == Some(location),
+                _ => false,
+            };
+            // What does not always happen does so only if the paper shows it.
+            let happens = is_there || data.occurs(event).is_none();
+            if happens && !schedule.contains(&event) {
+                schedule.push(event);
+            }
+            if is_there && schedule.last() == Some(&event) {
+                break;
+            }
+        }
+    }
+    let mut checks = trace.other_ops().filter(|(_, op)| matches!(op, Op::Assert { .. }));
+    let (assertion, _) = checks.next().expect("there is an assertion");
+    let replayed = explain(program, &summary, &schedule, &[], Wrong::Check(assertion))
+        .unwrap_or_else(|reason| panic!("{reason}"));
+    let global = program.find_global("x").expect("it is declared");
+    assert_eq!(replayed.state.value(global), x);
+}
+
+/// 000, Fig. 11, as a program: only if both threads take their first arm.
+#[test]
+fn paper_000_figure_11_as_a_program() {
+    let program = read(
+        "
+global x = 0
+global y = 0
+thread main {
+  t1 := fork foo()
+  t2 := fork bar()
+  join t2
+  join t1
+  assert load x != load y        @ t5
+}
+func foo() {
+  a := load y
+  if a == 0 {
+    store x, 1
+    a := load x + 1
+    store x, a
+  } else {
+    store x, 0
+  }
+}
+func bar() {
+  b := load x
+  if b == 0 {
+    store y, 1
+    b := load y + 1
+    store y, b
+  } else {
+    store y, 0
+  }
+}",
+    );
+    let answer = predict(&program);
+    let [finding] = failing(&answer)[..] else { panic!("{:?}", answer.prediction.findings) };
+    let Violation::Assertion(event) = finding.violation else { unreachable!() };
+    let schedule = &finding.schedule;
+    let replayed = explain(&program, &answer.summary, schedule, &[], Wrong::Check(event)).unwrap();
+    let value = |name: &str| replayed.state.value(program.find_global(name).unwrap());
+    assert_eq!((value("x"), value("y")), (2, 2));
+}
+
+/// 001, Fig. 1, for every input: the assertion fails, and it does so only for the paper's b = 0.
+#[test]
+fn paper_001_figure_1_for_every_input() {
+    let text = |assumed: &str| {
+        format!(
+            "
+global y = 0
+thread t1 = foo(1)
+thread t2 = bar()
+func foo(a: 32) {{
+  store y, a + 1                 @ 1
+  if load y < 2 {{                @ 2
+    external complexA            @ 3
+  }} else {{
+    assert load y >= 2           @ 5
+  }}
+}}
+func bar() {{
+  b := external b : 32           @ 6
+  {assumed}
+  if b >= 0 {{                    @ 6
+    store y, b + 1               @ 7
+  }} else {{
+    external complexB            @ 9
+  }}
+}}"
+        )
+    };
+    let program = read(&text(""));
+    let answer = predict_program(&program, &Options::default(), &()).expect("it is supported");
+    let [finding] = failing(&answer)[..] else { panic!("{:?}", answer.prediction.findings) };
+    let locations: Vec<&str> = finding
+        .schedule
+        .iter()
+        .filter_map(|&event| program.location(answer.summary.origins[event.index()].site))
+        .collect();
+    let at = |line: &str| locations.iter().position(|&at| at == line);
+    assert!(at("2") < at("7") && at("7") < at("5"), "{locations:?}");
+    let value = finding.inputs.iter().find(|(event, _)| finding.schedule.contains(event));
+    // y is b + 1, which is less than 2 for 0, and for the largest number, whose successor is the smallest.
+    assert!(matches!(value, Some((_, 0 | 0x7fff_ffff))), "{value:?}");
+
+    let program = read(&text("assume b != 0 && b != 2147483647"));
+    let answer = predict_program(&program, &Options::default(), &()).expect("it is supported");
+    assert!(failing(&answer).is_empty());
+}
+
+/// 003, section 1.1, with as many additions as the paper has: the summary of T1 is that S2 stores a0 + 100.
+#[test]
+fn paper_003_section_1_1_is_summarised() {
+    let globals: String = (1..100).map(|n| format!("global z{n}\n")).collect();
+    let additions: String =
+        (1..100).map(|n| format!("  a{n} = a{} + 1; store z{n}, a{n}\n", n - 1)).collect();
+    let program = read(&format!(
+        "
+global x = 0
+{globals}
+thread t1 {{
+  a0 = load x                    @ S1
+{additions}
+  a100 = a99 + 1
+  store x, a100                  @ S2
+}}
+thread t2 {{
+  store x, 0                     @ S3
+  store x, 5                     @ S4
+  v = load x                     @ A.read
+  assert v == 5 || v >= 105      @ A
+}}"
+    ));
+    let mut summary = summarise(&program).expect("it is supported");
+    let data = summary.take_data();
+    let at = |location: &str| {
+        let is_there = |event: &EventId| {
+            let at = summary.trace.location_of(*event);
+            summary.trace.is_access(*event)
+                && at.is_some_and(|at| summary.trace.locations().get(at.index()) == location)
+        };
+        (0..summary.trace.len()).map(EventId::from).find(is_there).expect("the program has it")
+    };
+    let stored = data.result(at("S2")).expect("a store has a value");
+    let name = |symbol: foretrace_model::terms::SymbolId| match symbol.0 == at("S1").0 {
+        true => "a0".to_string(),
+        false => format!("r{}", symbol.0),
+    };
+    assert_eq!(data.terms().show(stored, name).to_string(), "a0 + 100");
+
+    assert_eq!(failing(&predict(&program)).len(), 1);
+    fails_by(
+        &program,
+        &[("t2", "S3"), ("t1", "S1"), ("t2", "S4"), ("t1", "S2"), ("t2", "A.read")],
+        100,
+    );
+}
+
+/// 003, Fig. 1: r4 is not 3, by the order that the paper shows.
+#[test]
+fn paper_003_figure_1_by_the_order_of_the_paper() {
+    let program = read(
+        "
+global x = 7
+thread main {
+  store x, 0                     @ W1
+  t1 := fork body()              @ F1
+  t2 := fork body()              @ F2
+  join t1                        @ J1
+  join t2                        @ J2
+  r4 = load x                    @ R4
+  assert r4 == 3                 @ error
+}
+func body() {
+  if load x < 1 {                @ R1
+    tmp := load x                @ R2
+    store x, tmp + 1             @ W2
+  } else {
+    tmp := load x                @ R3
+    store x, tmp + 2             @ W3
+  }
+}",
+    );
+    assert_eq!(failing(&predict(&program)).len(), 1);
+    let summary = summarise(&program).expect("it is supported");
+    let [_, first, second] = [0, 1, 2].map(|thread| summary.trace.threads().get(thread));
+    let order = [
+        ("main", "W1"),
+        ("main", "F1"),
+        ("main", "F2"),
+        (first, "R1"),
+        (second, "R1"),
+        (first, "R2"),
+        (first, "W2"),
+        (second, "R2"),
+        (second, "W2"),
+        (first, "end"),
+        (second, "end"),
+        ("main", "R4"),
+    ];
+    fails_by(&program, &order, 2);
+}

@@ -1,0 +1,147 @@
+//! The program behind the parts of `cargo xtask bench` that compare with a solver of SMT-LIB. Times are CPU time: what else the machine does counts little.
+//!
+//! `reference decide FILE MODEL VIOLATION [OPTION...]` asks z3 one question; VIOLATION is `race:EVENT,EVENT`, `assertion:EVENT` or, of the only one, `assertion`. Each measurement is one line on
+//! standard output, `name value unit`; where there is no answer, there is no line `feasible`. `reference races FILE` lists the pairs of
+//! accesses that conflict and share no lock. `reference run PROGRAM ARGUMENT...` runs a program and says on standard error what it used.
+//!
+//! | option | meaning |
+//! | --- | --- |
+//! | `bound=N` | at most N context switches |
+//! | `limit=S` | seconds of CPU time that z3 may take |
+//! | `variables` | no summaries: a variable for whatever a thread computes |
+//! | `eager` | no pruning: each read linked with all writes of its cell |
+
+mod races;
+mod usage;
+
+use std::error::Error;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use foretrace_reference::{Limits, Options, SolverCommand, SolverError, decode, encode, smtlib};
+use foretrace_trace::open;
+use foretrace_trace::{EventId, Model, Op, Trace};
+use foretrace_witness::Violation;
+
+use usage::{of_children, of_this_process};
+
+/// Formulas with more orders are not made: z3 does not even read them within a minute.
+const MOST_ORDERS: u64 = 20_000_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["decide", file, model, violation, ref options @ ..] => {
+            decide(file, model, violation, options)
+        }
+        ["races", file] => races::list(file),
+        ["run", program, ref arguments @ ..] => return run(program, arguments),
+        _ => Err("usage: reference decide FILE MODEL VIOLATION [OPTION...] | races FILE | run PROGRAM ARGUMENT...".into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("reference: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn decide(file: &str, model: &str, violation: &str, options: &[&str]) -> Outcome {
+    let trace = open(file)?.trace;
+    let violation = parse_violation(&trace, violation)
+        .ok_or("a violation is `assertion`, `assertion:1` or `race:1,2`")?;
+    let model = Model::ALL.into_iter().find(|one| one.name() == model).ok_or("no such model")?;
+    let mut limit = 60;
+    let mut asked = Options::new(model);
+    for option in options {
+        match option.split_once('=').unwrap_or((option, "")) {
+            ("bound", number) => asked.bound = Some(number.parse()?),
+            ("limit", seconds) => limit = seconds.parse()?,
+            ("variables", "") => asked.summarise = false,
+            ("eager", "") => asked.prune = false,
+            _ => return Err(format!("no option `{option}`").into()),
+        }
+    }
+    println!("events {} events", trace.len());
+    println!("threads {} threads", trace.threads().len());
+    println!("reads {} events", trace.accesses().filter(|(_, access)| access.reads).count());
+    println!("writes {} events", trace.accesses().filter(|(_, access)| access.writes).count());
+    if orders(&trace) > MOST_ORDERS {
+        println!("too-large 1");
+        return Ok(());
+    }
+    let before = of_this_process();
+    let formula = match encode(&trace, &violation, &asked) {
+        Ok(formula) => formula,
+        Err(unsupported) => {
+            eprintln!("{file}: {unsupported}");
+            return Ok(());
+        }
+    };
+    let mut text = Vec::new();
+    smtlib::write(&formula, &mut text)?;
+    println!("encode {} ns", (of_this_process() - before).as_nanos());
+    println!("size {} bytes", text.len());
+    drop(text);
+    // The system ends z3 when it has used its time; how long that takes depends on what else the machine does.
+    let z3 = SolverCommand::parse(&format!("sh -c 'ulimit -t {limit}; exec z3 -in'"))?;
+    let answer = z3.solve(&formula, Limits { time: Duration::from_secs(10 * limit) });
+    println!("solve {} ns", of_children().as_nanos());
+    match answer {
+        Ok(Some(assignment)) => {
+            decode::schedule(&formula, &assignment);
+            println!("feasible 1");
+        }
+        Ok(None) => println!("feasible 0"),
+        Err(SolverError::OutOfTime { .. } | SolverError::Killed { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+/// How many orders the π-functions of the reads have at most.
+fn orders(trace: &Trace) -> u64 {
+    let mut counts = std::collections::BTreeMap::new();
+    for (_, access) in trace.accesses() {
+        let (reads, writes): &mut (u64, u64) = counts.entry(access.at).or_default();
+        *reads += u64::from(access.reads);
+        *writes += u64::from(access.writes);
+    }
+    counts.values().map(|(reads, writes)| 2 * reads * writes * writes).sum()
+}
+
+fn parse_violation(trace: &Trace, text: &str) -> Option<Violation> {
+    let event = |text: &str| text.parse().ok().map(EventId);
+    if text == "assertion" {
+        let is_one = |(_, op): &(EventId, Op)| matches!(op, Op::Assert { .. });
+        let mut all = trace.other_ops().filter(is_one);
+        let only = all.next().filter(|_| all.next().is_none())?;
+        return Some(Violation::Assertion(only.0));
+    }
+    match text.split_once(':')? {
+        ("assertion", number) => Some(Violation::Assertion(event(number)?)),
+        ("race", pair) => {
+            let (a, b) = pair.split_once(',')?;
+            Some(Violation::Race(event(a)?, event(b)?))
+        }
+        _ => None,
+    }
+}
+
+/// Runs a program; its status is ours.
+fn run(program: &str, arguments: &[&str]) -> ExitCode {
+    match Command::new(program).args(arguments).status() {
+        Ok(status) => {
+            eprintln!("cpu {} ns", of_children().as_nanos());
+            ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(255))
+        }
+        Err(error) => {
+            eprintln!("reference: cannot run {program}: {error}");
+            ExitCode::from(255)
+        }
+    }
+}
