@@ -52,6 +52,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         findings,
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
         unsupported: None,
+        slicing: prediction.slicing.map(slicing),
         not_asked: prediction.not_asked.iter().map(|part| not_asked(trace, part)).collect(),
         comparison: None,
         notes,
@@ -344,6 +345,18 @@ pub(crate) fn ledger(ledger: &Ledger) -> report::Ledger {
         infeasible: ledger.infeasible,
         infeasible_in_bound: ledger.infeasible_in_bound,
         undecided: ledger.undecided,
+    }
+}
+
+/// How much of the trace matters.
+pub(crate) fn slicing(sizes: foretrace_predict::Sizes) -> report::Slicing {
+    report::Slicing {
+        events: sizes.events,
+        events_left: sizes.events_left,
+        reads: sizes.reads,
+        reads_left: sizes.reads_left,
+        conditions: sizes.conditions,
+        conditions_left: sizes.conditions_left,
     }
 }
 

@@ -108,6 +108,9 @@ impl Serialize for Document<'_> {
             .map(|&(property, ledger)| self.summary(property, ledger))
             .collect();
         object.serialize_field("summary", &Map(summary))?;
+        if let Some(slicing) = &report.slicing {
+            object.serialize_field("slicing", slicing)?;
+        }
         object.serialize_field(
             "findings",
             &List(&report.findings, |finding| FindingObject { document: self, finding }),

@@ -35,6 +35,8 @@ pub struct Report {
     pub settings: Settings,
     /// Where the candidates of each property went, in the order of [`Property`].
     pub summary: Vec<(Property, Ledger)>,
+    /// How much of the trace matters to its conditions; `None` where what is read does not change.
+    pub slicing: Option<Slicing>,
     /// What was found.
     pub findings: Vec<Finding>,
     /// What was left open.
@@ -53,6 +55,18 @@ pub struct Report {
     pub excerpt: Vec<EventText>,
     /// How long it took; `None` when bytes are to be compared.
     pub timing: Option<Timing>,
+}
+
+/// How large a trace is, and what is left when all that no open condition depends on is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Slicing {
+    pub events: u64,
+    pub events_left: u64,
+    pub reads: u64,
+    pub reads_left: u64,
+    pub conditions: u64,
+    pub conditions_left: u64,
 }
 
 /// How the recorded run went.

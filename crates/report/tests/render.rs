@@ -68,6 +68,7 @@ fn small() -> Report {
             inputs: vec![],
             replay: None,
         }],
+        slicing: None,
         not_asked: vec![],
         unsupported: None,
         undecided: vec![Undecided {

@@ -202,6 +202,13 @@ impl Summariser<'_> {
                 format!("{}:{block}:{}", function.name, origin.site.index)
             }
         };
+        // Checks of different kinds at one place are different questions.
+        let location = match origin.part {
+            Part::DoubleLock => format!("{location} (locked twice)"),
+            Part::NotHeld => format!("{location} (not held)"),
+            Part::Unreachable => format!("{location} (unreachable)"),
+            _ => location,
+        };
         let location = Some(self.trace.location(&location));
         let id = self.trace.push(Event { thread, op, location });
         assert_eq!(id, self.next_event(), "events are numbered in order");

@@ -13,29 +13,30 @@ fn models_are_compared() {
     folder.check(
         "predict --check race --compare-models branch.trace",
         expect![[r#"
-        branch.trace: 5 events, 2 threads, model symbolic
+            branch.trace: 5 events, 2 threads, model symbolic
 
-        race-1 (real): data race on x
-          t1  is about to write x : 1  at a.c:2  holding no lock
-          t2  is about to read x : 1   at a.c:5  holding no lock
-          schedule: 1 step, 1 context switch
-           step  t1           t2
-              1  write z : 1               a.c:1
-           next* write x : 1               a.c:2
-           next*              read x : 1   a.c:5
+            race-1 (real): data race on x
+              t1  is about to write x : 1  at a.c:2  holding no lock
+              t2  is about to read x : 1   at a.c:5  holding no lock
+              schedule: 1 step, 1 context switch
+               step  t1           t2
+                  1  write z : 1               a.c:1
+               next* write x : 1               a.c:2
+               next*              read x : 1   a.c:5
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           2              0              0         1           1          0
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           2              0              0         1           1          0
 
-                finding                    reads-from  values  symbolic  control
-        race-1  race on x at a.c:2, a.c:5  real        real    real      possible
-                race on z at a.c:1, a.c:7  -           -       -         possible
-        reads-from is the first to find race-1
-        control is the first to find race on z at a.c:1, a.c:7
+                    finding                    reads-from  values  symbolic  control
+            race-1  race on x at a.c:2, a.c:5  real        real    real      possible
+                    race on z at a.c:1, a.c:7  -           -       -         possible
+            reads-from is the first to find race-1
+            control is the first to find race on z at a.c:1, a.c:7
 
-        verdict: 1 bug that can happen
-        status: 1
-    "#]],
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
     );
     // The status is that of the model of the report, not that of the table.
     folder.check(
@@ -71,6 +72,7 @@ fn models_are_compared() {
             reads-from is the first to find race-2
             control is the first to find race-1
 
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
             note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
             verdict: 2 possible
             status: 3
@@ -104,6 +106,14 @@ fn models_are_compared() {
              },
              "summary": {
               "assertion": {"candidates":2,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+             },
+             "slicing": {
+              "events": 32,
+              "events_left": 32,
+              "reads": 7,
+              "reads_left": 7,
+              "conditions": 4,
+              "conditions_left": 4
              },
              "findings": [
               {"id":"assertion-1","fingerprint":"970fccece0002c0f","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["bank.c:13"],"events":[{"event":26,"thread":"bert","operation":"assert now >= 0 : false (now = -40)","location":"bank.c:13","state":"next","locks_held":[{"lock":"m","shared":false,"since":22,"location":"bank.c:12"}]}],"changes":[{"event":19,"operation":"read balance : 100"},{"event":23,"operation":"read balance : 20"},{"event":24,"operation":"write balance : -40"},{"event":25,"operation":"read balance : -40"},{"event":26,"operation":"assert now >= 0 : false (now = -40)"}],"context_switches":3,"schedule":[{"thread":"main","event":0},{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"bert","event":17},{"thread":"bert","event":18},{"thread":"bert","event":19},{"thread":"bert","event":20},{"thread":"bert","event":21},{"thread":"anna","event":3},{"thread":"anna","event":4},{"thread":"anna","event":5},{"thread":"anna","event":6},{"thread":"anna","event":7},{"thread":"anna","event":8},{"thread":"anna","event":9},{"thread":"anna","event":10},{"thread":"anna","event":11},{"thread":"bert","event":22},{"thread":"bert","event":23},{"thread":"bert","event":24},{"thread":"bert","event":25}]}
@@ -218,6 +228,7 @@ fn what_a_model_leaves_open_is_told_apart() {
             left open: reads-from 2, values 2, symbolic 2, control 2
             nothing found by reads-from, values, symbolic, control
 
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
             verdict: 2 undecided
             status: 3
         "#]],

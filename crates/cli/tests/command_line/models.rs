@@ -54,6 +54,7 @@ fn an_assertion_that_fails_shows_other_values() {
         deadlock            0              0              0         0           0          0
         lock                0              0              0         0           0          0
         assertion           2              0              0         1           1          0
+        slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions matter to what is computed
         not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
         verdict: 1 bug that can happen
         status: 1
@@ -80,32 +81,33 @@ fn a_store_that_is_next_shows_its_expression_if_its_value_is_not_the_recorded_on
     folder.check(
         "predict --check race branch.trace",
         expect![[r#"
-        branch.trace: 5 events, 2 threads, model symbolic
+            branch.trace: 5 events, 2 threads, model symbolic
 
-        race-1 (real): data race on z
-          t1  is about to write z : 1      at a.c:1  holding no lock
-          t2  is about to write z = r + 5  at a.c:7  holding no lock
-          schedule: 2 steps, 1 context switch
-           step  t1                   t2
-              1                       read x : 0           a.c:5
-              2                       branch r < 2 : true  a.c:6
-           next*                      write z = r + 5      a.c:7
-           next* write z : 1                               a.c:1
+            race-1 (real): data race on z
+              t1  is about to write z : 1      at a.c:1  holding no lock
+              t2  is about to write z = r + 5  at a.c:7  holding no lock
+              schedule: 2 steps, 1 context switch
+               step  t1                   t2
+                  1                       read x : 0           a.c:5
+                  2                       branch r < 2 : true  a.c:6
+               next*                      write z = r + 5      a.c:7
+               next* write z : 1                               a.c:1
 
-        race-2 (real): data race on x
-          t1  is about to write x : 1  at a.c:2  holding no lock
-          t2  is about to read x : 1   at a.c:5  holding no lock
-          schedule: 1 step, 1 context switch
-           step  t1           t2
-              1  write z : 1               a.c:1
-           next* write x : 1               a.c:2
-           next*              read x : 1   a.c:5
+            race-2 (real): data race on x
+              t1  is about to write x : 1  at a.c:2  holding no lock
+              t2  is about to read x : 1   at a.c:5  holding no lock
+              schedule: 1 step, 1 context switch
+               step  t1           t2
+                  1  write z : 1               a.c:1
+               next* write x : 1               a.c:2
+               next*              read x : 1   a.c:5
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           2              0              0         2           0          0
-        verdict: 2 bugs that can happen
-        status: 1
-    "#]],
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           2              0              0         2           0          0
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+            verdict: 2 bugs that can happen
+            status: 1
+        "#]],
     );
 }
 
@@ -138,6 +140,7 @@ fn control_says_that_it_leaves_out_data() {
 
               candidates  pruned: order  pruned: locks  violated  infeasible  undecided
         race           2              0              0         2           0          0
+        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
         note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
         verdict: 2 possible
         status: 3
@@ -196,6 +199,7 @@ fn a_verdict_within_a_bound_says_so() {
 
               candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
         race           2              0              0         0           0                  2          0
+        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -223,6 +227,7 @@ fn a_verdict_within_a_bound_says_so() {
 
               candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
         race           2              0              0         2           0                  0          0
+        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
         verdict: 2 bugs that can happen
         status: 1
     "#]]);
@@ -252,6 +257,14 @@ fn a_verdict_within_a_bound_says_so() {
          },
          "summary": {
           "race": {"candidates":2,"pruned_mhb":0,"pruned_lockset":0,"violated":2,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+         },
+         "slicing": {
+          "events": 5,
+          "events_left": 3,
+          "reads": 1,
+          "reads_left": 1,
+          "conditions": 1,
+          "conditions_left": 1
          },
          "findings": [
           {"id":"race-1","fingerprint":"a3af34c5cfe8acf0","kind":"race","certainty":"real","model":"symbolic","object":"z","locations":["a.c:1","a.c:7"],"events":[{"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1","state":"next","locks_held":[]},{"event":4,"thread":"t2","operation":"write z = r + 5","location":"a.c:7","state":"next","locks_held":[]}],"changes":[{"event":2,"operation":"read x : 0"},{"event":4,"operation":"write z = r + 5"}],"context_switches":1,"schedule":[{"thread":"t2","event":2},{"thread":"t2","event":3}]},
@@ -286,6 +299,7 @@ t2: write z = r + 5 : 6 @ a.c:7
 
               candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
         race           1              0              0         0           1                  0          0
+        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
         verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -336,32 +350,33 @@ fn the_fewest_switches_are_found() {
     folder.check(
         "predict --check race --iterate-bound branch.trace",
         expect![[r#"
-        branch.trace: 5 events, 2 threads, model symbolic
+            branch.trace: 5 events, 2 threads, model symbolic
 
-        race-1 (real): data race on z
-          t1  is about to write z : 1      at a.c:1  holding no lock
-          t2  is about to write z = r + 5  at a.c:7  holding no lock
-          schedule: 2 steps, 1 context switch
-           step  t1                   t2
-              1                       read x : 0           a.c:5
-              2                       branch r < 2 : true  a.c:6
-           next*                      write z = r + 5      a.c:7
-           next* write z : 1                               a.c:1
+            race-1 (real): data race on z
+              t1  is about to write z : 1      at a.c:1  holding no lock
+              t2  is about to write z = r + 5  at a.c:7  holding no lock
+              schedule: 2 steps, 1 context switch
+               step  t1                   t2
+                  1                       read x : 0           a.c:5
+                  2                       branch r < 2 : true  a.c:6
+               next*                      write z = r + 5      a.c:7
+               next* write z : 1                               a.c:1
 
-        race-2 (real): data race on x
-          t1  is about to write x : 1  at a.c:2  holding no lock
-          t2  is about to read x : 1   at a.c:5  holding no lock
-          schedule: 1 step, 1 context switch
-           step  t1           t2
-              1  write z : 1               a.c:1
-           next* write x : 1               a.c:2
-           next*              read x : 1   a.c:5
+            race-2 (real): data race on x
+              t1  is about to write x : 1  at a.c:2  holding no lock
+              t2  is about to read x : 1   at a.c:5  holding no lock
+              schedule: 1 step, 1 context switch
+               step  t1           t2
+                  1  write z : 1               a.c:1
+               next* write x : 1               a.c:2
+               next*              read x : 1   a.c:5
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           2              0              0         2           0          0
-        verdict: 2 bugs that can happen
-        status: 1
-    "#]],
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           2              0              0         2           0          0
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+            verdict: 2 bugs that can happen
+            status: 1
+        "#]],
     );
 }
 

@@ -67,6 +67,7 @@ fn predict_finds_what_is_wrong_with_the_bank() {
             deadlock            1              0              0         1           0          0
             lock                0              0              0         0           0          0
             assertion           0              0              0         0           0          0
+            slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions matter to what is computed
             not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
             not asked: assertion: the trace has no assertions
             verdict: 3 bugs that can happen
@@ -106,6 +107,7 @@ fn predict_finds_the_lost_signal() {
 
                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
             deadlock           1              0              0         1           0          0
+            slice: 17 of 19 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -125,6 +127,7 @@ fn predict_finds_nothing() {
         deadlock            0              0              0         0           0          0
         lock                0              0              0         0           0          0
         assertion           0              0              0         0           0          0
+        slice: 3 of 5 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
         not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
         not asked: assertion: the trace has no assertions
         verdict: no bug in any schedule of these events (checked: race, deadlock, lock; not asked: atomicity, assertion; model symbolic)
@@ -282,6 +285,7 @@ fn a_race_that_unrecorded_code_may_prevent_is_only_possible() {
 
               candidates  pruned: order  pruned: locks  violated  infeasible  undecided
         race           1              0              0         1           0          0
+        slice: 0 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
         note: possible: the schedule has a read whose value no recorded write explains, so unrecorded code may matter
         verdict: 1 possible
         status: 3
@@ -306,6 +310,7 @@ fn without_time_everything_is_undecided() {
             deadlock            1              0              0         0           0          1
             lock                0              0              0         0           0          0
             assertion           0              0              0         0           0          0
+            slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions matter to what is computed
             not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
             not asked: assertion: the trace has no assertions
             verdict: 3 undecided
@@ -344,6 +349,14 @@ fn json_on_standard_output_is_alone_there() {
          },
          "summary": {
           "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+         },
+         "slicing": {
+          "events": 4,
+          "events_left": 2,
+          "reads": 1,
+          "reads_left": 0,
+          "conditions": 0,
+          "conditions_left": 0
          },
          "findings": [
           {"id":"race-1","fingerprint":"f6c801ac7ff733c7","kind":"race","certainty":"real","model":"symbolic","object":"x","locations":["a.c:2","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:1"}]},{"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}

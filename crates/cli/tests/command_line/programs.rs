@@ -43,6 +43,7 @@ fn the_example() {
         atomicity           0              0              0         0           0          0
         deadlock            0              0              0         0           0          0
         assertion           1              0              0         1           0          0
+        slice: 27 of 29 events, 9 of 13 reads, 1 of 1 condition matter to what is computed
         not asked: atomicity: not looked for in programs
         not asked: deadlock: not looked for in programs
         verdict: 1 bug that can happen
@@ -72,6 +73,7 @@ fn its_correct_twin() {
         atomicity           0              0              0         0           0          0
         deadlock            0              0              0         0           0          0
         assertion           1              0              0         0           1          0
+        slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition matter to what is computed
         not asked: atomicity: not looked for in programs
         not asked: deadlock: not looked for in programs
         verdict: no bug in any execution of this program (checked: race, assertion; not asked: atomicity, deadlock)
@@ -82,6 +84,7 @@ fn its_correct_twin() {
 
                    candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
         assertion           1              0              0         0           1                  0          0
+        slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition matter to what is computed
         verdict: no bug in any execution of this program, proved for any number of context switches (checked: assertion)
         status: 0
     "#]]);
@@ -137,6 +140,7 @@ fn bounds() {
 
                    candidates  pruned: order  pruned: locks  violated  infeasible  undecided
         assertion           1              0              0         1           0          0
+        slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
         verdict: 1 bug that can happen
         status: 1
     "#]]);
@@ -145,32 +149,34 @@ fn bounds() {
 
                    candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
         assertion           1              0              0         0           0                  1          0
+        slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
         verdict: no bug in any execution of this program with at most 3 context switches (checked: assertion)
         status: 0
     "#]]);
     folder.check(
         "predict figure.ftp --check race --granularity variable",
         expect![[r#"
-        figure.ftp: program, 3 threads, 25 events
+            figure.ftp: program, 3 threads, 25 events
 
-        race-1 (real): data race on x
-          main/t1  is about to store x : 1  at W2  holding no lock
-          main/t2  is about to load x       at R1  holding no lock
-          schedule: 5 steps, 4 context switches
-           step  main              main/t1           main/t2
-              1  store x : 0                                           W1
-              2  fork main/t1
-              3                    load x : 0                          R1
-              4                    tmp = load x : 0                    R2
-              5  fork main/t2
-           next*                   store x : 1                         W2
-           next*                                     load x            R1
+            race-1 (real): data race on x
+              main/t1  is about to store x : 1  at W2  holding no lock
+              main/t2  is about to load x       at R1  holding no lock
+              schedule: 5 steps, 4 context switches
+               step  main              main/t1           main/t2
+                  1  store x : 0                                           W1
+                  2  fork main/t1
+                  3                    load x : 0                          R1
+                  4                    tmp = load x : 0                    R2
+                  5  fork main/t2
+               next*                   store x : 1                         W2
+               next*                                     load x            R1
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           1              0              0         1           0          0
-        verdict: 1 bug that can happen
-        status: 1
-    "#]],
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           1              0              0         1           0          0
+            slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
     );
 }
 
@@ -205,6 +211,14 @@ fn json() {
          },
          "summary": {
           "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+         },
+         "slicing": {
+          "events": 25,
+          "events_left": 23,
+          "reads": 7,
+          "reads_left": 7,
+          "conditions": 1,
+          "conditions_left": 1
          },
          "findings": [
           {"id":"assertion-1","fingerprint":"83a6095d0f26917c","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["R4"],"events":[{"event":23,"thread":"main","operation":"assert load x == 3 : false (load x = 1)","location":"R4","state":"next","locks_held":[]}],"changes":[{"event":1,"operation":"store x : 0"},{"event":4,"operation":"load x : 0"},{"event":5,"operation":"tmp = load x : 0"},{"event":6,"operation":"store x : 1"},{"event":13,"operation":"load x : 0"},{"event":14,"operation":"tmp = load x : 0"},{"event":15,"operation":"store x : 1"},{"event":22,"operation":"load x : 1"},{"event":23,"operation":"assert load x == 3 : false (load x = 1)"}],"context_switches":4,"schedule":[{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"main","event":11},{"thread":"main/t1","event":4},{"thread":"main/t1","event":5},{"thread":"main/t2","event":13},{"thread":"main/t2","event":14},{"thread":"main/t2","event":15},{"thread":"main/t1","event":6},{"thread":"main","event":20},{"thread":"main","event":21},{"thread":"main","event":22}]}
@@ -299,6 +313,7 @@ thread u {
             atomicity           0              0              0         0           0          0
             deadlock            0              0              0         0           0          0
             assertion           3              0              0         3           0          0
+            slice: 12 of 15 events, 4 of 6 reads, 0 of 3 conditions matter to what is computed
             not asked: atomicity: not looked for in programs
             not asked: deadlock: not looked for in programs
             note: misuse of locks, and places that are not to be reached, are counted as assertions
@@ -336,6 +351,7 @@ thread u { acquire m; store x, 5; release m }
             atomicity           0              0              0         0           0          0
             deadlock            0              0              0         0           0          0
             assertion           0              0              0         0           0          0
+            slice: 12 of 15 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             not asked: assertion: the program has no assertions
             not asked: atomicity: not looked for in programs
             not asked: deadlock: not looked for in programs
@@ -456,6 +472,7 @@ fn what_is_no_program() {
             atomicity           0              0              0         0           0          0
             deadlock            0              0              0         0           0          0
             assertion           0              0              0         0           0          0
+            slice: 0 of 0 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
             not asked: assertion: the program has no assertions
             not asked: atomicity: not looked for in programs
             not asked: deadlock: not looked for in programs

@@ -54,6 +54,7 @@ fn z3_decides() {
         deadlock            0              0              0         0           0          0
         lock                0              0              0         0           0          0
         assertion           2              0              0         1           1          0
+        slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions matter to what is computed
         not asked: atomicity: the trace marks no atomic regions
         not asked: deadlock: --solver does not decide it
         not asked: lock: --solver does not decide it
@@ -65,28 +66,30 @@ fn z3_decides() {
 
               candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
         race           1              0              0         0           0                  1          0
+        slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
     "#]]);
     folder.check(
         "predict small.trace --solver z3 --check race",
         expect![[r#"
-        small.trace: 4 events, 2 threads, model symbolic
+            small.trace: 4 events, 2 threads, model symbolic
 
-        race-1 (real): data race on x
-          t1  is about to write x : 1  at a.c:2  holding m from a.c:1
-          t2  is about to read x : 1   at a.c:9  holding no lock
-          schedule: 1 step, 1 context switch
-           step  t1           t2
-              1  acquire m                 a.c:1
-           next* write x : 1               a.c:2
-           next*              read x : 1   a.c:9
+            race-1 (real): data race on x
+              t1  is about to write x : 1  at a.c:2  holding m from a.c:1
+              t2  is about to read x : 1   at a.c:9  holding no lock
+              schedule: 1 step, 1 context switch
+               step  t1           t2
+                  1  acquire m                 a.c:1
+               next* write x : 1               a.c:2
+               next*              read x : 1   a.c:9
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           1              0              0         1           0          0
-        verdict: 1 bug that can happen
-        status: 1
-    "#]],
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           1              0              0         1           0          0
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
     );
 }
 
@@ -165,60 +168,64 @@ fn solvers_that_give_no_answer() {
         "cat > /dev/null; echo unknown",
         "60s",
         expect![[r#"
-        small.trace: 4 events, 2 threads, model symbolic
+            small.trace: 4 events, 2 threads, model symbolic
 
-        undecided: 1 candidate (race): ./solver answered `unknown`: it has given up; try another solver
+            undecided: 1 candidate (race): ./solver answered `unknown`: it has given up; try another solver
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           1              0              0         0           0          1
-        verdict: 1 undecided
-        status: 3
-    "#]],
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           1              0              0         0           0          1
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            verdict: 1 undecided
+            status: 3
+        "#]],
     );
     pretended(
         "slow",
         "exec sleep 60",
         "300ms",
         expect![[r#"
-        small.trace: 4 events, 2 threads, model symbolic
+            small.trace: 4 events, 2 threads, model symbolic
 
-        undecided: 1 candidate (race): ./solver gave no answer in 0.3 s: allow it more time, or ask for less (fewer events, a smaller bound)
+            undecided: 1 candidate (race): ./solver gave no answer in 0.3 s: allow it more time, or ask for less (fewer events, a smaller bound)
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           1              0              0         0           0          1
-        verdict: 1 undecided
-        status: 3
-    "#]],
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           1              0              0         0           0          1
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            verdict: 1 undecided
+            status: 3
+        "#]],
     );
     pretended(
         "crash",
         "kill -SEGV $$",
         "60s",
         expect![[r#"
-        small.trace: 4 events, 2 threads, model symbolic
+            small.trace: 4 events, 2 threads, model symbolic
 
-        undecided: 1 candidate (race): ./solver was ended by signal 11 before it answered: it has crashed, or was out of memory
+            undecided: 1 candidate (race): ./solver was ended by signal 11 before it answered: it has crashed, or was out of memory
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           1              0              0         0           0          1
-        verdict: 1 undecided
-        status: 3
-    "#]],
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           1              0              0         0           0          1
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            verdict: 1 undecided
+            status: 3
+        "#]],
     );
     pretended(
         "silent",
         "cat > /dev/null",
         "60s",
         expect![[r#"
-        small.trace: 4 events, 2 threads, model symbolic
+            small.trace: 4 events, 2 threads, model symbolic
 
-        undecided: 1 candidate (race): ./solver ended without an answer, with status 0: does it read SMT-LIB 2 from its standard input (z3 needs -in)?
+            undecided: 1 candidate (race): ./solver ended without an answer, with status 0: does it read SMT-LIB 2 from its standard input (z3 needs -in)?
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           1              0              0         0           0          1
-        verdict: 1 undecided
-        status: 3
-    "#]],
+                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
+            race           1              0              0         0           0          1
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            verdict: 1 undecided
+            status: 3
+        "#]],
     );
     let folder = Folder::new("solver-missing");
     folder.file("small.trace", SMALL);
@@ -229,6 +236,7 @@ fn solvers_that_give_no_answer() {
 
               candidates  pruned: order  pruned: locks  violated  infeasible  undecided
         race           1              0              0         0           0          1
+        slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
         verdict: 1 undecided
         status: 3
     "#]]);

@@ -167,3 +167,19 @@ fn what_is_outside_of_a_slot_is_not_summarised() {
     let answer = predict_program(&program, &Options::default(), &());
     assert!(matches!(answer, Err(ProgramError::Unsupported(_))), "{answer:?}");
 }
+
+#[test]
+fn checks_of_different_kinds_at_one_place_have_verdicts_of_their_own() {
+    let program = read(
+        "
+lock m
+thread t {
+  n := external a : 32
+  if n > 3 { release m @ here
+  }
+  assert n != 2 @ here
+}",
+    );
+    let answer = predict_program(&program, &Options::default(), &()).expect("it is supported");
+    assert_eq!(answer.prediction.findings.len(), 2);
+}

@@ -54,6 +54,18 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         compare::write_comparison(comparison, writer)?;
         writeln!(writer)?;
     }
+    if let Some(slicing) = &report.slicing {
+        writeln!(
+            writer,
+            "slice: {} of {}, {} of {}, {} of {} matter to what is computed",
+            slicing.events_left,
+            counted(slicing.events, "event"),
+            slicing.reads_left,
+            counted(slicing.reads, "read"),
+            slicing.conditions_left,
+            counted(slicing.conditions, "condition"),
+        )?;
+    }
     for part in &report.not_asked {
         writeln!(writer, "not asked: {}: {}", part.property.name(), part.reason)?;
     }
