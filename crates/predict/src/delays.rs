@@ -1,4 +1,4 @@
-//! Schedules in which one thread sleeps: the recorded order, but behind one of its reads a thread stops until the others can do no more.
+//! Schedules in which one thread sleeps: the recorded order, but before or behind one of its reads a thread stops until the others can do no more.
 //!
 //! **Computes.** For an assertion, schedules that are worth a try: most bugs need one thread to act on what it read too long ago. Whether a schedule is feasible, and
 //! fails the assertion, is for the judge to say, so nothing here needs to be exact.
@@ -22,30 +22,43 @@ pub(crate) fn schedules<'s>(
     assertion: EventId,
 ) -> impl Iterator<Item = Vec<EventId>> + 's {
     let tries = MOST_STEPS / skeleton.trace.len().max(1);
-    let mut stops: Vec<EventId> = points(skeleton, assertion)
-        .into_iter()
-        .filter_map(|point| outside_of_locks(skeleton, point))
-        .collect();
-    stops.dedup();
+    let mut stops: Vec<Stop> = Vec::new();
+    for point in points(skeleton, assertion) {
+        let thread = skeleton.trace.thread_of(point);
+        let counts = outside_of_locks(skeleton, point).into_iter().flatten();
+        stops.extend(counts.map(|count| Stop { thread, count }));
+    }
+    let mut seen = FxHashSet::default();
+    stops.retain(|&stop| seen.insert(stop));
     stops.truncate(tries);
     stops.into_iter().map(move |stop| Run::new(skeleton, assertion, stop).finish())
 }
 
-/// The first event of the thread, from this one on, behind which it has no lock: others can then go on.
-fn outside_of_locks(skeleton: &Skeleton, point: EventId) -> Option<EventId> {
+/// A thread stops when it has executed so many events.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Stop {
+    thread: ThreadId,
+    count: usize,
+}
+
+/// How many events the thread has executed when it last had no lock before this event, and when it first has none behind it: others can then go on.
+fn outside_of_locks(skeleton: &Skeleton, point: EventId) -> [Option<usize>; 2] {
     let trace = skeleton.trace;
-    let mut depth = 0;
-    for &event in trace.thread_events(trace.thread_of(point)) {
+    let (mut depth, mut before) = (0, 0);
+    for (position, &event) in trace.thread_events(trace.thread_of(point)).iter().enumerate() {
+        if event <= point && depth <= 0 {
+            before = position;
+        }
         match trace.op(event) {
             Op::Acquire { .. } | Op::Wake { .. } => depth += 1,
             Op::Release { .. } | Op::Wait { .. } => depth -= 1,
             _ => {}
         }
         if event >= point && depth <= 0 {
-            return Some(event);
+            return [Some(before), Some(position + 1)];
         }
     }
-    None
+    [Some(before), None]
 }
 
 /// The reads of other threads' writes, behind which a thread may stop, on which the assertion may depend.
@@ -95,8 +108,8 @@ struct Run<'s> {
 }
 
 impl<'s> Run<'s> {
-    /// Runs until the others can do no more while the thread of `point` has stopped behind it.
-    fn new(skeleton: &'s Skeleton<'s>, assertion: EventId, point: EventId) -> Self {
+    /// Runs until the others can do no more while one thread has stopped.
+    fn new(skeleton: &'s Skeleton<'s>, assertion: EventId, stop: Stop) -> Self {
         let trace = skeleton.trace;
         let counts = (0..trace.semaphores().len())
             .map(|sem| skeleton.waiting.semaphore(foretrace_trace::SemId::from(sem)).initial)
@@ -109,8 +122,7 @@ impl<'s> Run<'s> {
             holds: Vec::new(),
             counts,
         };
-        let sleeper = (trace.thread_of(point), trace.position(point) + 1);
-        run.advance(Some(sleeper));
+        run.advance(Some(stop));
         run
     }
 
@@ -121,7 +133,7 @@ impl<'s> Run<'s> {
     }
 
     /// Goes on in recorded order, again and again, as long as anything happens.
-    fn advance(&mut self, sleeper: Option<(ThreadId, usize)>) {
+    fn advance(&mut self, sleeper: Option<Stop>) {
         let trace = self.skeleton.trace;
         loop {
             let before = self.schedule.len();
@@ -132,7 +144,7 @@ impl<'s> Run<'s> {
                 let position = trace.position(event);
                 if event == self.assertion
                     || position != self.done[thread.index()]
-                    || sleeper.is_some_and(|(who, up_to)| who == thread && position >= up_to)
+                    || sleeper.is_some_and(|stop| stop.thread == thread && position >= stop.count)
                     || blocked[thread.index()]
                 {
                     continue;

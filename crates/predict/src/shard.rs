@@ -24,6 +24,7 @@ const MOST_VARIABLES: u64 = 30_000;
 
 /// How many wrong proposals the solver may make for an assertion before something else is tried.
 const PROPOSALS_AT_ONCE: u32 = 1;
+const CONFLICTS_AT_ONCE: u64 = 100;
 
 /// How hard it is tried to prove without the bound what was proved with it.
 const CONFLICTS_TO_LIFT: u64 = 1_000;
@@ -220,13 +221,16 @@ impl<'w> Shard<'w> {
             return Ok(decided);
         }
         // What the solver does not see at once may be easy to find by trying.
-        let is_assertion = matches!(class.parts, Parts::Assertion(_));
-        terms.proposals = is_assertion.then_some(PROPOSALS_AT_ONCE);
-        let mut verdict = self.ask(class, most, terms);
-        if matches!(verdict, Verdict::Undecided(_)) && terms.proposals.take().is_some() {
-            if let Some(finding) = self.by_delays(class, most, terms)? {
+        let mut verdict = Verdict::Undecided(String::new());
+        if matches!(class.parts, Parts::Assertion(_)) {
+            verdict = self.ask_quickly(class, most, terms);
+            if matches!(verdict, Verdict::Undecided(_))
+                && let Some(finding) = self.by_delays(class, most, terms)?
+            {
                 return Ok(Decided::Found(finding));
             }
+        }
+        if matches!(verdict, Verdict::Undecided(_)) {
             verdict = self.ask(class, most, terms);
         }
         match verdict {
@@ -252,6 +256,19 @@ impl<'w> Shard<'w> {
         terms.limits.conflicts = Some(conflicts);
         terms.proposals = Some(PROPOSALS_TO_LIFT);
         matches!(self.ask(class, None, &mut terms), Verdict::Infeasible)
+    }
+
+    /// Asks the solver for what it sees at once.
+    fn ask_quickly(&mut self, class: &Class, most: Option<u32>, terms: &mut Terms) -> Verdict {
+        let mut quick = terms.clone();
+        let given = terms.limits.conflicts.unwrap_or(u64::MAX).min(CONFLICTS_AT_ONCE);
+        quick.limits.conflicts = Some(given);
+        quick.proposals = Some(PROPOSALS_AT_ONCE);
+        let verdict = self.ask(class, most, &mut quick);
+        if let Some(left) = &mut terms.limits.conflicts {
+            *left -= given - quick.limits.conflicts.unwrap_or(0).min(given);
+        }
+        verdict
     }
 
     /// Asks the solver.

@@ -9,7 +9,7 @@
 //!
 //! **Cost.** Linear in the accesses, times the locks that are held.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::terms::TermId;
@@ -23,6 +23,8 @@ pub(crate) struct Sum {
     pub(crate) base: Option<EventId>,
     /// The writes that add, and what.
     pub(crate) additions: Vec<(EventId, TermId)>,
+    /// The reads that are added to.
+    pub(crate) reads: FxHashSet<EventId>,
 }
 
 /// All such cells.
@@ -114,7 +116,11 @@ fn sum_of(skeleton: &Skeleton, order: &MustHappenBefore, cell: CellId) -> Option
         Some(other) == base || base.is_some_and(|base| order.precedes(trace, other, base))
     };
     let is_behind = |&read: &EventId| base.is_none_or(|base| order.precedes(trace, base, read));
-    (bases.iter().all(is_before) && reads.iter().all(is_behind)).then_some(Sum { base, additions })
+    (bases.iter().all(is_before) && reads.iter().all(is_behind)).then(|| Sum {
+        base,
+        additions,
+        reads: reads.iter().copied().collect(),
+    })
 }
 
 /// Whether the thread has the lock for itself alone from before the read until after the write.

@@ -340,7 +340,12 @@ impl Encoder<'_> {
         };
         let open = sum.additions.iter().filter(|&&(write, _)| write != read && is_open(write));
         let open = open.count();
-        if open > MOST_OPEN_ADDITIONS {
+        // There are as many reads that are added to as additions, so theirs would be a quadratic number of sums.
+        let most = match sum.reads.contains(&read) {
+            true => MOST_OPEN_ADDITIONS,
+            false => 20 * MOST_OPEN_ADDITIONS,
+        };
+        if open > most {
             return false;
         }
         let Content::Word(mut total) = self.content(read, cell, sum.base) else { return false };
