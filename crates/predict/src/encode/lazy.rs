@@ -52,6 +52,8 @@ pub(super) enum Broken {
     TokenLeft(SemId, EventId),
     EarlierRound(EventId),
     RoundOpen(EventId),
+    /// The process has exited, which the model's values say that it has not.
+    Exited,
     /// The read does not see what the model says; `is_rule`: it sees what no read can.
     Source {
         read: EventId,
@@ -272,6 +274,8 @@ impl Encoder<'_> {
             Broken::TokenLeft(sem, failure) => self.require_no_token(sem, failure),
             Broken::EarlierRound(arrive) => self.require_previous_round(arrive),
             Broken::RoundOpen(leave) => self.require_round(leave),
+            // That no exit happens is a clause from the start; the values that are wrong come with it.
+            Broken::Exited => false,
             Broken::Source { read, cell, .. } => self.require_data_source(read, cell),
             Broken::Condition { event, condition, outcome } => {
                 self.require_condition(event, condition, outcome)
@@ -446,6 +450,7 @@ impl Encoder<'_> {
                     broken.push(Broken::NotLive(event, object));
                 }
             }
+            Op::Exit => broken.push(Broken::Exited),
             Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } | Op::External => {
                 self.replay_condition(event, op, scratch, broken);
             }
