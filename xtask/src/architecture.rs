@@ -15,7 +15,8 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("foretrace-program", &["foretrace-trace"]),
     ("foretrace-model", &["foretrace-trace"]),
     ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
-    ("foretrace-causality", &["foretrace-trace", "foretrace-model"]),
+    // Of the checker it knows only the names of violations, and the steps of a proof.
+    ("foretrace-causality", &["foretrace-trace", "foretrace-model", "foretrace-witness"]),
     ("foretrace-solve", &[]),
     // The checker shares no code with what it checks.
     ("foretrace-witness", &["foretrace-trace"]),
@@ -35,10 +36,18 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("foretrace-reference", &["foretrace-trace", "foretrace-witness"]),
     ("foretrace-replay", &["foretrace-recording", "foretrace-trace", "foretrace-witness"]),
     ("foretrace-report", &[]),
-    // Compares the prediction with its own enumeration, and shares no code with model and encoder. Its tests hold the second opinion against it as well.
+    // Compares the prediction with its own enumeration, and shares no code with model and encoder. Its tests hold the second opinion and the
+    // refutations against it as well.
     (
         "foretrace-oracle",
-        &["foretrace-trace", "foretrace-witness", "foretrace-predict", "foretrace-reference"],
+        &[
+            "foretrace-trace",
+            "foretrace-witness",
+            "foretrace-predict",
+            "foretrace-reference",
+            "foretrace-model",
+            "foretrace-causality",
+        ],
     ),
     (
         "foretrace",

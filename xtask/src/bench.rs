@@ -3,6 +3,7 @@
 //! The programs that measure generated traces are in `crates/predict/examples/bench`; each measurement is a process of its own
 //! and prints lines `name value unit`. The other parts run the command line itself. Generated traces are kept in `.bench`.
 
+mod causality;
 mod classes;
 mod front;
 mod predicted;
@@ -28,6 +29,8 @@ pub(crate) enum Part {
     Front,
     /// Whole predictions with many conflicting pairs in few classes.
     Classes,
+    /// What the causality graph saves, and what it costs.
+    Causality,
     /// Recorded traces of public projects, by classes and event by event.
     Public,
     /// Assertions of traces with expressions, and the papers' formula in z3.
@@ -41,9 +44,10 @@ pub(crate) enum Part {
 }
 
 /// All of them.
-pub(crate) const ALL: [Part; 7] = [
+pub(crate) const ALL: [Part; 8] = [
     Part::Front,
     Part::Classes,
+    Part::Causality,
     Part::Public,
     Part::Symbolic,
     Part::Reference,
@@ -58,9 +62,10 @@ pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
         match part {
             Part::Front => front::front(&Bench::build()?, quick)?,
             Part::Classes => classes::classes(&Bench::build()?, quick)?,
+            Part::Causality => causality::causality(&Bench::build()?, quick)?,
             Part::Public => public::public()?,
             Part::Symbolic => symbolic::symbolic(&Bench::build()?, quick)?,
-            Part::Reference => reference::reference(quick)?,
+            Part::Reference => reference::reference(&Bench::build()?, quick)?,
             Part::Staged => staged::staged(&Bench::build()?, quick)?,
             Part::Recording => recording::recording(quick)?,
         }
@@ -103,8 +108,13 @@ impl Bench {
 
     /// Measures a trace in a process of its own.
     fn measure(&self, what: &str, trace: &Path) -> Result<Measured, Stop> {
+        self.measure_with(what, trace, &[])
+    }
+
+    /// The same with more arguments.
+    fn measure_with(&self, what: &str, trace: &Path, arguments: &[&str]) -> Result<Measured, Stop> {
         let mut command = Command::new(&self.program);
-        let output = command.arg(what).arg(trace).stderr(Stdio::inherit()).output();
+        let output = command.arg(what).arg(trace).args(arguments).stderr(Stdio::inherit()).output();
         let output = output.map_err(|error| {
             Stop::usage(format!("cannot run {}: {error}", self.program.display()))
         })?;

@@ -29,7 +29,7 @@ cargo xtask COMMAND
   oracle [--cases N] [--seed S]
                               compare with exhaustive enumeration on random traces
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [front|classes|public|symbolic|reference|staged|recording] [--quick]
+  bench [front|classes|causality|public|symbolic|reference|staged|recording] [--quick]
                               throughput of the front end; predictions with many pairs;
                               public traces [../shared/traces]; against the papers' formula in
                               z3: assertions, races, and its stages; what recording costs
@@ -67,6 +67,7 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
             let parts = rest.iter().filter(|word| **word != "--quick").map(|word| match *word {
                 "front" => Ok(Part::Front),
                 "classes" => Ok(Part::Classes),
+                "causality" => Ok(Part::Causality),
                 "public" => Ok(Part::Public),
                 "symbolic" => Ok(Part::Symbolic),
                 "reference" => Ok(Part::Reference),

@@ -1,9 +1,20 @@
-//! Cheap facts that hold in every schedule: must-happen-before by fork and join, and locksets.
+//! What no schedule can do, and why: `docs/causality.md`.
 //!
-//! Knows nothing of terms and solvers.
+//! Must-happen-before by fork and join, locksets, what each event needs, and the universal causality graph of a candidate. Knows
+//! nothing of terms and solvers.
 
+mod derive;
+mod givers;
+mod graph;
 mod happens_before;
 mod locksets;
+mod needs;
+mod scope;
 
+pub use derive::derive;
+pub use givers::Givers;
+pub use graph::{Graph, Question, Reach, Search};
 pub use happens_before::MustHappenBefore;
 pub use locksets::{LocksetId, Locksets};
+pub use needs::{Needs, Order, Rules};
+pub use scope::Scope;

@@ -23,6 +23,7 @@ pub(crate) enum Command {
     Test(TestArguments),
     Run(RunArguments),
     Predict(PredictArguments),
+    Explain(ExplainArguments),
     Encode(EncodeArguments),
     Replay(ReplayArguments),
     /// Compile and link C as clang does, for recording: CC="foretrace cc"
@@ -60,6 +61,55 @@ pub(crate) struct PredictArguments {
     /// Predict under all models that make sense for the trace, and show which of them find what
     #[arg(long)]
     pub(crate) compare_models: bool,
+
+    /// Explain why refuted candidates cannot happen, the first N of them [default N: 20]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
+    pub(crate) why: Option<usize>,
+}
+
+/// Explain why something cannot happen, or show how it can
+///
+/// CANDIDATE is a finding as `predict` calls it (race-1), or a kind and places: race A B; atomicity A R B, R of the other thread;
+/// cycle A B ..., where threads take locks; stuck A; lock A; assertion A. Each place is the number of an event, from 0, a source
+/// location (bank.c:12), or THREAD@LOCATION.
+///
+/// Exit status: 0 it cannot happen; 1 it can; 2 bad input or usage; 3 undecided, or only possible; 70 a bug of foretrace itself.
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArguments {
+    /// The trace, in any format
+    pub(crate) trace: PathBuf,
+
+    /// What to explain: race-1, or race bank.c:12 bank.c:40
+    #[arg(value_name = "CANDIDATE", required = true)]
+    pub(crate) candidate: Vec<String>,
+
+    /// The format of the trace, if it is not to be guessed
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<InputFormat>,
+
+    /// What the reads of another schedule must see
+    #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
+    pub(crate) model: ModelChoice,
+
+    /// Take critical sections for atomic regions
+    #[arg(long)]
+    pub(crate) infer_regions: bool,
+
+    /// Write the events that matter, and what orders them, as a graph for Graphviz; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) dot: Option<PathBuf>,
+
+    /// Stop after this time for each candidate: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) budget: Option<Duration>,
+
+    /// Give up a candidate when the solver needs more conflicts than this for it
+    #[arg(long, value_name = "N")]
+    pub(crate) conflicts: Option<u64>,
+
+    /// Show a long schedule whole
+    #[arg(long)]
+    pub(crate) full_schedule: bool,
 }
 
 /// Write the papers' formula of one question about a trace, for a solver of SMT-LIB 2
@@ -266,6 +316,10 @@ pub(crate) struct PredictionOptions {
     /// Take critical sections for atomic regions
     #[arg(long)]
     pub(crate) infer_regions: bool,
+
+    /// Ask the solver also what order and locks refute; changes no verdict
+    #[arg(long)]
+    pub(crate) no_prune: bool,
 
     /// Threads that solve; changes nothing in the result [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]

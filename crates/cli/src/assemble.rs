@@ -54,6 +54,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         unsupported: None,
         slicing: prediction.slicing.map(slicing),
         not_asked: prediction.not_asked.iter().map(|part| not_asked(trace, part)).collect(),
+        why: None,
         comparison: None,
         notes,
         excerpt,
@@ -340,11 +341,18 @@ pub(crate) fn ledger(ledger: &Ledger) -> report::Ledger {
     report::Ledger {
         candidates: ledger.candidates,
         pruned_mhb: ledger.pruned_mhb,
-        pruned_lockset: ledger.pruned_lockset,
+        pruned_lsa: ledger.pruned_lsa,
+        pruned_ucg: ledger.pruned_ucg,
         violated: ledger.violated,
         infeasible: ledger.infeasible,
         infeasible_in_bound: ledger.infeasible_in_bound,
         undecided: ledger.undecided,
+        remaining: report::Remaining {
+            total: ledger.remaining.total,
+            lsa: ledger.remaining.lsa,
+            mhb: ledger.remaining.mhb,
+            ucg: ledger.remaining.ucg,
+        },
     }
 }
 
@@ -415,6 +423,7 @@ mod tests {
             undecided: vec![],
             slicing: None,
             not_asked: vec![],
+            refuted: vec![],
         }
     }
 
@@ -448,28 +457,28 @@ main: end
             trace,
             prediction,
             expect![[r#"
-            trace: 13 events, 3 threads, model values
+                trace: 13 events, 3 threads, model values
 
-            stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
-              a     blocks at wake c m  at a.c:2  holding no lock
-              main  blocks at join a    at a.c:9  holding no lock
-              schedule: 8 steps, 2 context switches
-               step  main       a          b
-                  1  fork a
-                  2  fork b
-                  3                        acquire m  a.c:5
-                  4                        signal c   a.c:6
-                  5                        release m
-                  6                        end
-                  7             acquire m             a.c:1
-                  8             wait c m              a.c:2
-               next*            wake c m              a.c:2
-               next* join a                           a.c:9
+                stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
+                  a     blocks at wake c m  at a.c:2  holding no lock
+                  main  blocks at join a    at a.c:9  holding no lock
+                  schedule: 8 steps, 2 context switches
+                   step  main       a          b
+                      1  fork a
+                      2  fork b
+                      3                        acquire m  a.c:5
+                      4                        signal c   a.c:6
+                      5                        release m
+                      6                        end
+                      7             acquire m             a.c:1
+                      8             wait c m              a.c:2
+                   next*            wake c m              a.c:2
+                   next* join a                           a.c:9
 
-                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            deadlock           1              0              0         1           0          0
-            verdict: 1 bug that can happen
-        "#]],
+                          candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+                deadlock           1                 0         0        0         1           0          0
+                verdict: 1 bug that can happen
+            "#]],
         );
     }
 
@@ -486,19 +495,19 @@ a: acquire m @ a.c:2
             trace,
             prediction,
             expect![[r#"
-            trace: 3 events, 2 threads, model values
+                trace: 3 events, 2 threads, model values
 
-            double-lock-1 (real): m is locked again by its holder
-              a  is about to acquire m  at a.c:2  holding m from a.c:1
-              schedule: 1 step, 0 context switches
-               step  a
-                  1  acquire m  a.c:1
-               next* acquire m  a.c:2
+                double-lock-1 (real): m is locked again by its holder
+                  a  is about to acquire m  at a.c:2  holding m from a.c:1
+                  schedule: 1 step, 0 context switches
+                   step  a
+                      1  acquire m  a.c:1
+                   next* acquire m  a.c:2
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            lock           1              0              0         1           0          0
-            verdict: 1 bug that can happen
-        "#]],
+                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+                lock           1                 0         0        0         1           0          0
+                verdict: 1 bug that can happen
+            "#]],
         );
     }
 
@@ -517,23 +526,23 @@ b: write x : 5 @ a.c:7
             trace,
             predicted(violation, &[0, 1, 4]),
             expect![[r#"
-            trace: 5 events, 2 threads, model values
+                trace: 5 events, 2 threads, model values
 
-            atomicity-1 (real): atomicity violation on x
-              a  did read x : 0           at a.c:1  holding no lock
-              b  did write x : 5          at a.c:7  holding no lock
-              a  is about to write x : 1  at a.c:2  holding no lock
-              schedule: 3 steps, 2 context switches
-               step  a             b
-                  1  region begin
-                  2* read x : 0                  a.c:1
-                  3*               write x : 5   a.c:7
-               next* write x : 1                 a.c:2
+                atomicity-1 (real): atomicity violation on x
+                  a  did read x : 0           at a.c:1  holding no lock
+                  b  did write x : 5          at a.c:7  holding no lock
+                  a  is about to write x : 1  at a.c:2  holding no lock
+                  schedule: 3 steps, 2 context switches
+                   step  a             b
+                      1  region begin
+                      2* read x : 0                  a.c:1
+                      3*               write x : 5   a.c:7
+                   next* write x : 1                 a.c:2
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            atomicity           1              0              0         1           0          0
-            verdict: 1 bug that can happen
-        "#]],
+                           candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+                atomicity           1                 0         0        0         1           0          0
+                verdict: 1 bug that can happen
+            "#]],
         );
     }
 }

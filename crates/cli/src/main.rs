@@ -7,6 +7,7 @@ mod compare;
 mod compile;
 mod describe;
 mod encode;
+mod explain;
 mod failure;
 mod holds;
 mod input;
@@ -32,7 +33,13 @@ fn main() -> ExitCode {
         return compile::run(language, arguments);
     }
     let arguments = Arguments::parse();
-    if matches!(arguments.command, Command::Predict(_) | Command::Test(_) | Command::Encode(_)) {
+    let asks_solver = |command: &Command| {
+        matches!(
+            command,
+            Command::Predict(_) | Command::Explain(_) | Command::Test(_) | Command::Encode(_)
+        )
+    };
+    if asks_solver(&arguments.command) {
         forget_solver_settings();
         #[cfg(feature = "seeded-faults")]
         seed_fault();
@@ -79,6 +86,7 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
             Ok(RECORDING_FAILED)
         }),
         Command::Predict(arguments) => predict::run(&arguments).map(|status| status as u8),
+        Command::Explain(arguments) => explain::run(&arguments).map(|status| status as u8),
         Command::Encode(arguments) => encode::run(&arguments).map(|status| status as u8),
         Command::Replay(arguments) => program::replay::run(&arguments),
         Command::Cc(_) | Command::Cpp(_) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use foretrace_predict::{Budget, Granularity, Options, Switches};
+use foretrace_predict::{Budget, Granularity, Options, Prune, Switches};
 use foretrace_report::{Certainty, Report, Settings, Style, Timing, write_json, write_text};
 use foretrace_trace::Model;
 use foretrace_witness::Property;
@@ -14,7 +14,7 @@ use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments, Predi
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
-use crate::{compare, input, output, second_opinion, source};
+use crate::{compare, explain, input, output, second_opinion, source};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     match &arguments.traces[..] {
@@ -35,7 +35,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let read_time = start.elapsed();
 
     let chosen = &arguments.options;
-    let options = options(chosen);
+    let options = Options { keep_refuted: arguments.why.is_some(), ..options(chosen) };
     let progress = ProgressLine::new();
     let predict = || match &arguments.solver {
         Some(command) => second_opinion::predict(&trace, command, &options, &progress),
@@ -46,10 +46,17 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
             .compare_models
             .then(|| compare::predict_all(&trace, &options, &prediction, &progress))
             .transpose()?;
-        Ok((prediction, compared))
+        let why = arguments
+            .why
+            .map(|most| {
+                let (model, refuted) = (prediction.model, &prediction.refuted);
+                explain::explain_refuted(&trace, &options, model, refuted, most)
+            })
+            .transpose()?;
+        Ok((prediction, compared, why))
     });
     progress.clear();
-    let (prediction, compared) = predicted?;
+    let (prediction, compared, why) = predicted?;
     let predict_time = start.elapsed() - read_time;
 
     let mut report = assemble(
@@ -69,6 +76,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
             timing: chosen.timing.then(|| timing(read_time, predict_time)),
         },
     );
+    report.why = why;
     if let Some(predictions) = &compared {
         report.comparison = Some(compare::table(&trace, options.granularity, predictions, &report));
     }
@@ -106,13 +114,7 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
     properties.sort_unstable();
     properties.dedup();
     Options {
-        model: match arguments.model {
-            ModelChoice::Auto => None,
-            ModelChoice::ReadsFrom => Some(Model::ReadsFrom),
-            ModelChoice::Values => Some(Model::Values),
-            ModelChoice::Symbolic => Some(Model::Symbolic),
-            ModelChoice::Control => Some(Model::Control),
-        },
+        model: model(arguments.model),
         properties,
         granularity: match arguments.granularity {
             GranularityChoice::Location => Granularity::Location,
@@ -120,16 +122,34 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
             GranularityChoice::Variable => Granularity::Variable,
         },
         infer_regions: arguments.infer_regions,
-        jobs: match arguments.jobs {
-            Some(jobs) => jobs as usize,
-            None => available_parallelism().map_or(1, |cores| cores.get()),
-        },
+        prune: if arguments.no_prune { Prune::Nothing } else { Prune::default() },
+        keep_refuted: false,
+        jobs: jobs(arguments.jobs),
         budget: Budget { time: arguments.budget, conflicts: arguments.conflicts },
         switches: match arguments.context_bound {
             _ if arguments.iterate_bound => Switches::Fewest,
             Some(most) => Switches::AtMost(most),
             None => Switches::Any,
         },
+    }
+}
+
+/// The model that is asked for; `None`: the one that suits the trace.
+pub(crate) fn model(choice: ModelChoice) -> Option<Model> {
+    match choice {
+        ModelChoice::Auto => None,
+        ModelChoice::ReadsFrom => Some(Model::ReadsFrom),
+        ModelChoice::Values => Some(Model::Values),
+        ModelChoice::Symbolic => Some(Model::Symbolic),
+        ModelChoice::Control => Some(Model::Control),
+    }
+}
+
+/// How many threads solve.
+pub(crate) fn jobs(choice: Option<u32>) -> usize {
+    match choice {
+        Some(jobs) => jobs as usize,
+        None => available_parallelism().map_or(1, |cores| cores.get()),
     }
 }
 
@@ -159,7 +179,7 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 /// What standard output can show. `COLUMNS` is what shells tell of the terminal's width.
-fn style(full_schedule: bool) -> Style {
+pub(crate) fn style(full_schedule: bool) -> Style {
     let is_terminal = io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use foretrace_predict::{
-    Finding, Ledger, NotAsked, Options, Phase, Prediction, Progress, Switches, Undecided,
+    Finding, Ledger, NotAsked, Options, Phase, Prediction, Progress, Remaining, Switches, Undecided,
 };
 use foretrace_reference::Options as FormulaOptions;
 use foretrace_reference::{Answer, Limits, SolverCommand, SolverError, decide_with};
@@ -32,6 +32,7 @@ pub(crate) fn refuse(arguments: &PredictArguments) -> Result<(), Failure> {
     let (option, why) = match options.model {
         ModelChoice::Control => ("--model control", "it has no formula"),
         _ if arguments.compare_models => ("--compare-models", "name one model with --model"),
+        _ if arguments.why.is_some() => ("--why", "foretrace explain does not need it"),
         _ if options.infer_regions => {
             ("--infer-regions", "mark regions with `region begin` and `region end`")
         }
@@ -151,6 +152,11 @@ fn in_parallel(
     answers.into_iter().map(|answer| answer.expect("every question is asked")).collect()
 }
 
+/// Where nothing is pruned, everything remains.
+fn unpruned(total: u64) -> Remaining {
+    Remaining { total, lsa: total, mhb: total, ucg: total }
+}
+
 /// Who accepts schedules.
 struct Judge<'t> {
     trace: &'t Trace,
@@ -206,6 +212,7 @@ impl Verdicts {
         let entry = self.ledgers.iter_mut().find(|(known, _)| *known == property);
         let ledger = &mut entry.expect("only asked properties have candidates").1;
         ledger.candidates += 1;
+        ledger.remaining = unpruned(ledger.candidates);
         let reason = match answer {
             Answer::Infeasible => {
                 let refuted = if is_bounded {

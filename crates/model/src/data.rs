@@ -13,10 +13,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_trace::expr::Expr;
+use foretrace_trace::text::eval::evaluate;
 use foretrace_trace::{Dependences, EventId, Model, NameId, Op, Trace};
 
 use crate::memory::{CellId, Memory};
-use crate::terms::{BinaryOp, Node, SymbolId, TermId, Terms};
+use crate::terms::{BinaryOp, Node, SymbolId, TermId, Terms, WORD};
 
 /// The data part of the skeleton.
 #[derive(Debug)]
@@ -209,9 +210,21 @@ impl Data {
     /// The value of an expression, if it counts.
     fn term(&mut self, expr: &Expr, names: &Names) -> Option<TermId> {
         let meaning = |name: NameId| names.meanings.get(&name).and_then(|meaning| meaning.term);
-        let mut counts = true;
-        for_each_name(expr, &mut |name| counts &= meaning(name).is_some());
-        counts.then(|| self.terms.from_expr(expr, |name| meaning(name).expect("all names count")))
+        let number = |terms: &Terms, term: TermId| terms.as_constant(term).map(|word| word as u64);
+        let (mut counts, mut is_constant) = (true, true);
+        for_each_name(expr, &mut |name| match meaning(name) {
+            Some(term) => is_constant &= number(&self.terms, term).is_some(),
+            None => counts = false,
+        });
+        if !counts {
+            return None;
+        }
+        // Most of what threads compute for themselves is a number: then no term is made for each step of it.
+        if is_constant {
+            let word = evaluate(expr, &|name| number(&self.terms, meaning(name)?));
+            return word.map(|word| self.terms.constant(word.into(), WORD));
+        }
+        Some(self.terms.from_expr(expr, |name| meaning(name).expect("all names count")))
     }
 
     /// Marks what an event uses, and notes the reads that an assertion is the first to use.

@@ -58,6 +58,11 @@ impl Lifetimes {
         lifetimes
     }
 
+    /// Whether some object comes to life in the recorded run.
+    pub fn has_allocs(&self) -> bool {
+        !self.allocs.is_empty()
+    }
+
     /// The alloc of an object; `None`: it lives from the start.
     pub fn alloc_of(&self, object: ObjectId) -> Option<EventId> {
         self.allocs.get(&object).copied()

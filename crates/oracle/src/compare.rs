@@ -400,15 +400,27 @@ fn check_ledgers(
         let Ledger {
             candidates,
             pruned_mhb,
-            pruned_lockset,
+            pruned_lsa,
+            pruned_ucg,
             violated,
             infeasible,
             infeasible_in_bound,
             undecided,
+            remaining,
         } = ledger;
         let open = prediction.undecided.iter().filter(|open| open.property == property).count();
-        let decided = pruned_mhb + pruned_lockset + violated + infeasible + infeasible_in_bound;
-        if candidates != decided + undecided || violated != findings || undecided != open as u64 {
+        let pruned = pruned_mhb + pruned_lsa + pruned_ucg;
+        let decided = pruned + violated + infeasible + infeasible_in_bound;
+        let is_left = remaining.total == candidates
+            && remaining.ucg == candidates - pruned
+            && remaining.ucg <= remaining.lsa.min(remaining.mhb)
+            && remaining.mhb == candidates - pruned_mhb
+            && remaining.lsa <= candidates - pruned_lsa;
+        if candidates != decided + undecided
+            || violated != findings
+            || undecided != open as u64
+            || !is_left
+        {
             return Err(Difference::BadLedger(property, ledger));
         }
         // What is violated without a bound has no proof that does not use it. (With a bound, candidates are events.)

@@ -59,6 +59,7 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
         findings,
         undecided: vec![],
         not_asked: vec![],
+        refuted: vec![],
         slicing: None,
     };
     settle(&mut prediction, options);

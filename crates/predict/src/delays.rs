@@ -6,24 +6,48 @@
 //! **Follows.** Few context switches find most bugs (Qadeer, Rehof, TACAS 2005), here as points to stop at among the reads on which the assertion
 //! depends.
 //!
-//! **Cost.** A pass over the trace for each point; points are tried as long as there is work left to spend.
+//! **Cost.** A pass over the trace for each point; points are tried as long as there is work left to spend: a little before the solver is asked, and more when it
+//! has not answered at once.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use foretrace_causality::MustHappenBefore;
 use foretrace_model::{CellId, Skeleton};
-use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
+use foretrace_trace::{EventId, LockId, Mode, Model, Op, ThreadId};
 
 /// How many events all tries for one assertion may have together.
 const MOST_STEPS: usize = 2_000_000;
 
+/// And how many before anything else is asked.
+const FIRST_STEPS: usize = 10_000;
+
+/// How long to try.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Patience {
+    /// As long as that costs next to nothing.
+    Little,
+    /// As long as it makes sense.
+    Much,
+}
+
 /// Schedules for an assertion, each until it is next.
 pub(crate) fn schedules<'s>(
     skeleton: &'s Skeleton<'s>,
+    order: &MustHappenBefore,
     assertion: EventId,
+    patience: Patience,
 ) -> impl Iterator<Item = Vec<EventId>> + 's {
-    let tries = MOST_STEPS / skeleton.trace.len().max(1);
+    let steps = match patience {
+        // Where reads are free, the judge looks for values that fail, which can take long.
+        Patience::Little if skeleton.model == Model::Control => 0,
+        Patience::Little => FIRST_STEPS,
+        Patience::Much => MOST_STEPS,
+    };
+    let tries = steps / skeleton.trace.len().max(1);
     let mut stops: Vec<Stop> = Vec::new();
-    for point in points(skeleton, assertion) {
+    // Without one try, the points are not worth looking for.
+    let points = if tries == 0 { Vec::new() } else { points(skeleton, order, assertion) };
+    for point in points {
         let thread = skeleton.trace.thread_of(point);
         let counts = outside_of_locks(skeleton, point).into_iter().flatten();
         stops.extend(counts.map(|count| Stop { thread, count }));
@@ -61,8 +85,9 @@ fn outside_of_locks(skeleton: &Skeleton, point: EventId) -> [Option<usize>; 2] {
     [Some(before), None]
 }
 
-/// The reads of other threads' writes, behind which a thread may stop, on which the assertion may depend.
-fn points(skeleton: &Skeleton, assertion: EventId) -> Vec<EventId> {
+/// The reads of other threads' writes, behind which a thread may stop, on which the assertion may depend: first those that may come before or after
+/// what another thread does to the cell.
+fn points(skeleton: &Skeleton, order: &MustHappenBefore, assertion: EventId) -> Vec<EventId> {
     let (trace, memory) = (skeleton.trace, &skeleton.memory);
     let Some(data) = skeleton.free_data() else { return Vec::new() };
     let cells_of = |event: EventId| {
@@ -71,7 +96,8 @@ fn points(skeleton: &Skeleton, assertion: EventId) -> Vec<EventId> {
     };
     let mut open: Vec<CellId> = data.reads_of(assertion).into_iter().flat_map(cells_of).collect();
     let mut seen: FxHashSet<CellId> = open.iter().copied().collect();
-    let mut points: FxHashSet<EventId> = FxHashSet::default();
+    // With each whether another thread's access may come before or after it.
+    let mut points: FxHashMap<EventId, bool> = FxHashMap::default();
     while let Some(cell) = open.pop() {
         let accesses = memory.accesses(cell);
         let threads: FxHashSet<ThreadId> = accesses
@@ -79,6 +105,10 @@ fn points(skeleton: &Skeleton, assertion: EventId) -> Vec<EventId> {
             .filter(|&&event| trace.access(event).is_some_and(|access| access.writes))
             .map(|&event| trace.thread_of(event))
             .collect();
+        let mut by_thread: FxHashMap<ThreadId, Vec<EventId>> = FxHashMap::default();
+        for &event in accesses {
+            by_thread.entry(trace.thread_of(event)).or_default().push(event);
+        }
         for &event in accesses {
             let access = trace.access(event).expect("a cell has accesses");
             if access.writes {
@@ -87,13 +117,18 @@ fn points(skeleton: &Skeleton, assertion: EventId) -> Vec<EventId> {
                 }
             }
             if threads.len() > 1 || !threads.contains(&trace.thread_of(event)) {
-                points.insert(event);
+                let is_open = |(&thread, others): (&ThreadId, &Vec<EventId>)| {
+                    let at = others.partition_point(|&other| order.precedes(trace, other, event));
+                    thread != trace.thread_of(event)
+                        && others.get(at).is_some_and(|&other| !order.precedes(trace, event, other))
+                };
+                *points.entry(event).or_default() |= by_thread.iter().any(is_open);
             }
         }
     }
-    let mut points: Vec<EventId> = points.into_iter().collect();
-    points.sort_unstable();
-    points
+    let mut points: Vec<(EventId, bool)> = points.into_iter().collect();
+    points.sort_unstable_by_key(|&(event, is_open)| (!is_open, event));
+    points.into_iter().map(|(event, _)| event).collect()
 }
 
 /// One schedule in the making.

@@ -77,8 +77,10 @@ pub enum Fault {
     OpaqueIgnored,
     /// An addition counts although it comes behind the read.
     AdditionAlways,
-    /// What is added to a cell is left to the solver; changes no verdict.
-    NothingAdded,
+    /// One event too many is taken to come before another in every schedule.
+    FactOffByOne,
+    /// A write is taken for overwritten although the other write may come first.
+    HiddenByAny,
 }
 
 #[cfg(feature = "seeded-faults")]
@@ -125,6 +127,8 @@ mod seeded {
             Fault::BranchUnchecked,
             Fault::OpaqueIgnored,
             Fault::AdditionAlways,
+            Fault::FactOffByOne,
+            Fault::HiddenByAny,
         ];
     }
 

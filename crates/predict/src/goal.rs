@@ -18,6 +18,7 @@ use crate::candidates::{
     AtomicityPart, Class, CycleNode, CyclePart, GroupId, Groups, Parts, RacePart, canonical_cycle,
 };
 use crate::encode::{Answer, Bound, Encoder, Proposal, Terms};
+use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 
 /// The verdict on a class.
@@ -47,17 +48,6 @@ struct Selected<P> {
 }
 
 impl Goals {
-    /// Decides a class.
-    pub(crate) fn decide(
-        &mut self,
-        encoder: &mut Encoder,
-        groups: &Groups,
-        class: &Class,
-        terms: &mut Terms,
-    ) -> Verdict {
-        self.decide_parts(encoder, groups, &class.parts, terms)
-    }
-
     /// Decides a class within a bound on the context switches, part by part: who runs last depends on the part.
     pub(crate) fn decide_in_bound(
         &mut self,
@@ -76,7 +66,7 @@ impl Goals {
                 continue;
             };
             terms.bound = Some(Bound { switches, last: ends });
-            match self.decide_parts(encoder, groups, &parts, terms) {
+            match self.decide(encoder, groups, &parts, terms) {
                 Verdict::Infeasible => {}
                 Verdict::InfeasibleInBound => verdict = Verdict::InfeasibleInBound,
                 other => return other,
@@ -85,7 +75,8 @@ impl Goals {
         verdict
     }
 
-    fn decide_parts(
+    /// Decides some parts of a class, or all.
+    pub(crate) fn decide(
         &mut self,
         encoder: &mut Encoder,
         groups: &Groups,
@@ -161,18 +152,14 @@ impl Goals {
         encoder.place_moment_after(remote.max(parts[0].pairs[0].1));
         let selected = select(encoder, parts, |encoder, part| {
             let mut seconds = Vec::new();
-            for &(first, second) in part.pairs.iter() {
-                let mut next = encoder.next(second);
-                next.extend(encoder.occurs(first));
+            for &(_, second) in part.pairs.iter() {
+                let next = encoder.next(second);
                 seconds.push(encoder.all_of(&next));
             }
             let mut remotes = Vec::new();
             for &remote in groups.events(part.remotes) {
                 let (chosen, included) = (encoder.remote(remote), encoder.included(remote));
                 encoder.solver.clause(&[!chosen, included]);
-                if let Some(occurs) = encoder.occurs(remote) {
-                    encoder.solver.clause(&[!chosen, occurs]);
-                }
                 remotes.push(chosen);
             }
             vec![any_of(encoder, &seconds), any_of(encoder, &remotes)]
@@ -266,7 +253,9 @@ fn decide_lock_error(
     encoder.place_moment_after(errors[0].1);
     let selected = select(encoder, errors, |encoder, &(misuse, event)| {
         let mut lits = at_point(encoder, event);
-        lits.extend(misuse_at_moment(encoder, misuse, event));
+        let at_moment = misuse_at_moment(encoder, misuse, event);
+        let lock = lock_of(encoder.skeleton.trace, event);
+        lits.extend(encoder.asked_by(|| Reason::Misuse { event, lock }, at_moment));
         lits
     });
     ask(encoder, &selected, terms, |_, &(misuse, event)| Violation::Lock(misuse, event))
@@ -312,12 +301,21 @@ fn misuse_at_moment(encoder: &mut Encoder, misuse: LockMisuse, event: EventId) -
 
 fn decide_assertion(encoder: &mut Encoder, events: &[EventId], terms: &mut Terms) -> Verdict {
     encoder.place_moment_after(events[0]);
+    // With few switches many threads do not even come that far, whatever they compute. In a program, how far they come depends on that.
+    if terms.bound.is_some() && !encoder.skeleton.is_program() {
+        let reached = select(encoder, events, |encoder, &event| encoder.next(event));
+        let question = question(encoder, &reached);
+        if let Some(answer) = encoder.refute(&[question], terms) {
+            return no_schedule(answer);
+        }
+    }
     let selected = select(encoder, events, |encoder, &event| {
         let mut lits = encoder.next(event);
         lits.push(encoder.asked(event));
         let data = encoder.skeleton.data.as_ref();
         if let Some(condition) = data.and_then(|data| data.result(event)) {
-            lits.push(!encoder.blast(condition).bits()[0].lit());
+            let fails = !encoder.blast(condition).bits()[0].lit();
+            lits.extend(encoder.asked_by(|| Reason::Fails { assertion: event }, vec![fails]));
             encoder.require_wanted();
         }
         lits

@@ -5,6 +5,7 @@
 mod candidates;
 mod delays;
 mod encode;
+mod explain;
 mod fault;
 mod goal;
 mod judge;
@@ -12,17 +13,19 @@ mod pipeline;
 mod prediction;
 mod preserve;
 mod program;
+mod prune;
 mod shard;
 mod sums;
 
 pub use program::{ProgramError, ProgramPrediction, predict_program};
 
+pub use explain::{Reason, Section, Why, explain};
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
 pub use foretrace_model::Sizes;
 pub use judge::{Judge, Judgement};
 pub use pipeline::{PredictError, Prepared, Stage, predict, predict_skeleton, prepare};
 pub use prediction::{
-    Budget, Finding, Granularity, Ledger, NotAsked, Options, Phase, Prediction, Progress, Switches,
-    Undecided,
+    Budget, Finding, Granularity, Ledger, NotAsked, Options, Phase, Prediction, Progress, Prune,
+    Remaining, Switches, Undecided,
 };

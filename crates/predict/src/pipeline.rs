@@ -8,16 +8,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use foretrace_causality::{Locksets, MustHappenBefore};
+use foretrace_causality::{Givers, Graph, Locksets, MustHappenBefore, Needs, Order, Rules};
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
 use foretrace_trace::Trace;
 use foretrace_witness::{CheckOptions, Checker, Property, Violation};
 
 use crate::candidates::{self, Candidates, Class, Context};
+use crate::encode::Questions;
 use crate::judge::{Judge, TraceJudge};
 use crate::prediction::*;
-use crate::preserve::{Preserve, Rules};
+use crate::preserve::Preserve;
+use crate::prune::Columns;
 use crate::shard::{Decided, Shard};
 use crate::sums::Sums;
 
@@ -34,6 +36,10 @@ pub enum PredictError {
     #[error("internal error: the witness of {violation:?} is refused by the checker: {refuted}")]
     #[allow(missing_docs)]
     Refuted { violation: Violation, refuted: String },
+    /// What was found infeasible is not proved to be so.
+    #[error("internal error: the proof that {violation:?} is impossible is refused: {why}")]
+    #[allow(missing_docs)]
+    Unproved { violation: Violation, why: String },
 }
 
 /// What is done before anything is decided, in this order.
@@ -105,6 +111,7 @@ fn context<'p>(prepared: &'p Prepared<'_>, options: &Options) -> Context<'p> {
         regions: &prepared.regions,
         infer_regions: options.infer_regions,
         granularity: options.granularity,
+        prune: options.prune != Prune::Nothing,
     }
 }
 
@@ -155,30 +162,48 @@ fn decide(
     let (model, properties) = (skeleton.model, properties(options));
     let context = context(prepared, options);
     let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
-    let closures = |rules| {
+    let givers = Givers::new(skeleton);
+    let closures = |order| {
         // A program has no recorded order.
-        let is_useless = skeleton.is_program() && rules == Rules::RecordedOrder;
+        let is_useless = match order {
+            Order::Recorded => skeleton.is_program(),
+            Order::Any => options.prune == Prune::Nothing,
+        };
         if candidates.classes.is_empty() || is_useless {
             None
         } else {
-            Preserve::new(skeleton, rules)
+            Preserve::new(skeleton, &givers, order)
         }
     };
-    let (any_order, recorded_order) = (closures(Rules::AnyOrder), closures(Rules::RecordedOrder));
+    let (any_order, recorded_order) = (closures(Order::Any), closures(Order::Recorded));
+    let graph = any_order
+        .as_ref()
+        .filter(|_| options.prune == Prune::Graph)
+        .and_then(|any_order| Graph::new(skeleton, &givers, Some(any_order.needs())));
+    let has_free_reads =
+        |class: &Class| matches!(class.property, Property::Atomicity | Property::Assertion);
+    let synchronisation = any_order
+        .as_ref()
+        .filter(|_| candidates.classes.iter().any(has_free_reads))
+        .and_then(|_| Needs::new(skeleton, &givers, Rules::SYNCHRONISATION));
     let sums = Sums::new(skeleton, &prepared.order);
     let work = Work {
         context: &context,
         candidates,
         any_order: any_order.as_ref(),
         recorded_order: recorded_order.as_ref(),
+        graph: graph.as_ref(),
+        synchronisation: synchronisation.as_ref(),
         judge,
         limits,
         switches: options.switches,
         sums: &sums,
+        progress,
     };
     let decided = work.run(options.jobs.max(1), progress)?;
     let slicing = skeleton.sizes();
-    Ok(Prediction { slicing, ..assemble(model, &properties, candidates, decided) })
+    let refuted = if options.keep_refuted { refuted(candidates, &decided) } else { Vec::new() };
+    Ok(Prediction { slicing, refuted, ..assemble(model, &properties, candidates, decided) })
 }
 
 /// What all shards share.
@@ -187,13 +212,25 @@ pub(crate) struct Work<'w> {
     pub(crate) candidates: &'w Candidates,
     pub(crate) any_order: Option<&'w Preserve<'w>>,
     pub(crate) recorded_order: Option<&'w Preserve<'w>>,
+    pub(crate) graph: Option<&'w Graph<'w>>,
+    pub(crate) synchronisation: Option<&'w Needs>,
     pub(crate) judge: &'w dyn Judge,
     pub(crate) limits: Limits,
     pub(crate) switches: Switches,
     pub(crate) sums: &'w Sums,
+    pub(crate) progress: &'w dyn Progress,
 }
 
-impl Work<'_> {
+impl<'w> Work<'w> {
+    /// Order that no schedule avoids, whatever read may be free in questions of this kind.
+    pub(crate) fn facts(&self, questions: Questions) -> Option<&'w Needs> {
+        let needs = match questions {
+            Questions::Plain => self.any_order.map(Preserve::needs),
+            Questions::Atomicity | Questions::Assertions => self.synchronisation,
+        };
+        needs.filter(|_| !self.context.skeleton.is_program())
+    }
+
     /// Decides all classes, in their order: first those that need no solver, so that hard questions do not keep easy
     /// ones from being answered when time is short.
     fn run(&self, jobs: usize, progress: &dyn Progress) -> Result<Vec<Decided>, PredictError> {
@@ -234,25 +271,28 @@ impl Work<'_> {
         let failed = AtomicBool::new(false);
         type Result<T> = std::result::Result<T, PredictError>;
         let results: Mutex<Vec<(usize, Result<Option<Decided>>)>> = Mutex::default();
-        std::thread::scope(|scope| {
-            for _ in 0..jobs.min(shards) {
-                scope.spawn(|| {
-                    loop {
-                        let number = next_shard.fetch_add(1, Ordering::Relaxed);
-                        if number >= shards || failed.load(Ordering::Relaxed) {
-                            return;
-                        }
-                        let mut shard = Shard::new(self);
-                        let mut mine = Vec::new();
-                        for &at in open.iter().filter(|&&at| at % shards == number) {
-                            let answer = decide(&mut shard, &classes[at]);
-                            failed.fetch_or(answer.is_err(), Ordering::Relaxed);
-                            mine.push((at, answer));
-                        }
-                        results.lock().expect("no thread panics").extend(mine);
-                    }
-                });
+        let work = || {
+            loop {
+                let number = next_shard.fetch_add(1, Ordering::Relaxed);
+                if number >= shards || failed.load(Ordering::Relaxed) {
+                    return;
+                }
+                let mut shard = Shard::new(self);
+                let mut mine = Vec::new();
+                for &at in open.iter().filter(|&&at| at % shards == number) {
+                    let answer = decide(&mut shard, &classes[at]);
+                    failed.fetch_or(answer.is_err(), Ordering::Relaxed);
+                    mine.push((at, answer));
+                }
+                results.lock().expect("no thread panics").extend(mine);
             }
+        };
+        std::thread::scope(|scope| {
+            // This thread works too: one worker needs no other, and its memory stays in one place.
+            for _ in 1..jobs.min(shards) {
+                scope.spawn(work);
+            }
+            work();
         });
         let mut results = results.into_inner().expect("no thread panics");
         results.sort_unstable_by_key(|&(at, _)| at);
@@ -261,6 +301,16 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// An example of each class that is refuted without a bound.
+fn refuted(candidates: &Candidates, decided: &[Decided]) -> Vec<(Property, Violation)> {
+    let decided = candidates.classes.iter().zip(decided);
+    let by_decision = decided.filter(|(_, decided)| matches!(decided, Decided::Infeasible(_)));
+    let mut refuted = candidates.refuted.clone();
+    refuted.extend(by_decision.map(|(class, _)| (class.property, class.example.clone())));
+    refuted.sort_unstable();
+    refuted
 }
 
 fn assemble(
@@ -273,10 +323,18 @@ fn assemble(
         .iter()
         .map(|&property| {
             let pruned = candidates.pruned.get(&property).copied().unwrap_or_default();
+            let pruned_lsa = pruned.guarded - pruned.by_both;
             let ledger = Ledger {
-                candidates: pruned.by_order + pruned.by_locks,
-                pruned_mhb: pruned.by_order,
-                pruned_lockset: pruned.by_locks,
+                candidates: pruned.all,
+                pruned_mhb: pruned.ordered,
+                pruned_lsa,
+                pruned_ucg: pruned.all - pruned.ordered - pruned_lsa,
+                remaining: Remaining {
+                    total: pruned.all,
+                    lsa: pruned.all - pruned.guarded,
+                    mhb: pruned.all - pruned.ordered,
+                    ucg: 0,
+                },
                 ..Ledger::default()
             };
             (property, ledger)
@@ -288,12 +346,24 @@ fn assemble(
         let entry = ledgers.iter_mut().find(|(known, _)| *known == class.property);
         let ledger = &mut entry.expect("only asked properties have candidates").1;
         ledger.candidates += 1;
+        let columns = match decided {
+            Decided::Infeasible(columns) => columns,
+            _ => Columns::default(),
+        };
+        let remaining = &mut ledger.remaining;
+        remaining.total += 1;
+        remaining.lsa += u64::from(!columns.lsa);
+        remaining.mhb += u64::from(!columns.mhb);
+        remaining.ucg += u64::from(!columns.ucg);
         match decided {
             Decided::Found(finding) => {
                 ledger.violated += 1;
                 findings.push(finding);
             }
-            Decided::Infeasible => ledger.infeasible += 1,
+            Decided::Infeasible(Columns { mhb: true, .. }) => ledger.pruned_mhb += 1,
+            Decided::Infeasible(Columns { lsa: true, .. }) => ledger.pruned_lsa += 1,
+            Decided::Infeasible(Columns { ucg: true, .. }) => ledger.pruned_ucg += 1,
+            Decided::Infeasible(_) => ledger.infeasible += 1,
             Decided::InfeasibleInBound => ledger.infeasible_in_bound += 1,
             Decided::Undecided(reason) => {
                 ledger.undecided += 1;
@@ -307,6 +377,14 @@ fn assemble(
         let ledger = &mut entry.expect("only asked properties have candidates").1;
         ledger.candidates += 1;
         ledger.undecided += 1;
+        for left in [
+            &mut ledger.remaining.total,
+            &mut ledger.remaining.lsa,
+            &mut ledger.remaining.mhb,
+            &mut ledger.remaining.ucg,
+        ] {
+            *left += 1;
+        }
         let (property, example, reason) = (*property, example.clone(), reason.clone());
         undecided.push(Undecided { property, example, reason });
     }
@@ -314,7 +392,8 @@ fn assemble(
         (a.violation.property(), &a.violation).cmp(&(b.violation.property(), &b.violation))
     });
     let not_asked = candidates.not_asked.clone();
-    Prediction { model, ledgers, findings, undecided, not_asked, slicing: None }
+    let refuted = Vec::new();
+    Prediction { model, ledgers, findings, undecided, not_asked, refuted, slicing: None }
 }
 
 #[cfg(test)]
@@ -322,7 +401,7 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
-    use crate::encode::{Encoder, Questions, Terms};
+    use crate::encode::{Encoder, Terms};
     use crate::goal::{Goals, Verdict};
 
     /// Threads that read and write a few variables, most of it under locks; each value is one of three.
@@ -373,7 +452,8 @@ mod tests {
                 let limits = Limits { conflicts, ..Limits::default() };
                 let mut terms = Terms { limits, explained: false, bound: None, proposals: None };
                 let groups = &prepared.candidates.groups;
-                let verdict = Goals::default().decide(&mut encoder, groups, class, &mut terms);
+                let verdict =
+                    Goals::default().decide(&mut encoder, groups, &class.parts, &mut terms);
                 (verdict, encoder.solver.statistics())
             };
             let (_, needed) = decide(None);

@@ -40,6 +40,18 @@ pub enum Switches {
     Fewest,
 }
 
+/// What is refuted before the solver is asked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Prune {
+    /// Nothing.
+    Nothing,
+    /// What fork and join, common locks, or needs that no order avoids refute.
+    Needs,
+    /// What the universal causality graph refutes as well.
+    #[default]
+    Graph,
+}
+
 /// What to predict, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -57,6 +69,10 @@ pub struct Options {
     pub budget: Budget,
     /// Which schedules count.
     pub switches: Switches,
+    /// What keeps candidates from the solver. Changes no verdict.
+    pub prune: Prune,
+    /// Whether [`Prediction::refuted`] is filled.
+    pub keep_refuted: bool,
 }
 
 impl Default for Options {
@@ -75,28 +91,47 @@ impl Default for Options {
             jobs: 1,
             budget: Budget::default(),
             switches: Switches::default(),
+            prune: Prune::default(),
+            keep_refuted: false,
         }
     }
 }
 
 /// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lockset + violated + infeasible + infeasible_in_bound + undecided`.
+/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible + infeasible_in_bound + undecided`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
     /// How many questions there were.
     pub candidates: u64,
-    /// Refuted by the order of fork and join.
+    /// Refuted by order alone: fork and join, condition variables, semaphores, barriers.
     pub pruned_mhb: u64,
-    /// Refuted by a common lock.
-    pub pruned_lockset: u64,
+    /// Refuted by locks alone, and not by order alone.
+    pub pruned_lsa: u64,
+    /// Refuted by order and locks together.
+    pub pruned_ucg: u64,
     /// With a witness.
     pub violated: u64,
-    /// Refuted by needs that no order avoids, or by the solver.
+    /// Refuted by what reads need besides, or by the solver.
     pub infeasible: u64,
     /// Refuted by the solver, but only for schedules within the bound on context switches.
     pub infeasible_in_bound: u64,
     /// Neither, for a reason that is given.
     pub undecided: u64,
+    /// How many each of the analyses without a solver leaves.
+    pub remaining: Remaining,
+}
+
+/// How many candidates are left by an analysis alone: the columns of Table 1 of Kahlon and Wang, *Universal Causality Graphs*.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Remaining {
+    /// Before any.
+    pub total: u64,
+    /// By locks.
+    pub lsa: u64,
+    /// By order.
+    pub mhb: u64,
+    /// By both together.
+    pub ucg: u64,
 }
 
 /// A violation with its evidence.
@@ -169,6 +204,8 @@ pub struct Prediction {
     pub slicing: Option<Sizes>,
     /// What was not even asked of the properties asked for, in their order.
     pub not_asked: Vec<NotAsked>,
+    /// An example of each candidate that is refuted without a bound, sorted; empty unless they are to be kept.
+    pub refuted: Vec<(Property, Violation)>,
 }
 
 /// What the pipeline is doing.
@@ -184,6 +221,9 @@ pub enum Phase {
 pub trait Progress: Sync {
     /// `decided` of `total` candidates are decided.
     fn report(&self, phase: Phase, decided: u64, total: u64);
+
+    /// The solver has worked so long on a question, its encoding included.
+    fn solved(&self, _: Duration) {}
 }
 
 /// Nobody does.

@@ -7,17 +7,19 @@
 
 use std::time::Instant;
 
+use foretrace_causality::Scope;
 use foretrace_trace::{EventId, Model, ObjectId, Trace};
 use foretrace_witness::{Certainty, Property, Violation, context_switches, reported_order};
 
 use crate::candidates::{Class, Parts};
-use crate::delays;
+use crate::delays::{self, Patience};
 use crate::encode::{Encoder, Questions, Terms};
 use crate::fault::{Fault, is_seeded};
 use crate::goal::{Goals, Verdict};
 use crate::judge::Judgement;
 use crate::pipeline::{PredictError, Work};
 use crate::prediction::{Finding, Switches};
+use crate::prune::{Columns, Pruner};
 
 /// A solver with more variables than this is replaced by a new one before the next question.
 const MOST_VARIABLES: u64 = 30_000;
@@ -36,7 +38,7 @@ const BOUNDS_BEFORE_NONE: u32 = 5;
 /// The verdict on a class, with the evidence.
 pub(crate) enum Decided {
     Found(Finding),
-    Infeasible,
+    Infeasible(Columns),
     InfeasibleInBound,
     Undecided(String),
 }
@@ -44,6 +46,7 @@ pub(crate) enum Decided {
 /// The solvers of one shard.
 pub(crate) struct Shard<'w> {
     work: &'w Work<'w>,
+    pruner: Option<Pruner<'w>>,
     plain: Option<(Encoder<'w>, Goals)>,
     atomicity: Option<(Encoder<'w>, Goals)>,
     assertions: Option<(Encoder<'w>, Goals)>,
@@ -51,17 +54,13 @@ pub(crate) struct Shard<'w> {
 
 impl<'w> Shard<'w> {
     pub(crate) fn new(work: &'w Work<'w>) -> Self {
-        Shard { work, plain: None, atomicity: None, assertions: None }
+        let pruner = work.graph.map(Pruner::new);
+        Shard { work, pruner, plain: None, atomicity: None, assertions: None }
     }
 
     /// Decides a class. A finding that is only possible is asked for again without the reads that make it so.
     pub(crate) fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
-        let mut terms = Terms {
-            limits: self.work.limits.clone(),
-            explained: false,
-            bound: None,
-            proposals: None,
-        };
+        let mut terms = Terms::new(self.work.limits.clone());
         let decided = self.decide_on(class, &mut terms)?;
         // What is left of the budget is for the second question.
         terms.explained = true;
@@ -77,13 +76,11 @@ impl<'w> Shard<'w> {
     }
 
     /// The verdict, if closures give one that is certain.
-    pub(crate) fn without_solver(&self, class: &Class) -> Result<Option<Decided>, PredictError> {
-        let terms = Terms {
-            limits: self.work.limits.clone(),
-            explained: false,
-            bound: None,
-            proposals: None,
-        };
+    pub(crate) fn without_solver(
+        &mut self,
+        class: &Class,
+    ) -> Result<Option<Decided>, PredictError> {
+        let terms = Terms::new(self.work.limits.clone());
         let most = match self.work.switches {
             Switches::Any => None,
             Switches::AtMost(most) => Some(most),
@@ -98,7 +95,7 @@ impl<'w> Shard<'w> {
 
     /// The verdict, if closures give one; `most`: only witnesses with at most so many context switches count.
     fn by_closures(
-        &self,
+        &mut self,
         class: &Class,
         terms: &Terms,
         most: Option<u32>,
@@ -110,7 +107,7 @@ impl<'w> Shard<'w> {
         }
         let groups = &work.candidates.groups;
         if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
-            return Ok(Some(Decided::Infeasible));
+            return Ok(Some(Decided::Infeasible(self.columns(class))));
         }
         if let Some(recorded_order) = work.recorded_order
             && let Some((violation, schedule)) =
@@ -122,7 +119,19 @@ impl<'w> Shard<'w> {
                 return Ok(Some(Decided::Found(finding)));
             }
         }
+        if let Some(pruner) = &mut self.pruner
+            && !terms.explained
+            && pruner.refutes(groups, class, Scope::All)
+        {
+            return Ok(Some(Decided::Infeasible(self.columns(class))));
+        }
         Ok(None)
+    }
+
+    /// Which rules alone refute a class that is refuted.
+    fn columns(&mut self, class: &Class) -> Columns {
+        let groups = &self.work.candidates.groups;
+        self.pruner.as_mut().map(|pruner| pruner.columns(groups, class)).unwrap_or_default()
     }
 
     fn events(&self) -> usize {
@@ -143,7 +152,7 @@ impl<'w> Shard<'w> {
                 let most = Some(most).filter(|&most| (most as usize) < self.events());
                 match self.decide_within(class, most, terms)? {
                     Decided::InfeasibleInBound if self.is_lifted(class, terms) => {
-                        Ok(Decided::Infeasible)
+                        Ok(Decided::Infeasible(Columns::default()))
                     }
                     decided => Ok(decided),
                 }
@@ -178,33 +187,44 @@ impl<'w> Shard<'w> {
         unreachable!("a schedule with as many switches as events has no other above it")
     }
 
+    /// Schedules in which an assertion fails because one thread sleeps for a while; the judge has accepted them.
+    fn delayed<'d>(
+        &'d self,
+        class: &'d Class,
+        patience: Patience,
+        terms: &'d Terms,
+    ) -> impl Iterator<Item = (Violation, Vec<EventId>)> + 'd {
+        let context = self.work.context;
+        let events = match &class.parts {
+            Parts::Assertion(events) if !context.skeleton.is_program() => &events[..],
+            _ => &[],
+        };
+        let schedules = move |&event: &EventId| {
+            delays::schedules(context.skeleton, context.order, event, patience)
+                .map(move |schedule| (Violation::Assertion(event), schedule))
+        };
+        events
+            .iter()
+            .flat_map(schedules)
+            .take_while(|_| !terms.limits.is_over())
+            .filter(|(violation, schedule)| self.work.judge.accepts(violation, schedule))
+    }
+
     /// A witness for an assertion in which one thread sleeps for a while.
     fn by_delays(
         &self,
         class: &Class,
         most: Option<u32>,
+        patience: Patience,
         terms: &Terms,
     ) -> Result<Option<Finding>, PredictError> {
-        let Parts::Assertion(events) = &class.parts else { return Ok(None) };
-        if self.work.context.skeleton.is_program() {
-            return Ok(None);
-        }
-        for &event in events {
-            let violation = Violation::Assertion(event);
-            for schedule in delays::schedules(self.work.context.skeleton, event) {
-                if terms.limits.is_over() {
-                    return Ok(None);
-                }
-                if !self.work.judge.accepts(&violation, &schedule) {
-                    continue;
-                }
-                let finding = self.witness(violation.clone(), schedule, Vec::new())?;
-                if let Ok(finding) = finding
-                    && most.is_none_or(|most| self.switches_of(&finding) <= most)
-                    && (!terms.explained || finding.certainty == Certainty::Real)
-                {
-                    return Ok(Some(finding));
-                }
+        for (violation, schedule) in self.delayed(class, patience, terms) {
+            let finding = self.witness(violation, schedule, Vec::new())?;
+            if let Ok(finding) = finding
+                && most.is_none_or(|most| self.switches_of(&finding) <= most)
+                && (!terms.explained || finding.certainty == Certainty::Real)
+            {
+                return Ok(Some(finding));
             }
         }
         Ok(None)
@@ -223,9 +243,12 @@ impl<'w> Shard<'w> {
         // What the solver does not see at once may be easy to find by trying.
         let mut verdict = Verdict::Undecided(String::new());
         if matches!(class.parts, Parts::Assertion(_)) {
+            if let Some(finding) = self.by_delays(class, most, Patience::Little, terms)? {
+                return Ok(Decided::Found(finding));
+            }
             verdict = self.ask_quickly(class, most, terms);
             if matches!(verdict, Verdict::Undecided(_))
-                && let Some(finding) = self.by_delays(class, most, terms)?
+                && let Some(finding) = self.by_delays(class, most, Patience::Much, terms)?
             {
                 return Ok(Decided::Found(finding));
             }
@@ -243,7 +266,7 @@ impl<'w> Shard<'w> {
                 assert!(most.is_none_or(|most| switches <= most), "{switches} switches: {most:?}");
                 Ok(Decided::Found(finding))
             }
-            Verdict::Infeasible => Ok(Decided::Infeasible),
+            Verdict::Infeasible => Ok(Decided::Infeasible(Columns::default())),
             Verdict::InfeasibleInBound => Ok(Decided::InfeasibleInBound),
             Verdict::Undecided(reason) => Ok(Decided::Undecided(reason)),
         }
@@ -254,8 +277,27 @@ impl<'w> Shard<'w> {
         let mut terms = terms.clone();
         let conflicts = terms.limits.conflicts.unwrap_or(u64::MAX).min(CONFLICTS_TO_LIFT);
         terms.limits.conflicts = Some(conflicts);
+        if matches!(class.parts, Parts::Assertion(_)) {
+            // A witness that is easy to find saves the search for a proof that there cannot be.
+            if self.is_delayed(class, Patience::Little, &terms) {
+                return false;
+            }
+            match self.ask_quickly(class, None, &mut terms) {
+                Verdict::Undecided(_) => {}
+                verdict => return matches!(verdict, Verdict::Infeasible),
+            }
+            if self.is_delayed(class, Patience::Much, &terms) {
+                return false;
+            }
+        }
         terms.proposals = Some(PROPOSALS_TO_LIFT);
         matches!(self.ask(class, None, &mut terms), Verdict::Infeasible)
+    }
+
+    /// Whether an assertion fails if one thread sleeps, whatever the switches.
+    fn is_delayed(&self, class: &Class, patience: Patience, terms: &Terms) -> bool {
+        // Then the judge does not ask for enough.
+        !terms.explained && self.delayed(class, patience, terms).next().is_some()
     }
 
     /// Asks the solver for what it sees at once.
@@ -273,7 +315,11 @@ impl<'w> Shard<'w> {
 
     /// Asks the solver.
     fn ask(&mut self, class: &Class, most: Option<u32>, terms: &mut Terms) -> Verdict {
+        let start = Instant::now();
         let work = self.work;
+        if self.never_fails(class) {
+            return Verdict::Infeasible;
+        }
         let groups = &work.candidates.groups;
         let (questions, solver) = match class.property {
             Property::Atomicity => (Questions::Atomicity, &mut self.atomicity),
@@ -290,13 +336,24 @@ impl<'w> Shard<'w> {
         let (encoder, goals) = solver.get_or_insert_with(|| {
             let context = work.context;
             let encoder = Encoder::new(context.skeleton, context.order, work.sums, questions);
-            (encoder, Goals::default())
+            (encoder.with_facts(work.facts(questions)), Goals::default())
         });
         terms.bound = None;
-        match most {
-            None => goals.decide(encoder, groups, class, terms),
+        let verdict = match most {
+            None => goals.decide(encoder, groups, &class.parts, terms),
             Some(most) => goals.decide_in_bound(encoder, groups, class, most, terms),
-        }
+        };
+        work.progress.solved(start.elapsed());
+        verdict
+    }
+
+    /// Whether the class is about assertions whose conditions are true whatever is read.
+    fn never_fails(&self, class: &Class) -> bool {
+        let Parts::Assertion(events) = &class.parts else { return false };
+        self.work.context.skeleton.data.as_ref().is_some_and(|data| {
+            let condition = |event: EventId| data.terms().as_constant(data.result(event)?);
+            events.iter().all(|&event| condition(event) == Some(1))
+        })
     }
 
     /// The finding that a schedule proves, or why it proves nothing certain.

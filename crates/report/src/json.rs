@@ -74,7 +74,7 @@ impl<'a> Document<'a> {
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let report = self.report;
-        let mut object = serializer.serialize_struct("Report", 14)?;
+        let mut object = serializer.serialize_struct("Report", 16)?;
         object.serialize_field("schema", SCHEMA)?;
         object.serialize_field("tool", &Tool { name: "foretrace", version: &report.version })?;
         object.serialize_field(
@@ -116,6 +116,10 @@ impl Serialize for Document<'_> {
             &List(&report.findings, |finding| FindingObject { document: self, finding }),
         )?;
         object.serialize_field("undecided", &List(&report.undecided, |open| self.open(open)))?;
+        if let Some(why) = &report.why {
+            object.serialize_field("refuted", &why.explanations)?;
+            object.serialize_field("refuted_not_explained", &why.left_out)?;
+        }
         if let Some(comparison) = &report.comparison {
             object.serialize_field("compared_models", &comparison.models)?;
             let row = |row| ComparedObject::new(comparison, row);

@@ -7,16 +7,20 @@
 //! time or the machine but [`Report::timing`].
 
 mod compare;
+mod explanation;
 mod fingerprint;
+mod graph;
 mod json;
 mod read;
 mod text;
 
 pub use compare::{Compared, ComparedModel, Comparison, ModelVerdict};
+pub use explanation::{Explanation, Explanations, Grounds};
 pub use fingerprint::fingerprint;
+pub use graph::{Edge, EdgeKind, Graph, Node, ThreadNodes, write_dot};
 pub use json::{SCHEMA, write_json};
 pub use read::{ReadError, Recalled, read_json};
-pub use text::{Style, write_text};
+pub use text::{Style, write_explanation, write_finding, write_text};
 
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +49,8 @@ pub struct Report {
     pub unsupported: Option<String>,
     /// What no candidate is about, so that silence says nothing of it.
     pub not_asked: Vec<NotAsked>,
+    /// Why refuted candidates cannot happen; `None` if that was not asked.
+    pub why: Option<Explanations>,
     /// What other models find; `None` if they were not asked.
     pub comparison: Option<Comparison>,
     /// Remarks for the reader.
@@ -197,23 +203,40 @@ impl Property {
 }
 
 /// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lockset + violated + infeasible + infeasible_in_bound + undecided`.
+/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible + infeasible_in_bound + undecided`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Ledger {
     /// How many questions there were.
     pub candidates: u64,
-    /// Refuted by the order of fork and join.
+    /// Refuted by order alone.
     pub pruned_mhb: u64,
-    /// Refuted by a common lock.
-    pub pruned_lockset: u64,
+    /// Refuted by locks alone.
+    pub pruned_lsa: u64,
+    /// Refuted by order and locks together.
+    pub pruned_ucg: u64,
     /// With a witness.
     pub violated: u64,
-    /// Refuted by the solver.
+    /// Refuted by what reads need, or by the solver.
     pub infeasible: u64,
     /// Refuted only within the bound on context switches.
     pub infeasible_in_bound: u64,
     /// Neither.
     pub undecided: u64,
+    /// How many each of the analyses without a solver leaves.
+    pub remaining: Remaining,
+}
+
+/// How many candidates an analysis alone leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Remaining {
+    /// Before any.
+    pub total: u64,
+    /// By locks.
+    pub lsa: u64,
+    /// By order.
+    pub mhb: u64,
+    /// By both together.
+    pub ucg: u64,
 }
 
 /// What kind of bug it is.

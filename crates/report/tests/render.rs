@@ -77,6 +77,7 @@ fn small() -> Report {
             events: vec![1, 3],
             reason: "the limit of conflicts is reached".into(),
         }],
+        why: None,
         comparison: None,
         notes: vec![],
         full_schedules: false,
@@ -117,9 +118,9 @@ fn a_race_in_words() {
 
             undecided: 1 candidate (race): the limit of conflicts is reached
 
-                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race               9              7              0         1           0          1
-            deadlock           0              0              0         0           0          0
+                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race               9                 7         0        0         1           0          1
+            deadlock           0                 0         0        0         0           0          0
             verdict: 1 bug that can happen, 1 undecided
         "#]],
     );
@@ -154,8 +155,8 @@ fn a_race_as_json() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":9,"pruned_mhb":7,"pruned_lockset":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"not_asked":[]},
-          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+          "race": {"candidates":9,"pruned_mhb":7,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]},
+          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
          },
          "findings": [
           {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
@@ -190,8 +191,8 @@ fn nothing_found() {
         expect![[r#"
             [1msmall.trace[0m: 6 events, 2 threads, model values
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           1              0              0         0           1          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           1                 0         0        0         0           1          0
             [1;32mverdict: no bug in any schedule of these events (checked: race; model values)[0m
         "#]],
     );
@@ -222,7 +223,7 @@ fn nothing_found() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
          },
          "findings": [],
          "undecided": [],
@@ -276,9 +277,9 @@ fn accesses_to_other_memory_are_folded() {
                    ⋮  19 accesses to other memory
                next*                                         write a_long_name…  file.c:1
 
-                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race               9              7              0         1           0          1
-            deadlock           0              0              0         0           0          0
+                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race               9                 7         0        0         1           0          1
+            deadlock           0                 0         0        0         0           0          0
             verdict: 1 possible, 1 undecided
         "#]],
     );
@@ -339,9 +340,9 @@ fn a_long_schedule_is_shown_by_its_ends() {
                  99                                          worker-3: write a…  file.c:1
                next*                     write a_long_name…                      file.c:1
 
-                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race               9              7              0         1           0          1
-            deadlock           0              0              0         0           0          0
+                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race               9                 7         0        0         1           0          1
+            deadlock           0                 0         0        0         0           0          0
             verdict: 1 possible, 1 undecided
         "#]],
     );
@@ -441,24 +442,24 @@ fn no_bug_within_a_bound() {
         &report,
         Style::default(),
         expect![[r#"
-        small.trace: 6 events, 2 threads, model values
+            small.trace: 6 events, 2 threads, model values
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
-        race           2              0              0         0           1                  1          0
-        verdict: no bug in any schedule of these events with at most 1 context switch (checked: race; model values)
-    "#]],
+                  candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
+            race           2                 0         0        0         0           1                  1          0
+            verdict: no bug in any schedule of these events with at most 1 context switch (checked: race; model values)
+        "#]],
     );
     report.summary[0].1 = Ledger { candidates: 2, infeasible: 2, ..Ledger::default() };
     check(
         &report,
         Style::default(),
         expect![[r#"
-        small.trace: 6 events, 2 threads, model values
+            small.trace: 6 events, 2 threads, model values
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
-        race           2              0              0         0           2                  0          0
-        verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model values)
-    "#]],
+                  candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
+            race           2                 0         0        0         0           2                  0          0
+            verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model values)
+        "#]],
     );
 }
 
@@ -473,21 +474,21 @@ fn changed_values() {
         &report,
         Style::default(),
         expect![[r#"
-        small.trace: 6 events, 2 threads, model values
-        import: joined twice (2 times)
+            small.trace: 6 events, 2 threads, model values
+            import: joined twice (2 times)
 
-        race-1 (real): data race on x
-          t1  is about to write x = 1  at a.c:3  holding m from a.c:2
-          t2  is about to read x : 7   at a.c:9  holding no lock
-          schedule: 2 steps, 2 context switches
-           step  t1           t2
-              1  acquire m                 a.c:2
-              2               read y : 7
-           next*              read x : 7   a.c:9
-           next* write x = 1               a.c:3
+            race-1 (real): data race on x
+              t1  is about to write x = 1  at a.c:3  holding m from a.c:2
+              t2  is about to read x : 7   at a.c:9  holding no lock
+              schedule: 2 steps, 2 context switches
+               step  t1           t2
+                  1  acquire m                 a.c:2
+                  2               read y : 7
+               next*              read x : 7   a.c:9
+               next* write x = 1               a.c:3
 
-          candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        verdict: 1 bug that can happen
-    "#]],
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            verdict: 1 bug that can happen
+        "#]],
     );
 }

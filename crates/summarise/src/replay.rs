@@ -19,8 +19,6 @@ pub enum Wrong {
     Check(EventId),
     /// These two accesses are next at once.
     Race(EventId, EventId),
-    /// This access is next.
-    Next(EventId),
 }
 
 /// Runs a schedule; `inputs` is what comes from outside, by event.
@@ -169,10 +167,6 @@ impl Run<'_> {
     fn check(&mut self, wrong: Wrong) -> Result<(), String> {
         match wrong {
             Wrong::Check(event) => self.check_fails(event),
-            Wrong::Next(event) => {
-                let thread = self.thread_of(event)?;
-                self.catch_up(thread, event)
-            }
             Wrong::Race(a, b) => {
                 for event in [a, b] {
                     let thread = self.thread_of(event)?;

@@ -468,25 +468,29 @@ kinds! {
 /// How many kinds there are: the kind column holds smaller numbers only.
 pub(crate) const KIND_COUNT: usize = KINDS.len();
 
-/// The operation of a row with this kind and detail and zeros else; `None` if no operation packs
-/// to this kind and detail.
-pub(crate) fn operation_of(kind: u8, detail: u8) -> Option<Op> {
-    if kind as usize >= KIND_COUNT {
-        return None;
-    }
+/// Every kind and detail that some operation packs to, with that operation: one whose other numbers are zeros.
+pub(crate) fn packed_operations() -> Vec<(u8, u8, Op)> {
+    let rows =
+        || (0..KIND_COUNT as u8).flat_map(|kind| (0..=u8::MAX).map(move |detail| (kind, detail)));
+    let count = rows().count();
     let columns = Columns {
-        kind: vec![kind],
-        detail: vec![detail],
-        thread: vec![0],
-        location: vec![NO_LOCATION],
-        target: vec![0],
-        operand: vec![0],
-        size: vec![0],
-        value: vec![0],
+        kind: rows().map(|(kind, _)| kind).collect(),
+        detail: rows().map(|(_, detail)| detail).collect(),
+        thread: vec![0; count],
+        location: vec![NO_LOCATION; count],
+        target: vec![0; count],
+        operand: vec![0; count],
+        size: vec![0; count],
+        value: vec![0; count],
     };
-    let op = Trace { columns, ..Trace::default() }.op(EventId(0));
-    let row = pack(op);
-    (row.kind as u8 == kind && row.detail == detail).then_some(op)
+    let trace = Trace { columns, ..Trace::default() };
+    let operations =
+        rows().enumerate().map(|(at, (kind, detail))| (kind, detail, trace.op(EventId::from(at))));
+    let is_packed = |&(kind, detail, op): &(u8, u8, Op)| {
+        let row = pack(op);
+        row.kind as u8 == kind && row.detail == detail
+    };
+    operations.filter(is_packed).collect()
 }
 
 /// One packed row, without thread and location.

@@ -1,4 +1,4 @@
-//! Schedules: the independent checker and the reduction.
+//! Schedules: the independent checker and the reduction; and the checker of proofs that there is none.
 //!
 //! Knows the trace and `docs/theory.md`; knows nothing of the encoder and the solver.
 
@@ -13,6 +13,7 @@ mod needs;
 mod partial_order;
 mod recorded;
 mod reduce;
+mod refutation;
 mod refuted;
 mod reported;
 mod runs;
@@ -28,6 +29,9 @@ mod violation;
 pub use checker::{CheckOptions, Checker};
 pub use explain::{Explanation, FailedAssertion, NamedValue, StepValues};
 pub use reduce::reduce;
+pub use refutation::{
+    Fact, Refutation, RefutationChecker, RefutationError, Rule, Step, Why, check_refutation,
+};
 pub use refuted::Refuted;
 pub use reported::{context_switches, reported_order};
 pub use violation::{Certainty, LockMisuse, Property, Violation};

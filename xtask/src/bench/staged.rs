@@ -5,7 +5,6 @@
 //! the CPU time of our whole process, on one core. All verdicts must be the same.
 
 use super::Bench;
-use super::predicted::predict_metered;
 use super::smtlib::{Smtlib, shown};
 use crate::shell::{Stop, release_binary};
 
@@ -37,8 +36,7 @@ pub(super) fn staged(bench: &Bench, quick: bool) -> Result<(), Stop> {
     );
     for kind in if quick { &QUICK[..] } else { &TRACES[..] } {
         let trace = bench.trace(kind, 0)?;
-        let ours = predict_metered(
-            &smtlib.program,
+        let ours = smtlib.predict(
             &program,
             &trace,
             &["--check", "assertion", "--jobs", "1", "--budget", BUDGET],

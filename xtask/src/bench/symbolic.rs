@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use super::Bench;
-use super::predicted::predict_metered;
 use super::smtlib::{Smtlib, ratio, shown};
 use crate::shell::{Stop, release_binary};
 
@@ -65,7 +64,7 @@ fn row(
 ) -> Result<bool, Stop> {
     let mut options = vec!["--check", "assertion", "--jobs", "1"];
     options.extend(bound.into_iter().flat_map(|bound| ["--context-bound", bound]));
-    let ours = predict_metered(&smtlib.program, program, trace, &options)?;
+    let ours = smtlib.predict(program, trace, &options)?;
     let limit = format!("limit={LIMIT}");
     let bounded = bound.map(|bound| format!("bound={bound}"));
     let asked: Vec<&str> = std::iter::once(&*limit).chain(bounded.as_deref()).collect();

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
 }
 
 /// The trace of a report: where the report says, or from there on where the report itself is.
-fn open_trace(report: &Path, finding: &Recalled) -> Result<Trace, Failure> {
+fn open_trace(report: &Path, finding: &Recalled) -> Result<ManuallyDrop<Trace>, Failure> {
     let named = Path::new(&finding.trace);
     let beside = report.parent().map(|folder| folder.join(named)).filter(|path| path.exists());
     let path =

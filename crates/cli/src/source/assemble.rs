@@ -108,7 +108,9 @@ pub(super) fn undecided(
 ) -> Report {
     let asked: Vec<report::Property> =
         asked.iter().map(|&asked| assemble::property(asked)).collect();
-    let open = report::Ledger { candidates: 1, undecided: 1, ..report::Ledger::default() };
+    let remaining = report::Remaining { total: 1, lsa: 1, mhb: 1, ucg: 1 };
+    let open =
+        report::Ledger { candidates: 1, undecided: 1, remaining, ..report::Ledger::default() };
     let kind = |property: report::Property| match property {
         report::Property::Race => Kind::Race,
         report::Property::Atomicity => Kind::Atomicity,
@@ -147,6 +149,7 @@ fn empty(
         unsupported: None,
         slicing: None,
         not_asked: Vec::new(),
+        why: None,
         comparison: None,
         notes: Vec::new(),
         excerpt: Vec::new(),
@@ -188,7 +191,6 @@ impl<'a> Scene<'a> {
         let wrong = match finding.violation {
             Violation::Assertion(event) => Wrong::Check(event),
             Violation::Race(a, b) => Wrong::Race(a, b),
-            Violation::Atomicity { second, .. } => Wrong::Next(second),
             _ => return Err(Failure::internal("a finding that programs do not have")),
         };
         let replayed =

@@ -6,6 +6,7 @@ mod words;
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -70,11 +71,11 @@ pub(crate) fn run_merged(
     }
     let start = Instant::now();
     let open = |path: &PathBuf| input::open_valid(path, arguments.format);
-    let traces = paths.iter().map(open).collect::<Result<Vec<Trace>, Failure>>()?;
+    let traces = paths.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let question = Question { arguments, start, path: names.join(", ") };
     let subject = Subject::Runs(traces.len() as u64);
-    match merge(&traces.iter().collect::<Vec<_>>()) {
+    match merge(&traces.iter().map(Deref::deref).collect::<Vec<&Trace>>()) {
         Ok(program) => {
             validate(&program).and_then(|()| check_bounded(&program)).map_err(|invalid| {
                 Failure::internal(format_args!("the merged program is wrong: {invalid}"))
@@ -105,6 +106,7 @@ fn refuse(arguments: &PredictArguments, subject: &str) -> Result<(), Failure> {
         _ if arguments.solver.is_some() => {
             ("--solver", "the formula of the papers is one of a trace")
         }
+        _ if arguments.why.is_some() => ("--why", "only candidates of a trace are explained"),
         _ if options.infer_regions => {
             ("--infer-regions", "mark regions with `region begin` and `region end`")
         }

@@ -24,8 +24,8 @@ fn models_are_compared() {
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:5
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           2              0              0         1           1          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           2                 0         0        0         1           1          0
 
                     finding                    reads-from  values  symbolic  control
             race-1  race on x at a.c:2, a.c:5  real        real    real      possible
@@ -63,8 +63,8 @@ fn models_are_compared() {
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:5
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           2              0              0         2           0          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           2                 0         0        0         2           0          0
 
                     finding                    reads-from  values  symbolic  control
             race-1  race on z at a.c:1, a.c:7  -           -       -         possible
@@ -105,7 +105,7 @@ fn models_are_compared() {
               "iterate_bound": false
              },
              "summary": {
-              "assertion": {"candidates":2,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+              "assertion": {"candidates":2,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":2,"lsa":2,"mhb":2,"ucg":2},"not_asked":[]}
              },
              "slicing": {
               "events": 32,
@@ -170,29 +170,29 @@ fn models_that_make_no_difference_are_not_compared() {
     folder.check(
         "predict --check race --compare-models no-values.trace",
         expect![[r#"
-        no-values.trace: 4 events, 2 threads, model reads-from
+            no-values.trace: 4 events, 2 threads, model reads-from
 
-        race-1 (real): data race on z
-          t1  is about to write z  at a.c:2  holding no lock
-          t2  is about to read z   at a.c:3  holding no lock
-          schedule: 1 step, 1 context switch
-           step  t1        t2
-              1  write x             a.c:1
-           next* write z             a.c:2
-           next*           read z    a.c:3
+            race-1 (real): data race on z
+              t1  is about to write z  at a.c:2  holding no lock
+              t2  is about to read z   at a.c:3  holding no lock
+              schedule: 1 step, 1 context switch
+               step  t1        t2
+                  1  write x             a.c:1
+               next* write z             a.c:2
+               next*           read z    a.c:3
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           2              0              0         1           1          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           2                 0         0        0         1           1          0
 
-                finding                    reads-from  control
-        race-1  race on z at a.c:2, a.c:3  real        possible
-                race on x at a.c:1, a.c:4  -           possible
-        reads-from is the first to find race-1
-        control is the first to find race on x at a.c:1, a.c:4
+                    finding                    reads-from  control
+            race-1  race on z at a.c:2, a.c:3  real        possible
+                    race on x at a.c:1, a.c:4  -           possible
+            reads-from is the first to find race-1
+            control is the first to find race on x at a.c:1, a.c:4
 
-        verdict: 1 bug that can happen
-        status: 1
-    "#]],
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
     );
     folder.file("guarded.trace", "t1: acquire m\nt1: write x : 1\nt1: release m\nt2: acquire m\nt2: write x : 2\nt2: release m\n");
     folder.check(
@@ -200,8 +200,8 @@ fn models_that_make_no_difference_are_not_compared() {
         expect![[r#"
             guarded.trace: 6 events, 2 threads, model values
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           1              0              1         0           0          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           1                 0         1        0         0           0          0
 
             nothing found by reads-from, values, control
 
@@ -222,8 +222,8 @@ fn what_a_model_leaves_open_is_told_apart() {
 
             undecided: 2 candidates (race): the time budget was used up
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           2              0              0         0           0          2
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           2                 0         0        0         0           0          2
 
             left open: reads-from 2, values 2, symbolic 2, control 2
             nothing found by reads-from, values, symbolic, control

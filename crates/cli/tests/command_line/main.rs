@@ -2,6 +2,8 @@
 
 mod compare;
 mod encode;
+mod explain;
+mod explain_named;
 mod merged;
 mod models;
 mod predict;

@@ -19,8 +19,8 @@ fn two_runs_show_what_neither_shows() {
         expect![[r#"
             first.trace: 18 events, 3 threads, model symbolic
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            assertion           1              0              0         0           1          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            assertion           1                 0         0        0         0           1          0
             slice: 18 of 18 events, 5 of 5 reads, 3 of 3 conditions matter to what is computed
             verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
             status: 0
@@ -31,8 +31,8 @@ fn two_runs_show_what_neither_shows() {
         expect![[r#"
             second.trace: 18 events, 3 threads, model symbolic
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            assertion           1              0              0         0           1          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            assertion           1                 0         0        0         0           1          0
             slice: 18 of 18 events, 5 of 5 reads, 3 of 3 conditions matter to what is computed
             verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
             status: 0
@@ -61,8 +61,8 @@ fn two_runs_show_what_neither_shows() {
              14  q = load y : 2                                                                         t5
            next* assert p != q : false (p =…                                                            t5
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        assertion           1              0              0         1           0          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        assertion           1                 0         0        0         1           0          0
         slice: 23 of 25 events, 6 of 6 reads, 1 of 1 condition matter to what is computed
         verdict: 1 bug that can happen
         status: 1
@@ -72,8 +72,8 @@ fn two_runs_show_what_neither_shows() {
         expect![[r#"
             first.trace, first.trace: 2 runs merged into one program, 3 threads, 23 events
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            assertion           1              0              0         0           1          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            assertion           1                 0         0        0         0           1          0
             slice: 21 of 23 events, 5 of 5 reads, 3 of 3 conditions matter to what is computed
             verdict: no bug in any mixture of these runs (checked: assertion)
             status: 0

@@ -48,12 +48,12 @@ fn an_assertion_that_fails_shows_other_values() {
              21                                                        read balance : -40         bank.c:13
            next*                                                       assert now >= 0 : false …  bank.c:13
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race               11              0             11         0           0          0
-        atomicity           0              0              0         0           0          0
-        deadlock            0              0              0         0           0          0
-        lock                0              0              0         0           0          0
-        assertion           2              0              0         1           1          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race               11                 0        11        0         0           0          0
+        atomicity           0                 0         0        0         0           0          0
+        deadlock            0                 0         0        0         0           0          0
+        lock                0                 0         0        0         0           0          0
+        assertion           2                 0         0        0         1           1          0
         slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions matter to what is computed
         not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
         verdict: 1 bug that can happen
@@ -62,12 +62,12 @@ fn an_assertion_that_fails_shows_other_values() {
     folder.check("predict assertion.trace --model values", expect![[r#"
         assertion.trace: 32 events, 3 threads, model values
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race               11              0             11         0           0          0
-        atomicity           0              0              0         0           0          0
-        deadlock            0              0              0         0           0          0
-        lock                0              0              0         0           0          0
-        assertion           2              0              0         0           2          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race               11                 0        11        0         0           0          0
+        atomicity           0                 0         0        0         0           0          0
+        deadlock            0                 0         0        0         0           0          0
+        lock                0                 0         0        0         0           0          0
+        assertion           2                 0         0        0         0           2          0
         not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
         verdict: no bug in any schedule of these events (checked: race, deadlock, lock, assertion; not asked: atomicity; model values)
         status: 0
@@ -102,8 +102,8 @@ fn a_store_that_is_next_shows_its_expression_if_its_value_is_not_the_recorded_on
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:5
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           2              0              0         2           0          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           2                 0         0        0         2           0          0
             slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
             verdict: 2 bugs that can happen
             status: 1
@@ -138,8 +138,8 @@ fn control_says_that_it_leaves_out_data() {
            next* write x : 1               a.c:2
            next*              read x : 1   a.c:5
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           2              0              0         2           0          0
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race           2                 0         0        0         2           0          0
         slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
         note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
         verdict: 2 possible
@@ -163,8 +163,8 @@ fn symbolic_without_dependences_is_values() {
            next* write x             2
            next*           read x    5
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           2              0              0         1           1          0
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race           2                 0         0        0         1           1          0
         note: the trace does not record what depends on what was read, so symbolic finds what values finds
         verdict: 1 bug that can happen
         status: 1
@@ -182,8 +182,8 @@ fn symbolic_without_dependences_is_values() {
            next* write x : 1               a.c:2
            next*              read x : 1   a.c:5
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           2              0              0         1           1          0
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race           2                 0         0        0         1           1          0
         note: the trace does not record what depends on what was read, so symbolic finds what values finds
         verdict: 1 bug that can happen
         status: 1
@@ -197,8 +197,8 @@ fn a_verdict_within_a_bound_says_so() {
     folder.check("predict --check race --context-bound 0 branch.trace", expect![[r#"
         branch.trace: 5 events, 2 threads, model symbolic
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
-        race           2              0              0         0           0                  2          0
+              candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
+        race           2                 0         0        0         0           0                  2          0
         slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
@@ -225,8 +225,8 @@ fn a_verdict_within_a_bound_says_so() {
            next* write x : 1               a.c:2
            next*              read x : 1   a.c:5
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
-        race           2              0              0         2           0                  0          0
+              candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
+        race           2                 0         0        0         2           0                  0          0
         slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
         verdict: 2 bugs that can happen
         status: 1
@@ -256,7 +256,7 @@ fn a_verdict_within_a_bound_says_so() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":2,"pruned_mhb":0,"pruned_lockset":0,"violated":2,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+          "race": {"candidates":2,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":2,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":2,"lsa":2,"mhb":2,"ucg":2},"not_asked":[]}
          },
          "slicing": {
           "events": 5,
@@ -297,8 +297,8 @@ t2: write z = r + 5 : 6 @ a.c:7
     folder.check("predict --check race --context-bound 2 turns.trace", expect![[r#"
         turns.trace: 5 events, 2 threads, model symbolic
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
-        race           1              0              0         0           1                  0          0
+              candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
+        race           1                 0         0        0         0           1                  0          0
         slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
         verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model symbolic)
         status: 0
@@ -371,8 +371,8 @@ fn the_fewest_switches_are_found() {
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:5
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           2              0              0         2           0          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           2                 0         0        0         2           0          0
             slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
             verdict: 2 bugs that can happen
             status: 1
@@ -389,8 +389,8 @@ fn assertions_without_a_condition_are_not_asked() {
         expect![[r#"
             opaque.trace: 3 events, 1 thread, model values
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            assertion           0              0              0         0           0          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            assertion           0                 0         0        0         0           0          0
             not asked: assertion: 2 whose condition is not recorded, and which held in the recorded run
             verdict: none (not asked: assertion)
             status: 0

@@ -61,12 +61,12 @@ fn predict_finds_what_is_wrong_with_the_bank() {
                next*                                         acquire bob.lock    bank.c:22
                next*                     acquire carol.lock                      bank.c:22
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race                4              0              2         2           0          0
-            atomicity           0              0              0         0           0          0
-            deadlock            1              0              0         1           0          0
-            lock                0              0              0         0           0          0
-            assertion           0              0              0         0           0          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race                4                 0         2        0         2           0          0
+            atomicity           0                 0         0        0         0           0          0
+            deadlock            1                 0         0        0         1           0          0
+            lock                0                 0         0        0         0           0          0
+            assertion           0                 0         0        0         0           0          0
             slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions matter to what is computed
             not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
             not asked: assertion: the trace has no assertions
@@ -105,8 +105,8 @@ fn predict_finds_the_lost_signal() {
                next*                 wake ready m                    queue.c:12
                next* join consumer                                   queue.c:33
 
-                      candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            deadlock           1              0              0         1           0          0
+                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            deadlock           1                 0         0        0         1           0          0
             slice: 17 of 19 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             verdict: 1 bug that can happen
             status: 1
@@ -121,12 +121,12 @@ fn predict_finds_nothing() {
     folder.check("predict guarded.trace", expect![[r#"
         guarded.trace: 5 events, 2 threads, model symbolic
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race                1              0              1         0           0          0
-        atomicity           0              0              0         0           0          0
-        deadlock            0              0              0         0           0          0
-        lock                0              0              0         0           0          0
-        assertion           0              0              0         0           0          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race                1                 0         1        0         0           0          0
+        atomicity           0                 0         0        0         0           0          0
+        deadlock            0                 0         0        0         0           0          0
+        lock                0                 0         0        0         0           0          0
+        assertion           0                 0         0        0         0           0          0
         slice: 3 of 5 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
         not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
         not asked: assertion: the trace has no assertions
@@ -152,32 +152,32 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
     folder.check(
         "predict --check deadlock ended.trace",
         expect![[r#"
-        ended.trace: 10 events, 2 threads, model reads-from
+            ended.trace: 10 events, 2 threads, model reads-from
 
-        stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
-          a  blocks at wake c m    holding no lock
-          schedule: 7 steps, 1 context switch
-           step  a          b
-              1             acquire m
-              2             signal c
-              3             release m
-              4             end
-              5  begin
-              6  acquire m
-              7  wait c m
-           next* wake c m
+            stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
+              a  blocks at wake c m    holding no lock
+              schedule: 7 steps, 1 context switch
+               step  a          b
+                  1             acquire m
+                  2             signal c
+                  3             release m
+                  4             end
+                  5  begin
+                  6  acquire m
+                  7  wait c m
+               next* wake c m
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        deadlock           1              0              0         1           0          0
-        verdict: 1 bug that can happen
-        status: 1
-    "#]],
+                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            deadlock           1                 0         0        0         1           0          0
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
     );
     folder.check("predict --check deadlock open.trace", expect![[r#"
         open.trace: 10 events, 4 threads, model reads-from
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        deadlock           1              0              0         0           1          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        deadlock           1                 0         0        0         0           1          0
         not asked: deadlock: stuck states in which b, main, d have run all events: no `end` is recorded
         verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
         status: 0
@@ -185,14 +185,14 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
     folder.check(
         "predict --check deadlock silent.trace",
         expect![[r#"
-        silent.trace: 10 events, 3 threads, model reads-from
+            silent.trace: 10 events, 3 threads, model reads-from
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        deadlock           1              0              0         0           1          0
-        not asked: deadlock: stuck states: idle has neither events nor a fork
-        verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
-        status: 0
-    "#]],
+                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            deadlock           1                 0         0        0         0           1          0
+            not asked: deadlock: stuck states: idle has neither events nor a fork
+            verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
+            status: 0
+        "#]],
     );
     folder.check("predict --check deadlock --json - silent.trace", expect![[r#"
         {
@@ -219,7 +219,7 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
           "iterate_bound": false
          },
          "summary": {
-          "deadlock": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"not_asked":["stuck states: idle has neither events nor a fork"]}
+          "deadlock": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":["stuck states: idle has neither events nor a fork"]}
          },
          "findings": [],
          "undecided": [],
@@ -237,9 +237,9 @@ fn atomicity_without_regions_is_not_asked() {
     folder.check("predict --check atomicity,lock plain.trace", expect![[r#"
         plain.trace: 3 events, 1 thread, model values
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        atomicity           0              0              0         0           0          0
-        lock                0              0              0         0           0          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        atomicity           0                 0         0        0         0           0          0
+        lock                0                 0         0        0         0           0          0
         not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
         verdict: no bug in any schedule of these events (checked: lock; not asked: atomicity; model values)
         status: 0
@@ -247,19 +247,19 @@ fn atomicity_without_regions_is_not_asked() {
     folder.check(
         "predict --check atomicity --infer-regions plain.trace",
         expect![[r#"
-        plain.trace: 3 events, 1 thread, model values
+            plain.trace: 3 events, 1 thread, model values
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        atomicity           0              0              0         0           0          0
-        verdict: no bug in any schedule of these events (checked: atomicity; model values)
-        status: 0
-    "#]],
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            atomicity           0                 0         0        0         0           0          0
+            verdict: no bug in any schedule of these events (checked: atomicity; model values)
+            status: 0
+        "#]],
     );
     folder.check("predict --check atomicity plain.trace", expect![[r#"
         plain.trace: 3 events, 1 thread, model values
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        atomicity           0              0              0         0           0          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        atomicity           0                 0         0        0         0           0          0
         not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
         verdict: none (not asked: atomicity)
         status: 0
@@ -283,8 +283,8 @@ fn a_race_that_unrecorded_code_may_prevent_is_only_possible() {
            next* write y : 1
            next*              write y : 2
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           1              0              0         1           0          0
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race           1                 0         0        0         1           0          0
         slice: 0 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
         note: possible: the schedule has a read whose value no recorded write explains, so unrecorded code may matter
         verdict: 1 possible
@@ -304,12 +304,12 @@ fn without_time_everything_is_undecided() {
             undecided: 2 candidates (race): the time budget was used up
             undecided: 1 candidate (deadlock): the time budget was used up
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race                4              0              2         0           0          2
-            atomicity           0              0              0         0           0          0
-            deadlock            1              0              0         0           0          1
-            lock                0              0              0         0           0          0
-            assertion           0              0              0         0           0          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race                4                 0         2        0         0           0          2
+            atomicity           0                 0         0        0         0           0          0
+            deadlock            1                 0         0        0         0           0          1
+            lock                0                 0         0        0         0           0          0
+            assertion           0                 0         0        0         0           0          0
             slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions matter to what is computed
             not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
             not asked: assertion: the trace has no assertions
@@ -348,7 +348,7 @@ fn json_on_standard_output_is_alone_there() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
          },
          "slicing": {
           "events": 4,

@@ -38,11 +38,11 @@ fn the_example() {
              20  load balance : -60                                                               bank:7
            next* assert load balance >= 0…                                                        bank:7
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race                3              1              0         0           2          0
-        atomicity           0              0              0         0           0          0
-        deadlock            0              0              0         0           0          0
-        assertion           1              0              0         1           0          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race                3                 1         0        0         0           2          0
+        atomicity           0                 0         0        0         0           0          0
+        deadlock            0                 0         0        0         0           0          0
+        assertion           1                 0         0        0         1           0          0
         slice: 27 of 29 events, 9 of 13 reads, 1 of 1 condition matter to what is computed
         not asked: atomicity: not looked for in programs
         not asked: deadlock: not looked for in programs
@@ -68,11 +68,11 @@ fn its_correct_twin() {
     folder.check("predict withdraw.ftp", expect![[r#"
         withdraw.ftp: program, 3 threads, 25 events
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race                3              1              2         0           0          0
-        atomicity           0              0              0         0           0          0
-        deadlock            0              0              0         0           0          0
-        assertion           1              0              0         0           1          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race                3                 1         2        0         0           0          0
+        atomicity           0                 0         0        0         0           0          0
+        deadlock            0                 0         0        0         0           0          0
+        assertion           1                 0         0        0         0           1          0
         slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition matter to what is computed
         not asked: atomicity: not looked for in programs
         not asked: deadlock: not looked for in programs
@@ -82,8 +82,8 @@ fn its_correct_twin() {
     folder.check("predict withdraw.ftp --check assertion --context-bound 2", expect![[r#"
         withdraw.ftp: program, 3 threads, 25 events
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
-        assertion           1              0              0         0           1                  0          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
+        assertion           1                 0         0        0         0           1                  0          0
         slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition matter to what is computed
         verdict: no bug in any execution of this program, proved for any number of context switches (checked: assertion)
         status: 0
@@ -138,8 +138,8 @@ fn bounds() {
              12  load x : 1                                                                             R4
            next* assert load x == 3 : false…                                                            R4
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        assertion           1              0              0         1           0          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        assertion           1                 0         0        0         1           0          0
         slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
         verdict: 1 bug that can happen
         status: 1
@@ -147,8 +147,8 @@ fn bounds() {
     folder.check("predict figure.ftp --check assertion --context-bound 3", expect![[r#"
         figure.ftp: program, 3 threads, 25 events
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
-        assertion           1              0              0         0           0                  1          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
+        assertion           1                 0         0        0         0           0                  1          0
         slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
         verdict: no bug in any execution of this program with at most 3 context switches (checked: assertion)
         status: 0
@@ -171,8 +171,8 @@ fn bounds() {
                next*                   store x : 1                         W2
                next*                                     load x            R1
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           1              0              0         1           0          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           1                 0         0        0         1           0          0
             slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
             verdict: 1 bug that can happen
             status: 1
@@ -210,7 +210,7 @@ fn json() {
           "iterate_bound": true
          },
          "summary": {
-          "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"not_asked":[]}
+          "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
          },
          "slicing": {
           "events": 25,
@@ -308,11 +308,11 @@ thread u {
                   6                         load atomic x : 3
                next*                        unreachable
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race                0              0              0         0           0          0
-            atomicity           0              0              0         0           0          0
-            deadlock            0              0              0         0           0          0
-            assertion           3              0              0         3           0          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race                0                 0         0        0         0           0          0
+            atomicity           0                 0         0        0         0           0          0
+            deadlock            0                 0         0        0         0           0          0
+            assertion           3                 0         0        0         3           0          0
             slice: 12 of 15 events, 4 of 6 reads, 0 of 3 conditions matter to what is computed
             not asked: atomicity: not looked for in programs
             not asked: deadlock: not looked for in programs
@@ -346,11 +346,11 @@ thread u { acquire m; store x, 5; release m }
         expect![[r#"
             regions.ftp: program, 2 threads, 15 events
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race                2              0              2         0           0          0
-            atomicity           0              0              0         0           0          0
-            deadlock            0              0              0         0           0          0
-            assertion           0              0              0         0           0          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race                2                 0         2        0         0           0          0
+            atomicity           0                 0         0        0         0           0          0
+            deadlock            0                 0         0        0         0           0          0
+            assertion           0                 0         0        0         0           0          0
             slice: 12 of 15 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             not asked: assertion: the program has no assertions
             not asked: atomicity: not looked for in programs
@@ -402,9 +402,9 @@ fn what_is_not_supported_is_undecided() {
               "iterate_bound": false
              },
              "summary": {
-              "race": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"not_asked":[]},
-              "atomicity": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"not_asked":[]},
-              "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lockset":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"not_asked":[]}
+              "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
+              "atomicity": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
+              "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
              },
              "findings": [],
              "undecided": [
@@ -467,11 +467,11 @@ fn what_is_no_program() {
         expect![[r#"
             empty.ftp: program, 0 threads, 0 events
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race                0              0              0         0           0          0
-            atomicity           0              0              0         0           0          0
-            deadlock            0              0              0         0           0          0
-            assertion           0              0              0         0           0          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race                0                 0         0        0         0           0          0
+            atomicity           0                 0         0        0         0           0          0
+            deadlock            0                 0         0        0         0           0          0
+            assertion           0                 0         0        0         0           0          0
             slice: 0 of 0 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
             not asked: assertion: the program has no assertions
             not asked: atomicity: not looked for in programs

@@ -48,12 +48,12 @@ fn z3_decides() {
              21                                                        read balance : -40         bank.c:13
            next*                                                       assert now >= 0 : false …  bank.c:13
 
-                   candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race               17              0              0         0          17          0
-        atomicity           0              0              0         0           0          0
-        deadlock            0              0              0         0           0          0
-        lock                0              0              0         0           0          0
-        assertion           2              0              0         1           1          0
+                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race               17                 0         0        0         0          17          0
+        atomicity           0                 0         0        0         0           0          0
+        deadlock            0                 0         0        0         0           0          0
+        lock                0                 0         0        0         0           0          0
+        assertion           2                 0         0        0         1           1          0
         slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions matter to what is computed
         not asked: atomicity: the trace marks no atomic regions
         not asked: deadlock: --solver does not decide it
@@ -64,8 +64,8 @@ fn z3_decides() {
     folder.check("predict small.trace --solver z3 --check race --context-bound 0", expect![[r#"
         small.trace: 4 events, 2 threads, model symbolic
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  within bound only  undecided
-        race           1              0              0         0           0                  1          0
+              candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
+        race           1                 0         0        0         0           0                  1          0
         slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
@@ -84,8 +84,8 @@ fn z3_decides() {
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:9
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           1              0              0         1           0          0
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           1                 0         0        0         1           0          0
             slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             verdict: 1 bug that can happen
             status: 1
@@ -135,10 +135,10 @@ b: assert : true @ a.c:8
                   8  acquire m
                next* write x : 1                 a.c:2
 
-                       candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race                2              0              0         0           2          0
-            atomicity           1              0              0         1           0          0
-            assertion           0              0              0         0           0          0
+                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race                2                 0         0        0         0           2          0
+            atomicity           1                 0         0        0         1           0          0
+            assertion           0                 0         0        0         0           0          0
             not asked: assertion: 1 whose condition is not recorded, and which held in the recorded run
             verdict: 1 bug that can happen
             status: 1
@@ -172,8 +172,8 @@ fn solvers_that_give_no_answer() {
 
             undecided: 1 candidate (race): ./solver answered `unknown`: it has given up; try another solver
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           1              0              0         0           0          1
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           1                 0         0        0         0           0          1
             slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             verdict: 1 undecided
             status: 3
@@ -188,8 +188,8 @@ fn solvers_that_give_no_answer() {
 
             undecided: 1 candidate (race): ./solver gave no answer in 0.3 s: allow it more time, or ask for less (fewer events, a smaller bound)
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           1              0              0         0           0          1
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           1                 0         0        0         0           0          1
             slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             verdict: 1 undecided
             status: 3
@@ -204,8 +204,8 @@ fn solvers_that_give_no_answer() {
 
             undecided: 1 candidate (race): ./solver was ended by signal 11 before it answered: it has crashed, or was out of memory
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           1              0              0         0           0          1
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           1                 0         0        0         0           0          1
             slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             verdict: 1 undecided
             status: 3
@@ -220,8 +220,8 @@ fn solvers_that_give_no_answer() {
 
             undecided: 1 candidate (race): ./solver ended without an answer, with status 0: does it read SMT-LIB 2 from its standard input (z3 needs -in)?
 
-                  candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-            race           1              0              0         0           0          1
+                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+            race           1                 0         0        0         0           0          1
             slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
             verdict: 1 undecided
             status: 3
@@ -234,8 +234,8 @@ fn solvers_that_give_no_answer() {
 
         undecided: 1 candidate (race): no-such-solver was not found: see that it is installed and in the PATH, or name another solver with --solver
 
-              candidates  pruned: order  pruned: locks  violated  infeasible  undecided
-        race           1              0              0         0           0          1
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race           1                 0         0        0         0           0          1
         slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
         verdict: 1 undecided
         status: 3

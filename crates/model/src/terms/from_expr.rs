@@ -11,15 +11,16 @@ use foretrace_trace::expr::{BinaryOp as ExprBinary, Expr, UnaryOp as ExprUnary};
 use super::{BinaryOp, TermId, Terms};
 
 /// The width of the text form's values.
-const WORD: u32 = 64;
+pub(crate) const WORD: u32 = 64;
 
 impl Terms {
     /// The value of an expression, a word of 64 bits. `bind` says what a name is: a term of at most 64 bits, as wide
     /// as the read that bound it. What is stored in a smaller place is the `trunc` of the result.
     pub fn from_expr(&mut self, expr: &Expr, mut bind: impl FnMut(NameId) -> TermId) -> TermId {
         // An expression waits here until its operands are on top of `done`.
-        let mut waiting = vec![(expr, false)];
-        let mut done: Vec<TermId> = Vec::new();
+        let mut waiting = Vec::with_capacity(16);
+        waiting.push((expr, false));
+        let mut done: Vec<TermId> = Vec::with_capacity(16);
         while let Some((expr, operands_are_done)) = waiting.pop() {
             if !operands_are_done {
                 waiting.push((expr, true));

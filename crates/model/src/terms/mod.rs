@@ -35,6 +35,7 @@ use rustc_hash::FxHashMap;
 use node::Row;
 
 pub use display::Shown;
+pub(crate) use from_expr::WORD;
 pub use node::{BinaryOp, Bits, Node, SymbolId, TermId, UnaryOp};
 pub use walk::{Evaluation, Substitution, Values};
 

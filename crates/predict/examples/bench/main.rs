@@ -2,13 +2,17 @@
 //!
 //! `bench generate KIND EVENTS FILE` writes a trace, `bench front FILE` measures the way up to the
 //! candidates, `bench predict FILE` measures a whole prediction. Each measurement is one line on
-//! standard output, `name value unit`, for xtask to read.
+//! standard output, `name value unit`, for xtask to read. `bench races FILE TIMES` reads the trace and
+//! decides every race in it, so many times, and says nothing.
 
 mod classes;
 mod clock;
+mod decide;
 mod front;
 mod program;
+mod races;
 mod random;
+mod sections;
 mod staged;
 mod symbolic;
 
@@ -26,7 +30,16 @@ fn main() -> ExitCode {
         }
         ["front", file] => front::front(Path::new(file)),
         ["predict", file] => classes::predict(Path::new(file)),
-        _ => Err("usage: bench generate KIND EVENTS FILE | front FILE | predict FILE".into()),
+        ["decide", file, pruning] => decide::decide(Path::new(file), pruning),
+        ["candidates", file, count] => count
+            .parse()
+            .map_err(Into::into)
+            .and_then(|count| decide::candidates(Path::new(file), count)),
+        ["races", file, times] => times
+            .parse()
+            .map_err(Into::into)
+            .and_then(|times| races::decide(Path::new(file), times)),
+        _ => Err("usage: bench generate KIND EVENTS FILE | front FILE | predict FILE | decide FILE PRUNING | candidates FILE COUNT | races FILE TIMES".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,6 +59,7 @@ fn generate(kind: &str, events: usize, file: &str) -> Outcome {
         _ => classes::generate(kind, events)
             .or_else(|| symbolic::generate(kind))
             .or_else(|| staged::generate(kind))
+            .or_else(|| sections::generate(kind, events))
             .ok_or_else(|| format!("no kind `{kind}`"))?,
     };
     validate(&trace).map_err(|invalid| invalid.to_string())?;

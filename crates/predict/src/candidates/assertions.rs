@@ -3,11 +3,11 @@
 //! **Follows.** `docs/theory.md`, section 4, *Assertion*. One that is opaque and held in the recorded run is no candidate: when it fails is not
 //! known, and the report says that it was not asked about.
 
-use foretrace_model::Data;
-use foretrace_trace::{Model, Op};
+use foretrace_model::{Data, Skeleton};
+use foretrace_trace::{EventId, Model, Op};
 use foretrace_witness::{Property, Violation};
 
-use super::{Candidates, Context, Fate, Gathering, Parts};
+use super::{Candidates, Context, Gathering, Parts};
 use crate::prediction::NotAsked;
 
 pub(super) fn list(context: &Context, candidates: &mut Candidates) {
@@ -18,13 +18,9 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
     for (event, op) in trace.other_ops() {
         let Op::Assert { holds } = op else { continue };
         all += 1;
-        let is_opaque = |data: &Data| data.is_opaque(trace, event);
-        let may_fail = !holds
-            || skeleton.model == Model::Control
-            || !skeleton.data.as_ref().is_none_or(is_opaque);
-        if may_fail {
+        if may_fail(skeleton, event, holds) {
             let site = context.site_without_object(event);
-            gathering.add(site, || Violation::Assertion(event), Fate::Open(event));
+            gathering.add(site, || Violation::Assertion(event), event);
         } else {
             opaque += 1;
         }
@@ -36,4 +32,10 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
         candidates.not_asked.push(NotAsked::OpaqueAssertions(opaque));
     }
     gathering.finish(Property::Assertion, candidates, Parts::Assertion);
+}
+
+/// Whether it is known when the assertion fails, or that it did.
+pub(super) fn may_fail(skeleton: &Skeleton, event: EventId, holds: bool) -> bool {
+    let is_opaque = |data: &Data| data.is_opaque(skeleton.trace, event);
+    !holds || skeleton.model == Model::Control || !skeleton.data.as_ref().is_none_or(is_opaque)
 }

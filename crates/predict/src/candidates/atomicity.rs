@@ -14,7 +14,7 @@ use foretrace_trace::{Access, EventId, LockId, Mode, ObjectId, ThreadId};
 use foretrace_witness::{Property, Violation};
 
 use super::alike::{Grouping, SharedAccesses};
-use super::{Candidates, Context, Fate, Gathering, GroupId, HoldsWalk, Parts, Site};
+use super::{Candidates, Context, Gathering, GroupId, HoldsWalk, Parts, Site};
 use crate::fault::{Fault, is_seeded};
 
 /// Any of the pairs with any of the remote accesses between.
@@ -84,10 +84,11 @@ pub(super) fn list(
                 continue;
             }
             let sites = (key.first.site, remote.alike.site, key.second.site);
-            let guarded = spans[key.spanning as usize].iter().any(|&(lock, mode)| {
+            let excludes = |&(lock, mode): &(LockId, Mode)| {
                 let held = context.locksets.locks(remote.alike.lockset);
                 held.iter().any(|&(other, how)| lock == other && mode.conflicts(how))
-            });
+            };
+            let guarded = context.prune && spans[key.spanning as usize].iter().any(excludes);
             for at in family.clone() {
                 if grouping.groups[at].alike.thread == key.thread {
                     continue;
@@ -98,13 +99,10 @@ pub(super) fn list(
                 if guarded && class.knows_locks() {
                     break;
                 }
-                class.add(if !any_between(context, &pairs, remotes) {
-                    Fate::RefutedByOrder
-                } else if guarded {
-                    Fate::RefutedByLocks
-                } else {
+                let ordered = context.prune && !any_between(context, &pairs, remotes);
+                class.add(guarded, ordered, || {
                     let id = *ids[at].get_or_insert_with(|| candidates.groups.add(remotes));
-                    Fate::Open(AtomicityPart { pairs: pairs.clone(), remotes: id })
+                    AtomicityPart { pairs: pairs.clone(), remotes: id }
                 });
             }
         }

@@ -15,7 +15,7 @@ use foretrace_model::HoldId;
 use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, ThreadId};
 use foretrace_witness::{Property, Violation};
 
-use super::{Candidates, Context, Fate, Gathering, HoldsWalk, Parts, Site};
+use super::{Candidates, Context, Gathering, HoldsWalk, Parts, Site};
 use crate::fault::{Fault, is_seeded};
 use crate::goal::is_pending;
 use crate::prediction::NotAsked;
@@ -44,6 +44,26 @@ pub(crate) struct CyclePart {
     pub(crate) nodes: Vec<std::sync::Arc<CycleNode>>,
 }
 
+impl CyclePart {
+    /// The cycle through these points, each of which is where a thread waits for a lock that the following one has.
+    pub(super) fn of_points(context: &Context, points: &[EventId]) -> CyclePart {
+        let wanted = |point| super::single::wanted(context, point).expect("a point of a cycle");
+        let nodes = points.iter().enumerate().map(|(at, &point)| {
+            let before = points[(at + points.len() - 1) % points.len()];
+            let node = CycleNode {
+                thread: context.skeleton.trace.thread_of(point),
+                site: Site::Event(point),
+                has: wanted(before),
+                wants: wanted(point),
+                lockset: LocksetId::EMPTY,
+                points: vec![point],
+            };
+            node.into()
+        });
+        CyclePart { nodes: nodes.collect() }
+    }
+}
+
 pub(super) fn list(context: &Context, blocking: &[Vec<EventId>], candidates: &mut Candidates) {
     let (nodes, stuck) = points(context, blocking);
     let nodes: Vec<std::sync::Arc<CycleNode>> =
@@ -55,7 +75,7 @@ pub(super) fn list(context: &Context, blocking: &[Vec<EventId>], candidates: &mu
     let mut gathering = Gathering::new();
     for event in stuck {
         let example = || Violation::Stuck(event);
-        gathering.add(context.site_without_object(event), example, Fate::Open(event));
+        gathering.add(context.site_without_object(event), example, event);
     }
     gathering.finish(Property::Deadlock, candidates, Parts::Stuck);
 }
@@ -172,7 +192,7 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
 }
 
 /// Which threads may end with a lock, and in which mode.
-fn left_locked(context: &Context) -> FxHashMap<LockId, Vec<(ThreadId, Mode)>> {
+pub(super) fn left_locked(context: &Context) -> FxHashMap<LockId, Vec<(ThreadId, Mode)>> {
     let (skeleton, trace) = (context.skeleton, context.skeleton.trace);
     let mut left: FxHashMap<LockId, Vec<(ThreadId, Mode)>> = FxHashMap::default();
     for id in (0..skeleton.locks.len() as u32).map(HoldId) {
@@ -187,7 +207,7 @@ fn left_locked(context: &Context) -> FxHashMap<LockId, Vec<(ThreadId, Mode)>> {
     left
 }
 
-fn mode_given_back(context: &Context, wait: EventId) -> Mode {
+pub(super) fn mode_given_back(context: &Context, wait: EventId) -> Mode {
     let locks = &context.skeleton.locks;
     locks.hold(locks.hold_at(wait).expect("a wait closes a hold")).mode
 }
@@ -368,25 +388,21 @@ impl<'s> Search<'s> {
         let key = turns.min().expect("a cycle has nodes");
         let points: Vec<EventId> = nodes.iter().map(|node| node.points[0]).collect();
         let class = self.gathering.class(key, || canonical_cycle(points));
-        let guarded = pairs().any(|(a, b)| self.context.locksets.exclude(a.lockset, b.lockset));
+        let guarded = self.context.prune
+            && pairs().any(|(a, b)| self.context.locksets.exclude(a.lockset, b.lockset));
         if guarded && class.knows_locks() {
             return;
         }
         // A pending point is there because its event is executed, so being executed refutes nothing.
         let trace = self.context.skeleton.trace;
         let pends = |node: &CycleNode| node.points.iter().any(|&event| is_pending(trace, event));
-        let ordered = pairs().any(|(a, b)| {
-            !pends(a)
-                && !pends(b)
-                && !self.context.any_unordered_by(&a.points, &b.points, |&event| event)
-        });
-        class.add(if ordered {
-            Fate::RefutedByOrder
-        } else if guarded {
-            Fate::RefutedByLocks
-        } else {
-            Fate::Open(CyclePart { nodes: nodes.clone() })
-        });
+        let ordered = self.context.prune
+            && pairs().any(|(a, b)| {
+                !pends(a)
+                    && !pends(b)
+                    && !self.context.any_unordered_by(&a.points, &b.points, |&event| event)
+            });
+        class.add(guarded, ordered, || CyclePart { nodes: nodes.clone() });
     }
 }
 

@@ -7,7 +7,7 @@
 use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request};
 use foretrace_witness::{LockMisuse, Property, Violation};
 
-use super::{Candidates, Context, Fate, Gathering, HoldsWalk, Parts};
+use super::{Candidates, Context, Gathering, HoldsWalk, Parts};
 
 pub(super) fn list(context: &Context, blocking: &[Vec<EventId>], candidates: &mut Candidates) {
     let skeleton = context.skeleton;
@@ -15,7 +15,7 @@ pub(super) fn list(context: &Context, blocking: &[Vec<EventId>], candidates: &mu
     let mut gathering = Gathering::new();
     let mut add = |misuse: LockMisuse, event: EventId| {
         let key = (context.site_without_object(event), misuse);
-        gathering.add(key, || Violation::Lock(misuse, event), Fate::Open((misuse, event)));
+        gathering.add(key, || Violation::Lock(misuse, event), (misuse, event));
     };
     for blocking in blocking {
         let mut walk = HoldsWalk::new();

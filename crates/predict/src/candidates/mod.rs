@@ -13,6 +13,7 @@ mod benign;
 mod deadlocks;
 mod lock_errors;
 mod races;
+mod single;
 
 use std::cell::OnceCell;
 
@@ -30,6 +31,7 @@ use alike::SharedAccesses;
 pub(crate) use atomicity::AtomicityPart;
 pub(crate) use deadlocks::{CycleNode, CyclePart, canonical_cycle};
 pub(crate) use races::RacePart;
+pub(crate) use single::single;
 
 /// A source position as classes see it: an event without a location is its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -47,6 +49,16 @@ pub(crate) struct Class {
     /// One of its members, for reports of undecided classes.
     pub(crate) example: Violation,
     pub(crate) parts: Parts,
+    pub(crate) listed: Listed,
+}
+
+/// What each of the cheap refutations says of the parts that are not listed, because one of them refutes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Listed {
+    /// Fork and join alone refute them all.
+    pub(crate) ordered: bool,
+    /// Common locks alone refute them all.
+    pub(crate) guarded: bool,
 }
 
 /// The alternatives of a question.
@@ -93,6 +105,8 @@ pub(crate) struct Candidates {
     pub(crate) groups: Groups,
     pub(crate) classes: Vec<Class>,
     pub(crate) pruned: FxHashMap<Property, Pruned>,
+    /// An example of each class that is pruned.
+    pub(crate) refuted: Vec<(Property, Violation)>,
     /// Candidates that could not even be listed: the property and the reason.
     pub(crate) unlisted: Vec<(Property, Violation, String)>,
     pub(crate) not_asked: Vec<NotAsked>,
@@ -101,8 +115,13 @@ pub(crate) struct Candidates {
 /// How many classes were refuted, and by what.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Pruned {
-    pub(crate) by_order: u64,
-    pub(crate) by_locks: u64,
+    pub(crate) all: u64,
+    /// Those that fork and join refute alone.
+    pub(crate) ordered: u64,
+    /// Those that common locks refute alone.
+    pub(crate) guarded: u64,
+    /// Those that either refutes alone.
+    pub(crate) by_both: u64,
 }
 
 /// What the listing of candidates works with.
@@ -113,6 +132,8 @@ pub(crate) struct Context<'c> {
     pub(crate) regions: &'c [Region],
     pub(crate) infer_regions: bool,
     pub(crate) granularity: Granularity,
+    /// Whether parts that order or a common lock refutes are left out.
+    pub(crate) prune: bool,
 }
 
 impl Context<'_> {
@@ -227,14 +248,12 @@ struct Gathering<K, P> {
 struct Gathered<P> {
     example: Violation,
     parts: Vec<P>,
+    /// Whether a lock refutes some part that order does not.
     locks: bool,
-}
-
-/// What became of a part of a class.
-enum Fate<P> {
-    Open(P),
-    RefutedByOrder,
-    RefutedByLocks,
+    /// Whether order alone refutes all parts that are refuted.
+    ordered: bool,
+    /// Whether locksets alone refute all parts that are refuted.
+    guarded: bool,
 }
 
 impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
@@ -251,14 +270,17 @@ impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
     fn class(&mut self, key: K, example: impl FnOnce() -> Violation) -> &mut Gathered<P> {
         let classes = &mut self.classes;
         let at = *self.index.entry(key).or_insert_with(|| {
-            classes.push(Gathered { example: example(), parts: Vec::new(), locks: false });
+            let (ordered, guarded) = (true, true);
+            let parts = Vec::new();
+            classes.push(Gathered { example: example(), parts, locks: false, ordered, guarded });
             classes.len() - 1
         });
         &mut self.classes[at]
     }
 
-    fn add(&mut self, key: K, example: impl FnOnce() -> Violation, fate: Fate<P>) {
-        self.class(key, example).add(fate);
+    /// Adds a part that nothing cheap refutes.
+    fn add(&mut self, key: K, example: impl FnOnce() -> Violation, part: P) {
+        self.class(key, example).add(false, false, || part);
     }
 
     fn finish(
@@ -268,28 +290,32 @@ impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
         parts: impl Fn(Vec<P>) -> Parts,
     ) {
         for class in self.classes {
+            let listed = Listed { ordered: class.ordered, guarded: class.guarded };
             if !class.parts.is_empty() {
                 let (example, parts) = (class.example, parts(class.parts));
-                candidates.classes.push(Class { property, example, parts });
+                candidates.classes.push(Class { property, example, parts, listed });
             } else {
                 let pruned = candidates.pruned.entry(property).or_default();
-                if class.locks {
-                    pruned.by_locks += 1;
-                } else {
-                    pruned.by_order += 1;
-                }
+                pruned.all += 1;
+                pruned.ordered += u64::from(class.ordered);
+                pruned.guarded += u64::from(class.guarded);
+                pruned.by_both += u64::from(class.ordered && class.guarded);
+                candidates.refuted.push((property, class.example));
             }
         }
     }
 }
 
 impl<P> Gathered<P> {
-    fn add(&mut self, fate: Fate<P>) {
-        match fate {
-            Fate::Open(part) => self.parts.push(part),
-            Fate::RefutedByLocks => self.locks = true,
-            Fate::RefutedByOrder => {}
+    /// Adds a part, unless order or a common lock refutes it.
+    fn add(&mut self, guarded: bool, ordered: bool, part: impl FnOnce() -> P) {
+        if !guarded && !ordered {
+            self.parts.push(part());
+            return;
         }
+        self.ordered &= ordered;
+        self.guarded &= guarded;
+        self.locks |= guarded && !ordered;
     }
 
     /// Whether another part that a common lock refutes would change nothing.

@@ -15,7 +15,7 @@ use foretrace_witness::{Property, Violation};
 
 use super::alike::{Grouping, SharedAccesses};
 use super::benign::Benign;
-use super::{Candidates, Context, Fate, Gathering, GroupId, Parts};
+use super::{Candidates, Context, Gathering, GroupId, Parts};
 
 /// Any access of one group against any of the other; the groups are of different threads.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,8 @@ pub(super) fn list(context: &Context, accesses: &SharedAccesses, candidates: &mu
                 if benign.has(a.access.at, b.access.at) {
                     continue;
                 }
-                let guarded = context.locksets.exclude(a.alike.lockset, b.alike.lockset);
+                let guarded =
+                    context.prune && context.locksets.exclude(a.alike.lockset, b.alike.lockset);
                 let sites = (a.site.min(b.site), a.site.max(b.site));
                 let pairs = one.flat_map(|one| two.clone().map(move |two| (one, two)));
                 for (one, two) in pairs.filter(|(one, two)| first != second || one < two) {
@@ -62,15 +63,12 @@ pub(super) fn list(context: &Context, accesses: &SharedAccesses, candidates: &mu
                     if guarded && class.knows_locks() {
                         break;
                     }
-                    class.add(if !context.any_unordered(left, right) {
-                        Fate::RefutedByOrder
-                    } else if guarded {
-                        Fate::RefutedByLocks
-                    } else {
+                    let ordered = context.prune && !context.any_unordered(left, right);
+                    class.add(guarded, ordered, || {
                         let mut id = |at: usize, events: &[EventId]| {
                             *ids[at].get_or_insert_with(|| candidates.groups.add(events))
                         };
-                        Fate::Open(RacePart { first: id(one, left), second: id(two, right) })
+                        RacePart { first: id(one, left), second: id(two, right) }
                     });
                 }
             }

@@ -14,11 +14,19 @@ pub(crate) struct AtMostOne {
 impl AtMostOne {
     /// Adds a member.
     pub(crate) fn add(&mut self, solver: &mut Solver, member: Lit) {
+        self.add_under(solver, member, None);
+    }
+
+    /// Adds a member that excludes the earlier ones only if the guard is true.
+    pub(crate) fn add_under(&mut self, solver: &mut Solver, member: Lit, guard: Option<Lit>) {
         let any = solver.literal();
         solver.clause(&[!member, any]);
         if let Some(earlier) = self.any {
             solver.clause(&[!earlier, any]);
-            solver.clause(&[!earlier, !member]);
+            match guard {
+                None => solver.clause(&[!earlier, !member]),
+                Some(guard) => solver.clause(&[!guard, !earlier, !member]),
+            }
         }
         self.any = Some(any);
     }

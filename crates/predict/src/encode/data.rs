@@ -18,6 +18,7 @@ use foretrace_trace::{EventId, Model};
 use super::Encoder;
 use super::amo::AtMostOne;
 use super::memory::Source;
+use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 
 /// With more additions than this that may come before or after a read, their sum is left to the solver.
@@ -110,9 +111,10 @@ impl Encoder<'_> {
         };
         let is_fixed = self.skeleton.pins_reads() && !self.may_be_released(read)
             || memory.has_unknown_writer(read) && self.skeleton.model != Model::Control;
-        let word = match recorded {
-            Some(value) if is_fixed => Word::constant(width as usize, value.into()),
-            recorded => {
+        let fixed = recorded.filter(|_| is_fixed).or_else(|| self.sum_at(read, cell));
+        let word = match fixed {
+            Some(value) => Word::constant(width as usize, value.into()),
+            None => {
                 let near = recorded.unwrap_or(0);
                 self.data.gates.on(&mut self.solver).fresh_near(width as usize, near.into())
             }
@@ -126,6 +128,40 @@ impl Encoder<'_> {
         }
         self.data.cells.insert((read, cell), word.clone());
         Some(word)
+    }
+
+    /// What a read sees of a cell to which threads only add, if that is the same number in every schedule: the order of every addition and the read is
+    /// known, and so is what they add. As [`Encoder::add_up`] would say, but without a circuit.
+    fn sum_at(&self, read: EventId, cell: CellId) -> Option<u64> {
+        let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
+        let data = skeleton.free_data().filter(|_| skeleton.model != Model::Control)?;
+        let sum = self.sums.of(cell)?;
+        let is_before = |write: EventId| self.precedes(write, read);
+        // An explanation must name the rules by which it is so.
+        if self.explains()
+            || skeleton.memory.has_unknown_writer(read)
+            || sum.base.is_some_and(|base| !is_before(base))
+        {
+            return None;
+        }
+        let mut total = match sum.base {
+            None => skeleton.memory.initial_value(cell)?,
+            Some(base) => match data.result(base) {
+                Some(term) => {
+                    let value = data.terms().as_constant(term)? as u64;
+                    skeleton.memory.part(cell, trace.access(base)?.at, value)
+                }
+                None => skeleton.memory.value_written(trace, base, cell)?,
+            },
+        };
+        for &(write, added) in sum.additions.iter().filter(|&&(write, _)| write != read) {
+            if is_before(write) || is_seeded(Fault::AdditionAlways) {
+                total = total.wrapping_add(data.terms().as_constant(added)? as u64);
+            } else if !self.precedes(read, write) {
+                return None;
+            }
+        }
+        Some(total)
     }
 
     fn may_be_released(&self, read: EventId) -> bool {
@@ -286,20 +322,46 @@ impl Encoder<'_> {
             self.data.sources.insert((read, cell), Vec::new());
             return true;
         }
-        let mut sources = Vec::new();
-        let mut some = vec![!pinned];
+        let mut readable = Vec::new();
         for write in self.unhidden_sources(read, cell) {
             let content = self.content(read, cell, write);
-            if matches!(content, Content::Unreadable) {
-                continue;
+            if !matches!(content, Content::Unreadable) {
+                readable.push((write, content));
             }
+        }
+        let reason = || Reason::Value {
+            read,
+            sources: readable.iter().filter_map(|&(write, _)| write).collect(),
+            initial: readable.iter().any(|(write, _)| write.is_none()),
+        };
+        let reason = self.explains().then(reason);
+        let sources = self.under(
+            || reason.expect("made for an encoder that explains"),
+            |encoder| encoder.choose_content(read, cell, pinned, word.as_ref(), readable),
+        );
+        self.data.sources.insert((read, cell), sources);
+        true
+    }
+
+    /// If `pinned`, the read sees one of these contents.
+    fn choose_content(
+        &mut self,
+        read: EventId,
+        cell: CellId,
+        pinned: Lit,
+        word: Option<&Word>,
+        readable: Vec<(Option<EventId>, Content)>,
+    ) -> Vec<Source> {
+        let mut sources = Vec::new();
+        let mut some = vec![!pinned];
+        for (write, content) in readable {
             let recorded = self.recorded_writer(read, cell) == write;
             let chosen = self.solver.literal_with_phase(recorded);
             if let Some(write) = write {
                 let before = self.before(write, read);
-                self.solver.clause(&[!chosen, before]);
+                self.rule(&[!chosen, before]);
                 if let Some(occurs) = self.occurs(write) {
-                    self.solver.clause(&[!chosen, occurs]);
+                    self.rule(&[!chosen, occurs]);
                 }
             }
             let content = match content {
@@ -313,31 +375,28 @@ impl Encoder<'_> {
                     })
                 }
             };
-            if let (Some(content), Some(word)) = (content, &word)
+            if let (Some(content), Some(word)) = (content, word)
                 && !is_seeded(Fault::SourceWithoutValue)
             {
-                self.data.gates.on(&mut self.solver).imply_equal(&[chosen], word, &content);
+                let conditions = self.conditions(&[chosen]);
+                self.data.gates.on(&mut self.solver).imply_equal(&conditions, word, &content);
             }
             some.push(chosen);
             sources.push(Source { write, chosen });
         }
-        self.solver.clause(&some);
-        self.data.sources.insert((read, cell), sources);
-        true
+        self.rule(&some);
+        sources
     }
 
     /// Says what a read sees of a cell to which threads only add, if few orders are open. Whether that is all there is to say: the order of
     /// every addition and the read is known.
     fn add_up(&mut self, read: EventId, cell: CellId, pinned: Lit, word: &Word) -> bool {
-        let trace = self.skeleton.trace;
         let Some(sum) = self.sums.of(cell) else { return false };
-        let is_behind = |base| self.order.precedes(trace, base, read);
-        if sum.base.is_some_and(|base| !is_behind(base)) || is_seeded(Fault::NothingAdded) {
+        let is_behind = |base| self.precedes(base, read);
+        if sum.base.is_some_and(|base| !is_behind(base)) {
             return false;
         }
-        let is_open = |write: EventId| {
-            !self.order.precedes(trace, write, read) && !self.order.precedes(trace, read, write)
-        };
+        let is_open = |write: EventId| !self.precedes(write, read) && !self.precedes(read, write);
         let open = sum.additions.iter().filter(|&&(write, _)| write != read && is_open(write));
         let open = open.count();
         // There are as many reads that are added to as additions, so theirs would be a quadratic number of sums.
@@ -425,10 +484,14 @@ impl Encoder<'_> {
         }
         let bit = self.blast(condition).bits()[0];
         self.require_wanted();
-        let mut guards = vec![self.included(event)];
-        guards.extend(self.occurs(event));
+        let mut conditions = vec![self.included(event)];
+        conditions.extend(self.occurs(event));
         let bit = if outcome { bit } else { !bit };
-        self.data.gates.on(&mut self.solver).imply(&guards, bit);
+        let reason = || Reason::Condition { event, outcome };
+        self.under(reason, |encoder| {
+            let conditions = encoder.conditions(&conditions);
+            encoder.data.gates.on(&mut encoder.solver).imply(&conditions, bit);
+        });
         true
     }
 
@@ -444,7 +507,8 @@ impl Encoder<'_> {
                 Identity::Value(value) => {
                     let word = self.cell_word(read, cell).expect("a cell with a value");
                     let value = self.constant(cell, value);
-                    self.data.gates.on(&mut self.solver).imply_equal(&[guard], &word, &value);
+                    let conditions = self.conditions(&[guard]);
+                    self.data.gates.on(&mut self.solver).imply_equal(&conditions, &word, &value);
                     continue;
                 }
                 Identity::Event(write) => Some(write),
@@ -454,7 +518,7 @@ impl Encoder<'_> {
             let sources = &self.data.sources[&(read, cell)];
             let recorded = sources.iter().find(|source| source.write == writer);
             let clause = recorded.map_or(vec![!guard], |source| vec![!guard, source.chosen]);
-            self.solver.clause(&clause);
+            self.rule(&clause);
         }
         true
     }

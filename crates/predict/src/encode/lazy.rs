@@ -12,10 +12,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use foretrace_model::terms::TermId;
-use foretrace_model::{CellId, HoldId, ReleaseRole, Skeleton};
+use foretrace_model::{CellId, Hold, HoldId, ReleaseRole, Skeleton};
 use foretrace_trace::{EventId, LockId, Model, ObjectId, Op, Place, SemId, WakeReason};
 
 use super::{Bound, Encoder};
+use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 
 /// For how many reads sources are asked for after one proposal.
@@ -262,11 +263,13 @@ impl Encoder<'_> {
             Broken::Within(event, hold) => self.not_within(event, hold),
             Broken::NoHolder(failure) => self.require_holder(failure),
             Broken::NotClosable(release, hold) => {
-                let mut new = self.must_follow(self.skeleton.locks.hold(hold).open, release);
-                if let Some(&last) = self.skeleton.locks.inner(hold).last() {
-                    new |= self.must_follow(last, release);
-                }
-                new
+                let &Hold { lock, open, .. } = self.skeleton.locks.hold(hold);
+                let last = self.skeleton.locks.inner(hold).last();
+                let reason = || Reason::Open { release, lock, open };
+                self.under(reason, |encoder| {
+                    let new = encoder.must_follow(open, release);
+                    last.is_some_and(|&last| encoder.must_follow(last, release)) | new
+                })
             }
             Broken::Destroyed(event, destroy) => self.require_intact(event, destroy),
             Broken::NotNotified(wake) => self.require_notification(wake),
@@ -282,7 +285,8 @@ impl Encoder<'_> {
             }
             Broken::NotAsRecorded { read, by, is_asked } => {
                 let guard = if is_asked { self.asked(by) } else { self.included(by) };
-                self.require_as_recorded(read, guard)
+                let reason = || Reason::AsRecorded { read, by };
+                self.under(reason, |encoder| encoder.require_as_recorded(read, guard))
             }
         }
     }

@@ -8,6 +8,7 @@ use foretrace_solve::Lit;
 use foretrace_trace::{EventId, Op};
 
 use super::Encoder;
+use crate::explain::Reason;
 
 impl Encoder<'_> {
     /// Keeps two conflicting holds apart; for holds of one thread, the earlier is closed first.
@@ -23,7 +24,12 @@ impl Encoder<'_> {
         if first.thread != second.thread {
             clause.extend(second.close.map(|close| self.before(close, first.open)));
         }
-        self.solver.clause(&clause);
+        let reason = || Reason::Exclusion {
+            lock: first.lock,
+            first: (first.open, first.close),
+            second: (second.open, second.close),
+        };
+        self.under(reason, |encoder| encoder.rule(&clause));
         true
     }
 
@@ -35,7 +41,9 @@ impl Encoder<'_> {
         let hold = *self.skeleton.locks.hold(id);
         let mut clause = vec![!self.included(event), self.before(event, hold.open)];
         clause.extend(hold.close.map(|close| self.before(close, event)));
-        self.solver.clause(&clause);
+        let (lock, hold) = (hold.lock, (hold.open, hold.close));
+        let reason = || Reason::NotWithin { event, lock, hold };
+        self.under(reason, |encoder| encoder.rule(&clause));
         true
     }
 
@@ -48,6 +56,7 @@ impl Encoder<'_> {
             unreachable!("only failed acquires need a holder");
         };
         let mut some = vec![!self.included(failure)];
+        let mut holds = Vec::new();
         for &id in self.skeleton.locks.holds_of(lock) {
             let hold = *self.skeleton.locks.hold(id);
             if !hold.mode.conflicts(mode) {
@@ -59,8 +68,10 @@ impl Encoder<'_> {
                 continue;
             }
             some.push(self.all_of(&around));
+            holds.push((hold.open, hold.close));
         }
-        self.solver.clause(&some);
+        let reason = || Reason::Failed { failure, lock, holds };
+        self.under(reason, |encoder| encoder.rule(&some));
         true
     }
 

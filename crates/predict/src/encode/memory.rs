@@ -11,6 +11,7 @@ use foretrace_solve::Lit;
 use foretrace_trace::{EventId, Op};
 
 use super::{Encoder, Questions};
+use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 
 /// Where a read may get its contents: a write, or the initial state.
@@ -96,31 +97,48 @@ impl Encoder<'_> {
             return false;
         }
         let writes = self.possible_sources(read, cell);
+        let reason = || Reason::Read {
+            read,
+            sources: writes.iter().flatten().copied().collect(),
+            initial: writes.contains(&None),
+        };
+        let sources = self.under(reason, |encoder| encoder.choose_source(read, cell, &writes));
+        self.reads.insert((read, cell), sources);
+        true
+    }
+
+    fn choose_source(
+        &mut self,
+        read: EventId,
+        cell: CellId,
+        writes: &[Option<EventId>],
+    ) -> Vec<Source> {
         let pinned = self.pinned(read);
         let mut sources = Vec::with_capacity(writes.len());
-        if let [write] = writes[..] {
+        if let [write] = *writes
+            && !self.explains()
+        {
             // No choice, no variable: the read uses it whenever it is pinned.
             if let Some(write) = write {
                 let before = self.before(write, read);
-                self.solver.clause(&[!pinned, before]);
+                self.rule(&[!pinned, before]);
             }
             sources.push(Source { write, chosen: pinned });
         } else {
             let mut some = vec![!pinned];
-            for write in writes {
+            for &write in writes {
                 let recorded = self.recorded_writer(read, cell) == write;
                 let chosen = self.solver.literal_with_phase(recorded);
                 if let Some(write) = write {
                     let before = self.before(write, read);
-                    self.solver.clause(&[!chosen, before]);
+                    self.rule(&[!chosen, before]);
                 }
                 some.push(chosen);
                 sources.push(Source { write, chosen });
             }
-            self.solver.clause(&some);
+            self.rule(&some);
         }
-        self.reads.insert((read, cell), sources);
-        true
+        sources
     }
 
     pub(super) fn recorded_writer(&self, read: EventId, cell: CellId) -> Option<EventId> {
@@ -154,26 +172,27 @@ impl Encoder<'_> {
         let is_write =
             |event: EventId| trace.op(event).access().is_some_and(|access| access.writes);
         let writes = || memory.accesses(cell).iter().copied().filter(|&event| is_write(event));
-        // The last write of each thread that must precede the read hides that thread's earlier ones.
-        let mut hidden_before = vec![0; trace.threads().len()];
-        let mut initial_hidden = false;
+        // The last write of each thread that must precede the read hides those that must precede it.
+        let mut last: Vec<Option<EventId>> = vec![None; trace.threads().len()];
         for write in writes() {
             let is_certain =
                 self.skeleton.data.as_ref().is_none_or(|data| data.occurs(write).is_none());
-            if is_certain && self.order.precedes(trace, write, read) {
-                let at = &mut hidden_before[trace.thread_of(write).index()];
-                *at = trace.position(write).max(*at);
-                initial_hidden = true;
+            if is_certain && self.precedes(write, read) {
+                let last = &mut last[trace.thread_of(write).index()];
+                *last = (*last).max(Some(write));
             }
         }
+        let hiding: Vec<EventId> = last.iter().flatten().copied().collect();
+        let initial_hidden = !hiding.is_empty();
         let mut sources = Vec::new();
         if !initial_hidden && !is_seeded(Fault::NoInitialSource) {
             sources.push(None);
         }
         for write in writes() {
             if write != read
-                && trace.position(write) >= hidden_before[trace.thread_of(write).index()]
-                && !self.order.precedes(trace, read, write)
+                && last[trace.thread_of(write).index()].is_none_or(|last| last <= write)
+                && !self.is_before_some(write, &hiding)
+                && !self.precedes(read, write)
             {
                 sources.push(Some(write));
             }
@@ -200,7 +219,8 @@ impl Encoder<'_> {
             clause.push(self.before(other, write));
         }
         clause.extend(self.occurs(other).map(|occurs| !occurs));
-        self.solver.clause(&clause);
+        let reason = || Reason::Between { read, source: source.write, write: other };
+        self.under(reason, |encoder| encoder.rule(&clause));
         true
     }
 

@@ -13,6 +13,8 @@
 mod amo;
 mod computed;
 mod data;
+mod facts;
+mod guards;
 mod lazy;
 mod lifetimes;
 mod locks;
@@ -31,6 +33,7 @@ use foretrace_trace::{EventId, SemId};
 pub(crate) use lazy::Proposal;
 pub(crate) use segments::Bound;
 
+use crate::explain::Reason;
 use crate::sums::Sums;
 use amo::AtMostOne;
 
@@ -69,6 +72,9 @@ pub(crate) struct Encoder<'s> {
     /// By the number of switches.
     segments: FxHashMap<u32, segments::Segments>,
     scratch: lazy::Scratch,
+    /// Only to explain.
+    guards: Option<guards::Guards>,
+    facts: Option<facts::Facts<'s>>,
 }
 
 impl<'s> Encoder<'s> {
@@ -78,6 +84,26 @@ impl<'s> Encoder<'s> {
         order: &'s MustHappenBefore,
         sums: &'s Sums,
         questions: Questions,
+    ) -> Self {
+        Self::build(skeleton, order, sums, questions, None)
+    }
+
+    /// An encoder that can say why a question is infeasible. `sums` must be empty: they rest on more than one rule.
+    pub(crate) fn explaining(
+        skeleton: &'s Skeleton<'s>,
+        order: &'s MustHappenBefore,
+        sums: &'s Sums,
+        questions: Questions,
+    ) -> Self {
+        Self::build(skeleton, order, sums, questions, Some(guards::Guards::default()))
+    }
+
+    fn build(
+        skeleton: &'s Skeleton<'s>,
+        order: &'s MustHappenBefore,
+        sums: &'s Sums,
+        questions: Questions,
+        guards: Option<guards::Guards>,
     ) -> Self {
         let mut solver = Solver::new();
         let moment = solver.free_node(1);
@@ -109,6 +135,8 @@ impl<'s> Encoder<'s> {
             stuck: None,
             segments: FxHashMap::default(),
             scratch: lazy::Scratch::new(skeleton),
+            guards,
+            facts: None,
         };
         encoder.remember(moment, None);
         encoder.thread_order();
@@ -124,9 +152,16 @@ impl<'s> Encoder<'s> {
 
     /// The node of an event.
     pub(crate) fn node(&mut self, event: EventId) -> Node {
-        if let Some(&node) = self.nodes.get(&event) {
-            return node;
-        }
+        let node = match self.nodes.get(&event) {
+            Some(&node) if !self.is_waiting(event) => return node,
+            Some(&node) => node,
+            None => self.new_node(event),
+        };
+        self.link(event, node);
+        node
+    }
+
+    fn new_node(&mut self, event: EventId) -> Node {
         let trace = self.skeleton.trace;
         let (chain, position) = (trace.thread_of(event).0, trace.position(event) as u32);
         let node = self.solver.node(chain, position, home(event));
@@ -142,11 +177,14 @@ impl<'s> Encoder<'s> {
 
     /// "`a` before `b`".
     pub(crate) fn before(&mut self, a: EventId, b: EventId) -> Lit {
-        if self.order.precedes(self.skeleton.trace, a, b) {
-            return self.solver.constant(true);
-        }
-        if self.order.precedes(self.skeleton.trace, b, a) {
-            return self.solver.constant(false);
+        for (first, second, is_before) in [(a, b, true), (b, a, false)] {
+            if self.precedes_by_threads(first, second) {
+                return self.solver.constant(is_before);
+            }
+            if self.is_known(first, second) {
+                self.node(second);
+                return self.solver.constant(is_before);
+            }
         }
         let (a, b) = (self.node(a), self.node(b));
         self.solver.before(a, b)
@@ -190,16 +228,19 @@ impl<'s> Encoder<'s> {
     /// an edge that always holds. Returns whether it is new.
     fn must_follow(&mut self, earlier: EventId, event: EventId) -> bool {
         debug_assert!(earlier < event);
-        if self.order.precedes(self.skeleton.trace, earlier, event)
-            || !self.orders.insert((earlier, event))
-        {
+        if self.precedes_by_threads(earlier, event) || !self.orders.insert((earlier, event)) {
             return false;
         }
         self.fix(earlier, event);
         true
     }
 
+    /// Adds an edge that always holds; to an explaining encoder, one that holds because of the present rule.
     fn fix(&mut self, earlier: EventId, event: EventId) {
+        if self.explains() {
+            let before = self.before(earlier, event);
+            return self.rule(&[before]);
+        }
         let (from, to) = (self.node(earlier), self.node(event));
         self.solver.fixed_edge(from, to);
         self.fixed.push((earlier, event));
@@ -211,7 +252,7 @@ impl<'s> Encoder<'s> {
             return false;
         }
         let (included, before) = (self.included(event), self.before(event, later));
-        self.solver.clause(&[!included, before]);
+        self.rule(&[!included, before]);
         true
     }
 
@@ -223,7 +264,8 @@ impl<'s> Encoder<'s> {
             match op {
                 Op::Fork { child } => {
                     if let Some(&first) = trace.thread_events(child).first() {
-                        self.fix(event, first);
+                        let reason = || Reason::Fork { fork: event, first };
+                        self.under(reason, |encoder| encoder.fix(event, first));
                     }
                 }
                 Op::Join { child } => {
@@ -231,14 +273,16 @@ impl<'s> Encoder<'s> {
                     if let Some(last) = last.or_else(|| self.skeleton.fork_of(child))
                         && trace.thread_of(last) != trace.thread_of(event)
                     {
-                        self.fix(last, event);
+                        let reason = || Reason::Join { last, join: event };
+                        self.under(reason, |encoder| encoder.fix(last, event));
                     }
                 }
                 // Every violation asks that the process has not exited.
                 Op::Exit => {
                     let mut clause = vec![!self.included(event)];
                     clause.extend(self.occurs(event).map(|occurs| !occurs));
-                    self.solver.clause(&clause);
+                    let reason = || Reason::Exit { exit: event };
+                    self.under(reason, |encoder| encoder.rule(&clause));
                 }
                 _ => {}
             }
@@ -252,19 +296,8 @@ impl<'s> Encoder<'s> {
             assumptions.push(self.explained());
         }
         loop {
-            let mut all = assumptions.clone();
-            all.extend(terms.bound.as_ref().map(|bound| self.bounded(bound)).into_iter().flatten());
-            let before = self.solver.statistics();
-            let outcome = self.solver.solve(&all, &terms.limits);
-            terms.pay(&before, &self.solver.statistics());
-            match outcome {
-                Outcome::Unsatisfiable => {
-                    let guard = terms.bound.as_ref().map(|bound| self.guard_of(bound));
-                    let in_bound = guard.is_some_and(|guard| self.solver.failed(guard));
-                    return if in_bound { Answer::InfeasibleInBound } else { Answer::Infeasible };
-                }
-                Outcome::Interrupted => return Answer::Interrupted,
-                Outcome::Satisfiable => {}
+            if let Some(answer) = self.refute(&assumptions, terms) {
+                return answer;
             }
             let mut proposal = self.propose(terms.bound.as_ref());
             if !self.add_broken_rules(&proposal) {
@@ -277,6 +310,24 @@ impl<'s> Encoder<'s> {
                     None => return Answer::Interrupted,
                 }
             }
+        }
+    }
+
+    /// The answer to a question, if it needs no schedule: by the rules that were added so far, there is none, or a limit was hit.
+    pub(crate) fn refute(&mut self, assumptions: &[Lit], terms: &mut Terms) -> Option<Answer> {
+        let mut all = self.with_guards(assumptions);
+        all.extend(terms.bound.as_ref().map(|bound| self.bounded(bound)).into_iter().flatten());
+        let before = self.solver.statistics();
+        let outcome = self.solver.solve(&all, &terms.limits);
+        terms.pay(&before, &self.solver.statistics());
+        match outcome {
+            Outcome::Unsatisfiable => {
+                let guard = terms.bound.as_ref().map(|bound| self.guard_of(bound));
+                let in_bound = guard.is_some_and(|guard| self.solver.failed(guard));
+                Some(if in_bound { Answer::InfeasibleInBound } else { Answer::Infeasible })
+            }
+            Outcome::Interrupted => Some(Answer::Interrupted),
+            Outcome::Satisfiable => None,
         }
     }
 }
@@ -306,6 +357,11 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// Any schedule counts, within these limits.
+    pub(crate) fn new(limits: Limits) -> Self {
+        Terms { limits, explained: false, bound: None, proposals: None }
+    }
+
     /// Takes what a call of the solver needed from what is left.
     fn pay(&mut self, before: &Statistics, after: &Statistics) {
         if let Some(left) = &mut self.limits.conflicts {

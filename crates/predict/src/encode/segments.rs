@@ -100,7 +100,7 @@ impl Encoder<'_> {
         let guard = segments.guard;
         for event in new {
             let thread = trace.thread_of(event);
-            let (included, occurs) = (self.included(event), self.occurs(event));
+            let (included, occurs) = (self.included_node(event), self.occurs(event));
             let switches = segments.owner.len() - 1;
             let at_least: Vec<Lit> = (0..switches).map(|_| self.solver.literal()).collect();
             for pair in at_least.windows(2) {
@@ -128,7 +128,7 @@ impl Encoder<'_> {
                 .into_iter()
                 .chain(after.map(|after| (event, after)))
             {
-                let included = self.included(late);
+                let included = self.included_node(late);
                 for (&early, &late) in
                     segments.at_least[&early].iter().zip(&segments.at_least[&late])
                 {
@@ -177,7 +177,7 @@ impl Encoder<'_> {
     }
 
     fn increases(&mut self, segments: &Segments, early: EventId, late: EventId, if_so: Lit) {
-        let included = self.included(late);
+        let included = self.included_node(late);
         let mut guards = vec![!segments.guard, !if_so, !included];
         for event in [early, late] {
             guards.extend(self.occurs(event).map(|occurs| !occurs));

@@ -17,6 +17,7 @@ use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, Thre
 
 use super::Encoder;
 use super::amo::AtMostOne;
+use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 
 /// Above this many clauses for one condition variable the question is not asked.
@@ -65,7 +66,9 @@ impl Encoder<'_> {
         let guard = self.solver.literal();
         let mut unnotified = FxHashMap::default();
         for cond in 0..trace.conds().len() {
-            self.encode_cond(CondId::from(cond), guard, &mut unnotified);
+            let condition = CondId::from(cond);
+            let reason = || Reason::Signals { condition };
+            self.under(reason, |encoder| encoder.encode_cond(condition, guard, &mut unnotified));
         }
         let mut holds = FxHashMap::default();
         let mut waiting = FxHashMap::default();
@@ -85,7 +88,7 @@ impl Encoder<'_> {
                     waiting.insert(point.event, point.blocked);
                 }
             }
-            self.solver.clause(&some);
+            self.under(|| Reason::Halted { thread }, |encoder| encoder.rule(&some));
         }
         Ok(Stuck { guard, waiting })
     }
@@ -130,13 +133,15 @@ impl Encoder<'_> {
                     None => {
                         let lit = self.solver.literal();
                         let after = self.before(wait.wait, signal);
-                        self.solver.clause(&[!lit, after]);
+                        self.rule(&[!lit, after]);
                         // A wait that was notified does not time out.
                         if let Some((wake, _)) = wait.wake {
                             let left = self.included(wake);
-                            self.solver.clause(&[!lit, !left]);
+                            self.rule(&[!lit, !left]);
                         }
-                        self.signals.entry(signal).or_default().add(&mut self.solver, lit);
+                        let reason = self.guard();
+                        let woken = self.signals.entry(signal).or_default();
+                        woken.add_under(&mut self.solver, lit, reason);
                         lit
                     }
                 };
@@ -144,9 +149,10 @@ impl Encoder<'_> {
                 for &broadcast in &cond.broadcasts {
                     let (earlier, later) =
                         (self.before(broadcast, wait.wait), self.before(signal, broadcast));
-                    self.solver.clause(&[!guard, !wakes, earlier, later]);
+                    self.rule(&[!guard, !wakes, earlier, later]);
                 }
-                one_signal.add(&mut self.solver, wakes);
+                let reason = self.guard();
+                one_signal.add_under(&mut self.solver, wakes, reason);
                 row.push(wakes);
             }
             wakes.push(row);
@@ -164,11 +170,11 @@ impl Encoder<'_> {
         let included = self.included(wait);
         self.solver.clause(&[!waits, included]);
         for &wakes in wakes {
-            self.solver.clause(&[!waits, !wakes]);
+            self.rule(&[!waits, !wakes]);
         }
         for &broadcast in &skeleton.waiting.cond(id).broadcasts {
             let (included, earlier) = (self.included(broadcast), self.before(broadcast, wait));
-            self.solver.clause(&[!waits, !included, earlier]);
+            self.rule(&[!waits, !included, earlier]);
         }
         waits
     }
@@ -187,7 +193,7 @@ impl Encoder<'_> {
         let idle = self.solver.literal();
         let mut addressed = vec![!guard, !self.included(signal), idle];
         addressed.extend(wakes.iter().map(|row| row[nth]));
-        self.solver.clause(&addressed);
+        self.rule(&addressed);
         for (wait, row) in cond.waits.iter().zip(wakes) {
             let mut absent = vec![!guard, !idle, self.before(signal, wait.wait)];
             absent.extend(wait.wake.map(|(wake, _)| self.before(wake, signal)));
@@ -200,13 +206,13 @@ impl Encoder<'_> {
                 absent.push(self.all_of(&between));
             }
             if !wait.may_leave() || is_seeded(Fault::NobodyMayLeave) {
-                self.solver.clause(&absent);
+                self.rule(&absent);
                 continue;
             }
             // It leaves, so no notification reaches it later.
             if let Some(wake) = wait.notified() {
                 absent.push(!self.included(wake));
-                self.solver.clause(&absent);
+                self.rule(&absent);
             }
             for (other, &wakes) in row.iter().enumerate().filter(|&(other, _)| other != nth) {
                 let clause = [
@@ -216,7 +222,7 @@ impl Encoder<'_> {
                     self.before(cond.signals[other], signal),
                     !wakes,
                 ];
-                self.solver.clause(&clause);
+                self.rule(&clause);
             }
         }
     }

@@ -21,6 +21,7 @@ use foretrace_trace::{EventId, SemId};
 
 use super::Encoder;
 use super::amo::AtMostOne;
+use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 
 /// Which wait takes which token, as far as encoded. Initial tokens come first, then posts.
@@ -41,8 +42,7 @@ impl Encoder<'_> {
         let skeleton = self.skeleton;
         let (cond, wait) = skeleton.waiting.wait_at(wake);
         let cond = skeleton.waiting.cond(cond);
-        let mut some = vec![!self.included(wake)];
-        let mut choices = Vec::new();
+        let mut possible = Vec::new();
         for (&notify, is_signal) in cond
             .signals
             .iter()
@@ -54,18 +54,37 @@ impl Encoder<'_> {
             if after == never || before == never {
                 continue;
             }
+            possible.push((notify, is_signal, after, before));
+        }
+        let by = || possible.iter().map(|&(notify, ..)| notify).collect();
+        let reason = || Reason::Notified { wait: wait.wait, wake, by: by() };
+        let choices = self.under(reason, |encoder| encoder.notified_by(wake, &possible));
+        self.wakes.insert(wake, choices);
+        true
+    }
+
+    /// One of the notifications, each with "it comes after the wait" and "it comes before the wake", reaches the wait.
+    fn notified_by(
+        &mut self,
+        wake: EventId,
+        possible: &[(EventId, bool, Lit, Lit)],
+    ) -> Vec<(EventId, Lit)> {
+        let mut some = vec![!self.included(wake)];
+        let mut choices = Vec::new();
+        for &(notify, is_signal, after, before) in possible {
             let chosen = self.solver.literal();
-            self.solver.clause(&[!chosen, after]);
-            self.solver.clause(&[!chosen, before]);
+            self.rule(&[!chosen, after]);
+            self.rule(&[!chosen, before]);
             if is_signal && !is_seeded(Fault::SignalWakesTwo) {
-                self.signals.entry(notify).or_default().add(&mut self.solver, chosen);
+                let guard = self.guard();
+                let woken = self.signals.entry(notify).or_default();
+                woken.add_under(&mut self.solver, chosen, guard);
             }
             some.push(chosen);
             choices.push((notify, chosen));
         }
-        self.solver.clause(&some);
-        self.wakes.insert(wake, choices);
-        true
+        self.rule(&some);
+        choices
     }
 
     /// A semaphore wait needs a token. Returns whether this is new.
@@ -80,6 +99,13 @@ impl Encoder<'_> {
         if tokens.taken.contains_key(&wait) {
             return false;
         }
+        let reason = || Reason::Token { wait, semaphore: sem };
+        self.under(reason, |encoder| encoder.take_one_token(sem, wait, tokens));
+        true
+    }
+
+    fn take_one_token(&mut self, sem: SemId, wait: EventId, tokens: &mut Tokens) {
+        let guard = self.guard();
         let skeleton = self.skeleton;
         let semaphore = skeleton.waiting.semaphore(sem);
         let initial = initial_tokens(semaphore);
@@ -91,18 +117,17 @@ impl Encoder<'_> {
             let chosen = self.solver.literal();
             if token >= initial {
                 let before = self.before(semaphore.posts[token - initial], wait);
-                self.solver.clause(&[!chosen, before]);
+                self.rule(&[!chosen, before]);
             }
             if !is_seeded(Fault::TokenTakenTwice) {
-                by_token.add(&mut self.solver, chosen);
+                by_token.add_under(&mut self.solver, chosen, guard);
             }
-            only_one.add(&mut self.solver, chosen);
+            only_one.add_under(&mut self.solver, chosen, guard);
             some.push(chosen);
             taken.push(chosen);
         }
-        self.solver.clause(&some);
+        self.rule(&some);
         tokens.taken.insert(wait, taken);
-        true
     }
 
     /// A failed semaphore wait needs that all tokens so far are taken. Returns whether this is new.
@@ -111,7 +136,10 @@ impl Encoder<'_> {
         let new = tokens.failures.insert(failure);
         if new {
             let included = self.included(failure);
-            self.all_taken(sem, &mut tokens, included, Some(failure));
+            let reason = || Reason::NoToken { event: Some(failure), semaphore: sem };
+            self.under(reason, |encoder| {
+                encoder.all_taken(sem, &mut tokens, included, Some(failure));
+            });
         }
         self.semaphores.insert(sem, tokens);
         new
@@ -120,7 +148,8 @@ impl Encoder<'_> {
     /// If `guard`, the semaphore's count is zero at X.
     pub(super) fn count_is_zero(&mut self, sem: SemId, guard: Lit) {
         let mut tokens = self.semaphores.remove(&sem).unwrap_or_default();
-        self.all_taken(sem, &mut tokens, guard, None);
+        let reason = || Reason::NoToken { event: None, semaphore: sem };
+        self.under(reason, |encoder| encoder.all_taken(sem, &mut tokens, guard, None));
         self.semaphores.insert(sem, tokens);
     }
 
@@ -130,7 +159,7 @@ impl Encoder<'_> {
         let semaphore = skeleton.waiting.semaphore(sem);
         let initial = initial_tokens(semaphore);
         if semaphore.initial as usize > semaphore.waits.len() {
-            self.solver.clause(&[!guard]);
+            self.rule(&[!guard]);
             return;
         }
         for &wait in &semaphore.waits {
@@ -154,7 +183,7 @@ impl Encoder<'_> {
                 let taken = tokens.taken[&wait][token];
                 clause.push(self.all_of(&[taken, in_time]));
             }
-            self.solver.clause(&clause);
+            self.rule(&clause);
         }
     }
 
@@ -162,25 +191,22 @@ impl Encoder<'_> {
     pub(super) fn require_previous_round(&mut self, arrive: EventId) -> bool {
         let skeleton = self.skeleton;
         let at = skeleton.waiting.arrival_at(arrive);
-        let mut new = false;
-        if at.round > 0 {
-            let barrier = skeleton.waiting.barrier(at.barrier);
-            for &earlier in &barrier.rounds[at.round as usize - 1] {
-                new |= self.must_follow(earlier, arrive);
-            }
-        }
-        new
+        let Some(round) = at.round.checked_sub(1) else { return false };
+        self.follow_all(&skeleton.waiting.barrier(at.barrier).rounds[round as usize], arrive)
     }
 
     /// Leaving a barrier needs the whole round. Returns whether something is new.
     pub(super) fn require_round(&mut self, leave: EventId) -> bool {
         let skeleton = self.skeleton;
         let at = skeleton.waiting.arrival_at(leave);
-        let mut new = false;
-        for &arrival in &skeleton.waiting.barrier(at.barrier).rounds[at.round as usize] {
-            new |= self.must_follow(arrival, leave);
-        }
-        new
+        self.follow_all(&skeleton.waiting.barrier(at.barrier).rounds[at.round as usize], leave)
+    }
+
+    fn follow_all(&mut self, arrivals: &[EventId], event: EventId) -> bool {
+        let reason = || Reason::Round { event, arrivals: arrivals.to_vec() };
+        self.under(reason, |encoder| {
+            arrivals.iter().fold(false, |new, &earlier| encoder.must_follow(earlier, event) | new)
+        })
     }
 }
 

@@ -17,8 +17,7 @@
 //! **Cost.** A sweep costs the growth of the closure: members plus changes of needs, times threads; and for each lock
 //! whenever new holds of it come in, as much as it has users.
 
-mod needs;
-
+use foretrace_causality::{Givers, Needs, Order, Rules};
 use foretrace_model::{HoldId, Skeleton};
 use foretrace_trace::{EventId, LockId, Mode, ThreadId, Trace};
 use foretrace_witness::Violation;
@@ -29,8 +28,6 @@ use crate::candidates::{
 use crate::fault::{Fault, is_seeded};
 use crate::goal::is_pending;
 
-pub(crate) use needs::Needs;
-
 /// Where holds of one lock in one mode by one thread are.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -39,18 +36,9 @@ struct Slot {
     mode: Mode,
 }
 
-/// Which needs a closure is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rules {
-    /// Enough for the recorded order to be kept: what stays outside gives a witness.
-    RecordedOrder,
-    /// Needed in any order: what is inside is refuted.
-    AnyOrder,
-}
-
 /// What does not change from closure to closure.
 pub(crate) struct Preserve<'s> {
-    rules: Rules,
+    order: Order,
     skeleton: &'s Skeleton<'s>,
     needs: Needs,
     slots: Vec<Slot>,
@@ -68,11 +56,11 @@ type Found = (Violation, Vec<EventId>);
 
 impl<'s> Preserve<'s> {
     /// `None` if the table of needs would be too large.
-    pub(crate) fn new(skeleton: &'s Skeleton<'s>, rules: Rules) -> Option<Self> {
+    pub(crate) fn new(skeleton: &'s Skeleton<'s>, givers: &Givers, order: Order) -> Option<Self> {
         let trace = skeleton.trace;
-        let needs = Needs::new(skeleton, rules)?;
+        let needs = Needs::new(skeleton, givers, Rules { order, data: true })?;
         let mut preserve = Preserve {
-            rules,
+            order,
             skeleton,
             needs,
             slots: Vec::new(),
@@ -103,9 +91,14 @@ impl<'s> Preserve<'s> {
         Some(preserve)
     }
 
+    /// The table of needs.
+    pub(crate) fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
     /// Whether no schedule has a member of the class; `explained`: no schedule without reads of unknown writers.
     pub(crate) fn refutes(&self, groups: &Groups, class: &Class, explained: bool) -> bool {
-        assert_eq!(self.rules, Rules::AnyOrder);
+        assert_eq!(self.order, Order::Any);
         !matches!(class.parts, Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_))
             && self.find(groups, class, explained).is_none()
     }
@@ -113,7 +106,7 @@ impl<'s> Preserve<'s> {
     /// A member of the class, and the schedule that ends in it, if the recorded order has one; `explained`: one
     /// without reads of unknown writers.
     pub(crate) fn witness(&self, groups: &Groups, class: &Class, explained: bool) -> Option<Found> {
-        assert_eq!(self.rules, Rules::RecordedOrder);
+        assert_eq!(self.order, Order::Recorded);
         self.find(groups, class, explained)
     }
 
@@ -174,9 +167,9 @@ impl<'s> Preserve<'s> {
         for &(first, second) in part.pairs.iter() {
             closure.reach(second);
             // The earliest remote access that can come after the first one asks for the least.
-            let remote = match self.rules {
-                Rules::RecordedOrder => remotes.partition_point(|&remote| remote < first),
-                Rules::AnyOrder => {
+            let remote = match self.order {
+                Order::Recorded => remotes.partition_point(|&remote| remote < first),
+                Order::Any => {
                     let thread = self.skeleton.trace.thread_of(first);
                     let position = self.skeleton.trace.position(first) as u32;
                     let needs = self.needs.of(thread, position);
@@ -187,10 +180,10 @@ impl<'s> Preserve<'s> {
                 }
             };
             let remote = *remotes.get(remote)?;
-            match self.rules {
-                Rules::RecordedOrder => closure.include(remote),
+            match self.order {
+                Order::Recorded => closure.include(remote),
                 // Its value may be free, so what it reads from is not needed.
-                Rules::AnyOrder => closure.reach(remote),
+                Order::Any => closure.reach(remote),
             }
             if !closure.settle() {
                 return None;
@@ -353,7 +346,7 @@ impl<'p> Closure<'p> {
                 self.work.push((other as u32, needed));
             }
         }
-        if self.base.rules == Rules::AnyOrder {
+        if self.base.order == Order::Any {
             return;
         }
         let opened = &self.base.opened[at];
@@ -405,7 +398,7 @@ impl<'p> Closure<'p> {
 
     /// The set in recorded order.
     fn schedule(&self) -> Vec<EventId> {
-        if self.base.rules == Rules::AnyOrder {
+        if self.base.order == Order::Any {
             return Vec::new();
         }
         let total: usize = self.cut.iter().map(|&count| count as usize).sum();

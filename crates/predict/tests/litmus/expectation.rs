@@ -293,7 +293,8 @@ fn parse_ledger(text: &str) -> Result<(String, String), String> {
         *match name {
             "candidates" => &mut ledger.candidates,
             "order" => &mut ledger.pruned_mhb,
-            "locks" => &mut ledger.pruned_lockset,
+            "locks" => &mut ledger.pruned_lsa,
+            "both" => &mut ledger.pruned_ucg,
             "violated" => &mut ledger.violated,
             "infeasible" => &mut ledger.infeasible,
             "in-bound" => &mut ledger.infeasible_in_bound,
@@ -308,7 +309,8 @@ pub(crate) fn ledger_line(ledger: &Ledger) -> String {
     let mut line = format!("candidates={}", ledger.candidates);
     for (name, count) in [
         ("order", ledger.pruned_mhb),
-        ("locks", ledger.pruned_lockset),
+        ("locks", ledger.pruned_lsa),
+        ("both", ledger.pruned_ucg),
         ("violated", ledger.violated),
         ("infeasible", ledger.infeasible),
         ("in-bound", ledger.infeasible_in_bound),

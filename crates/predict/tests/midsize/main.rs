@@ -7,6 +7,7 @@ mod classes;
 mod determinism;
 mod generate;
 mod granularity;
+mod pruning;
 mod random_walks;
 mod recorded_order;
 
@@ -69,7 +70,7 @@ fn decide(trace: &Trace, options: &Options) -> Prediction {
     for (property, ledger) in &prediction.ledgers {
         let refuted = ledger.infeasible + ledger.infeasible_in_bound;
         let verdicts = ledger.violated + refuted + ledger.undecided;
-        let sum = ledger.pruned_mhb + ledger.pruned_lockset + verdicts;
+        let sum = ledger.pruned_mhb + ledger.pruned_lsa + ledger.pruned_ucg + verdicts;
         assert_eq!(ledger.candidates, sum, "{property:?}");
     }
     prediction

@@ -9,6 +9,11 @@ use foretrace_witness::Violation;
 
 use super::{explored, predicted, read};
 
+const FIGURE_11: &str = include_str!("../../../program/tests/papers/000-figure-11.ftp");
+const FIGURE_1: &str = include_str!("../../../program/tests/papers/001-figure-1.ftp");
+const SECTION_1_1: &str = include_str!("../../../program/tests/papers/003-section-1-1.ftp");
+const BODY_TWICE: &str = include_str!("../../../program/tests/papers/003-figure-1.ftp");
+
 fn predict(program: &Program) -> ProgramPrediction {
     assert_eq!(predicted(program).expect("it is supported"), explored(program, 100_000).unwrap());
     predict_program(program, &Options::default(), &()).expect("it is supported")
@@ -57,38 +62,7 @@ fn fails_by(program: &Program, order: &[(&str, &str)], x: u64) {
 /// 000, Fig. 11, as a program: only if both threads take their first arm.
 #[test]
 fn paper_000_figure_11_as_a_program() {
-    let program = read(
-        "
-global x = 0
-global y = 0
-thread main {
-  t1 := fork foo()
-  t2 := fork bar()
-  join t2
-  join t1
-  assert load x != load y        @ t5
-}
-func foo() {
-  a := load y
-  if a == 0 {
-    store x, 1
-    a := load x + 1
-    store x, a
-  } else {
-    store x, 0
-  }
-}
-func bar() {
-  b := load x
-  if b == 0 {
-    store y, 1
-    b := load y + 1
-    store y, b
-  } else {
-    store y, 0
-  }
-}",
-    );
+    let program = read(FIGURE_11);
     let answer = predict(&program);
     let [finding] = failing(&answer)[..] else { panic!("{:?}", answer.prediction.findings) };
     let Violation::Assertion(event) = finding.violation else { unreachable!() };
@@ -101,32 +75,7 @@ func bar() {
 /// 001, Fig. 1, for every input: the assertion fails, and it does so only for the paper's b = 0.
 #[test]
 fn paper_001_figure_1_for_every_input() {
-    let text = |assumed: &str| {
-        format!(
-            "
-global y = 0
-thread t1 = foo(1)
-thread t2 = bar()
-func foo(a: 32) {{
-  store y, a + 1                 @ 1
-  if load y < 2 {{                @ 2
-    external complexA            @ 3
-  }} else {{
-    assert load y >= 2           @ 5
-  }}
-}}
-func bar() {{
-  b := external b : 32           @ 6
-  {assumed}
-  if b >= 0 {{                    @ 6
-    store y, b + 1               @ 7
-  }} else {{
-    external complexB            @ 9
-  }}
-}}"
-        )
-    };
-    let program = read(&text(""));
+    let program = read(FIGURE_1);
     let answer = predict_program(&program, &Options::default(), &()).expect("it is supported");
     let [finding] = failing(&answer)[..] else { panic!("{:?}", answer.prediction.findings) };
     let locations: Vec<&str> = finding
@@ -140,7 +89,10 @@ func bar() {{
     // y is b + 1, which is less than 2 for 0, and for the largest number, whose successor is the smallest.
     assert!(matches!(value, Some((_, 0 | 0x7fff_ffff))), "{value:?}");
 
-    let program = read(&text("assume b != 0 && b != 2147483647"));
+    let test = "  if b >= 0 {";
+    assert!(FIGURE_1.contains(test));
+    let assumed = format!("  assume b != 0 && b != 2147483647\n{test}");
+    let program = read(&FIGURE_1.replace(test, &assumed));
     let answer = predict_program(&program, &Options::default(), &()).expect("it is supported");
     assert!(failing(&answer).is_empty());
 }
@@ -148,26 +100,7 @@ func bar() {{
 /// 003, section 1.1, with as many additions as the paper has: the summary of T1 is that S2 stores a0 + 100.
 #[test]
 fn paper_003_section_1_1_is_summarised() {
-    let globals: String = (1..100).map(|n| format!("global z{n}\n")).collect();
-    let additions: String =
-        (1..100).map(|n| format!("  a{n} = a{} + 1; store z{n}, a{n}\n", n - 1)).collect();
-    let program = read(&format!(
-        "
-global x = 0
-{globals}
-thread t1 {{
-  a0 = load x                    @ S1
-{additions}
-  a100 = a99 + 1
-  store x, a100                  @ S2
-}}
-thread t2 {{
-  store x, 0                     @ S3
-  store x, 5                     @ S4
-  v = load x                     @ A.read
-  assert v == 5 || v >= 105      @ A
-}}"
-    ));
+    let program = read(SECTION_1_1);
     let mut summary = summarise(&program).expect("it is supported");
     let data = summary.take_data();
     let at = |location: &str| {
@@ -196,28 +129,7 @@ thread t2 {{
 /// 003, Fig. 1: r4 is not 3, by the order that the paper shows.
 #[test]
 fn paper_003_figure_1_by_the_order_of_the_paper() {
-    let program = read(
-        "
-global x = 7
-thread main {
-  store x, 0                     @ W1
-  t1 := fork body()              @ F1
-  t2 := fork body()              @ F2
-  join t1                        @ J1
-  join t2                        @ J2
-  r4 = load x                    @ R4
-  assert r4 == 3                 @ error
-}
-func body() {
-  if load x < 1 {                @ R1
-    tmp := load x                @ R2
-    store x, tmp + 1             @ W2
-  } else {
-    tmp := load x                @ R3
-    store x, tmp + 2             @ W3
-  }
-}",
-    );
+    let program = read(BODY_TWICE);
     assert_eq!(failing(&predict(&program)).len(), 1);
     let summary = summarise(&program).expect("it is supported");
     let [_, first, second] = [0, 1, 2].map(|thread| summary.trace.threads().get(thread));

@@ -7,6 +7,7 @@
 //! | option | meaning |
 //! | --- | --- |
 //! | `bound=N` | at most N context switches |
+//! | `times=N` | the same question so many times, in one process of z3; the answers are not looked at |
 //! | `limit=S` | seconds of CPU time that z3 may take |
 //! | `variables` | no summaries: a variable for whatever a thread computes |
 //! | `eager` | no pruning: each read linked with all writes of its cell |
@@ -15,7 +16,8 @@ mod races;
 mod usage;
 
 use std::error::Error;
-use std::process::{Command, ExitCode};
+use std::io::Write;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use foretrace_reference::{Limits, Options, SolverCommand, SolverError, decode, encode, smtlib};
@@ -55,12 +57,13 @@ fn decide(file: &str, model: &str, violation: &str, options: &[&str]) -> Outcome
     let violation = parse_violation(&trace, violation)
         .ok_or("a violation is `assertion`, `assertion:1` or `race:1,2`")?;
     let model = Model::ALL.into_iter().find(|one| one.name() == model).ok_or("no such model")?;
-    let mut limit = 60;
+    let (mut limit, mut times) = (60, 1);
     let mut asked = Options::new(model);
     for option in options {
         match option.split_once('=').unwrap_or((option, "")) {
             ("bound", number) => asked.bound = Some(number.parse()?),
             ("limit", seconds) => limit = seconds.parse()?,
+            ("times", number) => times = number.parse()?,
             ("variables", "") => asked.summarise = false,
             ("eager", "") => asked.prune = false,
             _ => return Err(format!("no option `{option}`").into()),
@@ -86,6 +89,9 @@ fn decide(file: &str, model: &str, violation: &str, options: &[&str]) -> Outcome
     smtlib::write(&formula, &mut text)?;
     println!("encode {} ns", (of_this_process() - before).as_nanos());
     println!("size {} bytes", text.len());
+    if times > 1 {
+        return ask_again(&text, times, limit);
+    }
     drop(text);
     // The system ends z3 when it has used its time; how long that takes depends on what else the machine does.
     let z3 = SolverCommand::parse(&format!("sh -c 'ulimit -t {limit}; exec z3 -in'"))?;
@@ -100,6 +106,24 @@ fn decide(file: &str, model: &str, violation: &str, options: &[&str]) -> Outcome
         Err(SolverError::OutOfTime { .. } | SolverError::Killed { .. }) => {}
         Err(error) => return Err(error.into()),
     }
+    Ok(())
+}
+
+/// Asks the same question again and again, in one process of z3 that forgets everything in between.
+fn ask_again(text: &[u8], times: u32, limit: u64) -> Outcome {
+    let mut z3 = Command::new("sh")
+        .args(["-c", &format!("ulimit -t {limit}; exec z3 -in")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()?;
+    let mut input = z3.stdin.take().expect("it is piped");
+    for _ in 0..times {
+        input.write_all(b"(reset)\n")?;
+        input.write_all(text)?;
+    }
+    drop(input);
+    z3.wait()?;
+    println!("solve {} ns", of_children().as_nanos());
     Ok(())
 }
 

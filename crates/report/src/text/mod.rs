@@ -2,6 +2,7 @@
 //! it up.
 
 mod compare;
+mod explanation;
 mod schedule;
 mod table;
 
@@ -12,6 +13,7 @@ use crate::{
     Certainty, Evidence, Finding, Hold, Input, Kind, Property, Replay, Report, Side, SideState,
     Subject,
 };
+pub use explanation::write_explanation;
 use table::Table;
 
 /// How the text may look. What the terminal can do is for the caller to know.
@@ -48,6 +50,9 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
             writeln!(writer)?;
             write_ledgers(report, writer)?;
         }
+    }
+    if let Some(why) = &report.why {
+        explanation::write_explanations(why, style, writer)?;
     }
     if let Some(comparison) = &report.comparison {
         writeln!(writer)?;
@@ -139,7 +144,11 @@ fn subject(report: &Report) -> String {
     }
 }
 
-fn write_finding(
+/// Writes one finding of the report.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_finding(
     report: &Report,
     finding: &Finding,
     style: Style,
@@ -255,8 +264,8 @@ fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     let mut ledgers = Table::default();
     // Bounds that grow until there is an answer leave none within a bound.
     let is_bounded = report.settings.context_bound.is_some();
-    let mut titles =
-        vec!["", "candidates", "pruned: order", "pruned: locks", "violated", "infeasible"];
+    let mut titles = vec!["", "candidates", "refuted by order", "by locks", "by both"];
+    titles.extend(["violated", "infeasible"]);
     if is_bounded {
         titles.push("within bound only");
     }
@@ -266,7 +275,8 @@ fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
         let mut counts = vec![
             ledger.candidates,
             ledger.pruned_mhb,
-            ledger.pruned_lockset,
+            ledger.pruned_lsa,
+            ledger.pruned_ucg,
             ledger.violated,
             ledger.infeasible,
         ];

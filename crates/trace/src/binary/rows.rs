@@ -10,7 +10,7 @@
 
 use std::sync::LazyLock;
 
-use crate::store::{Columns, HAS_VALUE, KIND_COUNT, NO_LOCATION, operation_of};
+use crate::store::{Columns, HAS_VALUE, KIND_COUNT, NO_LOCATION, packed_operations};
 use crate::{Names, Op, Request, Trace};
 
 /// The limits for rows of one kind: each number must be *below* its limit.
@@ -36,17 +36,13 @@ const ZERO: u64 = 1;
 
 /// Of each kind: which details exist, one bit each, and one of its operations.
 static KINDS: LazyLock<Vec<([u64; 4], Option<Op>)>> = LazyLock::new(|| {
-    let of_kind = |kind: u8| {
-        let (mut details, mut example) = ([0; 4], None);
-        for detail in 0..=255 {
-            if let Some(op) = operation_of(kind, detail) {
-                details[usize::from(detail) / 64] |= 1u64 << (detail % 64);
-                example = Some(op);
-            }
-        }
-        (details, example)
-    };
-    (0..KIND_COUNT as u8).map(of_kind).collect()
+    let mut kinds = vec![([0; 4], None); KIND_COUNT];
+    for (kind, detail, op) in packed_operations() {
+        let (details, example) = &mut kinds[usize::from(kind)];
+        details[usize::from(detail) / 64] |= 1u64 << (detail % 64);
+        *example = Some(op);
+    }
+    kinds
 });
 
 impl Rules {

@@ -353,7 +353,7 @@ fn put_expression(out: &mut Vec<u8>, expression: &Expr, depth: usize) -> bool {
 /// Reads an expression of `length` bytes.
 fn take_expression(mut cursor: Cursor, length: u64, names: u64) -> Result<Expr, BinaryError> {
     // With each term its depth.
-    let mut stack: Vec<(Expr, usize)> = Vec::new();
+    let mut stack: Vec<(Expr, usize)> = Vec::with_capacity(8);
     while cursor.position() < length {
         let code = cursor.byte()?;
         let unary = code.checked_sub(FIRST_UNARY).and_then(|op| UNARY.get(usize::from(op)));

@@ -1,0 +1,95 @@
+//! What a candidate says, in words: the first sentence of an explanation, and how the others call it.
+
+use std::fmt;
+
+use foretrace_report::Kind;
+use foretrace_trace::Op;
+use foretrace_witness::{LockMisuse, Violation};
+
+use super::words::Words;
+use crate::assemble::{kind, place, violating};
+
+/// How sentences call a candidate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Noun(&'static str);
+
+impl fmt::Display for Noun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+pub(super) fn noun(violation: &Violation) -> Noun {
+    Noun(match violation {
+        Violation::Race(..) => "this race",
+        Violation::Atomicity { .. } => "this violation",
+        Violation::LockCycle(_) => "this deadlock",
+        Violation::Stuck(_) => "this stuck state",
+        Violation::Lock(..) => "this lock error",
+        Violation::Assertion(_) => "this failure",
+    })
+}
+
+/// What would be the case if it happened.
+pub(super) fn demand(words: Words, violation: &Violation) -> String {
+    let noun = noun(violation);
+    let about_to = |&event| words.is_about_to(event);
+    let what = match violation {
+        Violation::Race(a, b) => format!("{}, and {}", about_to(a), about_to(b)),
+        Violation::Atomicity { first, remote, second } => format!(
+            "{}, after that {}, and {}",
+            words.has_done(*first),
+            words.has_done(*remote),
+            about_to(second)
+        ),
+        Violation::LockCycle(events) => {
+            let blocked: Vec<String> = events.iter().map(about_to).collect();
+            format!("{}, each with what the one before wants", blocked.join(", and "))
+        }
+        Violation::Stuck(event) => {
+            let waits = match words.trace.op(*event) {
+                Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } => words.has_done(*event),
+                _ => about_to(event),
+            };
+            format!("{waits}, and waits for ever")
+        }
+        Violation::Lock(misuse, event) => {
+            let state = match misuse {
+                LockMisuse::DoubleLock => "which it has already",
+                LockMisuse::UnlockNotHeld => "which nobody has",
+                LockMisuse::UnlockByOther => "which another thread has",
+                LockMisuse::DestroyHeld => "which somebody has",
+            };
+            format!("{}, {state}", about_to(event))
+        }
+        Violation::Assertion(event) => format!("{}, and it is false", about_to(event)),
+    };
+    format!("For {noun}, {what}.")
+}
+
+/// What it would be, and where: `data race on x at a.c:2, a.c:9`.
+pub(super) fn title(words: Words, violation: &Violation) -> String {
+    let trace = words.trace;
+    let what = match kind(violation) {
+        Kind::Race => "data race",
+        Kind::Atomicity => "atomicity violation",
+        Kind::LockCycle => "lock cycle",
+        Kind::Stuck => "stuck state",
+        Kind::DoubleLock => "double lock",
+        Kind::UnlockNotHeld => "unlock of a lock that nobody has",
+        Kind::UnlockByOther => "unlock of a lock that another thread has",
+        Kind::DestroyHeld => "destruction of a held lock",
+        Kind::Assertion => "failing assertion",
+    };
+    let object = match violation {
+        Violation::Race(event, _) | Violation::Atomicity { first: event, .. } => {
+            trace.access(*event).map_or(String::new(), |access| {
+                format!(" on {}", trace.objects().get(access.at.object.index()))
+            })
+        }
+        _ => String::new(),
+    };
+    let places: Vec<String> =
+        violating(violation).into_iter().map(|event| place(trace, event)).collect();
+    format!("{what}{object} at {}", places.join(", "))
+}

@@ -1,0 +1,158 @@
+//! The sentences about waiting: section 5 of `docs/causality.md`.
+
+use foretrace_trace::{CondId, EventId, Op};
+use foretrace_witness::Step;
+
+use super::proof::{Proof, few};
+use super::words::quoted;
+
+/// Notifications or posts, as a rule sees them.
+struct Givers {
+    /// Those that may give what the waiter needs.
+    left: Vec<EventId>,
+    /// Why the others cannot.
+    excluded: Vec<String>,
+}
+
+impl Givers {
+    /// The excluded ones, in parentheses.
+    fn others(&self) -> String {
+        match &self.excluded[..] {
+            [] => String::new(),
+            excluded => format!(" ({})", few(excluded)),
+        }
+    }
+}
+
+impl Proof<'_> {
+    fn givers(
+        &self,
+        step: &Step,
+        all: &[EventId],
+        turn: Option<EventId>,
+        waiter: EventId,
+    ) -> Givers {
+        let mut givers = Givers { left: Vec::new(), excluded: Vec::new() };
+        for &giver in all {
+            match self.excluded(&step.premises, giver, turn, waiter) {
+                Some(why) => givers.excluded.push(why),
+                None => givers.left.push(giver),
+            }
+        }
+        givers
+    }
+
+    /// The condition variable and the wait of a wake.
+    fn wait_of(&self, wake: EventId) -> Option<(CondId, EventId)> {
+        let trace = self.telling.words.trace;
+        let wait = trace.previous(wake)?;
+        match trace.op(wait) {
+            Op::Wait { cond, .. } => Some((cond, wait)),
+            _ => None,
+        }
+    }
+
+    fn notifiers(&self, step: &Step, wake: EventId) -> Givers {
+        match self.wait_of(wake) {
+            Some((cond, wait)) => {
+                let all = self.telling.recorded.notifications(cond);
+                self.givers(step, all, Some(wait), wake)
+            }
+            None => Givers { left: Vec::new(), excluded: Vec::new() },
+        }
+    }
+
+    pub(super) fn unnotified(&self, step: &Step, wake: EventId) -> String {
+        let (cannot, givers) = (self.telling.words.cannot(wake), self.notifiers(step, wake));
+        match &givers.excluded[..] {
+            [] => format!("{cannot}, because nobody ever notifies it"),
+            excluded => {
+                format!("{cannot}, because nothing can notify it: {}", few(excluded))
+            }
+        }
+    }
+
+    pub(super) fn notified(&self, step: &Step, event: EventId, wake: EventId) -> String {
+        let words = self.telling.words;
+        let givers = self.notifiers(step, wake);
+        let claim = format!("{} only after {}", words.does(wake), words.does(event));
+        if givers.left == [event] {
+            return format!("{claim}, because nothing else can notify it{}", givers.others());
+        }
+        let mut ways = self.ways(&step.premises, event, &givers.left);
+        if givers.left.contains(&event) {
+            ways.insert(0, "this is one of them".to_string());
+        }
+        format!(
+            "{claim}, because whatever can notify it does not come before that: {}{}",
+            few(&ways),
+            givers.others()
+        )
+    }
+
+    pub(super) fn matched(&self, step: &Step, wait: EventId, by: EventId) -> String {
+        let words = self.telling.words;
+        let Some(wake) = words.trace.next(wait) else { return words.must(wait) };
+        format!(
+            "{} before {}, because {} and nothing else can have notified it{}",
+            words.must(wait),
+            words.does(by),
+            self.done_in_words(&step.premises, wake),
+            self.notifiers(step, wake).others()
+        )
+    }
+
+    /// What a wait on a semaphore needs: how many posts, in words why, and which may come before it.
+    fn tokens(&self, step: &Step, wait: EventId) -> (i64, String, Givers) {
+        let trace = self.telling.words.trace;
+        let Op::SemWait { sem, .. } = trace.op(wait) else {
+            return (0, String::new(), Givers { left: Vec::new(), excluded: Vec::new() });
+        };
+        let semaphore = self.telling.recorded.semaphore(sem);
+        let others = semaphore.waits.iter().filter(|&&other| other != wait);
+        let earlier: Vec<String> = others
+            .filter_map(|&other| {
+                let links = self.way(&step.premises, other, wait)?;
+                Some(self.path(other, &links, wait))
+            })
+            .collect();
+        let name = quoted(trace.semaphores().get(sem.index()));
+        let needed = 1 + earlier.len() as i64 - semaphore.initial;
+        let mut why = format!("{name} begins with {}", semaphore.initial);
+        if !earlier.is_empty() {
+            why.push_str(&format!(", {} pass it before ({})", earlier.len(), few(&earlier)));
+        }
+        (needed, why, self.givers(step, &semaphore.posts, None, wait))
+    }
+
+    pub(super) fn unposted(&self, step: &Step, wait: EventId) -> String {
+        let (needed, why, givers) = self.tokens(step, wait);
+        let cannot = self.telling.words.cannot(wait);
+        let others = givers.others();
+        match (needed, givers.left.len()) {
+            (1, _) => format!("{cannot}, because {why}, and nothing can post it before{others}"),
+            (needed, left) => format!(
+                "{cannot}, because {why}, so that it needs {needed} posts before, but only {left} can come before{others}"
+            ),
+        }
+    }
+
+    pub(super) fn posted(&self, step: &Step, event: EventId, wait: EventId) -> String {
+        let words = self.telling.words;
+        let (needed, why, givers) = self.tokens(step, wait);
+        let claim = format!("{} only after {}", words.does(wait), words.does(event));
+        let others = givers.others();
+        if givers.left == [event] {
+            return format!("{claim}, because {why}, and nothing else can post it before{others}");
+        }
+        let mut ways = self.ways(&step.premises, event, &givers.left);
+        if givers.left.contains(&event) {
+            ways.insert(0, "this is one of them".to_string());
+        }
+        let ways = if ways.is_empty() { String::new() } else { format!(": {}", few(&ways)) };
+        format!(
+            "{claim}, because {why}, so that it needs {needed} of the {} posts that can come before, and too few of them can without that{ways}{others}",
+            givers.left.len()
+        )
+    }
+}

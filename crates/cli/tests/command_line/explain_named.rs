@@ -1,0 +1,338 @@
+//! What `foretrace explain` takes for a candidate, and what it says of what can happen; explanations in a report.
+
+use expect_test::expect;
+
+use super::explain::litmus;
+use super::{Folder, SMALL, example};
+
+#[test]
+fn what_can_happen() {
+    let folder = Folder::new("explain-happens");
+    folder.file("small.trace", SMALL);
+    folder.check(
+        "explain small.trace race-1",
+        expect![[r#"
+        race-1 (real): data race on x
+          t1  is about to write x : 1  at a.c:2  holding m from a.c:1
+          t2  is about to read x : 1   at a.c:9  holding no lock
+          schedule: 1 step, 1 context switch
+           step  t1           t2
+              1  acquire m                 a.c:1
+           next* write x : 1               a.c:2
+           next*              read x : 1   a.c:9
+        status: 1
+    "#]],
+    );
+    folder.check(
+        "explain small.trace race a.c:2 t2@a.c:9 --dot graph.dot",
+        expect![[r#"
+        race (real): data race on x
+          t1  is about to write x : 1  at a.c:2  holding m from a.c:1
+          t2  is about to read x : 1   at a.c:9  holding no lock
+          schedule: 1 step, 1 context switch
+           step  t1           t2
+              1  acquire m                 a.c:1
+           next* write x : 1               a.c:2
+           next*              read x : 1   a.c:9
+        note: --dot wrote nothing, since nothing is refuted
+        status: 1
+    "#]],
+    );
+    folder.check("explain small.trace race a.c:2 a.c:9 --model control", expect![[r#"
+        race (possible): data race on x
+          t1  is about to write x : 1  at a.c:2  holding m from a.c:1
+          t2  is about to read x : 1   at a.c:9  holding no lock
+          schedule: 1 step, 1 context switch
+           step  t1           t2
+              1  acquire m                 a.c:1
+           next* write x : 1               a.c:2
+           next*              read x : 1   a.c:9
+        note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
+        status: 3
+    "#]]);
+    assert!(!folder.names().contains(&"graph.dot".to_string()));
+}
+
+/// The same two places, three times.
+const LOOP: &str = "\
+t1: write x = 0 @ a.c:1
+t1: fork t2 @ a.c:2
+t2: read x : 0 @ a.c:9
+t1: join t2 @ a.c:3
+t1: write x = 0 @ a.c:1
+t1: fork t3 @ a.c:2
+t3: read x : 0 @ a.c:9
+t1: join t3 @ a.c:3
+";
+
+#[test]
+fn many_candidates_at_one_place() {
+    let folder = Folder::new("explain-many");
+    folder.file("loop.trace", LOOP);
+    folder.check("explain loop.trace race a.c:1 a.c:9", expect![[r#"
+        4 candidates fit; none of them can happen, and this is why the first one cannot:
+
+        data race on x at a.c:1, a.c:9: cannot happen, refuted by order alone
+          For this race, t1 is about to write `x` (a.c:1), and t2 is about to read `x` (a.c:9).
+          But t1 has forked t2 (a.c:2), since t2 runs, and t1 has not written `x` (a.c:1), which comes
+          first: so this race cannot happen.
+        status: 0
+    "#]]);
+    let open = LOOP.replace("t1: join t2 @ a.c:3\n", "");
+    folder.file("open.trace", &open);
+    folder.check(
+        "explain open.trace race a.c:1 a.c:9",
+        expect![[r#"
+        4 candidates fit; this one can happen:
+
+        race (real): data race on x
+          t2  is about to read x : 0   at a.c:9  holding no lock
+          t1  is about to write x : 0  at a.c:1  holding no lock
+          schedule: 2 steps, 1 context switch
+           step  t1           t2
+              1  write x : 0               a.c:1
+              2  fork t2                   a.c:2
+           next* write x : 0               a.c:1
+           next*              read x : 0   a.c:9
+        status: 1
+    "#]],
+    );
+    folder.check("explain open.trace race a.c:1 t3@a.c:9", expect![[r#"
+        2 candidates fit; none of them can happen, and this is why the first one cannot:
+
+        data race on x at a.c:1, a.c:9: cannot happen, refuted by order alone
+          For this race, t1 is about to write `x` (a.c:1), and t3 is about to read `x` (a.c:9).
+          But t1 has forked t3 (a.c:2), since t3 runs, and t1 has not written `x` (a.c:1), which comes
+          first: so this race cannot happen.
+        status: 0
+    "#]]);
+}
+
+#[test]
+fn names_that_mean_nothing() {
+    let folder = Folder::new("explain-names");
+    folder.file("small.trace", SMALL);
+    folder.file("program.ftp", &example("withdraw.ftp"));
+    for (arguments, expected) in [
+        (
+            "small.trace",
+            expect![[r#"
+            stderr: error: the following required arguments were not provided:
+            stderr:   <CANDIDATE>...
+            stderr: 
+            stderr: Usage: foretrace explain <TRACE> <CANDIDATE>...
+            stderr: 
+            stderr: For more information, try '--help'.
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace race-7",
+            expect![[r#"
+            stderr: error: there is no finding race-7
+            stderr: hint: with these options predict finds: race-1
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace rat-7",
+            expect![[r#"
+            stderr: error: `rat-7` is neither a finding nor a kind of bug
+            stderr: hint: name it as predict does (race-1), or: race A B, atomicity A R B, cycle A B ..., stuck A, lock A, assertion A; each place is the number of an event, a location (bank.c:12), or THREAD@LOCATION
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace race-1 a.c:2",
+            expect![[r#"
+            stderr: error: `race-1` is a finding, and needs no places
+            stderr: hint: name it as predict does (race-1), or: race A B, atomicity A R B, cycle A B ..., stuck A, lock A, assertion A; each place is the number of an event, a location (bank.c:12), or THREAD@LOCATION
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace race a.c:2",
+            expect![[r#"
+            stderr: error: `race` needs 2 places, not 1
+            stderr: hint: name it as predict does (race-1), or: race A B, atomicity A R B, cycle A B ..., stuck A, lock A, assertion A; each place is the number of an event, a location (bank.c:12), or THREAD@LOCATION
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace race a.c:2 a.c:77",
+            expect![[r#"
+            stderr: error: no event is at `a.c:77`
+            stderr: hint: locations are written as in the trace: a.c:1, a.c:2, a.c:3, a.c:9, ...
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace race a.c:2 t9@a.c:9",
+            expect![[r#"
+            stderr: error: there is no thread `t9`
+            stderr: hint: the threads are t1, t2
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace race 1 99",
+            expect![[r#"
+            stderr: error: there is no event 99: the trace has 4
+            stderr: hint: events are numbered from 0, as in the JSON report
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace race 1 2",
+            expect![[r#"
+            stderr: error: this is no candidate: it is about accesses of memory, and one of the events is none
+            stderr: hint: docs/theory.md, section 4, says what counts as one
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace race a.c:1 a.c:9",
+            expect![[r#"
+            stderr: error: this is no candidate: it is about accesses of memory, and one of the events is none
+            stderr: hint: docs/theory.md, section 4, says what counts as one
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace assertion a.c:1",
+            expect![[r#"
+            stderr: error: this is no candidate: it is not an assertion
+            stderr: hint: docs/theory.md, section 4, says what counts as one
+            status: 2
+        "#]],
+        ),
+        (
+            "program.ftp race 1 2",
+            expect![[r#"
+            stderr: error: a program has no recorded events that could be named
+            stderr: hint: explain takes a trace
+            status: 2
+        "#]],
+        ),
+    ] {
+        folder.check(&format!("explain {arguments}"), expected);
+    }
+    folder.check(
+        "predict small.trace --why --solver z3",
+        expect![[r#"
+        stderr: error: --why does not go with --solver
+        stderr: hint: foretrace explain does not need it
+        status: 2
+    "#]],
+    );
+    folder.check(
+        "predict program.ftp --why",
+        expect![[r#"
+        stderr: error: --why is not for a program
+        stderr: hint: only candidates of a trace are explained
+        status: 2
+    "#]],
+    );
+}
+
+#[test]
+fn why_in_a_report() {
+    let folder = Folder::new("why");
+    folder.file("fork.trace", &litmus("fork-join"));
+    folder.check("predict fork.trace --check race --why", expect![[r#"
+        fork.trace: 8 events, 2 threads, model symbolic
+
+        race-1 (real): data race on y
+          parent  is about to write y : 1  at parent.y  holding no lock
+          child   is about to write y : 2  at child.y   holding no lock
+          schedule: 3 steps, 2 context switches
+           step  parent       child
+              1  write x : 1               parent.x
+              2  fork child
+              3               write x : 2  child.x
+           next*              write y : 2  child.y
+           next* write y : 1               parent.y
+
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race           4                 3         0        0         1           0          0
+
+        data race on x at parent.x, child.x: cannot happen, refuted by order alone
+          For this race, parent is about to write `x` (parent.x), and child is about to write `x` (child.x).
+          But parent has forked child (event 1), since child runs, and parent has not written `x`
+          (parent.x), which comes first: so this race cannot happen.
+
+        data race on x at child.x, parent.x2: cannot happen, refuted by order alone
+          For this race, child is about to write `x` (child.x), and parent is about to write `x`
+          (parent.x2).
+          (1) child writes `y` (child.y) before parent joins child (event 5), because a join waits for the
+              whole thread.
+          But parent has joined child (event 5), and child has not written `x` (child.x), which comes before
+          that: so this race cannot happen.
+
+        data race on y at child.y, parent.y2: cannot happen, refuted by order alone
+          For this race, child is about to write `y` (child.y), and parent is about to write `y`
+          (parent.y2).
+          (1) child writes `y` (child.y) before parent joins child (event 5), because a join waits for the
+              whole thread.
+          But parent has joined child (event 5), and child has not written `y` (child.y), which comes before
+          that: so this race cannot happen.
+
+        slice: 2 of 8 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
+        verdict: 1 bug that can happen
+        status: 1
+    "#]]);
+    folder.check("predict fork.trace --check race --why=1 --json -", expect![[r#"
+        {
+         "schema": "foretrace-report/1",
+         "tool": {
+          "name": "foretrace",
+          "version": "0.1.0"
+         },
+         "trace": {
+          "path": "fork.trace",
+          "events": 8,
+          "threads": 2,
+          "thread_names": ["parent","child"],
+          "repairs": [],
+          "blind_spots": 0
+         },
+         "model": "symbolic",
+         "settings": {
+          "granularity": "location",
+          "infer_regions": false,
+          "conflicts": null,
+          "budget_ms": null,
+          "context_bound": null,
+          "iterate_bound": false
+         },
+         "summary": {
+          "race": {"candidates":4,"pruned_mhb":3,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":4,"lsa":4,"mhb":1,"ucg":1},"not_asked":[]}
+         },
+         "slicing": {
+          "events": 8,
+          "events_left": 2,
+          "reads": 0,
+          "reads_left": 0,
+          "conditions": 0,
+          "conditions_left": 0
+         },
+         "findings": [
+          {"id":"race-1","fingerprint":"9102779f807bea81","kind":"race","certainty":"real","model":"symbolic","object":"y","locations":["parent.y","child.y"],"events":[{"event":2,"thread":"parent","operation":"write y : 1","location":"parent.y","state":"next","locks_held":[]},{"event":4,"thread":"child","operation":"write y : 2","location":"child.y","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"parent","event":0},{"thread":"parent","event":1},{"thread":"child","event":3}]}
+         ],
+         "undecided": [],
+         "refuted": [
+          {"property":"race","kind":"race","events":[0,3],"title":"data race on x at parent.x, child.x","by":"order","demand":"For this race, parent is about to write `x` (parent.x), and child is about to write `x` (child.x).","steps":[],"conclusion":"But parent has forked child (event 1), since child runs, and parent has not written `x` (parent.x), which comes first: so this race cannot happen."}
+         ],
+         "refuted_not_explained": 2,
+         "notes": [],
+         "excerpt": [
+          {"event":0,"thread":"parent","operation":"write x : 1","location":"parent.x"},
+          {"event":1,"thread":"parent","operation":"fork child","location":null},
+          {"event":2,"thread":"parent","operation":"write y : 1","location":"parent.y"},
+          {"event":3,"thread":"child","operation":"write x : 2","location":"child.x"},
+          {"event":4,"thread":"child","operation":"write y : 2","location":"child.y"}
+         ]
+        }
+        status: 1
+    "#]]);
+}

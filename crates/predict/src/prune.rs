@@ -1,0 +1,138 @@
+//! Refutes classes without the solver: the universal causality graph, member by member.
+//!
+//! **Computes.** Whether every member of a class is refuted, and by which rules alone: the columns of a report.
+//!
+//! **Follows.** `docs/causality.md`; Kahlon and Wang, Table 1.
+//!
+//! **Cost.** Most classes that are not refuted show it with their first member. Of a class with very many members only some are looked at; if they
+//! do not show that it may happen, it is left to the solver.
+
+use foretrace_causality::{Graph, Question, Reach, Scope, Search};
+use foretrace_trace::EventId;
+
+use crate::candidates::{AtomicityPart, Class, CyclePart, Groups, Parts, RacePart};
+use crate::goal::is_pending;
+
+/// How many members of a class are looked at.
+const MOST_MEMBERS: u32 = 64;
+
+/// Which rules alone refute a class: locks, order, all of synchronisation.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Columns {
+    pub(crate) lsa: bool,
+    pub(crate) mhb: bool,
+    pub(crate) ucg: bool,
+}
+
+/// Asks the graph about classes.
+pub(crate) struct Pruner<'g> {
+    graph: &'g Graph<'g>,
+    search: Search<'g>,
+    /// How many more members may be looked at.
+    left: u32,
+}
+
+impl<'g> Pruner<'g> {
+    pub(crate) fn new(graph: &'g Graph<'g>) -> Self {
+        Pruner { graph, search: Search::new(graph), left: 0 }
+    }
+
+    /// Which rules refute a class that is known to be refuted.
+    pub(crate) fn columns(&mut self, groups: &Groups, class: &Class) -> Columns {
+        let ucg = self.refutes(groups, class, Scope::Synchronisation);
+        let mhb = ucg && class.listed.ordered && self.refutes(groups, class, Scope::Order);
+        let lsa = ucg && class.listed.guarded && self.refutes(groups, class, Scope::Locks);
+        Columns { lsa, mhb, ucg }
+    }
+
+    /// Whether the rules refute every member of the class.
+    pub(crate) fn refutes(&mut self, groups: &Groups, class: &Class, scope: Scope) -> bool {
+        self.left = MOST_MEMBERS;
+        match &class.parts {
+            Parts::Race(parts) => parts.iter().all(|part| self.race(groups, part, scope)),
+            Parts::Atomicity(parts) => parts.iter().all(|part| self.atomicity(groups, part, scope)),
+            Parts::LockCycle(parts) => parts.iter().all(|part| self.cycle(part, scope)),
+            Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_) => false,
+        }
+    }
+
+    fn ask(&mut self, question: &Question, scope: Scope) -> bool {
+        let Some(left) = self.left.checked_sub(1) else { return false };
+        self.left = left;
+        self.search.refutes(question, scope)
+    }
+
+    fn race(&mut self, groups: &Groups, part: &RacePart, scope: Scope) -> bool {
+        let [first, second] =
+            [part.first, part.second].map(|group| self.apart(groups.events(group), scope));
+        if first.len() * second.len() > self.left as usize {
+            return false;
+        }
+        first.iter().all(|&one| {
+            second.iter().all(|&two| {
+                let question = Question::race(self.graph.skeleton(), one, two);
+                self.ask(&question, scope)
+            })
+        })
+    }
+
+    fn atomicity(&mut self, groups: &Groups, part: &AtomicityPart, scope: Scope) -> bool {
+        let remotes = self.apart(groups.events(part.remotes), scope);
+        if part.pairs.len() * remotes.len() > self.left as usize {
+            return false;
+        }
+        part.pairs.iter().all(|&(first, second)| {
+            remotes
+                .iter()
+                .all(|&remote| self.ask(&Question::atomicity(first, remote, second), scope))
+        })
+    }
+
+    fn cycle(&mut self, part: &CyclePart, scope: Scope) -> bool {
+        let trace = self.graph.skeleton().trace;
+        let members = part.nodes.iter().map(|node| node.points.len());
+        if members.fold(1, usize::saturating_mul) > self.left as usize {
+            return false;
+        }
+        let mut at = vec![0; part.nodes.len()];
+        loop {
+            let points = part.nodes.iter().zip(&at).map(|(node, &at)| {
+                let event = node.points[at];
+                if is_pending(trace, event) { Reach::Done(event) } else { Reach::Next(event) }
+            });
+            if !self.ask(&Question::points(points), scope) {
+                return false;
+            }
+            // The next combination.
+            let mut digit = 0;
+            loop {
+                if digit == at.len() {
+                    return true;
+                }
+                at[digit] += 1;
+                if at[digit] < part.nodes[digit].points.len() {
+                    break;
+                }
+                at[digit] = 0;
+                digit += 1;
+            }
+        }
+    }
+
+    /// Those that synchronisation can tell apart; of others the first one.
+    fn apart(&self, events: &[EventId], scope: Scope) -> Vec<EventId> {
+        let mut apart: Vec<EventId> = Vec::new();
+        for &event in events {
+            if apart.len() > MOST_MEMBERS as usize {
+                break;
+            }
+            let is_alike = |&last: &EventId| {
+                scope != Scope::All && self.graph.segment(last) == self.graph.segment(event)
+            };
+            if !apart.last().is_some_and(is_alike) {
+                apart.push(event);
+            }
+        }
+        apart
+    }
+}

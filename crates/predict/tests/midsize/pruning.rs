@@ -1,0 +1,48 @@
+//! What is refuted before the solver is asked changes no verdict.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use foretrace_predict::{Granularity, Ledger, Options, Prune};
+
+use super::classes::classes_of;
+use super::{MODELS, decide, for_seeds, has_default_seeds};
+
+fn pruned(ledger: &Ledger) -> u64 {
+    ledger.pruned_mhb + ledger.pruned_lsa + ledger.pruned_ucg
+}
+
+#[test]
+fn with_and_without_pruning_the_verdicts_are_the_same() {
+    let (refuted, by_both) = (AtomicU64::new(0), AtomicU64::new(0));
+    for_seeds(7000..7012, |seed, trace| {
+        let granularity = if seed % 2 == 0 { Granularity::Event } else { Granularity::Location };
+        let model = Some(MODELS[seed as usize % MODELS.len()]);
+        let options = Options { model, granularity, ..Options::default() };
+        let full = decide(trace, &options);
+        for prune in [Prune::Nothing, Prune::Needs] {
+            let other = decide(trace, &Options { prune, ..options.clone() });
+            assert_eq!(
+                classes_of(trace, granularity, &full.findings),
+                classes_of(trace, granularity, &other.findings),
+                "{prune:?}"
+            );
+            assert_eq!(full.undecided.len() + other.undecided.len(), 0);
+            for ((property, one), (_, two)) in full.ledgers.iter().zip(&other.ledgers) {
+                assert_eq!(one.candidates, two.candidates, "{property:?}, {prune:?}");
+                assert_eq!(one.violated, two.violated, "{property:?}, {prune:?}");
+                let without_solver = pruned(two);
+                match prune {
+                    Prune::Nothing => assert_eq!(without_solver, 0, "{property:?}"),
+                    _ => assert!(without_solver <= pruned(one), "{property:?}"),
+                }
+            }
+        }
+        for (_, ledger) in &full.ledgers {
+            refuted.fetch_add(pruned(ledger), Ordering::Relaxed);
+            by_both.fetch_add(ledger.pruned_ucg, Ordering::Relaxed);
+        }
+    });
+    let (refuted, by_both) = (refuted.into_inner(), by_both.into_inner());
+    println!("{refuted} refuted without the solver, {by_both} of them by order and locks together");
+    assert!(!has_default_seeds() || (refuted > 100 && by_both > 0), "{refuted}, {by_both}");
+}
