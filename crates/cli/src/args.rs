@@ -95,7 +95,7 @@ pub(crate) struct ExplainArguments {
     #[arg(long)]
     pub(crate) infer_regions: bool,
 
-    /// Write the events that matter, and what orders them, as a graph for Graphviz; `-` is standard output
+    /// Write the events that matter, and what orders them, as a graph for Graphviz; `-` is standard output, then the text goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) dot: Option<PathBuf>,
 
@@ -184,12 +184,7 @@ pub(crate) struct TestArguments {
     pub(crate) replay_timeout: Duration,
 
     /// The program and its arguments
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required = true,
-        value_name = "PROGRAM"
-    )]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -206,12 +201,7 @@ pub(crate) struct RunArguments {
     pub(crate) output: Option<PathBuf>,
 
     /// The program and its arguments
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required = true,
-        value_name = "PROGRAM"
-    )]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -233,12 +223,7 @@ pub(crate) struct ReplayArguments {
     pub(crate) timeout: Duration,
 
     /// The program and its arguments
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required = true,
-        value_name = "PROGRAM"
-    )]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -520,6 +505,17 @@ mod tests {
             let Command::Test(test) = Arguments::parse_from(line).command else { panic!() };
             assert_eq!(test.record.seed, 3);
             assert_eq!(test.command, ["./p", "-x", "--seed", "4"]);
+        }
+    }
+
+    #[test]
+    fn an_unknown_option_is_not_a_program() {
+        use clap::Parser;
+        for line in
+            [&["foretrace", "test", "--why", "./p"][..], &["foretrace", "run", "-x", "--", "./p"]]
+        {
+            let error = Arguments::try_parse_from(line).unwrap_err();
+            assert_eq!(error.kind(), clap::error::ErrorKind::UnknownArgument);
         }
     }
 

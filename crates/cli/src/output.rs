@@ -30,6 +30,16 @@ pub(crate) fn to_stdout(
     }
 }
 
+/// Writes to standard error, when standard output is for something else. If it is closed there is nobody to tell.
+pub(crate) fn to_stderr(
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut writer = BufWriter::with_capacity(1 << 16, io::stderr().lock());
+    let _ = content(&mut writer).and_then(|()| writer.flush());
+    let _ = writer.into_parts();
+    Ok(())
+}
+
 /// Writes a file, or to standard output for `-`.
 pub(crate) fn to_path(
     path: &Path,

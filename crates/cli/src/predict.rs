@@ -48,10 +48,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
             .transpose()?;
         let why = arguments
             .why
-            .map(|most| {
-                let (model, refuted) = (prediction.model, &prediction.refuted);
-                explain::explain_refuted(&trace, &options, model, refuted, most)
-            })
+            .map(|most| explain::explain_refuted(&trace, &options, &prediction.refuted, most))
             .transpose()?;
         Ok((prediction, compared, why))
     });

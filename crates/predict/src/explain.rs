@@ -17,7 +17,7 @@ use std::time::Instant;
 use foretrace_causality::{Givers, Locksets, MustHappenBefore, Order, Scope, derive};
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
-use foretrace_trace::Trace;
+use foretrace_trace::{Model, Trace};
 use foretrace_witness::{CheckOptions, Checker, Property, Refutation, Violation, check_refutation};
 
 pub use reason::{Reason, Section};
@@ -47,33 +47,57 @@ pub enum Why {
     NoCandidate(String),
 }
 
-/// Explains one violation of a valid trace. Which properties are asked about does not matter, nor does a bound on context switches.
-pub fn explain(
-    trace: &Trace,
-    options: &Options,
-    violation: &Violation,
-) -> Result<Why, PredictError> {
-    let deadline = options.budget.time.map(|time| Instant::now() + time);
-    let known = Known::new(trace, options);
-    let (context, model) = (known.context(options), known.skeleton.model);
-    let candidates = match single(&context, violation) {
-        Ok(candidates) => candidates,
-        Err(why) => return Ok(Why::NoCandidate(why)),
-    };
-    let violation = &candidates.classes[0].example;
-    if let Some(refutation) = derive(&known.skeleton, violation, Scope::All) {
-        check_refutation(trace, model, violation, &refutation).map_err(|error| {
-            let (violation, why) = (violation.clone(), error.to_string());
-            PredictError::Unproved { violation, why }
-        })?;
-        return Ok(Why::Refuted(refutation));
+/// Explains violations of a valid trace.
+pub struct Explainer<'t> {
+    known: Known<'t>,
+    options: Options,
+}
+
+impl<'t> Explainer<'t> {
+    /// Which properties are asked about does not matter, nor does a bound on context switches.
+    pub fn new(trace: &'t Trace, options: &Options) -> Self {
+        Explainer { known: Known::new(trace, options), options: options.clone() }
     }
-    let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
-    match decide(&context, &candidates, &limits)? {
-        Decided::Found(finding) => Ok(Why::Violated(finding)),
-        Decided::Undecided(reason) => Ok(Why::Undecided(reason)),
-        Decided::Infeasible(_) | Decided::InfeasibleInBound => {
-            reasons(&context, &candidates, limits)
+
+    /// The model that is used.
+    pub fn model(&self) -> Model {
+        self.known.skeleton.model
+    }
+
+    /// Whether the graph as published, in which each wake is matched with the notification of the recorded run, refutes the violation. Not
+    /// sound: for comparison only.
+    pub fn is_refuted_as_published(&self, violation: &Violation) -> bool {
+        derive(&self.known.skeleton, violation, Scope::Published).is_some()
+    }
+
+    /// Explains one violation.
+    pub fn explain(&self, violation: &Violation) -> Result<Why, PredictError> {
+        let Explainer { known, options } = self;
+        let deadline = options.budget.time.map(|time| Instant::now() + time);
+        let (context, model) = (known.context(options), known.skeleton.model);
+        let candidates = match single(&context, violation) {
+            Ok(candidates) => candidates,
+            Err(why) => return Ok(Why::NoCandidate(why)),
+        };
+        let violation = &candidates.classes[0].example;
+        // The fewest rules that are enough, in the order of the ledger.
+        let scopes = [Scope::Order, Scope::Locks, Scope::Synchronisation, Scope::All];
+        let mut proofs = scopes.iter().map(|&scope| derive(&known.skeleton, violation, scope));
+        if let Some(refutation) = proofs.find_map(|proof| proof) {
+            let trace = known.skeleton.trace;
+            check_refutation(trace, model, violation, &refutation).map_err(|error| {
+                let (violation, why) = (violation.clone(), error.to_string());
+                PredictError::Unproved { violation, why }
+            })?;
+            return Ok(Why::Refuted(refutation));
+        }
+        let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
+        match decide(&context, &candidates, &limits)? {
+            Decided::Found(finding) => Ok(Why::Violated(finding)),
+            Decided::Undecided(reason) => Ok(Why::Undecided(reason)),
+            Decided::Infeasible(_) | Decided::InfeasibleInBound => {
+                reasons(&context, &candidates, limits)
+            }
         }
     }
 }
@@ -102,6 +126,7 @@ impl<'t> Known<'t> {
         Context {
             skeleton: &self.skeleton,
             order: &self.order,
+            synchronisation: None,
             locksets: &self.locksets,
             regions: &self.regions,
             infer_regions: options.infer_regions,
@@ -175,7 +200,7 @@ fn ask<'c>(
         _ => Questions::Plain,
     };
     let mut encoder = Encoder::explaining(context.skeleton, context.order, sums, questions);
-    let mut terms = Terms { limits, explained: false, bound: None, proposals: None };
+    let mut terms = Terms::new(limits);
     let verdict =
         Goals::default().decide(&mut encoder, &candidates.groups, &class.parts, &mut terms);
     (encoder, verdict)

@@ -19,7 +19,7 @@ mod sums;
 
 pub use program::{ProgramError, ProgramPrediction, predict_program};
 
-pub use explain::{Reason, Section, Why, explain};
+pub use explain::{Explainer, Reason, Section, Why};
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
 pub use foretrace_model::Sizes;

@@ -60,6 +60,8 @@ pub enum Stage {
 pub struct Prepared<'t> {
     skeleton: Skeleton<'t>,
     order: MustHappenBefore,
+    givers: Givers,
+    synchronisation: Option<Needs>,
     locksets: Locksets,
     regions: Vec<Region>,
     candidates: Candidates,
@@ -90,12 +92,19 @@ fn prepare_skeleton<'t>(
     let trace = skeleton.trace;
     done(Stage::Skeleton);
     let order = MustHappenBefore::new(trace);
+    let givers = Givers::new(&skeleton);
+    let synchronisation = if options.prune == Prune::Nothing || skeleton.is_program() {
+        None
+    } else {
+        Needs::new(&skeleton, &givers, Rules::SYNCHRONISATION)
+    };
     done(Stage::MustHappenBefore);
     let locksets = Locksets::new(&skeleton);
     done(Stage::Locksets);
     let regions = regions(trace, &skeleton.locks, options.infer_regions);
+    let candidates = Candidates::default();
     let mut prepared =
-        Prepared { skeleton, order, locksets, regions, candidates: Candidates::default() };
+        Prepared { skeleton, order, givers, synchronisation, locksets, regions, candidates };
     let context = context(&prepared, options);
     let candidates = candidates::list(&context, &properties(options));
     prepared.candidates = candidates;
@@ -107,6 +116,7 @@ fn context<'p>(prepared: &'p Prepared<'_>, options: &Options) -> Context<'p> {
     Context {
         skeleton: &prepared.skeleton,
         order: &prepared.order,
+        synchronisation: prepared.synchronisation.as_ref(),
         locksets: &prepared.locksets,
         regions: &prepared.regions,
         infer_regions: options.infer_regions,
@@ -162,7 +172,7 @@ fn decide(
     let (model, properties) = (skeleton.model, properties(options));
     let context = context(prepared, options);
     let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
-    let givers = Givers::new(skeleton);
+    let givers = &prepared.givers;
     let closures = |order| {
         // A program has no recorded order.
         let is_useless = match order {
@@ -172,20 +182,16 @@ fn decide(
         if candidates.classes.is_empty() || is_useless {
             None
         } else {
-            Preserve::new(skeleton, &givers, order)
+            Preserve::new(skeleton, givers, order)
         }
     };
     let (any_order, recorded_order) = (closures(Order::Any), closures(Order::Recorded));
-    let graph = any_order
-        .as_ref()
-        .filter(|_| options.prune == Prune::Graph)
-        .and_then(|any_order| Graph::new(skeleton, &givers, Some(any_order.needs())));
-    let has_free_reads =
-        |class: &Class| matches!(class.property, Property::Atomicity | Property::Assertion);
-    let synchronisation = any_order
-        .as_ref()
-        .filter(|_| candidates.classes.iter().any(has_free_reads))
-        .and_then(|_| Needs::new(skeleton, &givers, Rules::SYNCHRONISATION));
+    let graph = match (&any_order, &prepared.synchronisation) {
+        (Some(any_order), Some(order)) if options.prune == Prune::Graph => {
+            Graph::new(skeleton, givers, order, Some(any_order.needs()))
+        }
+        _ => None,
+    };
     let sums = Sums::new(skeleton, &prepared.order);
     let work = Work {
         context: &context,
@@ -193,7 +199,7 @@ fn decide(
         any_order: any_order.as_ref(),
         recorded_order: recorded_order.as_ref(),
         graph: graph.as_ref(),
-        synchronisation: synchronisation.as_ref(),
+        synchronisation: prepared.synchronisation.as_ref(),
         judge,
         limits,
         switches: options.switches,
@@ -450,7 +456,7 @@ mod tests {
                 let mut encoder =
                     Encoder::new(&prepared.skeleton, &prepared.order, &sums, Questions::Plain);
                 let limits = Limits { conflicts, ..Limits::default() };
-                let mut terms = Terms { limits, explained: false, bound: None, proposals: None };
+                let mut terms = Terms::new(limits);
                 let groups = &prepared.candidates.groups;
                 let verdict =
                     Goals::default().decide(&mut encoder, groups, &class.parts, &mut terms);

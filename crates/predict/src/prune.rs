@@ -45,6 +45,32 @@ impl<'g> Pruner<'g> {
         Columns { lsa, mhb, ucg }
     }
 
+    /// The orders that a class with one member implies, if the graph does not refute it.
+    pub(crate) fn induced(&mut self, groups: &Groups, class: &Class) -> Vec<(EventId, EventId)> {
+        let skeleton = self.graph.skeleton();
+        let question = match &class.parts {
+            Parts::Race(parts) => match &parts[..] {
+                [part] => match (groups.events(part.first), groups.events(part.second)) {
+                    (&[one], &[two]) => Question::race(skeleton, one, two),
+                    _ => return Vec::new(),
+                },
+                _ => return Vec::new(),
+            },
+            Parts::Atomicity(parts) => match &parts[..] {
+                [part] => match (&part.pairs[..], groups.events(part.remotes)) {
+                    (&[(first, second)], &[remote]) => Question::atomicity(first, remote, second),
+                    _ => return Vec::new(),
+                },
+                _ => return Vec::new(),
+            },
+            _ => return Vec::new(),
+        };
+        if self.search.refutes(&question, Scope::All) {
+            return Vec::new();
+        }
+        self.search.induced()
+    }
+
     /// Whether the rules refute every member of the class.
     pub(crate) fn refutes(&mut self, groups: &Groups, class: &Class, scope: Scope) -> bool {
         self.left = MOST_MEMBERS;

@@ -61,6 +61,9 @@ impl<'w> Shard<'w> {
     /// Decides a class. A finding that is only possible is asked for again without the reads that make it so.
     pub(crate) fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
         let mut terms = Terms::new(self.work.limits.clone());
+        if let Some(pruner) = &mut self.pruner {
+            terms.induced = pruner.induced(&self.work.candidates.groups, class);
+        }
         let decided = self.decide_on(class, &mut terms)?;
         // What is left of the budget is for the second question.
         terms.explained = true;
@@ -87,6 +90,12 @@ impl<'w> Shard<'w> {
             Switches::Fewest => Some(0),
         };
         let decided = self.by_closures(class, &terms, most)?;
+        if decided.is_none()
+            && let Some(pruner) = &mut self.pruner
+            && pruner.refutes(&self.work.candidates.groups, class, Scope::All)
+        {
+            return Ok(Some(Decided::Infeasible(self.columns(class))));
+        }
         let possible = |decided: &Decided| {
             matches!(decided, Decided::Found(Finding { certainty: Certainty::Possible, .. }))
         };
@@ -118,12 +127,6 @@ impl<'w> Shard<'w> {
             if most.is_none_or(|most| self.switches_of(&finding) <= most) {
                 return Ok(Some(Decided::Found(finding)));
             }
-        }
-        if let Some(pruner) = &mut self.pruner
-            && !terms.explained
-            && pruner.refutes(groups, class, Scope::All)
-        {
-            return Ok(Some(Decided::Infeasible(self.columns(class))));
         }
         Ok(None)
     }

@@ -33,6 +33,8 @@ pub struct Node {
     pub label: String,
     /// Whether the candidate names it.
     pub named: bool,
+    /// Whether the contradiction is about it.
+    pub contradicted: bool,
 }
 
 /// Why one event comes before another.
@@ -44,7 +46,7 @@ pub enum EdgeKind {
     Seed,
     /// It follows from other orders.
     Induced,
-    /// No order: the two exclude each other, or one may give the other what it needs.
+    /// No order: the two exclude each other, or one is of the kind that gives the other what it needs.
     Related,
 }
 
@@ -75,8 +77,10 @@ pub fn write_dot(graph: &Graph, writer: &mut dyn Write) -> io::Result<()> {
         writeln!(writer, "  subgraph cluster_{number} {{")?;
         writeln!(writer, "    label={};", quoted(&thread.name))?;
         for node in &thread.nodes {
-            let style = if node.named { ", style=filled, fillcolor=lightyellow" } else { "" };
-            writeln!(writer, "    e{} [label={}{style}];", node.event, quoted(&node.label))?;
+            let named = if node.named { ", style=filled, fillcolor=lightyellow" } else { "" };
+            let red = if node.contradicted { ", color=red" } else { "" };
+            let label = quoted(&node.label);
+            writeln!(writer, "    e{} [label={label}{named}{red}];", node.event)?;
         }
         writeln!(writer, "  }}")?;
     }
@@ -124,7 +128,10 @@ mod tests {
 
     #[test]
     fn labels_are_escaped() {
-        let node = |event, label: &str| Node { event, label: label.to_string(), named: event == 1 };
+        let node = |event, label: &str| {
+            let label = label.to_string();
+            Node { event, label, named: event == 1, contradicted: event == 1 }
+        };
         let graph = Graph {
             title: "a \"race\"".to_string(),
             threads: vec![ThreadNodes {
@@ -157,7 +164,7 @@ mod tests {
               subgraph cluster_0 {
                 label="t\\1";
                 e0 [label="take m\na.c:1"];
-                e1 [label="write x", style=filled, fillcolor=lightyellow];
+                e1 [label="write x", style=filled, fillcolor=lightyellow, color=red];
               }
               e0 -> e1 [style=solid];
               e1 -> e0 [style=dashed, label="m", color=red, fontcolor=red];

@@ -72,14 +72,16 @@ impl Sections {
             _ => None,
         }));
         all.sort_unstable_by_key(|&(open, ..)| open);
-        let mut users: FxHashMap<LockId, Vec<ThreadId>> = FxHashMap::default();
+        // The first user of each lock, and whether there is another one.
+        let mut users: FxHashMap<LockId, (ThreadId, bool)> = FxHashMap::default();
         for &(open, lock, _, close) in &all {
-            let users = users.entry(lock).or_default();
-            users.extend(
-                [Some(open), close].into_iter().flatten().map(|event| trace.thread_of(event)),
-            );
+            for event in [Some(open), close].into_iter().flatten() {
+                let thread = trace.thread_of(event);
+                let (first, is_shared) = users.entry(lock).or_insert((thread, false));
+                *is_shared |= thread != *first;
+            }
         }
-        let is_shared = |lock: &LockId| users[lock].iter().any(|&user| user != users[lock][0]);
+        let is_shared = |lock: &LockId| users[lock].1;
         let mut sections = Sections::default();
         let mut groups: FxHashMap<(LockId, ThreadId, Option<Mode>), u32> = FxHashMap::default();
         for (open, lock, mode, close) in all.into_iter().filter(|(_, lock, ..)| is_shared(lock)) {

@@ -22,7 +22,7 @@ impl Graph<'_> {
         if scope == Scope::Locks {
             return;
         }
-        let tables = [self.recorded.as_ref().or(Some(&self.order)), self.table(scope)];
+        let tables = [self.recorded.as_ref().or(Some(self.order)), self.table(scope)];
         loop {
             let mut moved = false;
             for thread in 0..threads {

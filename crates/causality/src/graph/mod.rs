@@ -54,7 +54,7 @@ pub struct Graph<'s> {
     skeleton: &'s Skeleton<'s>,
     givers: &'s Givers,
     /// What synchronisation needs in any order.
-    order: Needs,
+    order: &'s Needs,
     /// What it needs in the recorded order, where that is more.
     recorded: Option<Needs>,
     /// What data needs besides.
@@ -74,17 +74,18 @@ pub struct Graph<'s> {
 }
 
 impl<'s> Graph<'s> {
-    /// The graph of a trace; `data` is what no order avoids, with data. `None` if a table would be too large, and for programs.
+    /// The graph of a trace; `order` is what synchronisation needs in any order, `data` what reads need besides. `None` if a table would be too
+    /// large, and for programs.
     pub fn new(
         skeleton: &'s Skeleton<'s>,
         givers: &'s Givers,
+        order: &'s Needs,
         data: Option<&'s Needs>,
     ) -> Option<Self> {
         if skeleton.is_program() {
             return None;
         }
         let trace = skeleton.trace;
-        let order = Needs::new(skeleton, givers, Rules::SYNCHRONISATION)?;
         let recorded = if givers.has_waiters() {
             Some(Needs::new(skeleton, givers, Rules::RECORDED_SYNCHRONISATION)?)
         } else {
@@ -187,8 +188,8 @@ impl<'s> Graph<'s> {
         match scope {
             Scope::Locks => None,
             // Matches of the recorded run are not for pruning.
-            Scope::Order | Scope::Synchronisation | Scope::Published => Some(&self.order),
-            Scope::All => Some(self.data.unwrap_or(&self.order)),
+            Scope::Order | Scope::Synchronisation | Scope::Published => Some(self.order),
+            Scope::All => Some(self.data.unwrap_or(self.order)),
         }
     }
 

@@ -184,6 +184,34 @@ impl<'g> Search<'g> {
         self.ask(question, scope, true).is_err()
     }
 
+    /// The orders of executed events that the candidate last asked about adds to what holds always; the latest of each thread stands for those before it.
+    pub fn induced(&self) -> Vec<(EventId, EventId)> {
+        let trace = self.graph.skeleton.trace;
+        let mut induced = Vec::new();
+        for thread in trace.thread_ids() {
+            let events = trace.thread_events(thread);
+            let executed = self.facts.executed[thread.index()];
+            let mut known: Vec<u32> = vec![0; self.facts.executed.len()];
+            for raise in &self.facts.raises[thread.index()] {
+                if raise.position >= executed {
+                    break;
+                }
+                if let Some(always) = self.facts.always(thread, raise.position) {
+                    join(&mut known, always);
+                }
+                for other in trace.thread_ids().filter(|&other| other != thread) {
+                    let count = raise.clock[other.index()];
+                    if count > known[other.index()] {
+                        let earlier = trace.thread_events(other)[count as usize - 1];
+                        induced.push((earlier, events[raise.position as usize]));
+                    }
+                }
+                join(&mut known, &raise.clock);
+            }
+        }
+        induced
+    }
+
     fn ask(&mut self, question: &Question, scope: Scope, in_full: bool) -> Result {
         self.begin(question, scope)?;
         self.close()?;

@@ -49,6 +49,7 @@ impl Rules {
 }
 
 /// The table.
+#[derive(Debug)]
 pub struct Needs {
     threads: usize,
     /// For each thread, the positions from which on a row holds.

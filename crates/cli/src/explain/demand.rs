@@ -47,11 +47,14 @@ pub(super) fn demand(words: Words, violation: &Violation) -> String {
             format!("{}, each with what the one before wants", blocked.join(", and "))
         }
         Violation::Stuck(event) => {
-            let waits = match words.trace.op(*event) {
-                Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } => words.has_done(*event),
-                _ => about_to(event),
-            };
-            format!("{waits}, and waits for ever")
+            let has_begun = matches!(
+                words.trace.op(*event),
+                Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. }
+            );
+            match has_begun {
+                true => format!("{}, and waits for ever", words.has_done(*event)),
+                false => format!("{} for ever", words.waits(*event)),
+            }
         }
         Violation::Lock(misuse, event) => {
             let state = match misuse {

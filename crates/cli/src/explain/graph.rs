@@ -1,7 +1,7 @@
 //! The graph of an explanation: the events that matter, by thread, and what orders them.
 //!
-//! **Computes.** For a proof, an edge for each order that it derives; coloured are those that the contradiction is made of. For reasons of the solver, the
-//! events that each of them ties together.
+//! **Computes.** For a proof, an edge for each order that it derives, and from each notification or post that cannot come in time to the wait that needs
+//! one; coloured are those that the contradiction is made of. For reasons of the solver, the events that each of them ties together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,9 @@ pub(super) fn of_proof(
     let (executed, not_executed) = refutation.contradiction;
     cycle.follow(proof, executed);
     cycle.follow(proof, not_executed);
+    let event = |step: u32| ends(proof.steps[step as usize].fact).0;
+    cycle.stretches.push((event(not_executed), event(executed)));
+    cycle.ends.extend([event(not_executed), event(executed)]);
     let is_shown = |rule: Rule| !matches!(rule, Rule::Candidate | Rule::Program | Rule::Chain);
     for step in proof.used().filter(|step| is_shown(step.rule)) {
         match step.fact {
@@ -35,6 +38,27 @@ pub(super) fn of_proof(
                 drawing.edge(from, to, kind(step.rule), rule_name(step.rule), on_cycle);
             }
             Fact::Executed(event) | Fact::NotExecuted(event) => drawing.add(event),
+        }
+        if let Some((open, at)) = proof.barred(step) {
+            let on_cycle = cycle.obstacles.contains(&(open, at));
+            drawing.edge(open, at, EdgeKind::Related, rule_name(step.rule), on_cycle);
+        }
+        if let Some((earlier, posts, wait)) = proof.counted(step) {
+            earlier.into_iter().for_each(|earlier| drawing.add(earlier));
+            for post in posts {
+                drawing.edge(post, wait, EdgeKind::Related, "may post it before", false);
+            }
+        }
+        for (giver, waiter) in proof.too_late(step) {
+            let on_cycle = cycle.obstacles.contains(&(giver, waiter));
+            drawing.edge(giver, waiter, EdgeKind::Related, too_late_name(step.rule), on_cycle);
+            for &premise in &step.premises {
+                if let Fact::NotExecuted(early) = proof.steps[premise as usize].fact
+                    && proof.is_up_to(early, giver)
+                {
+                    drawing.add(early);
+                }
+            }
         }
         let holds = [ends(step.fact).0, ends(step.fact).1];
         for hold in holds.into_iter().filter_map(|event| proof.telling.recorded.hold_at(event)) {
@@ -52,10 +76,7 @@ pub(super) fn of_proof(
             }
         }
     }
-    [executed, not_executed].iter().for_each(|&step| {
-        let (event, _) = ends(proof.steps[step as usize].fact);
-        drawing.add(event);
-    });
+    [executed, not_executed].iter().for_each(|&step| drawing.add(event(step)));
     drawing.finish(words, title, &cycle)
 }
 
@@ -110,6 +131,14 @@ fn kind(rule: Rule) -> EdgeKind {
     }
 }
 
+/// Why a notification or a post is drawn.
+fn too_late_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Unposted | Rule::Posted => "cannot post it before",
+        _ => "cannot notify it",
+    }
+}
+
 /// The name of a rule in `docs/causality.md`.
 fn rule_name(rule: Rule) -> &'static str {
     match rule {
@@ -145,14 +174,32 @@ struct Cycle {
     orders: BTreeSet<(EventId, EventId)>,
     /// Parts of threads: from the first event to the second.
     stretches: Vec<(EventId, EventId)>,
+    /// Notifications and posts that cannot come in time, and for which wait; holds that stay, and what cannot be because of them.
+    obstacles: BTreeSet<(EventId, EventId)>,
+    /// What has to have happened, and what cannot.
+    ends: BTreeSet<EventId>,
 }
 
 impl Cycle {
     /// Goes back along the orders by which a fact was carried from thread to thread.
     fn follow(&mut self, proof: &Proof, step: u32) {
         let step = &proof.steps[step as usize];
-        if !matches!(step.rule, Rule::Need | Rule::Never | Rule::Cycle) {
+        self.obstacles.extend(proof.barred(step));
+        if !matches!(
+            step.rule,
+            Rule::Need | Rule::Never | Rule::Cycle | Rule::Unnotified | Rule::Unposted
+        ) {
             return;
+        }
+        for (giver, waiter) in proof.too_late(step) {
+            self.obstacles.insert((giver, waiter));
+            for &premise in &step.premises {
+                if let Fact::NotExecuted(early) = proof.steps[premise as usize].fact
+                    && proof.is_up_to(early, giver)
+                {
+                    self.stretches.push((early, giver));
+                }
+            }
         }
         for &premise in &step.premises {
             let links = proof.links(premise);
@@ -231,6 +278,7 @@ impl Drawing {
             event: event.0,
             label: words.label(event),
             named: self.named.contains(&event),
+            contradicted: cycle.ends.contains(&event),
         };
         let threads = threads.iter().map(|(thread, events)| ThreadNodes {
             name: words.trace.threads().get(thread.index()).to_string(),

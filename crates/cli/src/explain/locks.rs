@@ -26,6 +26,17 @@ impl Proof<'_> {
         recorded.unclosed(inner.lock).find(opens)
     }
 
+    /// For a step that says that a lock cannot be taken: the event that opens the hold which is in the way, and the one that cannot be.
+    pub(super) fn barred(&self, step: &Step) -> Option<(EventId, EventId)> {
+        let (Rule::LockAfter | Rule::LockInside | Rule::LockOrder, Fact::NotExecuted(at)) =
+            (step.rule, step.fact)
+        else {
+            return None;
+        };
+        let inner = self.telling.recorded.hold_at(at)?;
+        Some((self.outer(step, None, inner)?.open, at))
+    }
+
     pub(super) fn lock(&self, step: &Step) -> String {
         let (words, recorded) = (self.telling.words, self.telling.recorded);
         let (closed, at) = match step.fact {

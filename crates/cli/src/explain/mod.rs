@@ -1,6 +1,6 @@
 //! `foretrace explain`, and `predict --why`: why a candidate cannot happen, as a chain of sentences; or how it can.
 //!
-//! **Computes.** For one candidate, or for those that the named places fit, what `foretrace_predict::explain` answers, in words.
+//! **Computes.** For one candidate, or for those that the named places fit, what `foretrace_predict::Explainer` answers, in words.
 //!
 //! **Invariant.** Every proof that is printed has passed its checker; one that does not is a bug of ours.
 
@@ -16,12 +16,12 @@ mod words;
 
 use std::io::{self, Write};
 
-use foretrace_predict::{Budget, Finding, Options, Prediction, Why};
+use foretrace_predict::{Budget, Explainer, Finding, Options, Prediction, Why};
 use foretrace_report as report;
 use foretrace_report::{
     Explanation, Explanations, Graph, Grounds, write_dot, write_explanation, write_finding,
 };
-use foretrace_trace::{Model, Trace};
+use foretrace_trace::Trace;
 use foretrace_witness::{Certainty, Property, Violation, check_refutation};
 
 use crate::args::ExplainArguments;
@@ -72,12 +72,14 @@ fn finding(
     let prediction = input::predict(trace, &options, &())?;
     let report = assemble(trace, prediction, frame(arguments));
     let Some(finding) = report.findings.iter().find(|finding| finding.id == id) else {
+        let all = Options { properties: Options::default().properties, ..options };
+        let report = assemble(trace, input::predict(trace, &all, &())?, frame(arguments));
         let known: Vec<&str> = report.findings.iter().map(|finding| finding.id.as_str()).collect();
-        let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+        let known = if known.is_empty() { "nothing".to_string() } else { known.join(", ") };
         return Err(Failure::input(format_args!("there is no finding {id}"))
-            .hint(format_args!("with these options predict finds: {known}")));
+            .hint(format_args!("with these options predict finds {known}")));
     };
-    output::to_stdout(|out| {
+    show(arguments, |out| {
         write_finding(&report, finding, style(arguments.full_schedule), out)?;
         without_graph(arguments, out)
     })?;
@@ -88,6 +90,17 @@ fn happens(certainty: report::Certainty) -> Status {
     match certainty {
         report::Certainty::Real => Status::Found,
         report::Certainty::Possible => Status::Uncertain,
+    }
+}
+
+/// Writes what is for people: to standard error, if the graph goes to standard output.
+fn show(
+    arguments: &ExplainArguments,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    match &arguments.dot {
+        Some(path) if output::is_stdout(path) => output::to_stderr(content),
+        _ => output::to_stdout(content),
     }
 }
 
@@ -136,7 +149,9 @@ struct Answers {
 
 impl Asked<'_> {
     fn answer(&self, candidates: &[Violation]) -> Result<Status, Failure> {
-        let answers = self.ask(&candidates[..candidates.len().min(MOST_CANDIDATES)])?;
+        let explainer = Explainer::new(self.trace, self.options);
+        let asked = &candidates[..candidates.len().min(MOST_CANDIDATES)];
+        let answers = self.ask(&explainer, asked)?;
         let not_asked = candidates.len().saturating_sub(MOST_CANDIDATES);
         let fit = match (candidates.len() - answers.no_candidates - not_asked, not_asked) {
             (0 | 1, 0) => None,
@@ -147,32 +162,44 @@ impl Asked<'_> {
             )),
         };
         if let Some(finding) = answers.happens {
-            return self.show_finding(finding, fit.as_deref());
+            return self.show_finding(&explainer, finding, fit.as_deref());
         }
         let is_open = answers.undecided.is_some() || not_asked > 0;
         if let Some((violation, reason)) = &answers.undecided {
             let title = title(Words { trace: self.trace }, violation);
-            output::to_stdout(|out| {
+            show(self.arguments, |out| {
                 fit.iter().try_for_each(|fit| writeln!(out, "{fit}; not decided is:\n"))?;
                 writeln!(out, "{title}: undecided: {reason}")?;
+                how_to_choose(fit.as_deref(), out)?;
                 without_graph(self.arguments, out)
             })?;
             return Ok(Status::Uncertain);
         }
-        if let Some((explanation, graph)) = &answers.refuted {
+        if let Some((mut explanation, mut graph)) = answers.refuted {
             let none = if not_asked > 0 { "none of the others" } else { "none of them" };
-            let dot = self.arguments.dot.as_deref();
-            if !dot.is_some_and(output::is_stdout) {
-                output::to_stdout(|out| {
-                    fit.iter().try_for_each(|fit| {
-                        let this = "this is why the first one cannot";
-                        writeln!(out, "{fit}; {none} can happen, and {this}:\n")
-                    })?;
-                    write_explanation(explanation, style(false), out)
-                })?;
+            if fit.is_some() {
+                // There are others at the same places.
+                let events: Vec<String> = explanation.events.iter().map(u32::to_string).collect();
+                explanation.title.push_str(&format!(" (events {})", events.join(", ")));
+                graph.title.clone_from(&explanation.title);
             }
-            if let Some(path) = dot {
-                output::to_path(path, |out| write_dot(graph, out))?;
+            show(self.arguments, |out| {
+                fit.iter().try_for_each(|fit| {
+                    let this = "this is why the first one cannot";
+                    writeln!(out, "{fit}; {none} can happen, and {this}:\n")
+                })?;
+                write_explanation(&explanation, style(false), out)?;
+                if not_asked > 0 {
+                    let open = "this was about these events alone";
+                    writeln!(
+                        out,
+                        "note: {open}; whether one of the other {not_asked} can happen is not known"
+                    )?;
+                }
+                how_to_choose(fit.as_deref(), out)
+            })?;
+            if let Some(path) = &self.arguments.dot {
+                output::to_path(path, |out| write_dot(&graph, out))?;
             }
             return Ok(if is_open { Status::Uncertain } else { Status::Nothing });
         }
@@ -182,12 +209,12 @@ impl Asked<'_> {
     }
 
     /// Until one can happen.
-    fn ask(&self, candidates: &[Violation]) -> Result<Answers, Failure> {
-        let (recorded, model) = (Recorded::new(self.trace), suitable(self.trace, self.options)?);
+    fn ask(&self, explainer: &Explainer, candidates: &[Violation]) -> Result<Answers, Failure> {
+        let (recorded, model) = (Recorded::new(self.trace), explainer.model());
         let telling = Telling { words: Words { trace: self.trace }, recorded: &recorded, model };
         let mut answers = Answers::default();
         for violation in candidates {
-            let why = ask(self.trace, self.options, violation)?;
+            let why = ask(explainer, violation)?;
             answers.no_candidates += usize::from(matches!(why, Why::NoCandidate(_)));
             match why {
                 Why::Violated(finding) => {
@@ -211,11 +238,17 @@ impl Asked<'_> {
         Ok(answers)
     }
 
-    fn show_finding(&self, finding: Finding, fit: Option<&str>) -> Result<Status, Failure> {
+    fn show_finding(
+        &self,
+        explainer: &Explainer,
+        finding: Finding,
+        fit: Option<&str>,
+    ) -> Result<Status, Failure> {
+        let as_published = explainer.is_refuted_as_published(&finding.violation);
         let mut report = assemble(
             self.trace,
             Prediction {
-                model: suitable(self.trace, self.options)?,
+                model: explainer.model(),
                 ledgers: Vec::new(),
                 findings: vec![finding],
                 undecided: Vec::new(),
@@ -228,40 +261,52 @@ impl Asked<'_> {
         // The number would not be that of `predict`.
         report.findings[0].id = report.findings[0].kind.name().to_string();
         let finding = &report.findings[0];
-        output::to_stdout(|out| {
+        show(self.arguments, |out| {
             fit.iter().try_for_each(|fit| writeln!(out, "{fit}; this one can happen:\n"))?;
             write_finding(&report, finding, style(self.arguments.full_schedule), out)?;
             report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
+            if as_published {
+                writeln!(
+                    out,
+                    "note: if every wait met the notification of the recorded run, this could not happen"
+                )?;
+            }
+            how_to_choose(fit, out)?;
             without_graph(self.arguments, out)
         })?;
         Ok(happens(finding.certainty))
     }
 }
 
-/// Asks about one candidate. Whatever goes wrong there is a bug of ours.
-fn ask(trace: &Trace, options: &Options, violation: &Violation) -> Result<Why, Failure> {
-    foretrace_predict::explain(trace, options, violation).map_err(Failure::internal)
+/// For those who mean another one of the candidates that fit.
+fn how_to_choose(fit: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    match fit {
+        Some(_) => {
+            writeln!(out, "hint: to choose, name events by number, or by THREAD@LOCATION")
+        }
+        None => Ok(()),
+    }
 }
 
-/// The model that is used.
-fn suitable(trace: &Trace, options: &Options) -> Result<Model, Failure> {
-    let nothing = Options { properties: Vec::new(), ..options.clone() };
-    Ok(input::predict(trace, &nothing, &())?.model)
+/// Asks about one candidate. Whatever goes wrong there is a bug of ours.
+fn ask(explainer: &Explainer, violation: &Violation) -> Result<Why, Failure> {
+    explainer.explain(violation).map_err(Failure::internal)
 }
 
 /// Why refuted candidates cannot happen, for the first `most` of them.
 pub(crate) fn explain_refuted(
     trace: &Trace,
     options: &Options,
-    model: Model,
     refuted: &[(Property, Violation)],
     most: usize,
 ) -> Result<Explanations, Failure> {
     let recorded = Recorded::new(trace);
+    let explainer = Explainer::new(trace, options);
+    let model = explainer.model();
     let telling = Telling { words: Words { trace }, recorded: &recorded, model };
     let shown = &refuted[..refuted.len().min(most)];
     let explanations = shown.iter().map(|(_, violation)| {
-        let why = ask(trace, options, violation)?;
+        let why = ask(&explainer, violation)?;
         Ok(told(telling, violation, &why)?.0)
     });
     let explanations = explanations.collect::<Result<Vec<Explanation>, Failure>>()?;
@@ -323,8 +368,11 @@ mod tests {
     fn a_proof_that_is_none_is_a_bug_of_ours() {
         let trace = text::parse("t1: write x = 1\nt2: write x = 2\n").unwrap();
         let recorded = Recorded::new(&trace);
-        let telling =
-            Telling { words: Words { trace: &trace }, recorded: &recorded, model: Model::Values };
+        let telling = Telling {
+            words: Words { trace: &trace },
+            recorded: &recorded,
+            model: foretrace_trace::Model::Values,
+        };
         let given = |fact| Step { fact, rule: Rule::Candidate, premises: Vec::new() };
         let [one, two] = [EventId(0), EventId(1)];
         let steps = vec![given(Fact::Executed(one)), given(Fact::NotExecuted(one))];

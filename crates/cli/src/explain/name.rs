@@ -76,10 +76,44 @@ pub(super) fn parse(trace: &Trace, words: &[String]) -> Result<Named, Failure> {
     violations.sort_unstable();
     violations.dedup();
     if violations.is_empty() {
-        let nothing = format!("no {first} is possible between the events at {}", places.join(", "));
+        let takes_part = |event: &EventId| takes_part(trace, *kind, *event);
+        let at_fault =
+            places.iter().zip(&events).find(|(_, events)| !events.iter().any(takes_part));
+        let nothing = match at_fault {
+            Some((place, _)) => format!("nothing at {place} can be part of {}", name_of(*kind)),
+            None => format!("the events at {} cannot be {}", places.join(", "), name_of(*kind)),
+        };
         return Err(Failure::input(nothing).hint(what_fits(*kind)));
     }
     Ok(Named::Candidates(violations))
+}
+
+/// What sentences call it.
+fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Race => "a data race",
+        Kind::Atomicity => "an atomicity violation",
+        Kind::Cycle => "a lock cycle",
+        Kind::Stuck => "a stuck state",
+        Kind::Lock(None) => "a lock error",
+        Kind::Lock(Some(LockMisuse::DoubleLock)) => "a double lock",
+        Kind::Lock(Some(LockMisuse::UnlockNotHeld | LockMisuse::UnlockByOther)) => "a wrong unlock",
+        Kind::Lock(Some(LockMisuse::DestroyHeld)) => "a destruction of a held lock",
+        Kind::Assertion => "a failing assertion",
+    }
+}
+
+/// Whether the event alone may be one of a candidate.
+fn takes_part(trace: &Trace, kind: Kind, event: EventId) -> bool {
+    let op = trace.op(event);
+    match kind {
+        Kind::Race | Kind::Atomicity => trace.access(event).is_some(),
+        Kind::Cycle => takes_a_lock(op),
+        Kind::Stuck => may_wait(op),
+        Kind::Lock(None) => !misuses(op).is_empty(),
+        Kind::Lock(Some(misuse)) => misuses(op).contains(&misuse),
+        Kind::Assertion => matches!(op, Op::Assert { .. }),
+    }
 }
 
 fn wrong(message: impl std::fmt::Display) -> Failure {
@@ -95,14 +129,20 @@ fn what_fits(kind: Kind) -> &'static str {
             "the first and last are accesses of one thread, the second one is another thread's access of the same variable, and each pair conflicts"
         }
         Kind::Cycle => "a cycle is of places where different threads take locks",
-        Kind::Stuck => "a thread may be stuck where it takes a lock, waits, or is at a barrier",
+        Kind::Stuck => {
+            "a thread may be stuck where it takes a lock, waits, or is at a semaphore or barrier; for a join, name what the joined thread waits for"
+        }
         Kind::Lock(_) => "only taking, releasing and destroying a lock can be wrong so",
-        Kind::Assertion => "there is no assertion at that place",
+        Kind::Assertion => "only assertions can fail",
     }
 }
 
 /// A finding by its id: the kind and a number.
 fn finding(id: &str, places: &[String]) -> Result<Named, Failure> {
+    if id == "deadlock" || id.starts_with("deadlock-") {
+        return Err(Failure::input(format_args!("`{id}` is neither a finding nor a kind of bug"))
+            .hint("deadlocks are of two kinds: cycle A B ..., and stuck A; findings of them are lock-cycle-1 and stuck-1"));
+    }
     let kind = id.rsplit_once('-').filter(|(_, number)| number.parse::<u32>().is_ok());
     let kind = kind.and_then(|(kind, _)| KINDS.iter().find(|(name, _)| *name == kind));
     let property = match kind.map(|(_, kind)| kind) {
@@ -222,11 +262,7 @@ fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec
             cycle.rotate_left(least);
             one(Violation::LockCycle(cycle), fits)
         }
-        (Kind::Stuck, &[event]) => {
-            let waits = matches!(op, Op::SemWait { .. } | Op::Leave { .. } | Op::Arrive { .. });
-            let asks = matches!(op, Op::Request(Request::SemWait(_)));
-            one(Violation::Stuck(event), waits || asks || takes_a_lock(op))
-        }
+        (Kind::Stuck, &[event]) => one(Violation::Stuck(event), may_wait(op)),
         (Kind::Lock(Some(misuse)), &[event]) => {
             one(Violation::Lock(misuse, event), misuses(op).contains(&misuse))
         }
@@ -238,6 +274,11 @@ fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec
         }
         _ => Vec::new(),
     }
+}
+
+fn may_wait(op: Op) -> bool {
+    let waits = matches!(op, Op::SemWait { .. } | Op::Leave { .. } | Op::Arrive { .. });
+    waits || matches!(op, Op::Request(Request::SemWait(_))) || takes_a_lock(op)
 }
 
 fn takes_a_lock(op: Op) -> bool {

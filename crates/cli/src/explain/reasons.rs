@@ -5,7 +5,7 @@
 use foretrace_predict::{Reason, Section};
 use foretrace_report::Grounds;
 use foretrace_trace::text::show_expression;
-use foretrace_trace::{EventId, LockId, Op};
+use foretrace_trace::{CondId, EventId, LockId, Op};
 use foretrace_witness::{LockMisuse, Violation};
 
 use super::demand::noun;
@@ -144,7 +144,7 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
             let name = quoted(words.trace.semaphores().get(semaphore.index()));
             match event {
                 Some(event) => format!("{} only while {name} is 0", does(event)),
-                None => format!("{name} is 0 at the end"),
+                None => format!("A thread that waits at {name} at the end finds it 0"),
             }
         }
         Reason::Round { event, arrivals } => {
@@ -172,12 +172,30 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
         }
         Reason::Signals { condition } => {
             let name = quoted(words.trace.conds().get(condition.index()));
-            format!("Each signal of {name} wakes a thread that waits then, if there is one")
+            let (signals, broadcasts) = notifies(words, *condition);
+            let one = "wakes a thread that waits then, if there is one";
+            match (signals, broadcasts) {
+                (true, false) => format!("Each signal of {name} {one}"),
+                (false, true) => {
+                    format!("Each broadcast of {name} wakes all threads that wait then")
+                }
+                (true, true) => {
+                    format!("Each signal of {name} {one}, and each broadcast all of them")
+                }
+                (false, false) => format!("Nobody notifies {name}"),
+            }
         }
         other => {
             format!("a rule about {}", list(&other.events().iter().map(does).collect::<Vec<_>>()))
         }
     }
+}
+
+/// Whether a condition variable has signals, and broadcasts.
+fn notifies(words: Words, condition: CondId) -> (bool, bool) {
+    let trace = words.trace;
+    let has = |wanted: Op| (0..trace.len()).any(|at| trace.op(EventId::from(at)) == wanted);
+    (has(Op::Signal { cond: condition }), has(Op::Broadcast { cond: condition }))
 }
 
 /// `` `x` (a.c:1)``

@@ -1,10 +1,13 @@
 //! The sentences about waiting: section 5 of `docs/causality.md`.
 
 use foretrace_trace::{CondId, EventId, Op};
-use foretrace_witness::Step;
+use foretrace_witness::{Fact, Rule, Step};
 
 use super::proof::{Proof, few};
 use super::words::quoted;
+
+/// So many events of each kind that a step is about are drawn.
+const MOST_DRAWN: usize = 16;
 
 /// Notifications or posts, as a rule sees them.
 struct Givers {
@@ -60,6 +63,41 @@ impl Proof<'_> {
             }
             None => Givers { left: Vec::new(), excluded: Vec::new() },
         }
+    }
+
+    /// The waits on a semaphore that pass it before, for a step that counts them, and the posts that are left to it, the first of them; and the wait.
+    pub(super) fn counted(&self, step: &Step) -> Option<(Vec<EventId>, Vec<EventId>, EventId)> {
+        let (Rule::Unposted, Fact::NotExecuted(wait)) = (step.rule, step.fact) else {
+            return None;
+        };
+        let Op::SemWait { sem, .. } = self.telling.words.trace.op(wait) else { return None };
+        let semaphore = self.telling.recorded.semaphore(sem);
+        let passes =
+            |&other: &EventId| other != wait && self.way(&step.premises, other, wait).is_some();
+        let can = |&post: &EventId| self.excluded(&step.premises, post, None, wait).is_none();
+        let earlier = semaphore.waits.iter().copied().filter(passes).take(MOST_DRAWN);
+        let left = semaphore.posts.iter().copied().filter(can).take(MOST_DRAWN);
+        Some((earlier.collect(), left.collect(), wait))
+    }
+
+    /// The notifications or posts that a step says cannot come in time, the first of them, each with the event that needs one.
+    pub(super) fn too_late(&self, step: &Step) -> Vec<(EventId, EventId)> {
+        let (recorded, trace) = (self.telling.recorded, self.telling.words.trace);
+        let waiter = match (step.rule, step.fact) {
+            (Rule::Unnotified | Rule::Unposted, Fact::NotExecuted(waiter)) => Some(waiter),
+            (Rule::Notified | Rule::Posted, Fact::Before(_, waiter)) => Some(waiter),
+            (Rule::Matched, Fact::Before(wait, _)) => trace.next(wait),
+            _ => None,
+        };
+        let Some(waiter) = waiter else { return Vec::new() };
+        let (all, turn) = match (trace.op(waiter), self.wait_of(waiter)) {
+            (Op::SemWait { sem, .. }, _) => (recorded.semaphore(sem).posts, None),
+            (_, Some((cond, wait))) => (recorded.notifications(cond).to_vec(), Some(wait)),
+            _ => return Vec::new(),
+        };
+        let cannot =
+            |giver: &EventId| self.excluded(&step.premises, *giver, turn, waiter).is_some();
+        all.into_iter().filter(cannot).take(MOST_DRAWN).map(|giver| (giver, waiter)).collect()
     }
 
     pub(super) fn unnotified(&self, step: &Step, wake: EventId) -> String {
@@ -120,7 +158,11 @@ impl Proof<'_> {
         let needed = 1 + earlier.len() as i64 - semaphore.initial;
         let mut why = format!("{name} begins with {}", semaphore.initial);
         if !earlier.is_empty() {
-            why.push_str(&format!(", {} pass it before ({})", earlier.len(), few(&earlier)));
+            let pass = match earlier.len() {
+                1 => "1 wait passes".to_string(),
+                count => format!("{count} waits pass"),
+            };
+            why.push_str(&format!(", {pass} it before ({})", few(&earlier)));
         }
         (needed, why, self.givers(step, &semaphore.posts, None, wait))
     }

@@ -66,6 +66,17 @@ impl Words<'_> {
         self.with("is about to", event)
     }
 
+    /// `T1 waits for `m` (a.c:1)`: what it does before an event that blocks it.
+    pub(super) fn waits(&self, event: EventId) -> String {
+        let (preposition, object) = match self.trace.op(event) {
+            Op::Wake { cond, .. } => ("for", quoted(self.trace.conds().get(cond.index()))),
+            Op::SemWait { .. } | Op::Leave { .. } => ("at", verb(self.trace, event).object),
+            _ => ("for", verb(self.trace, event).object),
+        };
+        let object = format!("{preposition} {object}");
+        format!("{} {}", self.thread(event), self.placed("waits", &object, event))
+    }
+
     fn with(&self, auxiliary: &str, event: EventId) -> String {
         let verb = verb(self.trace, event);
         let rest = self.placed(verb.base, &verb.object, event);

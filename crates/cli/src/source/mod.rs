@@ -64,6 +64,14 @@ pub(crate) fn run_merged(
     paths: &[PathBuf],
     arguments: &PredictArguments,
 ) -> Result<Status, Failure> {
+    let is_number = |path: &&PathBuf| {
+        !path.exists() && path.to_str().is_some_and(|name| name.parse::<usize>().is_ok())
+    };
+    if let (Some(_), Some(number)) = (arguments.why, paths.iter().find(is_number)) {
+        let number = number.display();
+        return Err(Failure::input(format_args!("there is no trace `{number}`"))
+            .hint(format_args!("to explain {number} refuted candidates, write --why={number}")));
+    }
     refuse(arguments, "merged runs")?;
     if let Some(program) = paths.iter().find(|path| is_program(path)) {
         return Err(Failure::input(format_args!("{} is a program, not a run", program.display()))

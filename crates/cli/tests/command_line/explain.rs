@@ -36,10 +36,10 @@ fn order_and_locks_together() {
           node [shape=box, fontname="monospace"];
           subgraph cluster_0 {
             label="T1";
-            e0 [label="0: acquire l3\na0"];
+            e0 [label="0: acquire l3\na0", color=red];
             e2 [label="2: wait c l1\na2"];
             e7 [label="7: acquire l2\na6"];
-            e9 [label="9: release l3\na8"];
+            e9 [label="9: release l3\na8", color=red];
             e10 [label="10: write sh : 1\na9", style=filled, fillcolor=lightyellow];
             e11 [label="11: release l2\na10"];
           }
@@ -53,8 +53,8 @@ fn order_and_locks_together() {
             e16 [label="16: write sh : 2\nb9", style=filled, fillcolor=lightyellow];
           }
           e0 -> e2 [style=solid, color=red, fontcolor=red];
-          e2 -> e7 [style=solid];
-          e7 -> e9 [style=solid];
+          e2 -> e7 [style=solid, color=red, fontcolor=red];
+          e7 -> e9 [style=solid, color=red, fontcolor=red];
           e9 -> e10 [style=solid];
           e10 -> e11 [style=solid];
           e4 -> e12 [style=solid, color=red, fontcolor=red];
@@ -351,4 +351,190 @@ fn what_the_solver_refutes() {
         verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
         status: 0
     "#]]);
+}
+
+/// Two posts by two threads, and a wait for each of them.
+const TWO_POSTS: &str = "\
+semaphore s = 1
+semaphore done = 0
+a: begin
+a: semwait s @ k.c:10
+a: write x = 1 @ k.c:11
+a: sempost s @ k.c:12
+a: sempost done @ k.c:13
+a: end
+b: begin
+b: semwait s @ k.c:20
+b: write x = 2 @ k.c:21
+b: sempost s @ k.c:22
+b: sempost done @ k.c:23
+b: end
+main: begin
+main: semwait done @ k.c:3
+main: semwait done @ k.c:4
+main: read x : 2 @ k.c:5
+main: end
+";
+
+#[test]
+fn posts_that_come_too_late() {
+    let folder = Folder::new("explain-posts");
+    folder.file("posts.trace", TWO_POSTS);
+    folder.check("explain posts.trace stuck k.c:3", expect![[r#"
+        stuck state at k.c:3: cannot happen, refuted by the solver
+          For this stuck state, main waits at the semaphore `done` (k.c:3) for ever.
+          (1) A thread that waits at `s` at the end finds it 0.
+          (2) A thread that waits at `done` at the end finds it 0.
+          (3) At the end a is not started, has finished, or cannot go on.
+          (4) At the end b is not started, has finished, or cannot go on.
+          But these together leave no schedule for it, and none of them can be left out: so this stuck state
+          cannot happen.
+        status: 0
+    "#]]);
+    folder.check("explain posts.trace race k.c:11 k.c:5 --dot -", expect![[r#"
+        digraph explanation {
+          label="data race on x at k.c:11, k.c:5"; labelloc=t;
+          node [shape=box, fontname="monospace"];
+          subgraph cluster_0 {
+            label="a";
+            e2 [label="2: write x : 1\nk.c:11", style=filled, fillcolor=lightyellow];
+            e4 [label="4: sempost done\nk.c:13"];
+          }
+          subgraph cluster_1 {
+            label="b";
+            e10 [label="10: sempost done\nk.c:23"];
+          }
+          subgraph cluster_2 {
+            label="main";
+            e13 [label="13: semwait done\nk.c:3"];
+            e14 [label="14: semwait done\nk.c:4", color=red];
+            e15 [label="15: read x : 2\nk.c:5", style=filled, fillcolor=lightyellow];
+          }
+          e2 -> e4 [style=solid, color=red, fontcolor=red];
+          e13 -> e14 [style=solid];
+          e14 -> e15 [style=solid];
+          e4 -> e14 [style=dotted, label="cannot post it before", constraint=false, color=red, fontcolor=red];
+          e10 -> e14 [style=dotted, label="may post it before", constraint=false];
+        }
+        stderr: data race on x at k.c:11, k.c:5: cannot happen, refuted by order alone
+        stderr:   For this race, a is about to write `x` (k.c:11), and main is about to read `x` (k.c:5).
+        stderr:   (1) main cannot pass the semaphore `done` (k.c:4), because `done` begins with 0, 1 wait passes it
+        stderr:       before (main passes the semaphore `done` (k.c:3), then passes the semaphore `done` (k.c:4)),
+        stderr:       so that it needs 2 posts before, but only 1 can come before (a has not posted `done`
+        stderr:       (k.c:13)).
+        stderr:   But main has passed the semaphore `done` (k.c:4): so this race cannot happen.
+        status: 0
+    "#]]);
+}
+
+/// The flag and the broadcast are under the lock, so that the wait is not in vain.
+const BROADCAST: &str = "\
+init full = 0
+c: begin
+c: acquire m @ q.c:10
+c: f = read full : 0 @ q.c:11
+c: branch f == 0 : true @ q.c:11
+c: wait cv m @ q.c:12
+p: begin
+p: write item = 7 @ q.c:20
+p: acquire m @ q.c:21
+p: write full = 1 @ q.c:22
+p: broadcast cv @ q.c:23
+p: release m @ q.c:24
+p: end
+c: wake cv m @ q.c:12
+c: release m @ q.c:14
+c: read item : 7 @ q.c:15
+c: end
+";
+
+#[test]
+fn notifications_that_come_too_late() {
+    let folder = Folder::new("explain-broadcast");
+    folder.file("queue.trace", BROADCAST);
+    folder.check("explain queue.trace stuck q.c:12", expect![[r#"
+        stuck state at q.c:12: cannot happen, refuted by the solver
+          For this stuck state, c waits for `cv` (q.c:12) for ever.
+          (1) At the end p is not started, has finished, or cannot go on.
+          (2) Each broadcast of `cv` wakes all threads that wait then.
+          (3) c's hold of `m` (q.c:10 to q.c:12) and p's hold of `m` (q.c:21 to q.c:24) are never at once.
+          (4) c reads what is in `full` (q.c:11): what p has left at q.c:22, or what is there from the
+              start.
+          (5) If c reads at q.c:11 what is there from the start, then p does not write `full` (q.c:22)
+              before that.
+          (6) In c, `f == 0` holds at q.c:11.
+          But these together leave no schedule for it, and none of them can be left out: so this stuck state
+          cannot happen.
+        status: 0
+    "#]]);
+    folder.check("explain queue.trace race q.c:20 q.c:15 --dot graph.dot", expect![[r#"
+        data race on item at q.c:20, q.c:15: cannot happen, refuted by order alone
+          For this race, p is about to write `item` (q.c:20), and c is about to read `item` (q.c:15).
+          (1) c cannot leave its wait for `cv` (q.c:12), because nothing can notify it: p has not broadcast
+              `cv` (q.c:23).
+          But c has released `m` (q.c:14), which comes after that: so this race cannot happen.
+        status: 0
+    "#]]);
+    expect![[r#"
+        digraph explanation {
+          label="data race on item at q.c:20, q.c:15"; labelloc=t;
+          node [shape=box, fontname="monospace"];
+          subgraph cluster_0 {
+            label="c";
+            e12 [label="12: wake cv m\nq.c:12", color=red];
+            e13 [label="13: release m\nq.c:14", color=red];
+            e14 [label="14: read item : 7\nq.c:15", style=filled, fillcolor=lightyellow];
+          }
+          subgraph cluster_1 {
+            label="p";
+            e6 [label="6: write item : 7\nq.c:20", style=filled, fillcolor=lightyellow];
+            e9 [label="9: broadcast cv\nq.c:23"];
+          }
+          e12 -> e13 [style=solid, color=red, fontcolor=red];
+          e13 -> e14 [style=solid];
+          e6 -> e9 [style=solid, color=red, fontcolor=red];
+          e9 -> e12 [style=dotted, label="cannot notify it", constraint=false, color=red, fontcolor=red];
+        }
+    "#]].assert_eq(&folder.read("graph.dot"));
+}
+
+#[test]
+fn a_lock_that_is_never_given_back() {
+    let folder = Folder::new("explain-never");
+    folder.file(
+        "never.trace",
+        "t2: acquire m @ a.c:10\nt2: write x = 2 @ a.c:11\nt2: release m @ a.c:12\nt1: acquire m @ a.c:1\nt1: write x = 1 @ a.c:2\n",
+    );
+    folder.check(
+        "explain never.trace race a.c:2 a.c:11 --dot graph.dot",
+        expect![[r#"
+        data race on x at a.c:11, a.c:2: cannot happen, refuted by locks alone
+          For this race, t2 is about to write `x` (a.c:11), and t1 is about to write `x` (a.c:2).
+          (1) t1 has `m` there, since a.c:1, and so has t2, since a.c:10.
+          But they cannot both have it at once: so this race cannot happen.
+        status: 0
+    "#]],
+    );
+    expect![[r#"
+        digraph explanation {
+          label="data race on x at a.c:11, a.c:2"; labelloc=t;
+          node [shape=box, fontname="monospace"];
+          subgraph cluster_0 {
+            label="t2";
+            e0 [label="0: acquire m\na.c:10", color=red];
+            e1 [label="1: write x : 2\na.c:11", style=filled, fillcolor=lightyellow];
+            e2 [label="2: release m\na.c:12"];
+          }
+          subgraph cluster_1 {
+            label="t1";
+            e3 [label="3: acquire m\na.c:1"];
+            e4 [label="4: write x : 1\na.c:2", style=filled, fillcolor=lightyellow];
+          }
+          e0 -> e1 [style=solid];
+          e1 -> e2 [style=solid];
+          e3 -> e4 [style=solid];
+          e3 -> e0 [style=dotted, label="lock-order", constraint=false, color=red, fontcolor=red];
+        }
+    "#]]
+    .assert_eq(&folder.read("graph.dot"));
 }

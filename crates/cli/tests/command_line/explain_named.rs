@@ -51,6 +51,22 @@ fn what_can_happen() {
         status: 3
     "#]]);
     assert!(!folder.names().contains(&"graph.dot".to_string()));
+    // Standard output is for the graph.
+    folder.check(
+        "explain small.trace race-1 --dot -",
+        expect![[r#"
+        stderr: race-1 (real): data race on x
+        stderr:   t1  is about to write x : 1  at a.c:2  holding m from a.c:1
+        stderr:   t2  is about to read x : 1   at a.c:9  holding no lock
+        stderr:   schedule: 1 step, 1 context switch
+        stderr:    step  t1           t2
+        stderr:       1  acquire m                 a.c:1
+        stderr:    next* write x : 1               a.c:2
+        stderr:    next*              read x : 1   a.c:9
+        stderr: note: --dot wrote nothing, since nothing is refuted
+        status: 1
+    "#]],
+    );
 }
 
 /// The same two places, three times.
@@ -72,10 +88,11 @@ fn many_candidates_at_one_place() {
     folder.check("explain loop.trace race a.c:1 a.c:9", expect![[r#"
         4 candidates fit; none of them can happen, and this is why the first one cannot:
 
-        data race on x at a.c:1, a.c:9: cannot happen, refuted by order alone
+        data race on x at a.c:1, a.c:9 (events 0, 2): cannot happen, refuted by order alone
           For this race, t1 is about to write `x` (a.c:1), and t2 is about to read `x` (a.c:9).
           But t1 has forked t2 (a.c:2), since t2 runs, and t1 has not written `x` (a.c:1), which comes
           first: so this race cannot happen.
+        hint: to choose, name events by number, or by THREAD@LOCATION
         status: 0
     "#]]);
     let open = LOOP.replace("t1: join t2 @ a.c:3\n", "");
@@ -83,28 +100,54 @@ fn many_candidates_at_one_place() {
     folder.check(
         "explain open.trace race a.c:1 a.c:9",
         expect![[r#"
-        4 candidates fit; this one can happen:
+            4 candidates fit; this one can happen:
 
-        race (real): data race on x
-          t2  is about to read x : 0   at a.c:9  holding no lock
-          t1  is about to write x : 0  at a.c:1  holding no lock
-          schedule: 2 steps, 1 context switch
-           step  t1           t2
-              1  write x : 0               a.c:1
-              2  fork t2                   a.c:2
-           next* write x : 0               a.c:1
-           next*              read x : 0   a.c:9
-        status: 1
-    "#]],
+            race (real): data race on x
+              t2  is about to read x : 0   at a.c:9  holding no lock
+              t1  is about to write x : 0  at a.c:1  holding no lock
+              schedule: 2 steps, 1 context switch
+               step  t1           t2
+                  1  write x : 0               a.c:1
+                  2  fork t2                   a.c:2
+               next* write x : 0               a.c:1
+               next*              read x : 0   a.c:9
+            hint: to choose, name events by number, or by THREAD@LOCATION
+            status: 1
+        "#]],
     );
     folder.check("explain open.trace race a.c:1 t3@a.c:9", expect![[r#"
         2 candidates fit; none of them can happen, and this is why the first one cannot:
 
-        data race on x at a.c:1, a.c:9: cannot happen, refuted by order alone
+        data race on x at a.c:1, a.c:9 (events 0, 5): cannot happen, refuted by order alone
           For this race, t1 is about to write `x` (a.c:1), and t3 is about to read `x` (a.c:9).
           But t1 has forked t3 (a.c:2), since t3 runs, and t1 has not written `x` (a.c:1), which comes
           first: so this race cannot happen.
+        hint: to choose, name events by number, or by THREAD@LOCATION
         status: 0
+    "#]]);
+}
+
+#[test]
+fn not_all_were_looked_at() {
+    let folder = Folder::new("explain-most");
+    let hold = |thread: &str, line: u32| {
+        format!(
+            "{thread}: acquire m @ a.c:{line}\n{thread}: write x = 1 @ a.c:{}\n{thread}: release m @ a.c:{}\n",
+            line + 1,
+            line + 2
+        )
+    };
+    folder.file("many.trace", &[hold("t1", 1).repeat(9), hold("t2", 11).repeat(9)].concat());
+    folder.check("explain many.trace race a.c:2 a.c:12", expect![[r#"
+        81 candidates fit, and 17 of them were not looked at; none of the others can happen, and this is why the first one cannot:
+
+        data race on x at a.c:2, a.c:12 (events 1, 28): cannot happen, refuted by locks alone
+          For this race, t1 is about to write `x` (a.c:2), and t2 is about to write `x` (a.c:12).
+          (1) t2 has `m` there, since a.c:11, and so has t1, since a.c:1.
+          But they cannot both have it at once: so this race cannot happen.
+        note: this was about these events alone; whether one of the other 17 can happen is not known
+        hint: to choose, name events by number, or by THREAD@LOCATION
+        status: 3
     "#]]);
 }
 
@@ -113,6 +156,8 @@ fn names_that_mean_nothing() {
     let folder = Folder::new("explain-names");
     folder.file("small.trace", SMALL);
     folder.file("program.ftp", &example("withdraw.ftp"));
+    folder.file("loop.trace", LOOP).file("lost.trace", &example("lost-signal.trace"));
+    folder.file("handed.trace", &litmus("cycle-handed-over"));
     for (arguments, expected) in [
         (
             "small.trace",
@@ -129,10 +174,10 @@ fn names_that_mean_nothing() {
         (
             "small.trace race-7",
             expect![[r#"
-            stderr: error: there is no finding race-7
-            stderr: hint: with these options predict finds: race-1
-            status: 2
-        "#]],
+                stderr: error: there is no finding race-7
+                stderr: hint: with these options predict finds race-1
+                status: 2
+            "#]],
         ),
         (
             "small.trace rat-7",
@@ -185,23 +230,103 @@ fn names_that_mean_nothing() {
         (
             "small.trace race 1 2",
             expect![[r#"
-            stderr: error: this is no candidate: it is about accesses of memory, and one of the events is none
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is no candidate: it is about accesses of memory, and event 2 (a.c:3) is none
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "small.trace race a.c:1 a.c:9",
             expect![[r#"
-            stderr: error: this is no candidate: it is about accesses of memory, and one of the events is none
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is no candidate: it is about accesses of memory, and event 0 (a.c:1) is none
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "small.trace assertion a.c:1",
             expect![[r#"
             stderr: error: this is no candidate: it is not an assertion
+            stderr: hint: docs/theory.md, section 4, says what counts as one
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace assertion-1",
+            expect![[r#"
+            stderr: error: there is no finding assertion-1
+            stderr: hint: with these options predict finds race-1
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace deadlock a.c:1",
+            expect![[r#"
+            stderr: error: `deadlock` is neither a finding nor a kind of bug
+            stderr: hint: deadlocks are of two kinds: cycle A B ..., and stuck A; findings of them are lock-cycle-1 and stuck-1
+            status: 2
+        "#]],
+        ),
+        (
+            "small.trace stuck a.c:1",
+            expect![[r#"
+            stderr: error: this is no candidate: no other thread ends with a hold that excludes this one; threads that wait for each other's locks are a lock cycle
+            stderr: hint: docs/theory.md, section 4, says what counts as one
+            status: 2
+        "#]],
+        ),
+        (
+            "loop.trace race a.c:2 a.c:9",
+            expect![[r#"
+            stderr: error: nothing at a.c:2 can be part of a data race
+            stderr: hint: a race is of two accesses of one variable by different threads; one of them writes, and not both are atomic
+            status: 2
+        "#]],
+        ),
+        (
+            "loop.trace race t1@a.c:1 t1@a.c:1",
+            expect![[r#"
+            stderr: error: the events at t1@a.c:1, t1@a.c:1 cannot be a data race
+            stderr: hint: a race is of two accesses of one variable by different threads; one of them writes, and not both are atomic
+            status: 2
+        "#]],
+        ),
+        (
+            "loop.trace lock a.c:1",
+            expect![[r#"
+            stderr: error: nothing at a.c:1 can be part of a lock error
+            stderr: hint: only taking, releasing and destroying a lock can be wrong so
+            status: 2
+        "#]],
+        ),
+        (
+            "loop.trace stuck a.c:3",
+            expect![[r#"
+            stderr: error: nothing at a.c:3 can be part of a stuck state
+            stderr: hint: a thread may be stuck where it takes a lock, waits, or is at a semaphore or barrier; for a join, name what the joined thread waits for
+            status: 2
+        "#]],
+        ),
+        (
+            "lost.trace stuck queue.c:33",
+            expect![[r#"
+            stderr: error: this is no candidate: a join is not a candidate of its own; what the joined thread, consumer, waits for is one
+            stderr: hint: docs/theory.md, section 4, says what counts as one
+            status: 2
+        "#]],
+        ),
+        (
+            "handed.trace cycle m.c:2 m.c:6",
+            expect![[r#"
+            stderr: error: this is no candidate: the lock A that t1 has at event 4 (m.c:2) is given back by another thread, so that it does not block for ever
+            stderr: hint: docs/theory.md, section 4, says what counts as one
+            status: 2
+        "#]],
+        ),
+        (
+            "handed.trace cycle m.c:2 m.c:5",
+            expect![[r#"
+            stderr: error: this is no candidate: t2 does not have the lock B at event 7 (m.c:5), which the one before it in the cycle wants
             stderr: hint: docs/theory.md, section 4, says what counts as one
             status: 2
         "#]],
@@ -222,6 +347,14 @@ fn names_that_mean_nothing() {
         expect![[r#"
         stderr: error: --why does not go with --solver
         stderr: hint: foretrace explain does not need it
+        status: 2
+    "#]],
+    );
+    folder.check(
+        "predict small.trace --why 5",
+        expect![[r#"
+        stderr: error: there is no trace `5`
+        stderr: hint: to explain 5 refuted candidates, write --why=5
         status: 2
     "#]],
     );

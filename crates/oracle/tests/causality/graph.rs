@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foretrace_causality::{Givers, Graph, Question, Reach, Scope, Search, derive};
+use foretrace_causality::{Givers, Graph, Needs, Question, Reach, Rules, Scope, Search, derive};
 use foretrace_model::Skeleton;
 use foretrace_oracle::{case_seed, explore, generate};
 use foretrace_trace::{EventId, Model, Op, Trace, text};
@@ -24,7 +24,10 @@ fn the_graph_refutes_nothing_without_a_proof() {
         let trace = generate(seed);
         let skeleton = Skeleton::new(&trace, Model::Control);
         let givers = Givers::new(&skeleton);
-        let graph = Graph::new(&skeleton, &givers, None).expect("a small trace has a graph");
+        let order = Needs::new(&skeleton, &givers, Rules::SYNCHRONISATION);
+        let order = order.expect("a small trace has a table");
+        let graph =
+            Graph::new(&skeleton, &givers, &order, None).expect("a small trace has a graph");
         let mut search = Search::new(&graph);
         let explored = explore(&trace, Model::Control, true);
         for violation in tuples(&skeleton) {

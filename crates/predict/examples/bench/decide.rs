@@ -69,7 +69,8 @@ pub(crate) fn candidates(path: &Path, count: usize) -> Outcome {
     let skeleton = Skeleton::new(&trace, Model::ReadsFrom);
     let givers = Givers::new(&skeleton);
     let needs = Needs::new(&skeleton, &givers, Rules::ANY).ok_or("the table is too large")?;
-    let graph = Graph::new(&skeleton, &givers, Some(&needs)).ok_or("no graph")?;
+    let order = Needs::new(&skeleton, &givers, Rules::SYNCHRONISATION).ok_or("too large")?;
+    let graph = Graph::new(&skeleton, &givers, &order, Some(&needs)).ok_or("no graph")?;
     let locksets = Locksets::new(&skeleton);
     println!("prepare {} ns", start.elapsed().as_nanos());
     let pairs = pairs(&trace, &locksets, count);

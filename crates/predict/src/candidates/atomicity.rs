@@ -112,12 +112,11 @@ pub(super) fn list(
 
 /// Whether fork and join leave room for some remote access between some pair.
 fn any_between(context: &Context, pairs: &[(EventId, EventId)], remotes: &[EventId]) -> bool {
-    let trace = context.skeleton.trace;
     pairs.iter().any(|&(first, second)| {
         // Remote accesses that must precede `first` are too early; of the others the earliest is the one that
         // `second` is least likely to precede.
-        let at = remotes.partition_point(|&remote| context.order.precedes(trace, remote, first));
-        remotes.get(at).is_some_and(|&remote| !context.order.precedes(trace, second, remote))
+        let at = remotes.partition_point(|&remote| context.precedes(remote, first));
+        remotes.get(at).is_some_and(|&remote| !context.precedes(second, remote))
     })
 }
 

@@ -19,9 +19,9 @@ use std::cell::OnceCell;
 
 use rustc_hash::FxHashMap;
 
-use foretrace_causality::{Locksets, MustHappenBefore};
+use foretrace_causality::{Locksets, MustHappenBefore, Needs};
 use foretrace_model::{HoldId, Region, Skeleton};
-use foretrace_trace::{EventId, LocationId, Op};
+use foretrace_trace::{EventId, LocationId, Op, ThreadId};
 use foretrace_witness::{LockMisuse, Property, Violation};
 
 use crate::fault::{Fault, is_seeded};
@@ -128,6 +128,8 @@ pub(crate) struct Pruned {
 pub(crate) struct Context<'c> {
     pub(crate) skeleton: &'c Skeleton<'c>,
     pub(crate) order: &'c MustHappenBefore,
+    /// What synchronisation needs in any order, where it is known.
+    pub(crate) synchronisation: Option<&'c Needs>,
     pub(crate) locksets: &'c Locksets,
     pub(crate) regions: &'c [Region],
     pub(crate) infer_regions: bool,
@@ -160,8 +162,23 @@ impl Context<'_> {
         }
     }
 
-    /// Whether some event of `a` and some of `b`, groups of different threads, are not ordered by fork
-    /// and join.
+    /// How many events of each thread must be executed before the event at that position can be next.
+    fn clock(&self, thread: ThreadId, position: usize) -> &[u32] {
+        match (self.synchronisation, position.checked_sub(1)) {
+            (Some(needs), Some(before)) => needs.of(thread, before as u32),
+            _ => self.order.clock(thread, position),
+        }
+    }
+
+    /// Whether `a`, of another thread than `b`, is executed whenever `b` is next.
+    fn precedes(&self, a: EventId, b: EventId) -> bool {
+        let trace = self.skeleton.trace;
+        let clock = self.clock(trace.thread_of(b), trace.position(b));
+        clock[trace.thread_of(a).index()] > trace.position(a) as u32
+    }
+
+    /// Whether some event of `a` and some of `b`, groups of different threads, are not ordered by
+    /// synchronisation other than locks.
     fn any_unordered(&self, a: &[EventId], b: &[EventId]) -> bool {
         self.any_unordered_by(a, b, |&event| event)
     }
@@ -172,7 +189,7 @@ impl Context<'_> {
         // Mostly, one group as a whole precedes the other.
         let all_precede = |a: &[T], b: &[T]| {
             let last = event_of(a.last().expect("groups have members"));
-            self.order.precedes(trace, last, event_of(&b[0]))
+            self.precedes(last, event_of(&b[0]))
         };
         if all_precede(a, b) || all_precede(b, a) {
             return false;
@@ -183,10 +200,10 @@ impl Context<'_> {
             let event = event_of(event);
             // The first of `b` that need not precede `event`: if any is unordered, this one is, since later
             // ones of its thread are needed by nothing earlier.
-            let clock = self.order.clock(thread, trace.position(event))[other]
+            let clock = self.clock(thread, trace.position(event))[other]
                 + u32::from(is_seeded(Fault::OrderOffByOne));
             let at = b.partition_point(|other| (trace.position(event_of(other)) as u32) < clock);
-            b.get(at).is_some_and(|later| !self.order.precedes(trace, event, event_of(later)))
+            b.get(at).is_some_and(|later| !self.precedes(event, event_of(later)))
         })
     }
 }

@@ -77,10 +77,21 @@ fn points(violation: &Violation) -> Vec<EventId> {
     }
 }
 
+/// How messages call an event.
+fn at(context: &Context, event: EventId) -> String {
+    let trace = context.skeleton.trace;
+    match trace.location_of(event) {
+        Some(location) => {
+            format!("event {} ({})", event.0, trace.locations().get(location.index()))
+        }
+        None => format!("event {}", event.0),
+    }
+}
+
 fn access(context: &Context, event: EventId) -> Result<Access, String> {
-    let access = context.skeleton.trace.access(event);
-    access
-        .ok_or_else(|| "it is about accesses of memory, and one of the events is none".to_string())
+    context.skeleton.trace.access(event).ok_or_else(|| {
+        format!("it is about accesses of memory, and {} is none", at(context, event))
+    })
 }
 
 fn race(context: &Context, a: EventId, b: EventId) -> Result<(), String> {
@@ -150,15 +161,20 @@ pub(super) fn wanted(context: &Context, event: EventId) -> Option<(LockId, Mode)
     }
 }
 
-/// Whether the thread, when it is at the point, has a conflicting hold that no other thread closes.
-fn has(context: &Context, point: EventId, (lock, mode): (LockId, Mode)) -> bool {
+/// Whether the thread, when it is at the point, has a conflicting hold: one that another thread closes, or one that no other thread closes.
+fn has(
+    context: &Context,
+    point: EventId,
+    (lock, mode): (LockId, Mode),
+    closed_by_other: bool,
+) -> bool {
     let (skeleton, trace) = (context.skeleton, context.skeleton.trace);
     let is_executed = |event: EventId| event < point || event == point && is_pending(trace, point);
     skeleton.locks.holds_of(lock).iter().any(|&id| {
         let hold = skeleton.locks.hold(id);
         hold.thread == trace.thread_of(point)
             && hold.mode.conflicts(mode)
-            && !skeleton.locks.closed_by_other(trace, id)
+            && skeleton.locks.closed_by_other(trace, id) == closed_by_other
             && is_executed(hold.open)
             && !hold.close.is_some_and(is_executed)
     })
@@ -174,12 +190,24 @@ fn cycle(context: &Context, points: &[EventId]) -> Result<(), String> {
     }
     for (at, &point) in points.iter().enumerate() {
         let Some(wanted) = wanted(context, point) else {
-            return no("one of the events is not where a thread waits for a lock");
+            return Err(format!(
+                "{} is not where a thread waits for a lock",
+                self::at(context, point)
+            ));
         };
-        if !has(context, points[(at + 1) % points.len()], wanted) {
-            return no(
-                "one of the threads does not have what the one before it in the cycle wants",
-            );
+        let holder = points[(at + 1) % points.len()];
+        if !has(context, holder, wanted, false) {
+            let lock = trace.locks().get(wanted.0.index());
+            let thread = trace.threads().get(trace.thread_of(holder).index());
+            let place = self::at(context, holder);
+            return Err(match has(context, holder, wanted, true) {
+                true => format!(
+                    "the lock {lock} that {thread} has at {place} is given back by another thread, so that it does not block for ever"
+                ),
+                false => format!(
+                    "{thread} does not have the lock {lock} at {place}, which the one before it in the cycle wants"
+                ),
+            });
         }
     }
     Ok(())
@@ -187,6 +215,12 @@ fn cycle(context: &Context, points: &[EventId]) -> Result<(), String> {
 
 fn stuck(context: &Context, point: EventId) -> Result<(), String> {
     let (skeleton, trace) = (context.skeleton, context.skeleton.trace);
+    if let Op::Join { child } | Op::Request(Request::Join(child)) = trace.op(point) {
+        let child = trace.threads().get(child.index());
+        return Err(format!(
+            "a join is not a candidate of its own; what the joined thread, {child}, waits for is one"
+        ));
+    }
     let is_last = trace.next(point).is_none();
     let waits = match trace.op(point) {
         Op::Acquire { .. } | Op::Request(Request::Acquire(..)) => {
@@ -202,7 +236,17 @@ fn stuck(context: &Context, point: EventId) -> Result<(), String> {
         Op::Request(Request::SemWait(_)) | Op::Arrive { .. } => is_last,
         _ => false,
     };
-    if waits { Ok(()) } else { no("no thread can wait for ever at this event") }
+    match trace.op(point) {
+        _ if waits => Ok(()),
+        Op::Acquire { .. } | Op::Request(Request::Acquire(..))
+            if wanted(context, point).is_some() =>
+        {
+            no(
+                "no other thread ends with a hold that excludes this one; threads that wait for each other's locks are a lock cycle",
+            )
+        }
+        _ => Err(format!("no thread can wait for ever at {}", at(context, point))),
+    }
 }
 
 fn lock_error(context: &Context, misuse: LockMisuse, event: EventId) -> Result<(), String> {

@@ -157,6 +157,7 @@ mod tests {
         let context = Context {
             skeleton: &skeleton,
             order: &order,
+            synchronisation: None,
             locksets: &locksets,
             regions: &[],
             infer_regions: false,
@@ -172,7 +173,7 @@ mod tests {
         let mut verdicts = Vec::new();
         for class in listed.classes.iter().step_by(13) {
             let limits = Limits::default();
-            let mut terms = Terms { limits, explained: false, bound: None, proposals: None };
+            let mut terms = Terms::new(limits);
             match goals.decide(&mut encoder, &listed.groups, &class.parts, &mut terms) {
                 Verdict::Violated(..) => verdicts.push(true),
                 Verdict::Infeasible => verdicts.push(false),

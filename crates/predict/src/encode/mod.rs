@@ -295,6 +295,9 @@ impl<'s> Encoder<'s> {
         if terms.explained {
             assumptions.push(self.explained());
         }
+        for &(earlier, later) in &terms.induced {
+            assumptions.push(self.before(earlier, later));
+        }
         loop {
             if let Some(answer) = self.refute(&assumptions, terms) {
                 return answer;
@@ -354,12 +357,14 @@ pub(crate) struct Terms {
     pub(crate) bound: Option<Bound>,
     /// How many proposals may turn out to be wrong.
     pub(crate) proposals: Option<u32>,
+    /// Orders that the question implies.
+    pub(crate) induced: Vec<(EventId, EventId)>,
 }
 
 impl Terms {
     /// Any schedule counts, within these limits.
     pub(crate) fn new(limits: Limits) -> Self {
-        Terms { limits, explained: false, bound: None, proposals: None }
+        Terms { limits, explained: false, bound: None, proposals: None, induced: Vec::new() }
     }
 
     /// Takes what a call of the solver needed from what is left.

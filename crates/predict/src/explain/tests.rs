@@ -47,12 +47,13 @@ fn explain_all(name: &str, trace: &Trace, options: &Options, count: &mut Count) 
     let context = known.context(options);
     let listed = candidates::list(&context, &PROPERTIES);
     let predicted = predict(trace, options, &()).expect("the witnesses are accepted");
+    let explainer = Explainer::new(trace, options);
     let found: Vec<&Violation> =
         predicted.findings.iter().map(|finding| &finding.violation).collect();
     for class in &listed.classes {
         let violation = &class.example;
         let what = format!("{name}, {:?}: {violation:?}", known.skeleton.model);
-        let why = explain(trace, options, violation).expect("explanations are accepted");
+        let why = explainer.explain(violation).expect("explanations are accepted");
         let is_found = found.contains(&violation);
         match why {
             Why::Violated(finding) => {
@@ -116,8 +117,8 @@ fn every_candidate_of_the_litmus_files_has_an_explanation() {
 fn what_is_no_candidate_is_said_to_be_none() {
     let trace =
         text::parse("a: write x = 1\na: read y : 0\nb: read x : 1\nb: read y : 0\n").unwrap();
-    let explained =
-        |violation: Violation| explain(&trace, &Options::default(), &violation).unwrap();
+    let explainer = Explainer::new(&trace, &Options::default());
+    let explained = |violation: Violation| explainer.explain(&violation).unwrap();
     let event = foretrace_trace::EventId;
     for violation in [
         Violation::Race(event(0), event(1)),
