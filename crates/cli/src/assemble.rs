@@ -30,7 +30,8 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         prediction.findings.iter().map(|finding| points(trace, finding)).collect();
     let excerpt = excerpt(trace, &prediction, &points);
     let notes = notes(trace, &prediction);
-    let findings = findings(trace, prediction.findings, &points);
+    let is_by_object = frame.settings.granularity == "variable";
+    let findings = findings(trace, prediction.findings, &points, is_by_object);
     Report {
         version: env!("CARGO_PKG_VERSION").to_string(),
         run: None,
@@ -163,7 +164,13 @@ fn location(trace: &Trace, event: EventId) -> Option<String> {
     trace.event(event).location.map(|id| trace.locations().get(id.index()).to_string())
 }
 
-fn findings(trace: &Trace, found: Vec<Finding>, points: &[Vec<Point>]) -> Vec<report::Finding> {
+/// `is_by_object`: which places of an object it is about does not matter.
+fn findings(
+    trace: &Trace,
+    found: Vec<Finding>,
+    points: &[Vec<Point>],
+    is_by_object: bool,
+) -> Vec<report::Finding> {
     let mut asked: Vec<EventId> = points.iter().flatten().map(|point| point.event).collect();
     asked.sort_unstable();
     asked.dedup();
@@ -182,6 +189,13 @@ fn findings(trace: &Trace, found: Vec<Finding>, points: &[Vec<Point>]) -> Vec<re
             } else {
                 self::finding(trace, finding, id, points, &recorded)
             }
+        })
+        .map(|finding| match &finding.object {
+            Some(object) if is_by_object => {
+                let fingerprint = fingerprint(finding.kind, Some(object), &[]);
+                report::Finding { fingerprint, ..finding }
+            }
+            _ => finding,
         })
         .collect()
 }

@@ -364,7 +364,7 @@ fn assemble(
         match decided {
             Decided::Found(finding) => {
                 ledger.violated += 1;
-                findings.push(finding);
+                findings.push((&class.example, finding));
             }
             Decided::Infeasible(Columns { mhb: true, .. }) => ledger.pruned_mhb += 1,
             Decided::Infeasible(Columns { lsa: true, .. }) => ledger.pruned_lsa += 1,
@@ -394,9 +394,9 @@ fn assemble(
         let (property, example, reason) = (*property, example.clone(), reason.clone());
         undecided.push(Undecided { property, example, reason });
     }
-    findings.sort_by(|a, b| {
-        (a.violation.property(), &a.violation).cmp(&(b.violation.property(), &b.violation))
-    });
+    // By what the class is, not by which member was found: that may differ with what was pruned.
+    findings.sort_by_key(|(example, _)| (example.property(), *example));
+    let findings = findings.into_iter().map(|(_, finding)| finding).collect();
     let not_asked = candidates.not_asked.clone();
     let refuted = Vec::new();
     Prediction { model, ledgers, findings, undecided, not_asked, refuted, slicing: None }

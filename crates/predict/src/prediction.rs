@@ -196,7 +196,7 @@ pub struct Prediction {
     pub model: Model,
     /// The ledger of each property asked for, in the order of `Property`.
     pub ledgers: Vec<(Property, Ledger)>,
-    /// One per violated candidate, sorted by property and violation.
+    /// One per violated candidate, sorted by property and the first member of their class.
     pub findings: Vec<Finding>,
     /// One per undecided candidate.
     pub undecided: Vec<Undecided>,
