@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use foretrace_oracle::{
     Difference, Needed, class_key, compare, explore, least_switches, proves_only_possible, run,
 };
-use foretrace_predict::{Finding, Granularity, Ledger, Options, Prediction, Switches, Undecided};
+use foretrace_predict::{
+    Finding, Granularity, Ledger, Options, Prediction, Remaining, Switches, Undecided,
+};
 use foretrace_trace::{Model, Op, Trace};
 use foretrace_witness::{Certainty, Property, Violation};
 
@@ -68,6 +70,7 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
             let of_property = |violation: &&Violation| violation.property() == *property;
             ledger.candidates = explored.violations.iter().filter(of_property).count() as u64;
             ledger.infeasible_in_bound = ledger.candidates - ledger.violated;
+            ledger.remaining = all_of(ledger.candidates);
         }
     }
     Ok(prediction)
@@ -78,9 +81,15 @@ fn settle(prediction: &mut Prediction, options: &Options) {
     let ledger = |property: &Property| {
         let of_property = |finding: &&Finding| finding.violation.property() == *property;
         let violated = prediction.findings.iter().filter(of_property).count() as u64;
-        (*property, Ledger { candidates: violated, violated, ..Ledger::default() })
+        let remaining = all_of(violated);
+        (*property, Ledger { candidates: violated, violated, remaining, ..Ledger::default() })
     };
     prediction.ledgers = options.properties.iter().map(ledger).collect();
+}
+
+/// Nothing is refuted without a solver.
+fn all_of(candidates: u64) -> Remaining {
+    Remaining { total: candidates, lsa: candidates, mhb: candidates, ucg: candidates }
 }
 
 /// The first difference that a spoilt predictor shows, and the length of the trace that shows it.

@@ -179,7 +179,9 @@ fn decide(
             Order::Recorded => skeleton.is_program(),
             Order::Any => options.prune == Prune::Nothing,
         };
-        if candidates.classes.is_empty() || is_useless {
+        // Whether an assertion fails is a question of data.
+        let is_closed = |class: &Class| class.property != Property::Assertion;
+        if is_useless || !candidates.classes.iter().any(is_closed) {
             None
         } else {
             Preserve::new(skeleton, givers, order)
