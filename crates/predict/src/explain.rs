@@ -18,7 +18,7 @@ use foretrace_causality::{Givers, Locksets, MustHappenBefore, Order, Scope, deri
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
 use foretrace_trace::{Model, Trace};
-use foretrace_witness::{CheckOptions, Checker, Property, Refutation, Violation, check_refutation};
+use foretrace_witness::{Property, Refutation, Violation, check_refutation};
 
 pub use reason::{Reason, Section};
 
@@ -146,9 +146,7 @@ fn decide(
     let givers = Givers::new(skeleton);
     let recorded_order = Preserve::new(skeleton, &givers, Order::Recorded);
     let sums = Sums::new(skeleton, context.order);
-    let check = CheckOptions { infer_regions: context.infer_regions };
-    let checker = Checker::new(skeleton.trace, skeleton.model, check);
-    let judge = TraceJudge { checker, pins_reads: skeleton.pins_reads() };
+    let judge = TraceJudge::new(skeleton, context.infer_regions);
     let work = Work {
         context,
         candidates,

@@ -1,7 +1,12 @@
 //! Who says what a schedule proves: nothing is reported that a judge has not accepted.
 
-use foretrace_trace::EventId;
-use foretrace_witness::{Certainty, Checker, Explanation, Refuted, Violation, reduce};
+use std::sync::OnceLock;
+
+use foretrace_model::Skeleton;
+use foretrace_trace::{EventId, Model, Trace};
+use foretrace_witness::{
+    Certainty, CheckOptions, Checker, Explanation, Refuted, Violation, reduce,
+};
 
 /// Checks the schedules that the solver proposes, independently of how they were found.
 pub trait Judge: Sync {
@@ -35,17 +40,34 @@ pub enum Judgement {
     Refuted(String),
 }
 
-/// The witness checker.
+/// The witness checker, made when the first schedule is to be checked.
 pub(crate) struct TraceJudge<'t> {
-    pub(crate) checker: Checker<'t>,
+    checker: OnceLock<Checker<'t>>,
+    trace: &'t Trace,
+    model: Model,
+    options: CheckOptions,
     /// Whether reads see what they saw in the recorded run.
-    pub(crate) pins_reads: bool,
+    pins_reads: bool,
 }
 
-impl TraceJudge<'_> {
+impl<'t> TraceJudge<'t> {
+    pub(crate) fn new(skeleton: &Skeleton<'t>, infer_regions: bool) -> Self {
+        TraceJudge {
+            checker: OnceLock::new(),
+            trace: skeleton.trace,
+            model: skeleton.model,
+            options: CheckOptions { infer_regions },
+            pins_reads: skeleton.pins_reads(),
+        }
+    }
+
+    fn checker(&self) -> &Checker<'t> {
+        self.checker.get_or_init(|| Checker::new(self.trace, self.model, self.options))
+    }
+
     /// Checks, reduces and checks again.
     fn accept(&self, violation: &Violation, schedule: Vec<EventId>) -> Result<Judgement, Refuted> {
-        let checker = &self.checker;
+        let checker = self.checker();
         checker.check(violation, &schedule)?;
         let schedule = reduce(checker, violation, schedule);
         let certainty = checker.check(violation, &schedule)?;
@@ -60,7 +82,7 @@ impl TraceJudge<'_> {
 
 impl Judge for TraceJudge<'_> {
     fn accepts(&self, violation: &Violation, schedule: &[EventId]) -> bool {
-        self.checker.check(violation, schedule).is_ok()
+        self.checker().check(violation, schedule).is_ok()
     }
 
     fn judge(

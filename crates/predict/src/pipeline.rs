@@ -12,7 +12,7 @@ use foretrace_causality::{Givers, Graph, Locksets, MustHappenBefore, Needs, Orde
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
 use foretrace_trace::Trace;
-use foretrace_witness::{CheckOptions, Checker, Property, Violation};
+use foretrace_witness::{Property, Violation};
 
 use crate::candidates::{self, Candidates, Class, Context};
 use crate::encode::Questions;
@@ -93,11 +93,11 @@ fn prepare_skeleton<'t>(
     done(Stage::Skeleton);
     let order = MustHappenBefore::new(trace);
     let givers = Givers::new(&skeleton);
-    let synchronisation = if options.prune == Prune::Nothing || skeleton.is_program() {
-        None
-    } else {
-        Needs::new(&skeleton, &givers, Rules::SYNCHRONISATION)
-    };
+    // Whether an assertion fails is a question of data.
+    let asks_for_order = options.properties.iter().any(|&asked| asked != Property::Assertion);
+    let is_useless = !asks_for_order || options.prune == Prune::Nothing || skeleton.is_program();
+    let synchronisation =
+        if is_useless { None } else { Needs::new(&skeleton, &givers, Rules::SYNCHRONISATION) };
     done(Stage::MustHappenBefore);
     let locksets = Locksets::new(&skeleton);
     done(Stage::Locksets);
@@ -142,9 +142,7 @@ pub fn predict(
     let deadline = options.budget.time.map(|time| Instant::now() + time);
     progress.report(Phase::Preparing, 0, 0);
     let prepared = prepare(trace, options, &mut |_| {});
-    let model = prepared.skeleton.model;
-    let checker = Checker::new(trace, model, CheckOptions { infer_regions: options.infer_regions });
-    let judge = TraceJudge { checker, pins_reads: prepared.skeleton.pins_reads() };
+    let judge = TraceJudge::new(&prepared.skeleton, options.infer_regions);
     decide(&prepared, options, &judge, deadline, progress)
 }
 
