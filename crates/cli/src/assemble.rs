@@ -413,6 +413,7 @@ mod tests {
                 budget_ms: None,
                 context_bound: None,
                 iterate_bound: false,
+                no_prune: false,
                 solver: None,
             },
             timing: None,

@@ -163,6 +163,7 @@ pub(crate) fn settings(arguments: &PredictionOptions) -> Settings {
         budget_ms: arguments.budget.map(milliseconds),
         context_bound: arguments.context_bound,
         iterate_bound: arguments.iterate_bound,
+        no_prune: arguments.no_prune,
         solver: None,
     }
 }

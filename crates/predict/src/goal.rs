@@ -148,6 +148,8 @@ impl Goals {
         parts: &[AtomicityPart],
         terms: &mut Terms,
     ) -> Verdict {
+        // There, each of the three would have to happen on the way that is taken.
+        debug_assert!(!encoder.skeleton.is_program(), "atomicity of programs is not asked");
         let remote = groups.events(parts[0].remotes)[0];
         encoder.place_moment_after(remote.max(parts[0].pairs[0].1));
         let selected = select(encoder, parts, |encoder, part| {

@@ -45,7 +45,7 @@ pub enum Switches {
 pub enum Prune {
     /// Nothing.
     Nothing,
-    /// What fork and join, common locks, or needs that no order avoids refute.
+    /// What order that always holds, common locks, or needs that no order avoids refute.
     Needs,
     /// What the universal causality graph refutes as well.
     #[default]

@@ -114,6 +114,9 @@ impl<'w> Shard<'w> {
             let reason = "the time budget was used up".to_string();
             return Ok(Some(Decided::Undecided(reason)));
         }
+        if self.never_fails(class) {
+            return Ok(Some(Decided::Infeasible(Columns::default())));
+        }
         let groups = &work.candidates.groups;
         if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
             return Ok(Some(Decided::Infeasible(self.columns(class))));
@@ -320,9 +323,6 @@ impl<'w> Shard<'w> {
     fn ask(&mut self, class: &Class, most: Option<u32>, terms: &mut Terms) -> Verdict {
         let start = Instant::now();
         let work = self.work;
-        if self.never_fails(class) {
-            return Verdict::Infeasible;
-        }
         let groups = &work.candidates.groups;
         let (questions, solver) = match class.property {
             Property::Atomicity => (Questions::Atomicity, &mut self.atomicity),

@@ -168,6 +168,9 @@ pub struct Settings {
     pub context_bound: Option<u32>,
     /// Whether schedules with the fewest context switches were looked for.
     pub iterate_bound: bool,
+    /// Whether nothing was refuted before the solver was asked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_prune: bool,
     /// The command of the solver that decided, if it is not our own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solver: Option<String>,

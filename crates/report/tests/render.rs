@@ -37,6 +37,7 @@ fn small() -> Report {
             context_bound: None,
             iterate_bound: false,
             solver: None,
+            no_prune: false,
         },
         summary: vec![
             (

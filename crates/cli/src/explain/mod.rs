@@ -123,6 +123,7 @@ fn frame(arguments: &ExplainArguments) -> Frame {
             budget_ms: None,
             context_bound: None,
             iterate_bound: false,
+            no_prune: false,
             solver: None,
         },
         timing: None,

@@ -15,6 +15,45 @@ const CASES: u64 = 1_500;
 const SEED: u64 = 400;
 const SCOPES: [Scope; 3] = [Scope::Locks, Scope::Order, Scope::Synchronisation];
 
+/// What a graph is made from.
+pub(crate) struct Tables {
+    givers: Givers,
+    order: Needs,
+}
+
+impl Tables {
+    pub(crate) fn new(skeleton: &Skeleton) -> Self {
+        let givers = Givers::new(skeleton);
+        let order = Needs::new(skeleton, &givers, Rules::SYNCHRONISATION);
+        Tables { givers, order: order.expect("a small trace has a table") }
+    }
+
+    pub(crate) fn graph<'t>(&'t self, skeleton: &'t Skeleton<'t>) -> Graph<'t> {
+        let graph = Graph::new(skeleton, &self.givers, &self.order, None);
+        graph.expect("a small trace has a graph")
+    }
+}
+
+/// The graph, asked about violations.
+pub(crate) struct Graphs<'g> {
+    skeleton: &'g Skeleton<'g>,
+    search: Search<'g>,
+}
+
+impl<'g> Graphs<'g> {
+    pub(crate) fn new(skeleton: &'g Skeleton<'g>, graph: &'g Graph<'g>) -> Self {
+        Graphs { skeleton, search: Search::new(graph) }
+    }
+
+    pub(crate) fn refutes(&mut self, violation: &Violation, scope: Scope) -> bool {
+        self.search.refutes(&question(self.skeleton, violation), scope)
+    }
+
+    fn refutes_in_full(&mut self, violation: &Violation, scope: Scope) -> bool {
+        self.search.refutes_in_full(&question(self.skeleton, violation), scope)
+    }
+}
+
 /// What the graph refutes the derivation refutes, so there is a proof of it. Barriers change nothing.
 #[test]
 fn the_graph_refutes_nothing_without_a_proof() {
@@ -23,22 +62,18 @@ fn the_graph_refutes_nothing_without_a_proof() {
         let seed = case_seed(SEED, case);
         let trace = generate(seed);
         let skeleton = Skeleton::new(&trace, Model::Control);
-        let givers = Givers::new(&skeleton);
-        let order = Needs::new(&skeleton, &givers, Rules::SYNCHRONISATION);
-        let order = order.expect("a small trace has a table");
-        let graph =
-            Graph::new(&skeleton, &givers, &order, None).expect("a small trace has a graph");
-        let mut search = Search::new(&graph);
+        let tables = Tables::new(&skeleton);
+        let graph = tables.graph(&skeleton);
+        let mut graphs = Graphs::new(&skeleton, &graph);
         let explored = explore(&trace, Model::Control, true);
         for violation in tuples(&skeleton) {
-            let question = question(&skeleton, &violation);
             for scope in SCOPES {
                 let context =
                     || format!("seed {seed}, {violation:?}, {scope:?}\n{}", text::print(&trace));
-                let is_refuted = search.refutes(&question, scope);
+                let is_refuted = graphs.refutes(&violation, scope);
                 let is_proven = derive(&skeleton, &violation, scope).is_some();
                 assert!(is_proven || !is_refuted, "there is no proof: {}", context());
-                let in_full = search.refutes_in_full(&question, scope);
+                let in_full = graphs.refutes_in_full(&violation, scope);
                 assert_eq!(in_full, is_refuted, "barriers make a difference: {}", context());
                 assert!(is_proven || !in_full, "there is no proof: {}", context());
                 let is_feasible = explored.violations.contains(&violation);
@@ -51,6 +86,10 @@ fn the_graph_refutes_nothing_without_a_proof() {
         }
     }
     println!("refuted by the graph, by the graph without barriers, by the derivation: {counts:?}");
+    // It may see less than the derivation, but hardly ever does.
+    for [refuted, _, proven] in counts.into_values() {
+        assert!(proven > 50 && 100 * refuted >= 99 * proven, "{refuted} of {proven}");
+    }
 }
 
 fn question(skeleton: &Skeleton, violation: &Violation) -> Question {

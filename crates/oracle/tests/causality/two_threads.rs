@@ -8,6 +8,7 @@ use foretrace_trace::*;
 use foretrace_witness::{Violation, check_refutation};
 
 use crate::cases;
+use crate::graph::{Graphs, Tables};
 use crate::tuples::tuples;
 
 const CASES: u64 = 5_000;
@@ -22,6 +23,9 @@ fn all_that_is_infeasible_is_refuted() {
         let explored = explore(&trace, Model::Values, false);
         assert!(explored.complete, "{}", context());
         let skeleton = Skeleton::new(&trace, Model::Values);
+        let tables = Tables::new(&skeleton);
+        let graph = tables.graph(&skeleton);
+        let mut graphs = Graphs::new(&skeleton, &graph);
         for violation in tuples(&skeleton) {
             let kind = match violation {
                 Violation::Race(..) => 0,
@@ -29,6 +33,8 @@ fn all_that_is_infeasible_is_refuted() {
                 _ => continue,
             };
             let is_feasible = explored.violations.contains(&violation);
+            let is_refuted = graphs.refutes(&violation, Scope::Synchronisation);
+            assert_eq!(is_refuted, !is_feasible, "{violation:?} in the graph: {}", context());
             let refutation = derive(&skeleton, &violation, Scope::Synchronisation);
             match refutation {
                 None => assert!(is_feasible, "{violation:?} is not refuted: {}", context()),

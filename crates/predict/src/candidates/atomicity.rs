@@ -110,7 +110,7 @@ pub(super) fn list(
     gathering.finish(Property::Atomicity, candidates, Parts::Atomicity);
 }
 
-/// Whether fork and join leave room for some remote access between some pair.
+/// Whether order leaves room for some remote access between some pair.
 fn any_between(context: &Context, pairs: &[(EventId, EventId)], remotes: &[EventId]) -> bool {
     pairs.iter().any(|&(first, second)| {
         // Remote accesses that must precede `first` are too early; of the others the earliest is the one that

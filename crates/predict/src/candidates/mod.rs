@@ -1,7 +1,7 @@
 //! Candidates: what could be violated, grouped into classes that are one question each.
 //!
 //! **Computes.** For every property its classes. A class is "does any of these happen?"; its parts are products
-//! of event groups, never lists of event pairs. Parts that fork/join order or a common lock refutes are
+//! of event groups, never lists of event pairs. Parts that order (all of synchronisation but locks) or a common lock refutes are
 //! dropped here; a class without parts left is pruned.
 //!
 //! **Cost.** Linear in the trace plus the number of group pairs on each object.
@@ -55,7 +55,7 @@ pub(crate) struct Class {
 /// What each of the cheap refutations says of the parts that are not listed, because one of them refutes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Listed {
-    /// Fork and join alone refute them all.
+    /// Order alone refutes them all.
     pub(crate) ordered: bool,
     /// Common locks alone refute them all.
     pub(crate) guarded: bool,
@@ -116,7 +116,7 @@ pub(crate) struct Candidates {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Pruned {
     pub(crate) all: u64,
-    /// Those that fork and join refute alone.
+    /// Those that order refutes alone.
     pub(crate) ordered: u64,
     /// Those that common locks refute alone.
     pub(crate) guarded: u64,
