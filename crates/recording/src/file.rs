@@ -8,7 +8,7 @@
 /// First bytes of the file.
 pub const MAGIC: [u8; 8] = *b"FTRECORD";
 /// Version of header, records and tables.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Size of the header, and alignment of chunks.
 pub const HEADER: usize = 4096;
 /// Size of a chunk, its own header included. Records do not cross chunks; tables do.
@@ -108,4 +108,7 @@ pub mod table {
     pub const COMMAND: u64 = 5;
     /// Message of a failed assertion: `file:line: function: expression`.
     pub const ASSERTION: u64 = 6;
+    /// The code of the module whose table was the last one: counts of bytes of its image, of symbols and of constants (three words),
+    /// then image, symbols, and for each constant its address, its size and its bytes; each padded to words.
+    pub const IMAGE: u64 = 7;
 }

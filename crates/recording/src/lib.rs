@@ -4,9 +4,11 @@
 //! - [`site`]: the tables that the plugin puts into each compiled module;
 //! - [`record`]: the words that the runtime writes for each operation;
 //! - [`file`]: how these words lie in the recording;
+//! - [`image`]: the code of a module, for the walk along the recorded path;
 //! - [`plan`]: the schedule that a replay follows, and what it answers.
 
 pub mod file;
+pub mod image;
 pub mod plan;
 pub mod record;
 pub mod site;

@@ -28,6 +28,10 @@ pub mod kind {
     pub const CALL: u8 = 4;
     /// It came back. Operand: what it returned, 0 if that is no scalar.
     pub const RETURN: u8 = 5;
+    /// An instrumented function begins. Its address is where the site would be.
+    pub const ENTER: u8 = 6;
+    /// Outcomes of branches. Detail: how many, at most [`super::PATH_OUTCOMES`]; where the site would be, a bit for each, the first lowest.
+    pub const PATH: u8 = 7;
 
     /// A plain load. Detail: size (1, 2, 4 or 8; ranges also 3, 5, 6, 7). Operands: address, value.
     pub const LOAD: u8 = 8;
@@ -54,6 +58,8 @@ pub mod kind {
     pub const LOAD_NEAR_WIDE: u8 = 18;
     /// A plain store, likewise.
     pub const STORE_NEAR_WIDE: u8 = 19;
+    /// An exception brought the thread here. Operands: address of the function, number of the block in its image.
+    pub const LAND: u8 = 20;
 
     /// The thread runs. Operands: lowest address of its stack, its highest; stamp.
     pub const BEGIN: u8 = 32;
@@ -156,7 +162,8 @@ pub const fn visible(kind: u8) -> bool {
     !matches!(
         kind,
         END_OF_STREAM
-            ..=RETURN
+            ..=PATH
+                | LAND
                 | REQUEST_JOIN
                 | REQUEST_ACQUIRE
                 | REQUEST_SEM_WAIT
@@ -182,10 +189,10 @@ pub const fn stamped(kind: u8) -> bool {
 pub const fn operands(kind: u8) -> Option<usize> {
     use kind::*;
     Some(match kind {
-        BRANCH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
+        BRANCH | ENTER | PATH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
         LOAD_NEAR | STORE_NEAR => 0,
         THREAD | SWITCH | CALL | RETURN | END | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
-        LOAD | STORE | LOAD_RANGE | STORE_RANGE => 2,
+        LOAD | STORE | LOAD_RANGE | STORE_RANGE | LAND => 2,
         FORK | JOIN | REQUEST_JOIN | EXIT => 2,
         LOCK_INIT..=LOCK_DESTROY | COND_INIT | SIGNAL..=COND_DESTROY => 2,
         REQUEST_SEM_WAIT..=SEM_DESTROY | ARRIVE..=BARRIER_DESTROY | FREE => 2,
@@ -283,6 +290,9 @@ pub mod near {
         }
     }
 }
+
+/// How many outcomes a [`kind::PATH`] record has room for.
+pub const PATH_OUTCOMES: u32 = 48;
 
 /// The longest load or store that is recorded piece by piece, each piece a visible operation of at most 8
 /// bytes; a longer one is one operation.

@@ -2,7 +2,7 @@
 //! plugin emits them as constants, the runtime copies them into the recording as they are.
 
 /// Version of the hooks and tables. A runtime refuses modules of another version.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 
 /// A place in the source at which something visible happens. Hooks get its address, which is
 /// what records carry as well: 48 bits identify it within one process.
@@ -53,6 +53,16 @@ pub struct Function {
     pub flags: u32,
 }
 
+/// A constant global variable that code reads without a hook.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Constant {
+    /// Its address.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
 /// What a module hands to `__ft_module` from its constructor.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +87,18 @@ pub struct Module {
     pub functions: *const Function,
     /// How many.
     pub function_count: u64,
+    /// The code, see [`crate::image`].
+    pub image: *const u8,
+    /// Its bytes.
+    pub image_size: u64,
+    /// The addresses that the code names.
+    pub symbols: *const u64,
+    /// How many.
+    pub symbol_count: u64,
+    /// The constants that the code reads without a hook.
+    pub constants: *const Constant,
+    /// How many.
+    pub constant_count: u64,
 }
 
 /// C11's memory orders, as hooks and records number them.
