@@ -236,6 +236,34 @@ impl<'w> Shard<'w> {
         Ok(None)
     }
 
+    /// A witness for a race of one pair in which one of its threads comes late.
+    fn late_race(
+        &self,
+        class: &Class,
+        most: Option<u32>,
+        terms: &Terms,
+    ) -> Result<Option<Finding>, PredictError> {
+        let (Parts::Race(parts), true) = (&class.parts, self.pruner.is_some()) else {
+            return Ok(None);
+        };
+        let [part] = &parts[..] else { return Ok(None) };
+        let groups = &self.work.candidates.groups;
+        let (&[first], &[second]) = (groups.events(part.first), groups.events(part.second)) else {
+            return Ok(None);
+        };
+        let violation = Violation::Race(first.min(second), first.max(second));
+        for schedule in delays::race_schedules(self.work.context.skeleton, [first, second]) {
+            if self.work.judge.accepts(&violation, &schedule)
+                && let Ok(finding) = self.witness(violation.clone(), schedule, Vec::new())?
+                && most.is_none_or(|most| self.switches_of(&finding) <= most)
+                && (!terms.explained || finding.certainty == Certainty::Real)
+            {
+                return Ok(Some(finding));
+            }
+        }
+        Ok(None)
+    }
+
     /// Decides a class; `most`: only schedules with at most so many context switches count.
     fn decide_within(
         &mut self,
@@ -247,6 +275,9 @@ impl<'w> Shard<'w> {
             return Ok(decided);
         }
         // What the solver does not see at once may be easy to find by trying.
+        if let Some(finding) = self.late_race(class, most, terms)? {
+            return Ok(Decided::Found(finding));
+        }
         let mut verdict = Verdict::Undecided(String::new());
         if matches!(class.parts, Parts::Assertion(_)) {
             if let Some(finding) = self.by_delays(class, most, Patience::Little, terms)? {
