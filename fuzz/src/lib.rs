@@ -77,14 +77,14 @@ pub fn recording(bytes: &[u8]) {
     let words = bytes.get(1..).unwrap_or(&[]);
     let words = &words[..words.len().min(200_000)];
     file[..8].copy_from_slice(&recording_import::MAGIC);
-    file[8] = 1;
+    file[8] = 2;
     file[12] = u8::from(scheduled);
     file[4096..4100].copy_from_slice(b"CHNK");
     let stream: u32 = if scheduled { u32::MAX - 1 } else { 0 };
     file[4100..4104].copy_from_slice(&stream.to_le_bytes());
     file[4128..4128 + words.len()].copy_from_slice(words);
     for bytes in [bytes, &file] {
-        match recording_import::parse(bytes, &Default::default()) {
+        match recording_import::parse(bytes, None) {
             Ok(trace) => accepted(&trace),
             Err(error) => drop(error.to_string()),
         }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 18] = [
     ("foretrace-recording", &[]),
     // What runs inside the compiler and inside the user's program knows only the layouts.
     ("foretrace-llvm", &["foretrace-recording"]),
     ("foretrace-runtime", &["foretrace-recording"]),
     ("foretrace-trace", &["foretrace-recording"]),
+    ("foretrace-rewalk", &["foretrace-recording", "foretrace-trace"]),
     ("foretrace-program", &["foretrace-trace"]),
     ("foretrace-model", &["foretrace-trace"]),
     ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
@@ -54,6 +55,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
         &[
             "foretrace-recording",
             "foretrace-trace",
+            "foretrace-rewalk",
             "foretrace-program",
             "foretrace-summarise",
             "foretrace-reference",

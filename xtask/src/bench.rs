@@ -10,6 +10,7 @@ mod predicted;
 mod public;
 mod recording;
 mod reference;
+mod rewalk;
 mod smtlib;
 mod staged;
 mod symbolic;
@@ -41,10 +42,12 @@ pub(crate) enum Part {
     Staged,
     /// What recording a program costs, beside ThreadSanitizer.
     Recording,
+    /// What the walk along recorded paths costs.
+    Rewalk,
 }
 
 /// All of them.
-pub(crate) const ALL: [Part; 8] = [
+pub(crate) const ALL: [Part; 9] = [
     Part::Front,
     Part::Classes,
     Part::Causality,
@@ -53,6 +56,7 @@ pub(crate) const ALL: [Part; 8] = [
     Part::Reference,
     Part::Staged,
     Part::Recording,
+    Part::Rewalk,
 ];
 
 /// Measures the parts; `quick` leaves out what takes minutes.
@@ -68,6 +72,7 @@ pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
             Part::Reference => reference::reference(&Bench::build()?, quick)?,
             Part::Staged => staged::staged(&Bench::build()?, quick)?,
             Part::Recording => recording::recording(quick)?,
+            Part::Rewalk => rewalk::rewalk(quick)?,
         }
     }
     Ok(())

@@ -28,11 +28,14 @@ cargo xtask COMMAND
   rules                       dependencies (licences, sources) and architecture only
   oracle [--cases N] [--seed S]
                               compare with exhaustive enumeration on random traces
+  differential [--programs N] [--seed S]
+                              compare with all schedules of random C programs
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [front|classes|causality|public|symbolic|reference|staged|recording] [--quick]
+  bench [front|classes|causality|public|symbolic|reference|staged|recording|rewalk] [--quick]
                               throughput of the front end; predictions with many pairs;
                               public traces [../shared/traces]; against the papers' formula in
-                              z3: assertions, races, and its stages; what recording costs
+                              z3: assertions, races, and its stages; what recording costs, and what the
+                              walk along recorded paths does
 ";
 
 fn main() -> ExitCode {
@@ -60,6 +63,12 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
             tools::ensure()?;
             suite::oracle(cases, seed)
         }
+        ["differential", rest @ ..] => {
+            let programs = number(rest, "--programs")?.unwrap_or(2_000);
+            let seed = number(rest, "--seed")?.unwrap_or(suite::SEED);
+            tools::ensure_for_tests()?;
+            suite::differential(programs, seed)
+        }
         ["corpus"] => corpus::corpus(&corpus::default_folder()).map(drop),
         ["corpus", folder] => corpus::corpus(folder.as_ref()).map(drop),
         ["bench", rest @ ..] => {
@@ -73,6 +82,7 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
                 "reference" => Ok(Part::Reference),
                 "staged" => Ok(Part::Staged),
                 "recording" => Ok(Part::Recording),
+                "rewalk" => Ok(Part::Rewalk),
                 other => Err(Stop::usage(format!("bench has no part `{other}`\n\n{HELP}"))),
             });
             let parts = parts.collect::<Result<Vec<Part>, Stop>>()?;

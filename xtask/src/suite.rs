@@ -100,6 +100,18 @@ pub(crate) fn oracle(cases: u64, seed: u64) -> Result<(), Stop> {
     run("oracle", &mut command)
 }
 
+/// Compares predictions of random C programs with what they do under all their schedules. (The tests do that too, with fewer.)
+pub(crate) fn differential(programs: u64, seed: u64) -> Result<(), Stop> {
+    let parts = ["foretrace", "foretrace-llvm", "foretrace-runtime"];
+    let mut build = cargo(&["build", "--locked"]);
+    run("build", build.args(parts.iter().flat_map(|part| ["--package", *part])))?;
+    let mut command = cargo(&["test", "--locked", "--package", "foretrace"]);
+    command.args(["--test", "differential", "--", "--nocapture"]);
+    command.env("FORETRACE_DIFFERENTIAL", programs.to_string());
+    command.env("FORETRACE_DIFFERENTIAL_SEED", seed.to_string());
+    run("differential", &mut command)
+}
+
 fn style() -> Result<(), Stop> {
     run("format", &mut cargo(&["fmt", "--all", "--check"]))?;
     let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];

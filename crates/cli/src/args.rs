@@ -171,7 +171,11 @@ pub(crate) struct TestArguments {
     #[command(flatten)]
     pub(crate) prediction: PredictionOptions,
 
-    /// Keep the trace in this file (.ftb)
+    /// Record so many runs, with this seed and those that follow it; predict from each alone and from all of them together
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+
+    /// Keep the trace in this file (.ftb); of several runs NAME.1.ftb and so on
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
@@ -235,7 +239,7 @@ pub(crate) struct CompilerArguments {
 }
 
 /// How a program is recorded.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct RecordOptions {
     /// Who runs when: one thread at a time by choice of foretrace, or all of them freely
     #[arg(long, value_enum, default_value_t = ScheduleChoice::Random)]
@@ -249,9 +253,9 @@ pub(crate) struct RecordOptions {
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
 
-    /// Record branches, calls and returns as well
+    /// Do not record which way the program goes (branches, calls, returns), nor its code
     #[arg(long)]
-    pub(crate) control_flow: bool,
+    pub(crate) no_control_flow: bool,
 
     /// Kill the program after this time; what it did until then is kept
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
@@ -283,7 +287,7 @@ impl ScheduleChoice {
 }
 
 /// What is predicted, and how it is reported.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct PredictionOptions {
     /// What to look for
     #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...",
@@ -305,6 +309,10 @@ pub(crate) struct PredictionOptions {
     /// Ask the solver also what order and locks refute; changes no verdict
     #[arg(long)]
     pub(crate) no_prune: bool,
+
+    /// Assertions that nobody wrote, about what recorded programs compute from what they read
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    pub(crate) implicit: Vec<Implicit>,
 
     /// Threads that solve; changes nothing in the result [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -389,6 +397,17 @@ impl std::fmt::Display for Check {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.to_possible_value().expect("no variant is hidden").get_name())
     }
+}
+
+/// What goes wrong without an assertion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Implicit {
+    /// A null pointer is used
+    Null,
+    /// A number is divided by zero
+    Division,
+    /// An index lies outside of its global array or block
+    Bounds,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -6,7 +6,7 @@
 use foretrace_predict::{Finding, Ledger, Prediction, Undecided};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, fingerprint};
-use foretrace_trace::{EventId, Mode, Op, Request, Trace};
+use foretrace_trace::{EventId, Fault, Mode, Op, Request, Trace};
 use foretrace_witness::{
     Certainty, LockMisuse, Property, Violation, context_switches, reported_order,
 };
@@ -236,11 +236,23 @@ fn finding(
         sides: points.iter().map(side).collect(),
         context_switches: context_switches(trace, &reported) as u64,
         changes: changes(trace, &finding),
-        what: None,
+        what: fault(trace, &finding.violation),
+        reads: asserted_reads(trace, &finding),
         inputs: Vec::new(),
         replay: None,
         schedule: finding.schedule.into_iter().map(|event| event.0).collect(),
     }
+}
+
+/// What happens where an assertion fails that nobody wrote.
+fn fault(trace: &Trace, violation: &Violation) -> Option<String> {
+    let &Violation::Assertion(event) = violation else { return None };
+    let words = match trace.fault(event)? {
+        Fault::Null => "a null pointer is used",
+        Fault::Division => "a number is divided by zero",
+        Fault::Bounds => "an index is out of bounds",
+    };
+    Some(words.to_string())
 }
 
 /// What the events of a witness do otherwise than in the recorded run.
@@ -270,6 +282,14 @@ fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
     }
     changes.sort_unstable();
     changes
+}
+
+/// The reads that an asserted condition is computed from, those of its `let`s left out.
+fn asserted_reads(trace: &Trace, finding: &Finding) -> Vec<u32> {
+    let assertion = finding.explanation.as_ref().and_then(|all| all.assertion.as_ref());
+    let names = assertion.map_or(&[][..], |assertion| &assertion.names);
+    let reads = names.iter().map(|named| named.of).filter(|&of| trace.access(of).is_some());
+    reads.filter(|of| finding.schedule.contains(of)).map(|of| of.0).collect()
 }
 
 /// Where the event is in the source, or else what it is.

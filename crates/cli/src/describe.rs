@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use foretrace_trace::expr::Expr;
-use foretrace_trace::text::show_expression;
 use foretrace_trace::{
     EventId, MemoryOrder, Mode, Op, Patience, Place, Request, Trace, WakeReason,
 };
 use foretrace_witness::{FailedAssertion, StepValues};
+
+use crate::readable::{Readable, small_negative};
 
 /// What the event did, without thread and location: `write x : 5`.
 pub(crate) fn operation(trace: &Trace, event: EventId) -> String {
@@ -45,20 +46,20 @@ pub(crate) fn coming_store(trace: &Trace, event: EventId) -> Option<String> {
         _ => return None,
     };
     let text = operation_of(trace, event, op);
-    Some(format!("{text} {joint} {}", show_expression(trace, expression)))
+    Some(format!("{text} {joint} {}", Readable::of(trace, event, expression).show()))
 }
 
-/// The assertion and what its names are worth: `assert s == 1 : false (s = 0)`.
+/// The assertion and what its names are worth: `assert balance >= 0 : false (balance = -60)`.
 pub(crate) fn failed_assertion(
     trace: &Trace,
     event: EventId,
     assertion: &FailedAssertion,
 ) -> String {
     let mut text = operation_of(trace, event, Op::Assert { holds: false });
+    let Some(expression) = trace.expression(event) else { return text };
+    let readable = Readable::of(trace, event, expression);
     let known = assertion.names.iter().filter_map(|named| Some((named.name, named.value?)));
-    let names: Vec<String> = known
-        .map(|(name, value)| format!("{} = {}", trace.names().get(name.index()), value as i64))
-        .collect();
+    let names: Vec<String> = known.map(|(name, value)| readable.equation(name, value)).collect();
     if !names.is_empty() {
         write!(text, " ({})", names.join(", ")).expect("a string takes all text");
     }
@@ -68,7 +69,7 @@ pub(crate) fn failed_assertion(
 fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
     let condition = || {
         let expr = trace.expression(event);
-        expr.map_or(String::new(), |expr| format!(" {}", show_expression(trace, expr)))
+        expr.map_or(String::new(), |expr| format!(" {}", Readable::of(trace, event, expr).show()))
     };
     let lock = |id: foretrace_trace::LockId| trace.locks().get(id.index());
     let cond = |id: foretrace_trace::CondId| trace.conds().get(id.index());
@@ -158,14 +159,15 @@ fn access(
 /// How many bytes are computed with.
 const WORD: u32 = 8;
 
-/// Whole words are signed, as in the text form of traces.
+/// Whole words are signed, as in the text form of traces. Of 32 bits those near 0 are.
 fn push_value(text: &mut String, sign: &str, size: u32, value: Option<u64>) {
     let Some(value) = value else { return };
-    match size < WORD {
-        true => write!(text, "{sign}{value}"),
-        false => write!(text, "{sign}{}", value as i64),
-    }
-    .expect("a string takes all text");
+    let value = match size {
+        WORD.. => i128::from(value as i64),
+        4 => small_negative(value).map_or(value.into(), i128::from),
+        _ => value.into(),
+    };
+    write!(text, "{sign}{value}").expect("a string takes all text");
 }
 
 fn eager(patience: Patience) -> &'static str {

@@ -6,8 +6,9 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use foretrace_predict::{Options, Prediction, Progress};
+use foretrace_rewalk::Walker;
 use foretrace_trace::validate::validate;
-use foretrace_trace::{Format, OpenError, Opened, Trace, binary, export, text};
+use foretrace_trace::{Format, OpenError, Opened, Trace, binary, export, open_with, text};
 
 use crate::args::{InputFormat, OutputFormat};
 use crate::failure::Failure;
@@ -36,10 +37,8 @@ pub(crate) fn open_valid(
 }
 
 fn read(path: &Path, format: Option<InputFormat>) -> Result<Opened, Failure> {
-    let opened = match format {
-        None => foretrace_trace::open(path),
-        Some(format) => foretrace_trace::open_as(path, library_format(format)),
-    };
+    let mut walker = Walker::default();
+    let opened = open_with(path, format.map(library_format), Some(&mut walker));
     opened.map_err(|error: OpenError| {
         let failure = Failure::input(&error);
         match error.hint() {

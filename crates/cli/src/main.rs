@@ -15,6 +15,7 @@ mod output;
 mod predict;
 mod program;
 mod progress;
+mod readable;
 mod remarks;
 mod second_opinion;
 mod source;

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use foretrace_predict::{Budget, Granularity, Options, Prune, Switches};
 use foretrace_report::{Certainty, Report, Settings, Style, Timing, write_json, write_text};
-use foretrace_trace::Model;
+use foretrace_trace::{Dependences, Fault, Model, Trace};
 use foretrace_witness::Property;
 
-use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments, PredictionOptions};
+use crate::args::{
+    Check, GranularityChoice, Implicit, ModelChoice, PredictArguments, PredictionOptions,
+};
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
@@ -31,11 +33,13 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
         second_opinion::refuse(arguments)?;
     }
     let start = Instant::now();
-    let trace = input::open_valid(path, arguments.format)?;
+    let mut trace = input::open_valid(path, arguments.format)?;
+    trace.assert_no(&faults(&arguments.options));
+    let trace = trace;
     let read_time = start.elapsed();
 
     let chosen = &arguments.options;
-    let options = Options { keep_refuted: arguments.why.is_some(), ..options(chosen) };
+    let options = Options { keep_refuted: arguments.why.is_some(), ..options_for(chosen, &trace) };
     let progress = ProgressLine::new();
     let predict = || match &arguments.solver {
         Some(command) => second_opinion::predict(&trace, command, &options, &progress),
@@ -86,11 +90,20 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
 
 /// Writes the report, for people first: if the file cannot be written, they have seen it.
 pub(crate) fn show(report: &Report, options: &PredictionOptions) -> Result<(), Failure> {
-    if !options.json.as_deref().is_some_and(output::is_stdout) {
+    show_in(report, options, options.json.as_deref())
+}
+
+/// As [`show`], with another file for the report in JSON.
+pub(crate) fn show_in(
+    report: &Report,
+    options: &PredictionOptions,
+    json: Option<&Path>,
+) -> Result<(), Failure> {
+    if !json.is_some_and(output::is_stdout) {
         let style = style(options.full_schedule);
         output::to_stdout(|writer| write_text(report, style, writer))?;
     }
-    match &options.json {
+    match json {
         Some(path) => output::to_path(path, |writer| write_json(report, writer)),
         None => Ok(()),
     }
@@ -129,6 +142,30 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
             None => Switches::Any,
         },
     }
+}
+
+/// How many conflicts the solver may have over one candidate of a recorded program, unless the user says otherwise: some questions about values, such as whether a lock made of
+/// atomics excludes, take it for ever.
+const RECORDED_CONFLICTS: u64 = 10_000;
+
+/// The options for a trace.
+pub(crate) fn options_for(arguments: &PredictionOptions, trace: &Trace) -> Options {
+    let mut options = options(arguments);
+    let is_unlimited = options.budget.conflicts.is_none() && options.budget.time.is_none();
+    if is_unlimited && trace.has_ordinals() && trace.dependences() == Dependences::Recorded {
+        options.budget.conflicts = Some(RECORDED_CONFLICTS);
+    }
+    options
+}
+
+/// What else must not happen.
+pub(crate) fn faults(arguments: &PredictionOptions) -> Vec<Fault> {
+    let fault = |implicit: &Implicit| match implicit {
+        Implicit::Null => Fault::Null,
+        Implicit::Division => Fault::Division,
+        Implicit::Bounds => Fault::Bounds,
+    };
+    arguments.implicit.iter().map(fault).collect()
 }
 
 /// The model that is asked for; `None`: the one that suits the trace.

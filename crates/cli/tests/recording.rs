@@ -10,15 +10,23 @@ mod annotations;
 mod blind_spots;
 #[path = "recording/blocking.rs"]
 mod blocking;
+#[path = "recording/control_flow.rs"]
+mod control_flow;
 #[path = "recording/determinism.rs"]
 mod determinism;
+#[path = "recording/failing.rs"]
+mod failing;
 #[path = "recording/harness.rs"]
 mod harness;
 #[path = "recording/limits.rs"]
 mod limits;
+#[path = "recording/merging.rs"]
+mod merging;
 #[path = "recording/process.rs"]
 mod process;
 #[path = "recording/replaying.rs"]
 mod replaying;
 #[path = "recording/synchronisation.rs"]
 mod synchronisation;
+#[path = "recording/terms.rs"]
+mod terms;

@@ -1,13 +1,15 @@
 //! Loads and stores. The hook performs the access; what does not fit into a register goes through
 //! a variable of the function that nobody else sees.
 
+use crate::build::Builder;
 use crate::instrument::Instrumenter;
 use crate::ir::{Type, Value};
+use crate::locals::{Locals, Memory};
 
 pub(crate) fn load(to: &mut Instrumenter, load: Value) {
     let address = load.operand(0);
     let of = load.type_of();
-    let Some(size) = shared_size(to, address, of) else { return };
+    let Some(size) = shared_size(&to.build, &to.locals, address, of) else { return };
     if load.order() != 0 {
         return crate::atomics::load(to, load);
     }
@@ -32,7 +34,7 @@ pub(crate) fn load(to: &mut Instrumenter, load: Value) {
 pub(crate) fn store(to: &mut Instrumenter, store: Value) {
     let (value, address) = (store.operand(0), store.operand(1));
     let of = value.type_of();
-    let Some(size) = shared_size(to, address, of) else { return };
+    let Some(size) = shared_size(&to.build, &to.locals, address, of) else { return };
     if store.order() != 0 {
         return crate::atomics::store(to, store);
     }
@@ -54,7 +56,12 @@ pub(crate) fn store(to: &mut Instrumenter, store: Value) {
 
 /// The bytes of an access that other threads can see. Memory that a segment register addresses is
 /// left alone, and so are registers that only look like memory.
-fn shared_size(to: &Instrumenter, address: Value, of: Type) -> Option<u64> {
-    let size = of.store_size(to.build.layout)?;
-    (size > 0 && address.type_of().address_space() == 0 && !to.locals.hide(address)).then_some(size)
+pub(crate) fn shared_size(
+    build: &Builder,
+    locals: &Locals,
+    address: Value,
+    of: Type,
+) -> Option<u64> {
+    let size = of.store_size(build.layout)?;
+    (size > 0 && locals.memory(address) == Memory::Shared).then_some(size)
 }

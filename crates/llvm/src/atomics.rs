@@ -7,6 +7,7 @@ use llvm_sys::LLVMOpcode::LLVMAtomicRMW;
 
 use crate::instrument::Instrumenter;
 use crate::ir::Value;
+use crate::locals::Memory;
 use crate::shim;
 
 /// Turns the read-modify-writes that have no hook (on floats, wrapping counters) into loops around a
@@ -45,7 +46,7 @@ pub(crate) fn store(to: &mut Instrumenter, store: Value) {
 
 pub(crate) fn read_modify_write(to: &mut Instrumenter, rmw: Value) {
     let (address, operand) = (rmw.operand(0), rmw.operand(1));
-    if is_hidden(to, address) {
+    if to.locals.memory(address) != Memory::Shared {
         return;
     }
     let of = operand.type_of();
@@ -64,7 +65,7 @@ pub(crate) fn read_modify_write(to: &mut Instrumenter, rmw: Value) {
 pub(crate) fn compare_exchange(to: &mut Instrumenter, exchange: Value) {
     let (address, expected, desired) =
         (exchange.operand(0), exchange.operand(1), exchange.operand(2));
-    if is_hidden(to, address) {
+    if to.locals.memory(address) != Memory::Shared {
         return;
     }
     let of = expected.type_of();
@@ -96,10 +97,6 @@ fn announce(to: &mut Instrumenter, operation: Value) {
     to.build.hook("__ft_call", to.build.void, &[site, to.build.pointer.zero()]);
     to.build.stand_before_for(operation.next(), operation);
     to.build.hook("__ft_return", to.build.void, &[site, to.build.i64.zero()]);
-}
-
-fn is_hidden(to: &Instrumenter, address: Value) -> bool {
-    address.type_of().address_space() != 0 || to.locals.hide(address)
 }
 
 fn order(to: &Instrumenter, order: u32) -> Value {

@@ -69,6 +69,14 @@ impl Builder {
         }
     }
 
+    /// From now on builds before `instruction`, on behalf of no line.
+    pub(crate) fn stand_before_for_nobody(&self, instruction: Value) {
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, instruction.0);
+            LLVMSetCurrentDebugLocation2(self.builder, std::ptr::null_mut());
+        }
+    }
+
     /// Ends a block with a return of nothing, which is given back.
     pub(crate) fn return_from(&self, block: LLVMBasicBlockRef) -> LLVMValueRef {
         unsafe {

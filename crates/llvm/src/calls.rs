@@ -3,38 +3,73 @@
 use llvm_sys::LLVMOpcode::{LLVMCall, LLVMInvoke};
 use llvm_sys::core::{LLVMAliasGetAliasee, LLVMIsAGlobalAlias};
 
-use crate::instrument::{self, Instrumenter};
+use crate::instrument::Instrumenter;
 use crate::ir::{self, Value};
+use crate::libc::Library;
+use crate::scope::{self, Scope};
 use crate::{libc, ranges, shim};
 
-/// A call or invoke.
-pub(crate) fn call(to: &mut Instrumenter, call: Value) {
+/// What a call does, as lowering and instrumenting see it.
+pub(crate) enum Kind {
+    Assembly,
+    Intrinsic,
+    /// A hook that somebody calls by himself.
+    Hook,
+    /// To a function that this module instruments.
+    Inside(Value),
+    /// To a function that the runtime has its own of.
+    Library(Library),
+    /// To a function of `foretrace.h`.
+    Mark(String),
+    /// To code that nothing is known of.
+    Outside,
+}
+
+/// What a call or invoke does.
+pub(crate) fn kind_of(scope: &Scope, call: Value) -> Kind {
     let callee = resolve(call.callee());
     if callee.is_inline_assembly() {
-        return;
+        return Kind::Assembly;
     }
     if callee.is_intrinsic() {
-        return ranges::intrinsic(to, call);
+        return Kind::Intrinsic;
     }
-    ranges::copy_arguments(to, call);
     if !callee.is_function() {
-        return leave(to, call);
+        return Kind::Outside;
     }
-    if instrument::is_instrumented(callee) {
-        return enter(to, call, callee);
+    if scope.is_instrumented(callee) && scope::is_called_as_defined(call, callee) {
+        return Kind::Inside(callee);
     }
     let name = callee.name();
     if name.starts_with("__ft_") {
-        return;
+        Kind::Hook
+    } else if !callee.is_declaration() {
+        Kind::Outside
+    } else if name.starts_with("foretrace_") {
+        Kind::Mark(name)
+    } else {
+        Library::called_by(call, &name).map_or(Kind::Outside, Kind::Library)
     }
-    if callee.is_declaration() && libc::redirect(to, call, &name) {
-        return;
+}
+
+/// A call or invoke.
+pub(crate) fn call(to: &mut Instrumenter, call: Value) {
+    let kind = kind_of(&to.scope, call);
+    if !matches!(kind, Kind::Assembly | Kind::Intrinsic) {
+        ranges::copy_arguments(to, call);
     }
-    leave(to, call);
+    match kind {
+        Kind::Assembly | Kind::Hook => {}
+        Kind::Intrinsic => ranges::intrinsic(to, call),
+        Kind::Inside(callee) => enter(to, call, callee),
+        Kind::Library(library) => libc::redirect(to, call, library),
+        Kind::Mark(_) => announce(to, call),
+        Kind::Outside => leave(to, call),
+    }
 }
 
 /// Constructors often are aliases of each other.
-fn resolve(mut callee: Value) -> Value {
+pub(crate) fn resolve(mut callee: Value) -> Value {
     // SAFETY: aliases do not form cycles.
     unsafe {
         while !LLVMIsAGlobalAlias(callee.0).is_null() {
@@ -49,9 +84,23 @@ fn enter(to: &mut Instrumenter, call: Value, callee: Value) {
     if to.is_system || !to.tables.is_system_function(callee) {
         return;
     }
+    announce(to, call);
+}
+
+/// What the runtime records next happens here.
+fn announce(to: &mut Instrumenter, call: Value) {
     to.build.stand_before(call);
     let site = to.site(call);
     to.build.hook("__ft_at", to.build.void, &[site]);
+}
+
+/// Whether the return of a call that leaves is recorded. What follows a tail call is not ours.
+pub(crate) fn returns(call: Value) -> bool {
+    let noreturn = ir::attribute_kind("noreturn");
+    let callee = call.callee();
+    let never_returns = call.call_has_attribute(u32::MAX, noreturn)
+        || callee.is_function() && callee.has_attribute(u32::MAX, noreturn);
+    !call.is_must_tail() && !never_returns
 }
 
 /// What is not instrumented does things unseen: the runtime hears of the call and of its result.
@@ -60,11 +109,7 @@ fn leave(to: &mut Instrumenter, call: Value) {
     let site = to.site(call);
     to.build.hook("__ft_call", to.build.void, &[site, call.callee()]);
 
-    let noreturn = ir::attribute_kind("noreturn");
-    let callee = call.callee();
-    let never_returns = call.call_has_attribute(u32::MAX, noreturn)
-        || callee.is_function() && callee.has_attribute(u32::MAX, noreturn);
-    if call.is_must_tail() || never_returns {
+    if !returns(call) {
         return;
     }
     let after = match call.opcode() {

@@ -1,26 +1,26 @@
 //! Walks a module and hands each operation to the file that knows it.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use llvm_sys::LLVMLinkage::LLVMAvailableExternallyLinkage;
 use llvm_sys::LLVMOpcode::*;
-use llvm_sys::core::{
-    LLVMGetFirstGlobalIFunc, LLVMGetGlobalIFuncResolver, LLVMGetNamedFunction,
-    LLVMGetNextGlobalIFunc,
-};
+use llvm_sys::core::LLVMGetNamedFunction;
 use llvm_sys::prelude::LLVMModuleRef;
 
 use crate::attributes::Outdated;
 use crate::build::Builder;
 use crate::ir::{self, Type, Value};
 use crate::locals::Locals;
+use crate::scope::Scope;
 use crate::tables::Tables;
-use crate::{accesses, atomics, branches, calls, shim};
+use crate::{accesses, atomics, branches, calls, lower, shim};
 
 /// The state while one function is being instrumented.
 pub(crate) struct Instrumenter {
     pub(crate) build: Builder,
     pub(crate) tables: Tables,
+    pub(crate) scope: Rc<Scope>,
     pub(crate) function: Value,
     /// Whether the function comes from a system header.
     pub(crate) is_system: bool,
@@ -37,12 +37,10 @@ pub(crate) fn module(module: LLVMModuleRef) -> bool {
         return false;
     }
     drop_copies(module);
-    let functions: Vec<Value> =
-        ir::functions(module).into_iter().filter(|function| is_instrumented(*function)).collect();
-    if functions.is_empty() && ir::globals(module).is_empty() {
+    let scope = Rc::new(Scope::of(module));
+    if scope.functions.is_empty() && ir::globals(module).is_empty() {
         return false;
     }
-    let resolvers = resolvers(module);
     let mut build = Builder::new(module);
     let mut tables = Tables::new(&build);
     tables.add_globals(&build, &ir::globals(module));
@@ -52,44 +50,58 @@ pub(crate) fn module(module: LLVMModuleRef) -> bool {
         .into_iter()
         .filter(|one| !one.is_intrinsic())
         .for_each(|one| outdated.remove_from(one));
-    for function in functions {
-        if resolvers.contains(&function) {
-            continue;
-        }
+    for &function in &scope.functions {
         tables.add_function(function);
-        (build, tables) = instrument(build, tables, function);
+        (build, tables) = instrument(build, tables, &scope, function);
     }
     tables.emit(&mut build);
     true
 }
 
-fn instrument(build: Builder, tables: Tables, function: Value) -> (Builder, Tables) {
+/// Lowers the function to its image and then puts the hooks into it. Both ask the same questions of the
+/// same code; what the answer is must not depend on the hooks that are there already.
+fn instrument(
+    build: Builder,
+    mut tables: Tables,
+    scope: &Rc<Scope>,
+    function: Value,
+) -> (Builder, Tables) {
     atomics::expand_unusual(function);
+    let locals = Locals::of(function);
+    lower::function(&build, &mut tables, scope, &locals, function);
     let is_system = tables.is_system_function(function);
     let mut to = Instrumenter {
         build,
         tables,
+        scope: Rc::clone(scope),
         function,
         is_system,
-        locals: Locals::of(function),
+        locals,
         scratch: HashMap::new(),
     };
-    let instructions: Vec<Value> =
-        function.blocks().into_iter().flat_map(|block| block.instructions()).collect();
-    for instruction in instructions {
-        match instruction.opcode() {
-            LLVMLoad => accesses::load(&mut to, instruction),
-            LLVMStore => accesses::store(&mut to, instruction),
-            LLVMAtomicRMW => atomics::read_modify_write(&mut to, instruction),
-            LLVMAtomicCmpXchg => atomics::compare_exchange(&mut to, instruction),
-            LLVMFence => atomics::fence(&mut to, instruction),
-            LLVMBr => branches::branch(&mut to, instruction),
-            LLVMSwitch | LLVMIndirectBr => branches::switch(&mut to, instruction),
-            LLVMCall | LLVMInvoke => calls::call(&mut to, instruction),
-            _ => {}
-        }
+    let blocks: Vec<Vec<Value>> =
+        function.blocks().into_iter().map(|block| block.instructions()).collect();
+    branches::enter(&mut to);
+    for (number, block) in blocks.into_iter().enumerate() {
+        block.into_iter().for_each(|one| replace(&mut to, one, number as u64));
     }
     (to.build, to.tables)
+}
+
+/// Puts the hook of an instruction in its place. Blocks have the numbers that they have in the image.
+fn replace(to: &mut Instrumenter, instruction: Value, block: u64) {
+    match instruction.opcode() {
+        LLVMLoad => accesses::load(to, instruction),
+        LLVMStore => accesses::store(to, instruction),
+        LLVMAtomicRMW => atomics::read_modify_write(to, instruction),
+        LLVMAtomicCmpXchg => atomics::compare_exchange(to, instruction),
+        LLVMFence => atomics::fence(to, instruction),
+        LLVMBr => branches::branch(to, instruction),
+        LLVMSwitch | LLVMIndirectBr => branches::switch(to, instruction),
+        LLVMLandingPad => branches::land(to, instruction, block),
+        LLVMCall | LLVMInvoke => calls::call(to, instruction),
+        _ => {}
+    }
 }
 
 impl Instrumenter {
@@ -130,31 +142,4 @@ fn drop_copies(module: LLVMModuleRef) {
         // SAFETY: no handle into its code was kept.
         unsafe { shim::ft_drop_body(function.0) }
     }
-}
-
-/// Whether the function's code gets hooks. A naked function has no frame to call from; the entry of a
-/// module's static constructors only calls them.
-pub(crate) fn is_instrumented(function: Value) -> bool {
-    let has = |name| function.has_attribute(u32::MAX, ir::attribute_kind(name));
-    let name = function.name();
-    !function.is_declaration()
-        && !has("naked")
-        && !has("disable_sanitizer_instrumentation")
-        && !function.has_text_attribute("no_sanitize_thread")
-        && !name.starts_with("__ft_")
-        && !name.starts_with("_GLOBAL__sub_I_")
-}
-
-/// Functions that the dynamic linker calls while it still has no runtime to offer.
-fn resolvers(module: LLVMModuleRef) -> Vec<Value> {
-    let mut resolvers = Vec::new();
-    // SAFETY: walks the list of the module.
-    unsafe {
-        let mut indirect = LLVMGetFirstGlobalIFunc(module);
-        while !indirect.is_null() {
-            resolvers.push(Value(LLVMGetGlobalIFuncResolver(indirect)));
-            indirect = LLVMGetNextGlobalIFunc(indirect);
-        }
-    }
-    resolvers
 }

@@ -57,9 +57,35 @@ impl Block {
         let first = unsafe { LLVMGetFirstInstruction(self.0) };
         chain(first, LLVMGetNextInstruction).into_iter().map(Value).collect()
     }
+
+    /// Its last instruction.
+    pub(crate) fn end(self) -> Value {
+        Value(unsafe { LLVMGetBasicBlockTerminator(self.0) })
+    }
+
+    /// The blocks that its last instruction names.
+    pub(crate) fn successors(self) -> Vec<Block> {
+        let end = self.end().0;
+        let count = unsafe { LLVMGetNumSuccessors(end) };
+        (0..count).map(|index| Block(unsafe { LLVMGetSuccessor(end, index) })).collect()
+    }
 }
 
 impl Type {
+    /// The bits of a scalar that a register of the image holds; 0 for everything else.
+    pub(crate) fn register_width(self, layout: LLVMTargetDataRef) -> u32 {
+        match self.kind() {
+            LLVMIntegerTypeKind if self.width() <= 64 => self.width(),
+            LLVMPointerTypeKind => {
+                8 * unsafe { LLVMPointerSizeForAS(layout, self.address_space()) }
+            }
+            LLVMHalfTypeKind | LLVMBFloatTypeKind => 16,
+            LLVMFloatTypeKind => 32,
+            LLVMDoubleTypeKind => 64,
+            _ => 0,
+        }
+    }
+
     pub(crate) fn kind(self) -> LLVMTypeKind {
         unsafe { LLVMGetTypeKind(self.0) }
     }
@@ -112,6 +138,11 @@ impl Type {
         Value(unsafe { LLVMConstInt(self.0, value, 0) })
     }
 
+    /// What an array or vector consists of.
+    pub(crate) fn element(self) -> Type {
+        Type(unsafe { LLVMGetElementType(self.0) })
+    }
+
     /// Parameters and result of a function type.
     pub(crate) fn signature(self) -> (Vec<Type>, Type) {
         let count = unsafe { LLVMCountParamTypes(self.0) } as usize;
@@ -138,6 +169,11 @@ impl Value {
         String::from_utf8_lossy(bytes).into_owned()
     }
 
+    /// The function that an instruction is in.
+    pub(crate) fn function(self) -> Value {
+        Value(unsafe { LLVMGetBasicBlockParent(LLVMGetInstructionParent(self.0)) })
+    }
+
     pub(crate) fn opcode(self) -> LLVMOpcode {
         unsafe { LLVMGetInstructionOpcode(self.0) }
     }
@@ -148,8 +184,7 @@ impl Value {
 
     /// Whether it is a constant expression of this kind.
     pub(crate) fn is_expression(self, opcode: LLVMOpcode) -> bool {
-        !unsafe { LLVMIsAConstantExpr(self.0) }.is_null()
-            && unsafe { LLVMGetConstOpcode(self.0) } == opcode
+        self.expression_opcode() == Some(opcode)
     }
 
     pub(crate) fn is_constant(self) -> bool {
@@ -159,6 +194,36 @@ impl Value {
     /// null, undef, poison: a pointer to nothing.
     pub(crate) fn is_nothing(self) -> bool {
         unsafe { LLVMIsNull(self.0) != 0 || LLVMIsUndef(self.0) != 0 }
+    }
+
+    /// undef, poison.
+    pub(crate) fn is_undefined(self) -> bool {
+        unsafe { LLVMIsUndef(self.0) != 0 }
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        unsafe { LLVMIsNull(self.0) != 0 }
+    }
+
+    pub(crate) fn is_global(self) -> bool {
+        !unsafe { LLVMIsAGlobalValue(self.0) }.is_null()
+    }
+
+    /// What a constant expression does.
+    pub(crate) fn expression_opcode(self) -> Option<LLVMOpcode> {
+        let is_one = !unsafe { LLVMIsAConstantExpr(self.0) }.is_null();
+        is_one.then(|| unsafe { LLVMGetConstOpcode(self.0) })
+    }
+
+    /// The bits of a number, which fit into this integer type.
+    pub(crate) fn constant_bits(self, word: Type) -> Option<u64> {
+        // SAFETY: a floating-point number is as wide as the word.
+        unsafe {
+            let is_float = !LLVMIsAConstantFP(self.0).is_null();
+            let number = if is_float { LLVMConstBitCast(self.0, word.0) } else { self.0 };
+            let is_number = !LLVMIsAConstantInt(number).is_null();
+            is_number.then(|| LLVMConstIntGetZExtValue(number))
+        }
     }
 
     pub(crate) fn operand(self, index: u32) -> Value {
@@ -252,6 +317,13 @@ impl Value {
     pub(crate) fn blocks(self) -> Vec<Block> {
         let first = unsafe { LLVMGetFirstBasicBlock(self.0) };
         chain(first, LLVMGetNextBasicBlock).into_iter().map(Block).collect()
+    }
+
+    /// The first instruction that does more than make room for a variable.
+    pub(crate) fn first_code(self) -> Value {
+        let entry = Block(unsafe { LLVMGetEntryBasicBlock(self.0) });
+        let mut instructions = entry.instructions().into_iter();
+        instructions.find(|one| one.opcode() != LLVMOpcode::LLVMAlloca).expect("a block ends")
     }
 
     pub(crate) fn parameters(self) -> Vec<Value> {

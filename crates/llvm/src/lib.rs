@@ -1,8 +1,9 @@
 //! The compiler plugin: clang 19 loads it with `-fpass-plugin`, and it puts a call of the runtime in place
-//! of each operation that other threads can see. `docs/recording.md` explains the hooks.
+//! of each operation that other threads can see. `docs/recording.md` and `docs/image.md` explain what the runtime makes of it.
 //!
 //! - [`instrument`]: walks a module;
-//! - [`locals`]: what needs no hook;
+//! - [`scope`], [`locals`]: what needs hooks, and what needs none;
+//! - [`lower`]: the image of a function;
 //! - [`accesses`], [`atomics`], [`ranges`], [`libc`], [`branches`], [`calls`]: the operations;
 //! - [`attributes`]: what the compiler must forget;
 //! - [`tables`]: what the module tells the runtime about itself;
@@ -18,7 +19,9 @@ mod instrument;
 mod ir;
 mod libc;
 mod locals;
+mod lower;
 mod ranges;
+mod scope;
 mod shim;
 mod tables;
 

@@ -5,6 +5,7 @@ use llvm_sys::LLVMOpcode::LLVMInvoke;
 
 use crate::instrument::Instrumenter;
 use crate::ir::{Type, Value};
+use crate::ranges;
 
 /// Name, result and parameters: `p` a pointer, `i` an int, `n` a size.
 const FUNCTIONS: [(&str, &str); 15] = [
@@ -25,36 +26,63 @@ const FUNCTIONS: [(&str, &str); 15] = [
     ("strrchr", "p pi"),
 ];
 
-/// Replaces a call of such a function and says whether it was one.
-pub(crate) fn redirect(to: &mut Instrumenter, call: Value, name: &str) -> bool {
-    // With _FORTIFY_SOURCE, the function has a last argument for what the compiler knows of the size.
-    let plain = name.strip_prefix("__").and_then(|name| name.strip_suffix("_chk"));
-    let Some((name, shape)) = FUNCTIONS.iter().find(|(known, _)| *known == plain.unwrap_or(name))
-    else {
-        return false;
-    };
-    let mut expected = shape.to_string();
-    expected.extend(plain.map(|_| 'n'));
-    let signature = call.called_type();
-    if call.is_must_tail() || signature.is_variadic() || shape_of(signature) != expected {
-        return false;
+/// A function that the runtime has a hook for.
+#[derive(Clone, Copy)]
+pub(crate) struct Library {
+    pub(crate) name: &'static str,
+    /// With _FORTIFY_SOURCE, it has a last argument for what the compiler knows of the size.
+    is_fortified: bool,
+}
+
+impl Library {
+    /// Which one is called, if it is one.
+    pub(crate) fn called_by(call: Value, name: &str) -> Option<Library> {
+        let plain = name.strip_prefix("__").and_then(|name| name.strip_suffix("_chk"));
+        let is_fortified = plain.is_some();
+        let (name, shape) = FUNCTIONS.iter().find(|(known, _)| *known == plain.unwrap_or(name))?;
+        let mut expected = shape.to_string();
+        expected.extend(plain.map(|_| 'n'));
+        let signature = call.called_type();
+        let fits =
+            !call.is_must_tail() && !signature.is_variadic() && shape_of(signature) == expected;
+        fits.then_some(Library { name, is_fortified })
     }
 
-    to.build.stand_before(call);
-    let mut arguments = vec![to.site(call)];
-    arguments.extend(call.arguments());
-    if plain.is_some() {
-        arguments.pop();
+    /// What the hook gets of the call's arguments.
+    pub(crate) fn arguments(self, call: Value) -> Vec<Value> {
+        let mut arguments = call.arguments();
+        if self.is_fortified {
+            arguments.pop();
+        }
+        arguments
     }
-    let result = signature.signature().1;
-    let hook = format!("__ft_{name}");
-    let replacement = to.build.hook(&hook, result, &arguments);
+
+    /// Whether all that it does is to copy or fill memory; it then returns its first argument.
+    pub(crate) fn is_range(self) -> bool {
+        matches!(self.name, "memcpy" | "memmove" | "memset")
+    }
+}
+
+/// Replaces a call of such a function. What it returns is recorded, unless that is clear.
+pub(crate) fn redirect(to: &mut Instrumenter, call: Value, library: Library) {
+    to.build.stand_before(call);
+    let site = to.site(call);
+    let mut arguments = vec![site];
+    arguments.extend(library.arguments(call));
+    if library.is_range() {
+        ranges::note_size(to, site, call.operand(2));
+    }
+    let result = call.called_type().signature().1;
+    let replacement = to.build.hook(&format!("__ft_{}", library.name), result, &arguments);
+    if !library.is_range() {
+        let returned = to.build.to_i64(replacement);
+        to.build.hook("__ft_return", to.build.void, &[site, returned]);
+    }
     if call.is_instruction(LLVMInvoke) {
         to.build.jump_to_normal_destination(call);
     }
     call.replace_uses(replacement);
     call.erase();
-    true
 }
 
 fn shape_of(signature: Type) -> String {

@@ -44,6 +44,17 @@ fn calls_one_of(instruction: Value, names: &[&str]) -> bool {
     }
 }
 
+/// Who can see what lies at an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// Other threads.
+    Shared,
+    /// Only this function; or it never changes.
+    Private,
+    /// What a segment register addresses. It is left alone.
+    Foreign,
+}
+
 /// The private memory of one function.
 pub(crate) struct Locals {
     private: HashSet<Value>,
@@ -68,6 +79,26 @@ impl Locals {
         let mut locals = Locals { private };
         locals.drop_merged(&instructions);
         locals
+    }
+
+    pub(crate) fn memory(&self, address: Value) -> Memory {
+        if address.type_of().address_space() != 0 {
+            Memory::Foreign
+        } else if self.hide(address) {
+            Memory::Private
+        } else {
+            Memory::Shared
+        }
+    }
+
+    /// Whether all accesses to this variable go without a hook.
+    pub(crate) fn is_private(&self, local: Value) -> bool {
+        self.private.contains(&local)
+    }
+
+    /// The constant variables that the address may point into.
+    pub(crate) fn constants_behind(&self, address: Value) -> Vec<Value> {
+        bases_of(address).into_iter().filter(|base| base.is_constant_global()).collect()
     }
 
     /// Whether no other thread can see what lies at this address: it is private or constant.

@@ -2,82 +2,151 @@
 //! recorded, as a load into or a store from private memory.
 
 use llvm_sys::core::{
-    LLVMGetCallSiteEnumAttribute, LLVMGetEnumAttributeValue, LLVMGetTypeAttributeValue,
+    LLVMGetCallSiteEnumAttribute, LLVMGetEnumAttributeAtIndex, LLVMGetEnumAttributeValue,
+    LLVMGetTypeAttributeValue,
 };
 use llvm_sys::target::LLVMABISizeOfType;
 
+use crate::branches;
+use crate::build::Builder;
 use crate::instrument::Instrumenter;
 use crate::ir::{self, Value};
+use crate::locals::{Locals, Memory};
 
 /// Of an argument on the stack that does not say.
 const ALIGNMENT: u64 = 8;
 
-pub(crate) fn intrinsic(to: &mut Instrumenter, call: Value) {
-    let name = call.callee().name();
-    if name.contains(".element.") {
-        return;
-    }
-    if name.starts_with("llvm.memcpy.") {
-        copy(to, call, "__ft_memcpy");
-    } else if name.starts_with("llvm.memmove.") {
-        copy(to, call, "__ft_memmove");
-    } else if name.starts_with("llvm.memset.") {
-        fill(to, call);
+/// An intrinsic that copies or fills memory, and whether its sides are hidden from other threads.
+#[derive(Clone, Copy)]
+pub(crate) enum Range {
+    Copy { hook: &'static str, hides_target: bool, hides_source: bool },
+    Fill { hides_target: bool },
+}
+
+impl Range {
+    /// What a call of an intrinsic does; `None` if something else, which includes what segment registers address.
+    pub(crate) fn of(locals: &Locals, call: Value) -> Option<Range> {
+        let name = call.callee().name();
+        let copies = ["llvm.memcpy.", "llvm.memmove."].map(|prefix| name.starts_with(prefix));
+        let sides = match copies {
+            _ if name.contains(".element.") => return None,
+            [false, false] if name.starts_with("llvm.memset.") => 1,
+            [false, false] => return None,
+            _ => 2,
+        };
+        let memory = |side| locals.memory(call.operand(side));
+        if (0..sides).any(|side| memory(side) == Memory::Foreign) {
+            return None;
+        }
+        let hides_target = memory(0) == Memory::Private;
+        Some(match copies {
+            [false, false] => Range::Fill { hides_target },
+            [is_memcpy, _] => Range::Copy {
+                hook: if is_memcpy { "__ft_memcpy" } else { "__ft_memmove" },
+                hides_target,
+                hides_source: memory(1) == Memory::Private,
+            },
+        })
     }
 }
 
-fn copy(to: &mut Instrumenter, call: Value, hook: &str) {
+pub(crate) fn intrinsic(to: &mut Instrumenter, call: Value) {
+    match Range::of(&to.locals, call) {
+        None
+        | Some(Range::Copy { hides_target: true, hides_source: true, .. })
+        | Some(Range::Fill { hides_target: true }) => {}
+        Some(Range::Copy { hook, hides_target, hides_source }) => {
+            copy(to, call, hook, [hides_target, hides_source]);
+        }
+        Some(Range::Fill { hides_target: false }) => fill(to, call),
+    }
+}
+
+/// Records how many bytes a copy or fill has, if that is not written in the code.
+pub(crate) fn note_size(to: &mut Instrumenter, site: Value, size: Value) {
+    if branches::is_recorded(size) {
+        let size = to.build.to_i64(size);
+        to.build.hook("__ft_switch", to.build.void, &[site, size]);
+    }
+}
+
+fn copy(to: &mut Instrumenter, call: Value, hook: &str, hidden: [bool; 2]) {
     let (target, source) = (call.operand(0), call.operand(1));
-    if [target, source].iter().any(|side| side.type_of().address_space() != 0) {
-        return;
-    }
-    let hidden = (to.locals.hide(target), to.locals.hide(source));
-    if hidden == (true, true) {
-        return;
-    }
     to.build.stand_before(call);
     let site = to.site(call);
+    note_size(to, site, call.operand(2));
     let size = to.build.resize(call.operand(2), to.build.i64);
     match hidden {
-        (true, _) => to.load_range(site, source, size, target),
-        (_, true) => to.store_range(site, target, size, source),
+        [true, _] => to.load_range(site, source, size, target),
+        [_, true] => to.store_range(site, target, size, source),
         _ => _ = to.build.hook(hook, to.build.pointer, &[site, target, source, size]),
     }
     call.erase();
 }
 
 fn fill(to: &mut Instrumenter, call: Value) {
-    let target = call.operand(0);
-    if target.type_of().address_space() != 0 || to.locals.hide(target) {
-        return;
-    }
     to.build.stand_before(call);
     let byte = to.build.resize(call.operand(1), to.build.i32);
     let size = to.build.resize(call.operand(2), to.build.i64);
-    let arguments = [to.site(call), target, byte, size];
+    let site = to.site(call);
+    note_size(to, site, call.operand(2));
+    let arguments = [site, call.operand(0), byte, size];
     to.build.hook("__ft_memset", to.build.pointer, &arguments);
     call.erase();
 }
 
+/// A struct that is passed by value.
+pub(crate) struct ByValue {
+    pub(crate) index: u32,
+    pub(crate) size: u64,
+    alignment: u64,
+}
+
+/// The arguments that the caller has to copy.
+pub(crate) fn by_value(build: &Builder, call: Value) -> Vec<ByValue> {
+    if call.is_must_tail() {
+        return Vec::new();
+    }
+    let kinds = ["byval", "align"].map(ir::attribute_kind);
+    let by_value = |index: u32| {
+        // SAFETY: attributes are null if they are not there; the first has a type, the other a number.
+        unsafe {
+            let [by_value, aligned] =
+                kinds.map(|kind| LLVMGetCallSiteEnumAttribute(call.0, index + 1, kind));
+            if by_value.is_null() {
+                return None;
+            }
+            let size = LLVMABISizeOfType(build.layout, LLVMGetTypeAttributeValue(by_value));
+            let alignment =
+                if aligned.is_null() { ALIGNMENT } else { LLVMGetEnumAttributeValue(aligned) };
+            Some(ByValue { index, size, alignment })
+        }
+    };
+    (0..call.argument_count()).filter_map(by_value).collect()
+}
+
+/// The parameters of a function that are passed by value, and their sizes.
+pub(crate) fn parameters_by_value(build: &Builder, function: Value) -> Vec<(Value, u64)> {
+    let kind = ir::attribute_kind("byval");
+    let size = |index: usize| {
+        // SAFETY: the attribute is null if it is not there, else it has a type.
+        unsafe {
+            let by_value = LLVMGetEnumAttributeAtIndex(function.0, index as u32 + 1, kind);
+            (!by_value.is_null())
+                .then(|| LLVMABISizeOfType(build.layout, LLVMGetTypeAttributeValue(by_value)))
+        }
+    };
+    let parameters = function.parameters().into_iter().enumerate();
+    parameters.filter_map(|(index, one)| Some((one, size(index)?))).collect()
+}
+
 /// A struct that is passed by value is read where it lies; the call gets a private copy instead.
 pub(crate) fn copy_arguments(to: &mut Instrumenter, call: Value) {
-    let by_value = ir::attribute_kind("byval");
-    for index in 0..call.argument_count() {
-        if call.is_must_tail() || !call.call_has_attribute(index + 1, by_value) {
-            continue;
-        }
+    for ByValue { index, size, alignment } in by_value(&to.build, call) {
         let argument = call.operand(index);
         if to.locals.hide(argument) {
             continue;
         }
-        // SAFETY: the first attribute is there, and it has a type; the other has a number.
-        let (size, alignment) = unsafe {
-            let by_value = LLVMGetCallSiteEnumAttribute(call.0, index + 1, by_value);
-            let aligned =
-                LLVMGetCallSiteEnumAttribute(call.0, index + 1, ir::attribute_kind("align"));
-            let size = LLVMABISizeOfType(to.build.layout, LLVMGetTypeAttributeValue(by_value));
-            (size, if aligned.is_null() { ALIGNMENT } else { LLVMGetEnumAttributeValue(aligned) })
-        };
         let copy = to.build.variable(to.function, to.build.bytes(size), alignment as u32);
         to.build.stand_before(call);
         let site = to.site(call);

@@ -1,16 +1,17 @@
 //! The tables of a module (`foretrace_recording::site`): collected while it is instrumented, then put
 //! into it as constants, with a constructor that shows them to the runtime.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
 
-use foretrace_recording::site::{ABI, SYSTEM};
+use foretrace_recording::image::{VERSION, put};
+use foretrace_recording::site::{ABI, SYSTEM, ZERO};
 use llvm_sys::LLVMLinkage::*;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
 use crate::build::Builder;
-use crate::ir::{self, Type, Value};
+use crate::ir::{self, Block, Type, Value};
 use crate::shim::{self, Place};
 
 /// Before every constructor that a program can have, which start at 101.
@@ -19,16 +20,37 @@ const PRIORITY: i32 = 1;
 /// Bytes of a `Site`.
 const SITE_SIZE: u64 = 16;
 
+/// Bytes of an address.
+const SYMBOL_SIZE: u64 = 8;
+
+/// What a symbol of the image is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Symbol {
+    /// The address of a function, variable or block.
+    Address(Value),
+    /// The place of the symbol itself, which stands for a function or variable.
+    Place(Value),
+}
+
 pub(crate) struct Tables {
     strings: Vec<u8>,
     offsets: HashMap<String, u32>,
     /// Four words each, as `Site` has them.
     sites: Vec<[u32; 4]>,
     site_numbers: HashMap<[u32; 4], u64>,
-    /// Stands for the table of sites until its size is known.
-    placeholder: Value,
+    /// Stand for the tables of sites and symbols until their sizes are known.
+    sites_placeholder: Value,
+    symbols_placeholder: Value,
     globals: Vec<Value>,
     functions: Vec<Value>,
+    /// What the image names, and which numbers it gave them.
+    symbols: Vec<Symbol>,
+    symbol_numbers: HashMap<Symbol, u64>,
+    constants: Vec<Value>,
+    listed_constants: HashSet<Value>,
+    /// The functions of the image, without their count.
+    image: Vec<u8>,
+    image_functions: u64,
     /// Demangled names, by what they were before.
     names: HashMap<String, Option<String>>,
     source_file: String,
@@ -37,13 +59,16 @@ pub(crate) struct Tables {
 
 impl Tables {
     pub(crate) fn new(build: &Builder) -> Tables {
-        // SAFETY: the placeholder is replaced in `emit`.
-        let (placeholder, source_file, directory) = unsafe {
+        let placeholder = |name: &CStr| {
+            // SAFETY: it is replaced in `emit`.
+            Value(unsafe { LLVMAddGlobal(build.module, build.i8.0, name.as_ptr()) })
+        };
+        // SAFETY: the name belongs to the module.
+        let (source_file, directory) = unsafe {
             let mut size = 0;
             let name = LLVMGetSourceFileName(build.module, &mut size);
             let name = std::slice::from_raw_parts(name.cast(), size);
             (
-                LLVMAddGlobal(build.module, build.i8.0, c"__ft_sites_placeholder".as_ptr()),
                 String::from_utf8_lossy(name).into_owned(),
                 shim::ft_compilation_directory(build.module).to_owned(),
             )
@@ -53,9 +78,16 @@ impl Tables {
             offsets: HashMap::new(),
             sites: Vec::new(),
             site_numbers: HashMap::new(),
-            placeholder: Value(placeholder),
+            sites_placeholder: placeholder(c"__ft_sites_placeholder"),
+            symbols_placeholder: placeholder(c"__ft_symbols_placeholder"),
             globals: Vec::new(),
             functions: Vec::new(),
+            symbols: Vec::new(),
+            symbol_numbers: HashMap::new(),
+            constants: Vec::new(),
+            listed_constants: HashSet::new(),
+            image: Vec::new(),
+            image_functions: 0,
             names: HashMap::new(),
             source_file,
             directory,
@@ -66,6 +98,12 @@ impl Tables {
 
     /// The address of the site of an instruction. Instructions at the same place share it.
     pub(crate) fn site(&mut self, build: &Builder, function: Value, instruction: Value) -> Value {
+        let number = self.site_number(function, instruction);
+        place_in(build, self.sites_placeholder, number * SITE_SIZE)
+    }
+
+    /// The number of the site of an instruction.
+    pub(crate) fn site_number(&mut self, function: Value, instruction: Value) -> u64 {
         let mut place = Place::EMPTY;
         // SAFETY: it is an instruction.
         let known = unsafe { shim::ft_place_of_instruction(instruction.0, &mut place) };
@@ -88,8 +126,7 @@ impl Tables {
         if number == next {
             self.sites.push(site);
         }
-        let mut offset = build.i64.number(number * SITE_SIZE).0;
-        Value(unsafe { LLVMConstGEP2(build.i8.0, self.placeholder.0, &mut offset, 1) })
+        number
     }
 
     /// Whether the function was defined in a header of the system.
@@ -125,7 +162,7 @@ impl Tables {
     }
 
     /// Its offset among the strings.
-    fn string(&mut self, string: &str) -> u32 {
+    pub(crate) fn string(&mut self, string: &str) -> u32 {
         if let Some(offset) = self.offsets.get(string) {
             return *offset;
         }
@@ -173,25 +210,123 @@ impl Tables {
         self.globals.extend(listed);
     }
 
+    /// What records call a function: its address; or the place of a symbol, if no table may refer to the address or several modules may share it.
+    pub(crate) fn identity(&mut self, build: &Builder, function: Value) -> Value {
+        let number = match self.own_symbol(function) {
+            Some(number) => number,
+            None if is_addressable(function) => return function,
+            None => self.symbol(function),
+        };
+        self.place_of(build, number)
+    }
+
+    /// The number by which the image names a function or variable.
+    pub(crate) fn symbol(&mut self, global: Value) -> u64 {
+        self.number(match is_addressable(global) {
+            true => Symbol::Address(global),
+            false => Symbol::Place(global),
+        })
+    }
+
+    /// The symbol that tells this module's code of a function from that of another module, of which the linker keeps one.
+    pub(crate) fn own_symbol(&mut self, function: Value) -> Option<u64> {
+        let is_shared = matches!(
+            function.linkage(),
+            LLVMLinkOnceAnyLinkage
+                | LLVMLinkOnceODRLinkage
+                | LLVMWeakAnyLinkage
+                | LLVMWeakODRLinkage
+        );
+        is_shared.then(|| self.number(Symbol::Place(function)))
+    }
+
+    /// The symbol of a block's address; none if the linker may drop the function, since no table may then refer to what is inside.
+    pub(crate) fn label(&mut self, function: Value, block: Block) -> Option<u64> {
+        let is_kept = is_addressable(function) && self.own_symbol(function).is_none();
+        // SAFETY: the block is one of the function's.
+        is_kept
+            .then(|| unsafe { Value(LLVMBlockAddress(function.0, block.0)) })
+            .map(|address| self.number(Symbol::Address(address)))
+    }
+
+    fn number(&mut self, symbol: Symbol) -> u64 {
+        let next = self.symbols.len() as u64;
+        let number = *self.symbol_numbers.entry(symbol).or_insert(next);
+        if number == next {
+            self.symbols.push(symbol);
+        }
+        number
+    }
+
+    fn place_of(&self, build: &Builder, symbol: u64) -> Value {
+        place_in(build, self.symbols_placeholder, symbol * SYMBOL_SIZE)
+    }
+
+    /// Takes a constant variable whose content the runtime is to keep.
+    pub(crate) fn add_constant(&mut self, build: &Builder, global: Value) {
+        // What another file defines may get its value from a constructor there, after it was copied.
+        let is_there = is_addressable(global)
+            && !global.is_declaration()
+            && !global.is_thread_local()
+            && global.linkage() != LLVMExternalWeakLinkage
+            && global.value_type().store_size(build.layout).is_some_and(|size| size > 0);
+        if is_there && self.listed_constants.insert(global) {
+            self.constants.push(global);
+        }
+    }
+
+    /// Takes the code of a function.
+    pub(crate) fn add_code(&mut self, code: &[u8]) {
+        self.image.extend(code);
+        self.image_functions += 1;
+    }
+
+    /// The offset of the function's name among the strings.
+    pub(crate) fn function_name(&mut self, function: Value) -> u32 {
+        let mut place = Place::EMPTY;
+        // SAFETY: it is a function.
+        unsafe { shim::ft_place_of_function(function.0, &mut place) };
+        let name = self.name_of(&place, function);
+        self.string(&name)
+    }
+
     /// Puts the tables into the module.
     pub(crate) fn emit(mut self, build: &mut Builder) {
         let words =
             self.sites.iter().flatten().map(|word| build.i32.number(u64::from(*word))).collect();
         let sites = constant(build, "__ft_sites", array(build.i32, words));
-        self.placeholder.replace_uses(sites);
-        // SAFETY: nothing uses it any more.
-        unsafe { LLVMDeleteGlobal(self.placeholder.0) };
+        replace(self.sites_placeholder, sites);
 
         let globals: Vec<Value> =
             self.globals.clone().iter().map(|one| self.global(build, *one)).collect();
         let functions: Vec<Value> =
             self.functions.clone().iter().map(|one| self.function(build, *one)).collect();
-        let counts = [self.sites.len(), self.strings.len(), globals.len(), functions.len()];
+        let image = self.image();
+        let symbols = self.symbols.iter().zip(0..).map(|(symbol, number)| match symbol {
+            Symbol::Address(global) => *global,
+            Symbol::Place(_) => self.place_of(build, number),
+        });
+        let symbols = symbols.collect();
+        let symbols = constant(build, "__ft_symbols", array(build.pointer, symbols));
+        replace(self.symbols_placeholder, symbols);
+        let constants: Vec<Value> = self.constants.iter().map(|one| extent(build, *one)).collect();
+        let counts = [
+            self.sites.len(),
+            self.strings.len(),
+            globals.len(),
+            functions.len(),
+            image.len(),
+            self.symbols.len(),
+            constants.len(),
+        ];
         let tables = [
             sites,
             constant(build, "__ft_strings", bytes(build, &self.strings)),
             constant_table(build, "__ft_globals", globals),
             constant_table(build, "__ft_functions", functions),
+            constant(build, "__ft_image", bytes(build, &image)),
+            symbols,
+            constant_table(build, "__ft_constants", constants),
         ];
         let mut fields = vec![build.i32.number(ABI.into()), build.i32.zero()];
         for (table, count) in tables.into_iter().zip(counts) {
@@ -209,7 +344,13 @@ impl Tables {
         let ir_name = global.name();
         let name = self.demangle(ir_name.clone()).unwrap_or(ir_name);
         let file = self.file_of(&place);
-        let words = [self.string(&name), self.string(&file), place.line, 0];
+        // SAFETY: it is a global variable; without an initialiser it is not listed.
+        let is_zero = unsafe {
+            let initial = LLVMGetInitializer(global.0);
+            !initial.is_null() && LLVMIsNull(initial) != 0
+        };
+        let flags = if is_zero { ZERO } else { 0 };
+        let words = [self.string(&name), self.string(&file), place.line, flags];
         let size = global.value_type().store_size(build.layout).unwrap_or(0);
         let mut fields = vec![global, build.i64.number(size)];
         fields.extend(words.map(|word| build.i32.number(word.into())));
@@ -217,18 +358,41 @@ impl Tables {
     }
 
     fn function(&mut self, build: &Builder, function: Value) -> Value {
-        let mut place = Place::EMPTY;
-        // SAFETY: it is a function.
-        unsafe { shim::ft_place_of_function(function.0, &mut place) };
-        let name = self.name_of(&place, function);
-        let name = self.string(&name);
+        let name = self.function_name(function);
         structure(build, &[function, build.i32.number(name.into()), build.i32.zero()])
     }
+
+    fn image(&self) -> Vec<u8> {
+        let mut image = Vec::with_capacity(self.image.len() + 16);
+        put(&mut image, VERSION);
+        put(&mut image, self.image_functions);
+        image.extend(&self.image);
+        image
+    }
+}
+
+/// An address inside of a table.
+fn place_in(build: &Builder, table: Value, offset: u64) -> Value {
+    let mut offset = build.i64.number(offset).0;
+    Value(unsafe { LLVMConstGEP2(build.i8.0, table.0, &mut offset, 1) })
+}
+
+/// Puts a table where another variable stood for it.
+fn replace(placeholder: Value, table: Value) {
+    placeholder.replace_uses(table);
+    // SAFETY: nothing uses it any more.
+    unsafe { LLVMDeleteGlobal(placeholder.0) };
+}
+
+/// Address and size of a variable.
+fn extent(build: &Builder, global: Value) -> Value {
+    let size = global.value_type().store_size(build.layout).unwrap_or(0);
+    structure(build, &[global, build.i64.number(size)])
 }
 
 /// Whether a table may refer to it: the linker drops all but one of the same comdat, and with it
 /// what only this module can name; and what is defined elsewhere may be nowhere.
-fn is_addressable(global: Value) -> bool {
+pub(crate) fn is_addressable(global: Value) -> bool {
     match global.linkage() {
         LLVMInternalLinkage | LLVMPrivateLinkage => !global.in_comdat(),
         LLVMAvailableExternallyLinkage => false,

@@ -87,6 +87,7 @@ void *worker(void *unused) {
         source,
         &expect![[r#"
         worker:
+          enter -
           load4 3
           store4 4
     "#]],
@@ -123,14 +124,17 @@ long either(struct pair *other, int which) {
         source,
         &expect![[r#"
         inside:
+          enter -
         outside:
+          enter -
           store8 13
           call 14
           return 14
           load8 15
         either:
+          enter -
           store_n 18
-          branch 19
+          path 19
           load8 20
     "#]],
     );
@@ -157,6 +161,7 @@ void widths(void) {
         source,
         &expect![[r#"
         widths:
+          enter -
           load2 5
           store1 5
           load8 6
@@ -196,15 +201,16 @@ int atomics(int expected) {
         source,
         &expect![[r#"
         atomics:
+          enter -
           atomic_store4 4
           atomic_rmw4 5
           atomic_cas4 6
-          branch 6
+          path 6
           fence 7
           atomic_rmw8 9
           atomic_load4 10
           atomic_cas4 10
-          branch 10
+          path 10
           atomic_load4 11
     "#]],
     );
@@ -231,9 +237,10 @@ int ways(int n) {
         source,
         &expect![[r#"
         ways:
-          branch 2
+          enter -
+          path 2
           switch 4
-          branch 9
+          path 9
     "#]],
     );
 }
@@ -259,14 +266,18 @@ void passes(void) { by_value(two); }
         source,
         &expect![[r#"
         copies:
+          enter -
           memcpy 4
           load_n 5
           store_n 6
           memset 7
           strlen 8
-          branch 8
+          return 8
+          path 8
           strcpy 9
+          return 9
         passes:
+          enter -
           load_n 12
         by_value:
           store1 11
@@ -294,11 +305,12 @@ int calls(int (*pointer)(void)) {
         source,
         &expect![[r#"
         calls:
+          enter -
           call 5
           return 5
           call 7
           return 7
-          branch 8
+          path 8
           call 9
         known:
     "#]],
@@ -325,9 +337,11 @@ int caught() {
         source,
         &expect![[r#"
         _Z6caughtv:
+          enter -
           at 6
           call 7
           return 7
+          land 11
           call 8
           return 8
           call 10
@@ -352,6 +366,38 @@ int constant(int n) { return table[n & 3]; }
         bare:
         trusted:
         constant:
+          enter -
+    "#]],
+    );
+}
+
+#[test]
+fn what_the_user_says_is_not_a_call() {
+    let source = "\
+void foretrace_atomic_begin(void);
+void foretrace_atomic_end(void);
+int shared;
+static void inner(void) { shared = 1; }
+static void taken(void) {}
+void (*pointer)(void) = taken;
+void outer(void) {
+  foretrace_atomic_begin();
+  inner();
+  foretrace_atomic_end();
+}
+";
+    check(
+        "marks",
+        source,
+        &expect![[r#"
+        taken:
+          enter -
+        outer:
+          enter -
+          at 8
+          at 10
+        inner:
+          store4 4
     "#]],
     );
 }

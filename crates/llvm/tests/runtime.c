@@ -27,7 +27,7 @@ static void fail(const char *why) {
 }
 
 void __ft_module(const Module *module) {
-  if (module->abi != 1)
+  if (module->abi != 2)
     fail("another ABI");
   if (module_count == 16)
     fail("too many modules");
@@ -115,7 +115,9 @@ void __ft_store_n(const Site *site, void *address, uint64_t size, const void *in
 }
 
 void __ft_fence(const Site *site, uint32_t order) { check(site); }
-void __ft_branch(const Site *site, uint32_t taken) { check(site); }
+void __ft_path(uint32_t taken) {}
+void __ft_enter(const void *function) {}
+void __ft_land(const Site *site, const void *function, uint64_t block) { check(site); }
 void __ft_switch(const Site *site, uint64_t value) { check(site); }
 void __ft_call(const Site *site, const void *target) { check(site); }
 void __ft_return(const Site *site, uint64_t value) { check(site); }

@@ -492,6 +492,103 @@ fn promoted_operations_exhaustively() {
     check_all(&forest, 2);
 }
 
+/// Three bits, two bits and a condition, by these symbols.
+const NARROW: [(u32, u32); 3] = [(100, 3), (101, 2), (102, 1)];
+
+/// Under every assignment to the symbols of `NARROW`.
+fn check_narrow(forest: &Forest, context: &str) {
+    for bits in 0..1 << 6 {
+        let assignment = |symbol: SymbolId| match symbol.0 {
+            100 => bits & 7,
+            101 => bits >> 3 & 3,
+            _ => bits >> 5,
+        };
+        forest.check(assignment, context);
+    }
+}
+
+/// The symbols of `NARROW`, both ways extended to `width` bits, and some constants.
+fn extended(forest: &mut Forest, width: u32, constants: &[u128]) -> (usize, Vec<usize>) {
+    let [x, y, condition] = NARROW.map(|(symbol, width)| forest.leaf(Kind::Symbol(symbol), width));
+    let mut all = Vec::new();
+    for a in [x, y, condition] {
+        all.extend([Kind::Zext, Kind::Sext].map(|kind| forest.push(kind, &[a], width)));
+    }
+    all.extend(constants.iter().map(|&c| forest.leaf(Kind::Constant(c), width)));
+    (condition, all)
+}
+
+/// All operations in six bits on what is extended from three, two and one, their results cut again and compared: words
+/// that hold smaller numbers.
+#[test]
+fn narrow_numbers_in_words_exhaustively() {
+    let mut forest = Forest::default();
+    let constants = [0, 1, 3, 4, 7, 8, 31, 32, 59, 60, 63];
+    let (condition, extended) = extended(&mut forest, 6, &constants);
+    let mut results = extended.clone();
+    for &a in &extended {
+        results.extend([Kind::Not, Kind::Neg].map(|kind| forest.operation(kind, &[a])));
+        for &b in &extended {
+            results
+                .extend(BINARY[..13].iter().map(|&op| forest.operation(Kind::Binary(op), &[a, b])));
+            results.push(forest.operation(Kind::Ite, &[condition, a, b]));
+            for kind in binary_kinds().skip(13) {
+                forest.operation(kind, &[a, b]);
+            }
+        }
+    }
+    forest.dedup(&mut results);
+    for &a in &results {
+        for part in 1..6 {
+            let cut = forest.push(Kind::Extract(0), &[a], part);
+            forest.push(Kind::Zext, &[cut], 6);
+            forest.push(Kind::Sext, &[cut], 6);
+        }
+        forest.push(Kind::Extract(2), &[a], 3);
+        for &b in extended.iter().step_by(3) {
+            for kind in binary_kinds().skip(13) {
+                forest.operation(kind, &[a, b]);
+            }
+        }
+    }
+    check_narrow(&forest, "one operation");
+}
+
+/// Two operations above each other in five bits, then cut, extended again and compared.
+#[test]
+fn two_operations_on_narrow_numbers_exhaustively() {
+    let mut forest = Forest::default();
+    let (condition, extended) = extended(&mut forest, 5, &[1, 2, 4, 30]);
+    let mut inner: Vec<usize> = Vec::new();
+    for &a in &extended {
+        inner.extend([Kind::Not, Kind::Neg].map(|kind| forest.operation(kind, &[a])));
+        for &b in &extended {
+            let ops = [Add, Sub, Mul, SDiv, URem, And, Xor, Shl, LShr, AShr];
+            inner.extend(ops.map(|op| forest.operation(Kind::Binary(op), &[a, b])));
+            inner.push(forest.operation(Kind::Ite, &[condition, a, b]));
+        }
+    }
+    forest.dedup(&mut inner);
+    let mut outer: Vec<usize> = Vec::new();
+    for &a in &inner {
+        for &b in &extended[..5] {
+            let ops = [Add, Sub, Mul, Or, Shl];
+            outer.extend(ops.map(|op| forest.operation(Kind::Binary(op), &[b, a])));
+            outer.push(forest.operation(Kind::Ite, &[condition, a, b]));
+        }
+    }
+    forest.dedup(&mut outer);
+    for a in outer {
+        for part in [2, 3] {
+            let cut = forest.push(Kind::Extract(0), &[a], part);
+            let wide = [Kind::Zext, Kind::Sext].map(|kind| forest.push(kind, &[cut], 5));
+            forest.operation(Kind::Binary(Slt), &[wide[1], extended[1]]);
+            forest.operation(Kind::Binary(Ult), &[extended[2], wide[0]]);
+        }
+    }
+    check_narrow(&forest, "two operations");
+}
+
 /// A forest in which trees are operands of later trees.
 fn random_forest(random: &mut Random, widths: &[u32], count: usize) -> Forest {
     let mut forest = Forest::default();

@@ -320,7 +320,7 @@ fn computations_take_the_width_they_need() {
             let w = t.ite(p, u, v);
             t.zext(w, 64)
         },
-        &expect!["u64(p ? a : b)"],
+        &expect!["p ? a : b"],
     );
     check(
         |t, [x, ..]| {

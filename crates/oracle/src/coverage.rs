@@ -19,6 +19,7 @@ use foretrace_witness::Violation;
 
 use crate::explore::Explored;
 use crate::recorded::{Recorded, Role};
+use crate::term::Term;
 
 /// All rows of the table.
 const PRIMITIVES: &[&str] = &[
@@ -92,6 +93,8 @@ const PRIMITIVES: &[&str] = &[
     "branch, counting",
     "assert, counting",
     "assume, counting",
+    "cast",
+    "unsigned operator",
     "opaque event",
     "released read",
     "unknown dependences",
@@ -245,7 +248,10 @@ impl Recorded<'_> {
                 names.push(name);
             }
         };
-        let counts = self.expressions[event.index()].counting.is_some();
+        let counting = self.expressions[event.index()].counting.as_ref();
+        let counts = counting.is_some();
+        add(counting.is_some_and(Term::casts), "cast");
+        add(counting.is_some_and(Term::is_unsigned), "unsigned operator");
         add(self.opaque.contains(event), "opaque event");
         match op {
             Op::Read { value, order, .. } => {

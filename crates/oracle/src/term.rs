@@ -3,7 +3,8 @@
 //! **Computes.** The value of an expression from what the reads that it uses have seen.
 //!
 //! **Follows.** `docs/trace-format.md`, *Expressions*: 64-bit words, arithmetic wraps, `/`, `%`, `>>` and the comparisons are
-//! signed. So that every term has a value: x / 0 is -1 and x % 0 is x, shifting by 64 or more shifts everything out.
+//! signed, those with a `u` behind them are not; `u8(x)` and `s8(x)` keep the lowest bits. So that every term has a
+//! value: x / 0 is -1 and x % 0 is x, shifting by 64 or more shifts everything out.
 //!
 //! **Invariant.** Shares no code with the evaluator of the trace crate, with which traces are generated and validated.
 //!
@@ -52,6 +53,34 @@ impl Term {
         all
     }
 
+    /// Whether it, or a part of it, is one of these.
+    pub(crate) fn has(&self, is_one: &dyn Fn(&Term) -> bool) -> bool {
+        is_one(self)
+            || match self {
+                Term::Word(_) | Term::Read(_) => false,
+                Term::Unary(_, operand) => operand.has(is_one),
+                Term::Binary(_, left, right) => left.has(is_one) || right.has(is_one),
+                Term::If(condition, then, otherwise) => {
+                    condition.has(is_one) || then.has(is_one) || otherwise.has(is_one)
+                }
+            }
+    }
+
+    /// Whether it cuts something to fewer bits.
+    pub(crate) fn casts(&self) -> bool {
+        self.has(&|term| {
+            matches!(term, Term::Unary(UnaryOp::ZeroExtend(_) | UnaryOp::SignExtend(_), _))
+        })
+    }
+
+    /// Whether it takes numbers as unsigned.
+    pub(crate) fn is_unsigned(&self) -> bool {
+        use BinaryOp::*;
+        self.has(&|term| {
+            matches!(term, Term::Binary(Ult | Ule | Ugt | Uge | UDiv | URem | LShr, ..))
+        })
+    }
+
     fn collect(&self, all: &mut EventSet) {
         match self {
             Term::Word(_) => {}
@@ -75,6 +104,25 @@ fn unary(op: UnaryOp, a: u64) -> u64 {
         UnaryOp::Neg => 0_u64.wrapping_sub(a),
         UnaryOp::Not => u64::from(a == 0),
         UnaryOp::BitNot => a ^ u64::MAX,
+        UnaryOp::ZeroExtend(width) => a % (1 << width.bits()),
+        UnaryOp::SignExtend(width) => {
+            let range = 1_u64 << width.bits();
+            let low = a % range;
+            if low < range / 2 { low } else { low.wrapping_sub(range) }
+        }
+    }
+}
+
+/// As numbers without sign: the negative ones are above all others.
+fn is_below(a: i64, b: i64) -> bool {
+    if (a < 0) == (b < 0) { a < b } else { b < 0 }
+}
+
+/// Quotient and remainder of numbers without sign.
+fn divided(a: u64, b: u64) -> (u64, u64) {
+    match b {
+        0 => (u64::MAX, a),
+        _ => (a / b, a % b),
     }
 }
 
@@ -114,36 +162,28 @@ fn binary(op: BinaryOp, a: i64, b: i64) -> u64 {
         BinaryOp::Ge => truth(a >= b),
         BinaryOp::LogicAnd => truth(a != 0 && b != 0),
         BinaryOp::LogicOr => truth(a != 0 || b != 0),
+        BinaryOp::Ult => truth(is_below(a, b)),
+        BinaryOp::Ule => truth(!is_below(b, a)),
+        BinaryOp::Ugt => truth(is_below(b, a)),
+        BinaryOp::Uge => truth(!is_below(a, b)),
+        BinaryOp::UDiv => divided(a as u64, b as u64).0,
+        BinaryOp::URem => divided(a as u64, b as u64).1,
+        // The sign that came in from the left goes out again.
+        BinaryOp::LShr => match amount {
+            Some(0) => a as u64,
+            Some(amount) => (a >> amount) as u64 % (1 << (64 - amount)),
+            None => 0,
+        },
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use foretrace_trace::expr::CastWidth;
     use foretrace_trace::text::eval;
 
     use super::*;
     use crate::random::Random;
-
-    const BINARY: [BinaryOp; 18] = [
-        BinaryOp::Add,
-        BinaryOp::Sub,
-        BinaryOp::Mul,
-        BinaryOp::Div,
-        BinaryOp::Rem,
-        BinaryOp::And,
-        BinaryOp::Or,
-        BinaryOp::Xor,
-        BinaryOp::Shl,
-        BinaryOp::Shr,
-        BinaryOp::Eq,
-        BinaryOp::Ne,
-        BinaryOp::Lt,
-        BinaryOp::Le,
-        BinaryOp::Gt,
-        BinaryOp::Ge,
-        BinaryOp::LogicAnd,
-        BinaryOp::LogicOr,
-    ];
 
     #[test]
     fn both_evaluators_agree() {
@@ -155,11 +195,13 @@ mod tests {
         };
         for _ in 0..20_000 {
             let (a, b) = (word(), word());
-            for op in BINARY {
+            for op in BinaryOp::ALL {
                 let ours = binary(op, a as i64, b as i64);
                 assert_eq!(ours, eval::binary(op, a, b), "{op:?} {a} {b}");
             }
-            for op in [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot] {
+            let casts = (1..64).filter_map(CastWidth::new);
+            let casts = casts.flat_map(|w| [UnaryOp::ZeroExtend(w), UnaryOp::SignExtend(w)]);
+            for op in [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot].into_iter().chain(casts) {
                 assert_eq!(unary(op, a), eval::unary(op, a), "{op:?} {a}");
             }
         }

@@ -446,7 +446,9 @@ fn no_schedule(answer: Answer) -> Verdict {
     match answer {
         Answer::Infeasible => Verdict::Infeasible,
         Answer::InfeasibleInBound => Verdict::InfeasibleInBound,
-        Answer::Interrupted => Verdict::Undecided("the budget was used up".to_string()),
+        Answer::Interrupted => {
+            Verdict::Undecided("the budget of conflicts was used up (--conflicts)".to_string())
+        }
         Answer::Feasible(_) => unreachable!("a schedule was found"),
     }
 }

@@ -41,7 +41,7 @@ pub mod validate;
 
 pub use explore::{Explored, Violation, executions, explore};
 pub use ir::*;
-pub use merge::merge;
+pub use merge::{Merged, merge, merge_recorded};
 pub use run::Machine;
 pub use text::{parse, print};
 pub use validate::validate;

@@ -15,6 +15,10 @@ pub const HEADER: usize = 4096;
 pub const CHUNK: usize = 256 * 1024;
 /// First word of a chunk; other words here mean that the chunk was not begun.
 pub const CHUNK_MAGIC: u32 = 0x4b_4e_48_43;
+/// The bytes of longer constants are not copied into the recording.
+pub const LONGEST_CONSTANT: u64 = 1 << 20;
+/// What longer global variables hold at first is not copied into the recording.
+pub const LONGEST_GLOBAL: u64 = 1 << 16;
 /// The stream of tables.
 pub const META: u32 = u32::MAX;
 /// The one stream of events of a scheduled recording.
@@ -66,6 +70,8 @@ pub mod flags {
     pub const HANDLER: u32 = 8;
     /// The program does what cannot be recorded rightly, and was ended.
     pub const UNSUPPORTED: u32 = 16;
+    /// Something of the control flow is missing (a signal handler interrupted the runtime): no walk along it can be trusted.
+    pub const PATH_LOST: u32 = 32;
 }
 
 /// How a process ended.
@@ -109,6 +115,11 @@ pub mod table {
     /// Message of a failed assertion: `file:line: function: expression`.
     pub const ASSERTION: u64 = 6;
     /// The code of the module whose table was the last one: counts of bytes of its image, of symbols and of constants (three words),
-    /// then image, symbols, and for each constant its address, its size and its bytes; each padded to words.
+    /// then image, symbols, and for each constant its address, its size, how many of its bytes are here (three words) and these bytes; each
+    /// padded to words. All of its bytes are here, or none: of a constant of more than [`super::LONGEST_CONSTANT`] bytes.
     pub const IMAGE: u64 = 7;
+    /// What the global variables of the module whose table was the last one held when it introduced itself: for each its address, its size, how many of
+    /// its bytes are here (three words) and these bytes, padded to words. Bytes that are not here are 0. Variables of more than
+    /// [`super::LONGEST_GLOBAL`] bytes are left out.
+    pub const CONTENTS: u64 = 8;
 }

@@ -38,6 +38,7 @@ pub mod terminator {
     pub const INVOKED: u64 = 5;
     pub const UNSUPPORTED: u64 = 6;
     pub const RESUME: u64 = 7;
+    pub const LABEL: u64 = 8;
 }
 
 /// The tags of operands.
@@ -87,10 +88,14 @@ pub mod flags {
     pub const ENTERS: u64 = 1;
     /// Of a function: it is variadic.
     pub const VARIADIC: u64 = 2;
+    /// Of a function: records call it by a symbol of its own, since the linker may keep that of another module.
+    pub const OWN_SYMBOL: u64 = 4;
     /// Of an access, slot, fill, or the target of a copy: private, not recorded.
     pub const PRIVATE: u64 = 1;
     /// Of a copy: the source is private.
     pub const PRIVATE_SOURCE: u64 = 2;
+    /// Of a copy or fill: its size is recorded first, as that of a switch.
+    pub const SIZE_RECORDED: u64 = 4;
     /// Of a call: no return is recorded.
     pub const NO_RETURN: u64 = 1;
     /// Of a call: it has arguments without a name.

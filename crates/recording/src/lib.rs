@@ -7,6 +7,7 @@
 //! - [`image`]: the code of a module, for the walk along the recorded path;
 //! - [`plan`]: the schedule that a replay follows, and what it answers.
 
+pub mod explore;
 pub mod file;
 pub mod image;
 pub mod plan;

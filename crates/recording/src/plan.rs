@@ -28,6 +28,9 @@ pub const WATCHED: u32 = 1 << 8;
 /// In [`Step::kind`]: this wake was not the work of a notification.
 pub const BY_ITSELF: u32 = 1 << 9;
 
+/// An access below this is one through a null pointer.
+pub const NULL_PAGE: u64 = 1 << 16;
+
 /// What is confirmed when all steps are done and the final operations are next.
 pub mod goal {
     #![allow(missing_docs)]
@@ -41,6 +44,11 @@ pub mod goal {
     pub const STUCK: u64 = 4;
     /// The final operation is a misuse of a lock.
     pub const LOCK_ERROR: u64 = 5;
+    /// The thread of the final operation fails before it does that operation: by `assert`, `abort`, `std::terminate` or a trap,
+    /// or, if it is an assertion, by that one. (Kind 0: whatever operation has that ordinal; ordinal 2^32 - 1: the end of the thread.)
+    pub const ASSERTION: u64 = 6;
+    /// The final operation is reached, and is an access to what a null pointer points to: below [`super::NULL_PAGE`].
+    pub const NULL: u64 = 7;
 }
 
 /// The runtime's answer, as words: verdict, step, then details.

@@ -20,8 +20,6 @@ pub mod kind {
     pub const END_OF_STREAM: u8 = 0;
     /// The records that follow are of another thread (scheduled recordings only). Operand: thread.
     pub const THREAD: u8 = 1;
-    /// A branch. Detail: 1 if taken.
-    pub const BRANCH: u8 = 2;
     /// A switch. Operand: the value.
     pub const SWITCH: u8 = 3;
     /// A call of a function that this module does not define. Operand: its address.
@@ -189,7 +187,7 @@ pub const fn stamped(kind: u8) -> bool {
 pub const fn operands(kind: u8) -> Option<usize> {
     use kind::*;
     Some(match kind {
-        BRANCH | ENTER | PATH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
+        ENTER | PATH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
         LOAD_NEAR | STORE_NEAR => 0,
         THREAD | SWITCH | CALL | RETURN | END | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
         LOAD | STORE | LOAD_RANGE | STORE_RANGE | LAND => 2,
@@ -294,6 +292,39 @@ pub mod near {
 /// How many outcomes a [`kind::PATH`] record has room for.
 pub const PATH_OUTCOMES: u32 = 48;
 
+/// A [`kind::PATH`] record with one more outcome. It must have room for it.
+#[inline(always)]
+pub const fn with_outcome(path: u64, taken: bool) -> u64 {
+    let count = (path >> 8) & 0xff;
+    (path + (1 << 8)) | (taken as u64) << (16 + (count & 63))
+}
+
+/// Whether a [`kind::PATH`] record has no room for another outcome.
+#[inline(always)]
+pub const fn is_full(path: u64) -> bool {
+    (path >> 8) as u8 as u32 >= PATH_OUTCOMES
+}
+
 /// The longest load or store that is recorded piece by piece, each piece a visible operation of at most 8
 /// bytes; a longer one is one operation.
 pub const PIECEWISE: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_fill_a_record_from_the_lowest_bit_on() {
+        let mut path = head(kind::PATH, 0, 0);
+        let taken = |index: u32| index % 3 == 1 || index == PATH_OUTCOMES - 1;
+        for index in 0..PATH_OUTCOMES {
+            assert!(!is_full(path), "{index}");
+            path = with_outcome(path, taken(index));
+        }
+        assert!(is_full(path));
+        assert_eq!((path as u8, (path >> 8) as u8), (kind::PATH, PATH_OUTCOMES as u8));
+        for index in 0..PATH_OUTCOMES {
+            assert_eq!(path >> (16 + index) & 1 == 1, taken(index), "{index}");
+        }
+    }
+}

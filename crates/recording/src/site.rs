@@ -23,6 +23,9 @@ pub struct Site {
 /// user's innermost call instead, if it knows one.
 pub const SYSTEM: u32 = 1 << 31;
 
+/// Flag of a global variable: all its bytes are 0 at the start.
+pub const ZERO: u32 = 2;
+
 /// A global variable that is not constant.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +40,7 @@ pub struct Global {
     pub file: u32,
     /// Line of the declaration, 0 if unknown.
     pub line: u32,
-    /// 1 for a thread-local one, which has no address here and is not listed by the plugin today.
+    /// 1 for a thread-local one, which has no address here and is not listed by the plugin today; [`ZERO`].
     pub flags: u32,
 }
 

@@ -1,7 +1,7 @@
 //! Expressions of a trace as terms of 64 bits.
 //!
 //! **Follows.** `docs/trace-format.md`, *Expressions*. SMT-LIB means the same by its operations, but for signed division by 0, which is 1
-//! for a negative dividend there and -1 always with us. Comparisons and logic give words here and booleans there.
+//! for a negative dividend there and -1 always with us; unsigned division by 0 is all ones in both. Comparisons and logic give words here and booleans there.
 
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, Expr, UnaryOp};
@@ -22,6 +22,12 @@ pub(crate) fn word(expr: &Expr, value: &impl Fn(NameId) -> Term) -> Term {
         Expr::Unary(UnaryOp::Neg, operand) => Term::Apply("bvneg", vec![word(operand, value)]),
         Expr::Unary(UnaryOp::BitNot, operand) => Term::Apply("bvnot", vec![word(operand, value)]),
         Expr::Unary(UnaryOp::Not, _) => one_if(truth(expr, value)),
+        Expr::Unary(UnaryOp::ZeroExtend(width), operand) => {
+            word(operand, value).bits(0, width.bits(), 64).as_word(width.bits())
+        }
+        Expr::Unary(UnaryOp::SignExtend(width), operand) => {
+            word(operand, value).bits(0, width.bits(), 64).as_signed_word(width.bits())
+        }
         Expr::Binary(op, left, right) => {
             let bits = |op| Term::binary(op, word(left, value), word(right, value));
             match op {
@@ -35,12 +41,19 @@ pub(crate) fn word(expr: &Expr, value: &impl Fn(NameId) -> Term) -> Term {
                 BinaryOp::Xor => bits("bvxor"),
                 BinaryOp::Shl => bits("bvshl"),
                 BinaryOp::Shr => bits("bvashr"),
+                BinaryOp::UDiv => bits("bvudiv"),
+                BinaryOp::URem => bits("bvurem"),
+                BinaryOp::LShr => bits("bvlshr"),
                 BinaryOp::Eq
                 | BinaryOp::Ne
                 | BinaryOp::Lt
                 | BinaryOp::Le
                 | BinaryOp::Gt
                 | BinaryOp::Ge
+                | BinaryOp::Ult
+                | BinaryOp::Ule
+                | BinaryOp::Ugt
+                | BinaryOp::Uge
                 | BinaryOp::LogicAnd
                 | BinaryOp::LogicOr => one_if(truth(expr, value)),
             }
@@ -64,6 +77,10 @@ pub(crate) fn truth(expr: &Expr, value: &impl Fn(NameId) -> Term) -> Term {
                 BinaryOp::Le => compared("bvsle"),
                 BinaryOp::Gt => compared("bvsgt"),
                 BinaryOp::Ge => compared("bvsge"),
+                BinaryOp::Ult => compared("bvult"),
+                BinaryOp::Ule => compared("bvule"),
+                BinaryOp::Ugt => compared("bvugt"),
+                BinaryOp::Uge => compared("bvuge"),
                 BinaryOp::LogicAnd => Term::and([truth(left, value), truth(right, value)]),
                 BinaryOp::LogicOr => Term::or([truth(left, value), truth(right, value)]),
                 _ => word(expr, value).equals(literal(0)).negated(),

@@ -122,6 +122,14 @@ impl Term {
             term => Term::Indexed("zero_extend", vec![64 - width], Box::new(term)),
         }
     }
+
+    /// A term of `width` bits, extended by its sign to 64.
+    pub fn as_signed_word(self, width: u32) -> Term {
+        match self {
+            term if width == 64 => term,
+            term => Term::Indexed("sign_extend", vec![64 - width], Box::new(term)),
+        }
+    }
 }
 
 /// A word whose lowest `width` bits are 1.

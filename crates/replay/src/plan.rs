@@ -2,7 +2,7 @@
 
 use foretrace_recording::plan::{BY_ITSELF, MAGIC, Step, WATCHED, goal};
 use foretrace_recording::record::kind;
-use foretrace_trace::{EventId, Op, Request, ThreadId, Trace, WakeReason, place_hash};
+use foretrace_trace::{EventId, Fault, Op, Request, ThreadId, Trace, WakeReason, place_hash};
 use foretrace_witness::Violation;
 
 /// A schedule that the runtime can follow.
@@ -28,6 +28,9 @@ pub enum NotReplayable {
     /// An event of the violation has no counterpart.
     #[error("event {0} is no operation of the program that a replay can wait for")]
     NoOperation(u32),
+    /// What happens does not stop the program.
+    #[error("an index out of bounds does not stop the program, so that a replay could not tell")]
+    Unnoticed,
 }
 
 impl Plan {
@@ -211,8 +214,30 @@ impl Numbers {
             }
             Violation::Stuck(_) => (goal::STUCK, self.stuck(trace, schedule)?),
             Violation::Lock(_, event) => (goal::LOCK_ERROR, vec![last(event)?]),
-            Violation::Assertion(event) => (goal::REACHED, vec![last(event)?]),
+            Violation::Assertion(event) => match trace.fault(*event) {
+                Some(Fault::Bounds) => return Err(NotReplayable::Unnoticed),
+                Some(Fault::Null) => {
+                    let ordinal = trace.faulty_operation(*event);
+                    let step = ordinal
+                        .and_then(|ordinal| self.at(trace, *event, ordinal, kind::END_OF_STREAM));
+                    (goal::NULL, vec![step.ok_or(NotReplayable::NoOperation(event.0))?])
+                }
+                Some(Fault::Division) | None => {
+                    (goal::ASSERTION, vec![self.assertion(trace, *event)?])
+                }
+            },
         })
+    }
+
+    /// The operation before which an assertion fails. One that is no operation itself (C's `assert`) fails before the next one that
+    /// its thread has in the trace.
+    fn assertion(&self, trace: &Trace, event: EventId) -> Result<Step, NotReplayable> {
+        let own = self.step(trace, event);
+        let next = || {
+            let ordinal = operation_behind(trace, event).and_then(|other| trace.ordinal(other));
+            self.at(trace, event, ordinal.unwrap_or(u32::MAX), kind::END_OF_STREAM)
+        };
+        own.or_else(next).ok_or(NotReplayable::NoOperation(event.0))
     }
 
     /// Where every thread that is not finished stands behind the schedule.
@@ -238,6 +263,13 @@ impl Numbers {
         }
         Ok(finals)
     }
+}
+
+/// The next visible operation of the event's thread.
+fn operation_behind(trace: &Trace, event: EventId) -> Option<EventId> {
+    let events = trace.thread_events(trace.thread_of(event));
+    let behind = &events[events.partition_point(|&other| other <= event)..];
+    behind.iter().copied().find(|&other| trace.ordinal(other).is_some())
 }
 
 /// Whether the replay must see what this step touches: the two accesses of an atomicity violation that are executed.

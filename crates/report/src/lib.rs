@@ -123,25 +123,68 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Whether a reader of the findings must know it: not what nobody else touches, and blind spots are summed up.
+    /// Whether a reader of the findings must know it: not what nobody else touches; blind spots and terms are summed up.
     fn is_news(&self) -> bool {
-        !NO_NEWS.contains(&self.what.as_str()) && !self.what.starts_with(BLIND)
+        let is_summed_up = self.what.starts_with(BLIND) || self.what.starts_with(TERMS);
+        !NO_NEWS.contains(&self.what.as_str()) && !is_summed_up
     }
 }
 
 /// What the importer of recordings leaves out as a matter of course.
-const NO_NEWS: [&str; 5] = [
-    "access to memory of one thread left out",
-    "block of memory of one thread left out",
-    "branch left out",
-    "switch left out",
-    "call of a function that is not instrumented left out",
-];
+const NO_NEWS: [&str; 2] =
+    ["access to memory of one thread left out", "block of memory of one thread left out"];
 
 /// How importers count reads that no recorded write explains.
 const BLIND: &str = "unknown writer reads";
 
+/// How the importer of recordings says how much it knows of what was computed.
+const TERMS: &str = "terms: ";
+
 impl TraceInfo {
+    /// How much is known of what was computed, in one line; `None` if the trace does not say.
+    pub fn terms(&self) -> Option<String> {
+        let terms = self.repairs.iter();
+        let notes: Vec<(&str, u64)> = terms
+            .filter_map(|repair| Some((repair.what.strip_prefix(TERMS)?, repair.count)))
+            .collect();
+        if notes.is_empty() {
+            return None;
+        }
+        let count =
+            |what: &str| notes.iter().find(|(text, _)| *text == what).map_or(0, |(_, n)| *n);
+        let sum = |kind: &str| -> (u64, Vec<&str>) {
+            let of_kind = notes.iter().filter_map(|(text, n)| Some((text.strip_prefix(kind)?, n)));
+            let (whys, counts): (Vec<&str>, Vec<u64>) = of_kind.unzip();
+            (counts.iter().sum(), whys)
+        };
+        let expressed = count("writes and branches in terms of reads");
+        let all = expressed + count("writes and branches kept as recorded");
+        let mut line =
+            format!("{expressed} of {all} writes and branches that depend on reads are expressed");
+        let mut add = |(count, why): (u64, Vec<&str>), one: &str, more: &str| {
+            if count > 0 {
+                let what = if count == 1 { one } else { more };
+                line += &format!("; {count} {what} ({})", why.join(", "));
+            }
+        };
+        add(
+            sum("read kept as recorded: "),
+            "read is kept as recorded",
+            "reads are kept as recorded",
+        );
+        add(sum("not as computed: "), "value is not as computed", "values are not as computed");
+        add(
+            sum("path of a thread lost: "),
+            "thread is not followed to its end",
+            "threads are not followed to their ends",
+        );
+        let broken = count("image of a module that cannot be read");
+        if broken > 0 {
+            line += &format!("; the code of {broken} modules cannot be read");
+        }
+        Some(line)
+    }
+
     /// How often the recording shows something that no recorded event explains: reads of what nobody wrote, and operations that
     /// were left out since they do not fit.
     pub fn blind_spots(&self) -> u64 {
@@ -316,6 +359,8 @@ pub struct Finding {
     pub context_switches: u64,
     /// What operations do in this schedule, where that is not what they did in the recorded run: by event.
     pub changes: Vec<(u32, String)>,
+    /// Reads of the schedule whose memory it is about too: what an asserted condition is computed from.
+    pub reads: Vec<u32>,
     /// What happens, in words, if the kind does not say it.
     pub what: Option<String>,
     /// What comes from outside of the program in this schedule.

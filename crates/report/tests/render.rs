@@ -65,6 +65,7 @@ fn small() -> Report {
             schedule: vec![0, 3],
             context_switches: 2,
             changes: vec![],
+            reads: vec![],
             what: None,
             inputs: vec![],
             replay: None,
@@ -270,13 +271,13 @@ fn accesses_to_other_memory_are_folded() {
               worker-3  did write a_long_name[50] = 1          at d/file.c:1  holding no lock
               worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
               schedule: 40 steps, 2 context switches
-               step  worker-2            worker-3            worker-4
+               step  worker-2   worker-3    worker-4
                    ⋮  7 accesses to other memory
-                  8  acquire m                                                   file.c:1
+                  8  acquire m                                         file.c:1
                    ⋮  12 accesses to other memory
-                 21                      read x : 5                              file.c:1
+                 21             read x : 5                             file.c:1
                    ⋮  19 accesses to other memory
-               next*                                         write a_long_name…  file.c:1
+               next*                        write a_long_name[99] = 1  file.c:1
 
                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race               9                 7         0        0         1           0          1
@@ -299,47 +300,47 @@ fn a_long_schedule_is_shown_by_its_ends() {
             race-1 (possible): data race on a_long_name
               worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
               schedule: 99 steps, 2 context switches
-               step  worker-1            worker-4            other threads
-                  1  write a_long_name…                                          file.c:1
-                  2                                          worker-2: write a…  file.c:1
-                  3                                          worker-3: write a…  file.c:1
-                  4                      write a_long_name…                      file.c:1
-                  5                                          worker-5: write a…  file.c:1
-                  6                                          worker-6: write a…  file.c:1
-                  7  write a_long_name…                                          file.c:1
-                  8                                          worker-2: write a…  file.c:1
+               step  worker-1            worker-4             other threads
+                  1  write a_long_name…                                            file.c:1
+                  2                                           worker-2: write a_…  file.c:1
+                  3                                           worker-3: write a_…  file.c:1
+                  4                      write a_long_name[…                       file.c:1
+                  5                                           worker-5: write a_…  file.c:1
+                  6                                           worker-6: write a_…  file.c:1
+                  7  write a_long_name…                                            file.c:1
+                  8                                           worker-2: write a_…  file.c:1
                    ⋮  61 steps (shown with --full-schedule)
-                 70                      write a_long_name…                      file.c:1
-                 71                                          worker-5: write a…  file.c:1
-                 72                                          worker-6: write a…  file.c:1
-                 73  write a_long_name…                                          file.c:1
-                 74                                          worker-2: write a…  file.c:1
-                 75                                          worker-3: write a…  file.c:1
-                 76                      write a_long_name…                      file.c:1
-                 77                                          worker-5: write a…  file.c:1
-                 78                                          worker-6: write a…  file.c:1
-                 79  write a_long_name…                                          file.c:1
-                 80                                          worker-2: write a…  file.c:1
-                 81                                          worker-3: write a…  file.c:1
-                 82                      write a_long_name…                      file.c:1
-                 83                                          worker-5: write a…  file.c:1
-                 84                                          worker-6: write a…  file.c:1
-                 85  write a_long_name…                                          file.c:1
-                 86                                          worker-2: write a…  file.c:1
-                 87                                          worker-3: write a…  file.c:1
-                 88                      write a_long_name…                      file.c:1
-                 89                                          worker-5: write a…  file.c:1
-                 90                                          worker-6: write a…  file.c:1
-                 91  write a_long_name…                                          file.c:1
-                 92                                          worker-2: write a…  file.c:1
-                 93                                          worker-3: write a…  file.c:1
-                 94                      write a_long_name…                      file.c:1
-                 95                                          worker-5: write a…  file.c:1
-                 96                                          worker-6: write a…  file.c:1
-                 97  write a_long_name…                                          file.c:1
-                 98                                          worker-2: write a…  file.c:1
-                 99                                          worker-3: write a…  file.c:1
-               next*                     write a_long_name…                      file.c:1
+                 70                      write a_long_name[…                       file.c:1
+                 71                                           worker-5: write a_…  file.c:1
+                 72                                           worker-6: write a_…  file.c:1
+                 73  write a_long_name…                                            file.c:1
+                 74                                           worker-2: write a_…  file.c:1
+                 75                                           worker-3: write a_…  file.c:1
+                 76                      write a_long_name[…                       file.c:1
+                 77                                           worker-5: write a_…  file.c:1
+                 78                                           worker-6: write a_…  file.c:1
+                 79  write a_long_name…                                            file.c:1
+                 80                                           worker-2: write a_…  file.c:1
+                 81                                           worker-3: write a_…  file.c:1
+                 82                      write a_long_name[…                       file.c:1
+                 83                                           worker-5: write a_…  file.c:1
+                 84                                           worker-6: write a_…  file.c:1
+                 85  write a_long_name…                                            file.c:1
+                 86                                           worker-2: write a_…  file.c:1
+                 87                                           worker-3: write a_…  file.c:1
+                 88                      write a_long_name[…                       file.c:1
+                 89                                           worker-5: write a_…  file.c:1
+                 90                                           worker-6: write a_…  file.c:1
+                 91  write a_long_name…                                            file.c:1
+                 92                                           worker-2: write a_…  file.c:1
+                 93                                           worker-3: write a_…  file.c:1
+                 94                      write a_long_name[…                       file.c:1
+                 95                                           worker-5: write a_…  file.c:1
+                 96                                           worker-6: write a_…  file.c:1
+                 97  write a_long_name…                                            file.c:1
+                 98                                           worker-2: write a_…  file.c:1
+                 99                                           worker-3: write a_…  file.c:1
+               next*                     write a_long_name[…                       file.c:1
 
                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race               9                 7         0        0         1           0          1
@@ -492,4 +493,48 @@ fn changed_values() {
             verdict: 1 bug that can happen
         "#]],
     );
+}
+
+#[test]
+fn what_is_known_of_computed_values_is_one_line() {
+    let terms = |notes: &[(&str, u64)]| {
+        let mut report = small();
+        let repair = |&(what, count): &(&str, u64)| Repair { what: what.into(), count };
+        report.trace.repairs = notes.iter().map(repair).collect();
+        let mut bytes = Vec::new();
+        write_text(&report, Style::default(), &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(!text.contains("import: "), "{text}");
+        text.lines().find(|line| line.starts_with("terms: ")).map(str::to_string)
+    };
+    assert_eq!(terms(&[]), None);
+    let all = [
+        ("terms: shared writes", 4),
+        ("terms: branches", 9),
+        ("terms: writes and branches in terms of reads", 3),
+    ];
+    let expected = "terms: 3 of 3 writes and branches that depend on reads are expressed";
+    assert_eq!(terms(&all).as_deref(), Some(expected));
+    let some = [
+        ("terms: writes and branches in terms of reads", 3),
+        ("terms: writes and branches kept as recorded", 2),
+        ("terms: read kept as recorded: address", 4),
+        ("terms: read kept as recorded: divisor", 1),
+        ("terms: path of a thread lost: a function without an image", 1),
+    ];
+    let expected = "terms: 3 of 5 writes and branches that depend on reads are expressed; 5 reads are kept as recorded \
+                    (address, divisor); 1 thread is not followed to its end (a function without an image)";
+    assert_eq!(terms(&some).as_deref(), Some(expected));
+}
+
+#[test]
+fn a_narrow_column_keeps_what_an_operation_comes_to() {
+    let mut report = long();
+    for text in &mut report.excerpt {
+        text.operation = "branch a_long_name >= another_long_name : false".into();
+    }
+    let mut bytes = Vec::new();
+    write_text(&report, Style { width: 60, ..Style::default() }, &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("… : false"), "{text}");
 }

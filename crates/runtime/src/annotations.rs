@@ -38,6 +38,9 @@ unsafe extern "C" fn foretrace_assert(
     file: *const c_char,
     line: c_int,
 ) {
+    if holds == 0 {
+        fails();
+    }
     mark(kind::ASSERT, u8::from(holds != 0));
     if holds == 0 {
         failed(expression, file, line as u32, c"".as_ptr());
@@ -47,6 +50,11 @@ unsafe extern "C" fn foretrace_assert(
         crate::message::say(&format!("{file}:{line}: assertion `{expression}' failed"));
         unsafe { libc::abort() };
     }
+}
+
+/// The calling thread is about to fail: a replay may be waiting for that.
+pub(crate) fn fails() {
+    enter(|thread| hold().fails(thread));
 }
 
 /// Keeps the words of a failed assertion.

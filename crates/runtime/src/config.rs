@@ -19,7 +19,7 @@ pub(crate) enum Mode {
 static MODE: AtomicU8 = AtomicU8::new(0);
 static CONTROL_FLOW: AtomicBool = AtomicBool::new(false);
 
-/// Whether branches, calls and returns are recorded.
+/// Whether branches, calls and returns are recorded. If so, the mode is one of those that record.
 #[inline(always)]
 pub(crate) fn keeps_control_flow() -> bool {
     CONTROL_FLOW.load(Relaxed)
@@ -40,6 +40,9 @@ pub(crate) fn mode() -> Mode {
 }
 
 pub(crate) fn set_mode(mode: Mode) {
+    if matches!(mode, Mode::Unset | Mode::Off) {
+        keep_control_flow(false);
+    }
     MODE.store(mode as u8, Relaxed);
 }
 

@@ -142,6 +142,8 @@ pub(crate) struct Writer {
     chunk: *mut u64,
     stream: u32,
     sequence: u64,
+    /// How often the chunk was begun anew, or given up.
+    filling: u64,
     near: near::Table,
     /// Nothing is written any more; `chunk` is scratch memory.
     lost: bool,
@@ -156,9 +158,22 @@ impl Writer {
             chunk: none,
             stream,
             sequence: 0,
+            filling: 0,
             near: [(0, 0); 256],
             lost: false,
         }
+    }
+
+    /// Writes to memory of [`CHUNK`] bytes that is given; what does not fit is lost.
+    pub(crate) unsafe fn over(stream: u32, chunk: *mut u64) -> Writer {
+        let (at, end) = unsafe { (chunk.add(CHUNK_HEADER_WORDS), chunk.add(WORDS - 1)) };
+        unsafe { at.write_volatile(0) };
+        Writer { at, end, chunk, ..Writer::new(stream) }
+    }
+
+    /// How many words of the chunk are written, its header included.
+    pub(crate) fn position(&self) -> usize {
+        (self.at as usize).wrapping_sub(self.chunk as usize) / 8
     }
 
     /// Writes one record; the first word goes last.
@@ -173,6 +188,23 @@ impl Writer {
             std::sync::atomic::compiler_fence(Release);
             at.write_volatile(head);
         }
+    }
+
+    /// Writes a record of one word, and returns where it is: it may change as long as [`Self::filling`] does not.
+    pub(crate) fn word(&mut self, head: u64) -> *mut u64 {
+        let at = self.reserve(1);
+        unsafe {
+            at.add(1).write(0);
+            std::sync::atomic::compiler_fence(Release);
+            at.write_volatile(head);
+        }
+        at
+    }
+
+    /// Changes whenever the records that were written last are out of reach.
+    #[inline(always)]
+    pub(crate) fn filling(&self) -> u64 {
+        self.filling
     }
 
     /// Writes a plain access of at most 8 bytes.
@@ -216,6 +248,7 @@ impl Writer {
     /// Room for more: a chunk of the file, or the old one again.
     #[cold]
     fn next_chunk(&mut self) {
+        self.filling += 1;
         let file = FILE.load(Acquire);
         if self.lost || file < 0 {
             return self.lose(file);
@@ -283,7 +316,8 @@ impl Writer {
         if !self.chunk.is_null() {
             arena::unmap(self.chunk.cast(), CHUNK);
         }
-        *self = Writer { lost: self.lost, ..Writer::new(self.stream) };
+        let (lost, filling) = (self.lost, self.filling + 1);
+        *self = Writer { lost, filling, ..Writer::new(self.stream) };
     }
 
     /// Appends bytes to the stream of tables, across chunks.

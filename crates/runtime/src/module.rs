@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use foretrace_recording::file::{mode as modes, table};
+use foretrace_recording::file::{LONGEST_CONSTANT, LONGEST_GLOBAL, mode as modes, table};
 use foretrace_recording::record::kind;
-use foretrace_recording::site::{ABI, Function, Global, Module, Site};
+use foretrace_recording::site::{ABI, Constant, Function, Global, Module, Site};
 
 use crate::config::{Mode, mode, number, set_mode, variable};
 use crate::futex::{Spin, system_call};
@@ -13,7 +13,7 @@ use crate::replay::Replay;
 use crate::schedule::{Scheduler, Strategy};
 use crate::thread::{self, Thread};
 use crate::world::{self, hold};
-use crate::{config, interpose, log};
+use crate::{config, explore, interpose, log};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -23,6 +23,9 @@ static START: extern "C" fn() = start;
 extern "C" fn start() {
     if mode() != Mode::Unset {
         return;
+    }
+    if let Some(path) = variable(c"FORETRACE_EXPLORE") {
+        return explore(path);
     }
     let Some(path) = variable(c"FORETRACE_RECORDING") else { return set_mode(Mode::Off) };
     let seed = number(c"FORETRACE_SEED").unwrap_or(1);
@@ -50,9 +53,30 @@ extern "C" fn start() {
         message::say(&format!("cannot write the recording {}", String::from_utf8_lossy(path)));
         message::leave(125);
     }
-    config::keep_control_flow(number(c"FORETRACE_CONTROL_FLOW") == Some(1));
     set_mode(if strategy.is_some() { Mode::Scheduled } else { Mode::Free });
+    // A replay looks at operations only.
+    let keeps = code != modes::REPLAY && number(c"FORETRACE_CONTROL_FLOW") != Some(0);
+    config::keep_control_flow(keeps);
+    if replay.as_ref().is_some_and(|replay| replay.awaits_failure()) {
+        interpose::signals::watch_traps();
+    }
     world::create(Scheduler::new(strategy.unwrap_or(Strategy::Random), seed), replay);
+    main_begins();
+}
+
+/// Runs as somebody else chooses.
+fn explore(path: &[u8]) {
+    let path = [path, &[0]].concat();
+    let Ok(path) = std::ffi::CStr::from_bytes_with_nul(&path) else { return set_mode(Mode::Off) };
+    explore::serve(path);
+    set_mode(Mode::Scheduled);
+    config::keep_control_flow(true);
+    world::create(Scheduler::new(Strategy::Explore, 1), None);
+    main_begins();
+}
+
+/// The process has its first thread.
+fn main_begins() {
     let mut world = hold();
     let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     world.tables.table(table::COMMAND, &[&command]);
@@ -77,6 +101,9 @@ pub(crate) fn begin(thread: &mut Thread) {
     thread::set_current(thread);
     crate::schedule::await_first_turn(thread);
     let [low, high] = interpose::threads::stack();
+    if explore::is_on() {
+        explore::note_stack(thread.index, [low, high]);
+    }
     thread.point(kind::BEGIN, 0, 0, 0);
     hold().stamped(thread, kind::BEGIN, 0, 0, [low, high]);
     thread.busy.store(false, Relaxed);
@@ -135,10 +162,64 @@ unsafe extern "C" fn __ft_module(module: *const Module) {
             bytes::<Function>(module.functions, module.function_count),
         ]
     };
+    let keeps_image = config::keeps_control_flow() && module.image_size > 0;
+    let image = keeps_image.then(|| unsafe { image(&module) });
+    // Values matter where a walk along the path can say what is computed from them.
+    let contents = keeps_image.then(|| unsafe { contents(&module) });
+    let introduce = || {
+        let mut world = hold();
+        world.tables.table(table::MODULE, &parts);
+        if let Some(image) = &image {
+            world.tables.table(table::IMAGE, &[image]);
+        }
+        if let Some(contents) = &contents {
+            world.tables.table(table::CONTENTS, &[contents]);
+        }
+    };
     // The dynamic linker may load modules in mid-run: hold the world like everybody else.
-    if thread::enter(|_| hold().tables.table(table::MODULE, &parts)).is_none() {
-        hold().tables.table(table::MODULE, &parts);
+    if thread::enter(|_| introduce()).is_none() {
+        introduce();
     }
+}
+
+/// The table of a module's code.
+unsafe fn image(module: &Module) -> Vec<u8> {
+    let mut table = Vec::new();
+    let mut put = |part: &[u8]| {
+        table.extend_from_slice(part);
+        table.resize(table.len().next_multiple_of(8), 0);
+    };
+    let counts = [module.image_size, module.symbol_count, module.constant_count];
+    put(counts.map(u64::to_le_bytes).as_flattened());
+    unsafe {
+        put(bytes(module.image, module.image_size));
+        put(bytes(module.symbols, module.symbol_count));
+        for index in 0..module.constant_count as usize {
+            let Constant { address, size } = *module.constants.add(index);
+            // What is declared weak may be nowhere.
+            let kept = if address == 0 || size > LONGEST_CONSTANT { 0 } else { size };
+            put([address, size, kept].map(u64::to_le_bytes).as_flattened());
+            put(bytes(address as *const u8, kept));
+        }
+    }
+    table
+}
+
+/// What a module's variables hold now: no constructor of the program has run yet.
+unsafe fn contents(module: &Module) -> Vec<u8> {
+    let mut table = Vec::new();
+    for index in 0..module.global_count as usize {
+        let Global { address, size, flags, .. } = unsafe { *module.globals.add(index) };
+        if address == 0 || flags & 1 != 0 || size > LONGEST_GLOBAL {
+            continue;
+        }
+        let content: &[u8] = unsafe { bytes(address as *const u8, size) };
+        let kept = content.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        table.extend_from_slice([address, size, kept as u64].map(u64::to_le_bytes).as_flattened());
+        table.extend_from_slice(&content[..kept]);
+        table.resize(table.len().next_multiple_of(8), 0);
+    }
+    table
 }
 
 /// The name of the file that a site is in.

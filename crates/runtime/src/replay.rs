@@ -1,12 +1,14 @@
 //! Forcing a schedule on the program, and saying what came of it.
 
-use foretrace_recording::plan::{BY_ITSELF, MAGIC, Step, WATCHED, goal, outcome, place_hash};
+use foretrace_recording::plan::{
+    BY_ITSELF, MAGIC, NULL_PAGE, Step, WATCHED, goal, outcome, place_hash,
+};
 use foretrace_recording::record::{acquire, kind};
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::message;
 use crate::sync::Pending;
-use crate::thread::Next;
+use crate::thread::{Next, Thread};
 use crate::world::{Entry, State, World};
 
 /// What a thread at a decision learns from the plan.
@@ -110,6 +112,27 @@ impl Replay {
         }
     }
 
+    /// Whether it waits for an assertion to fail.
+    pub(crate) fn awaits_failure(&self) -> bool {
+        self.goal == goal::ASSERTION
+    }
+
+    /// A thread of the plan fails, and its operation `ordinal` is next: whether that is the predicted failure. Steps that other threads have left
+    /// do not matter any more.
+    fn is_failure(&self, planned: Option<u32>, ordinal: u32) -> bool {
+        let (true, [last]) = (self.awaits_failure() && !self.answered, &self.finals[..]) else {
+            return false;
+        };
+        let left = &self.steps[self.done.min(self.steps.len())..];
+        let reached = match last.kind as u8 {
+            kind::ASSERT => ordinal == last.ordinal,
+            _ => ordinal <= last.ordinal,
+        };
+        planned == Some(last.thread)
+            && reached
+            && left.iter().all(|step| step.thread != last.thread)
+    }
+
     fn diverged(&mut self, expected: Step, seen: Option<&Entry>) -> ! {
         let (ordinal, seen_kind, place) = seen.map_or((u64::MAX, 0, 0), |entry| {
             (u64::from(entry.ordinal), u64::from(entry.next.kind), place_of(entry.next.site))
@@ -141,6 +164,9 @@ impl Replay {
 
     /// The process ends, or no thread of it can go on, before the plan is done.
     pub(crate) fn finished(&mut self) {
+        if self.awaits_failure() && self.done == self.steps.len() {
+            return self.answer(&[outcome::NOT_REACHED, self.done as u64]);
+        }
         self.answer(&[outcome::UNFINISHED, self.done as u64]);
     }
 }
@@ -280,11 +306,30 @@ impl World {
         self.enabled(me)
     }
 
+    /// The calling thread is about to fail, for good.
+    pub(crate) fn fails(&mut self, thread: &mut Thread) {
+        let Some(replay) = &mut self.replay else { return };
+        if replay.is_failure(thread.planned, thread.ordinal) {
+            replay.answer(&[outcome::CONFIRMED, replay.done as u64]);
+            foretrace_replayed();
+            // The plan is done; and the thread is not disturbed on its way.
+            replay.done = replay.steps.len();
+            replay.carried_out = Some(replay.finals.len());
+            thread.quantum = u64::MAX;
+        }
+    }
+
     /// All steps are done: brings the threads to their final operations, then looks at them.
     fn reach_finals(&mut self, replay: &mut Replay, me: u32, consume: bool) -> Choice {
         for &last in &replay.finals {
             let Some(thread) = self.by_plan(last.thread) else { replay.diverged(last, None) };
             let entry = &self.threads[thread as usize];
+            if replay.awaits_failure()
+                && (entry.state == State::Done || entry.ordinal >= last.ordinal)
+            {
+                // Had it failed, it would not have come here.
+                break;
+            }
             if entry.state == State::Done || entry.ordinal > last.ordinal {
                 replay.diverged(last, Some(entry));
             }
@@ -308,7 +353,8 @@ impl World {
                 });
             }
             let elsewhere = last.place != 0 && place_of(entry.next.site) != last.place;
-            if entry.next.kind != 0 && (!same_kind(entry.next.kind, last.kind) || elsewhere) {
+            let is_other = last.kind as u8 != 0 && !same_kind(entry.next.kind, last.kind);
+            if entry.next.kind != 0 && (is_other || elsewhere) {
                 replay.diverged(last, Some(entry));
             }
         }
@@ -375,6 +421,7 @@ impl World {
                     || (self.disabled(thread) && !self.may_be_interrupted(thread))
             }),
             goal::LOCK_ERROR => self.misuses(at[0]),
+            goal::NULL => next(0).address < NULL_PAGE,
             _ => false,
         }
     }
@@ -412,7 +459,7 @@ impl World {
     }
 
     /// Whether a thread cannot do what it is about to do, and time will not change that.
-    fn disabled(&self, thread: u32) -> bool {
+    pub(crate) fn disabled(&self, thread: u32) -> bool {
         let entry = &self.threads[thread as usize];
         if entry.pending != Pending::Nothing {
             return entry.deadline.is_none() && !self.enabled(thread);

@@ -7,6 +7,7 @@
 use foretrace_recording::record::kind;
 
 use crate::config::{Mode, mode};
+use crate::explore;
 use crate::futex::{before, now};
 use crate::interpose::{clocks, semaphores};
 use crate::replay::Choice;
@@ -23,6 +24,8 @@ pub(crate) enum Strategy {
     RoundRobin,
     /// After a plan; behind its end, whoever can run.
     Replay,
+    /// Somebody else chooses, at each operation.
+    Explore,
 }
 
 pub(crate) struct Scheduler {
@@ -103,6 +106,7 @@ impl Scheduler {
             Strategy::RoundRobin => (self.steps / 64).clamp(8, 4096),
             // Behind the end of the plan.
             Strategy::Replay => 1000,
+            Strategy::Explore => 1,
             Strategy::Pct => {
                 let next = self.changes.last().copied().unwrap_or(u64::MAX);
                 next.saturating_sub(self.steps).clamp(1, LONGEST_TURN)
@@ -116,6 +120,9 @@ impl Scheduler {
 impl World {
     /// Chooses who is next, among those who can run; `None` if nobody can.
     fn choose(&mut self, me: u32) -> Option<u32> {
+        if self.scheduler.strategy == Strategy::Explore {
+            return explore::choose(self);
+        }
         self.let_turns_pass();
         let can: Vec<u32> = self.runnable();
         if can.is_empty() {
@@ -124,7 +131,7 @@ impl World {
         let scheduler = &mut self.scheduler;
         Some(match scheduler.strategy {
             Strategy::Random => can[(scheduler.draw() % can.len() as u64) as usize],
-            Strategy::RoundRobin | Strategy::Replay => {
+            Strategy::RoundRobin | Strategy::Replay | Strategy::Explore => {
                 can.iter().copied().find(|&other| other > me).unwrap_or(can[0])
             }
             Strategy::Pct => {
@@ -256,6 +263,9 @@ pub(crate) fn decide(thread: &mut Thread) {
     if mode() != Mode::Scheduled {
         thread.quantum = u64::MAX;
         return;
+    }
+    if explore::is_on() {
+        explore::arrive(thread);
     }
     let mut world = hold();
     let me = thread.index;

@@ -3,10 +3,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
 
-use foretrace_recording::record::{kind, visible};
+use foretrace_recording::record::{is_full, kind, visible, with_outcome};
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::config::{Mode, mode};
+use crate::explore;
 use crate::futex::Gate;
 use crate::log::{Writer, head};
 use crate::schedule;
@@ -50,6 +51,10 @@ pub(crate) struct Thread {
     pub(crate) deferred: [AtomicUsize; 64],
     /// Those of them that count already, but are not recorded yet.
     pub(crate) posted: Vec<usize>,
+    /// The path record that has room for more outcomes: where it is in the mapped chunk, and the
+    /// writer's [`Writer::filling`] when it was begun. It is there as long as that is the same.
+    path: *mut u64,
+    path_filling: u64,
     /// The last atomic load: address, value, and how often it was the same.
     seen: (u64, u64, u32),
     pub(crate) kernel_id: AtomicU32,
@@ -72,6 +77,8 @@ impl Thread {
             next: Next::default(),
             deferred: [const { AtomicUsize::new(0) }; 64],
             posted: Vec::new(),
+            path: std::ptr::null_mut(),
+            path_filling: 0,
             seen: (0, 0, 0),
             kernel_id: AtomicU32::new(0),
             own: Writer::new(index),
@@ -139,6 +146,39 @@ impl Thread {
         unsafe { (*self.writer).access(kind, size, site, address, value) };
     }
 
+    /// Records which way a branch went: in the open path record, if there is one.
+    #[inline(always)]
+    pub(crate) fn outcome(&mut self, taken: bool) {
+        let filling = unsafe { (*self.writer).filling() };
+        if self.path_filling != filling || self.path.is_null() {
+            return self.begin_path(taken);
+        }
+        unsafe {
+            // One store: whatever ends the process, the record is whole.
+            let path = with_outcome(self.path.read(), taken);
+            self.path.write_volatile(path);
+            if is_full(path) {
+                self.path = std::ptr::null_mut();
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn begin_path(&mut self, taken: bool) {
+        // No record is begun then, so each outcome comes here.
+        if explore::is_on() {
+            return explore::outcome(self, taken);
+        }
+        let writer = unsafe { &mut *self.writer };
+        self.path = writer.word(with_outcome(head(kind::PATH, 0, 0), taken));
+        self.path_filling = writer.filling();
+    }
+
+    /// The outcomes that follow are in a record of their own.
+    pub(crate) fn end_path(&mut self) {
+        self.path = std::ptr::null_mut();
+    }
+
     /// In the common stream: the records that follow are this thread's.
     pub(crate) fn announce(&mut self) {
         if mode() == Mode::Scheduled {
@@ -195,6 +235,12 @@ pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     if matches!(mode(), Mode::Unset | Mode::Off) {
         return None;
     }
+    enter_recording(work)
+}
+
+/// The same, if the caller knows already that the runtime is not off.
+#[inline(always)]
+pub(crate) fn enter_recording<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     let thread = current();
     if thread.is_null() {
         return None;
@@ -220,10 +266,21 @@ pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
 /// Instrumented code ran inside the runtime, which only signal handlers do: what it does is lost, and that is noted.
 #[cold]
 pub(crate) fn refused() {
-    let thread = current();
-    if !matches!(mode(), Mode::Unset | Mode::Off)
-        && unsafe { thread.as_ref() }.is_some_and(|thread| thread.busy.load(Relaxed))
-    {
+    if is_inside() {
         crate::log::flag(foretrace_recording::file::flags::HANDLER);
     }
+}
+
+/// The same of control flow. The walk along it then finds calls and outcomes missing.
+#[cold]
+pub(crate) fn lost_way() {
+    if is_inside() {
+        crate::log::flag(foretrace_recording::file::flags::PATH_LOST);
+    }
+}
+
+fn is_inside() -> bool {
+    let thread = current();
+    !matches!(mode(), Mode::Unset | Mode::Off)
+        && unsafe { thread.as_ref() }.is_some_and(|thread| thread.busy.load(Relaxed))
 }

@@ -7,6 +7,7 @@ use foretrace_recording::file::{ALL_THREADS, ending, table};
 use foretrace_recording::record::kind;
 
 use crate::config::{Mode, mode};
+use crate::explore;
 use crate::futex::Lock;
 use crate::log::{self, Writer, head};
 use crate::message;
@@ -145,7 +146,11 @@ pub(crate) fn create(scheduler: Scheduler, replay: Option<Box<Replay>>) {
         scheduler,
         replay,
         tables: log::tables(),
-        events: Writer::new(ALL_THREADS),
+        events: if explore::is_on() {
+            explore::writer(ALL_THREADS)
+        } else {
+            Writer::new(ALL_THREADS)
+        },
         blocked: 0,
         stamp: 0,
     };

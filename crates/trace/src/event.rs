@@ -179,6 +179,32 @@ pub enum Op {
     External,
 }
 
+/// What goes wrong where a branch goes the other way than in the recorded run, though no programmer wrote the test.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Fault {
+    /// A null pointer is used.
+    Null,
+    /// A number is divided by zero.
+    Division,
+    /// An index lies outside of its array.
+    Bounds,
+}
+
+impl Fault {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Fault; 3] = [Fault::Null, Fault::Division, Fault::Bounds];
+
+    /// What the text form calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Null => "null",
+            Fault::Division => "division",
+            Fault::Bounds => "bounds",
+        }
+    }
+}
+
 /// An access as the properties see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {

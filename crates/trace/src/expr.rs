@@ -29,9 +29,59 @@ pub enum UnaryOp {
     Not,
     /// `~a`
     BitNot,
+    /// `u8(a)`: the lowest bits, with zeros above
+    ZeroExtend(CastWidth),
+    /// `s8(a)`: the lowest bits, with their sign above
+    SignExtend(CastWidth),
 }
 
-/// Binary operators, signed where C's `int64_t` is.
+/// How many bits a cast keeps: 1 to 63.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct CastWidth(u8);
+
+impl CastWidth {
+    /// The width, if there is a cast to it.
+    pub fn new(bits: u32) -> Option<Self> {
+        (1..64).contains(&bits).then_some(CastWidth(bits as u8))
+    }
+
+    /// In bits.
+    pub fn bits(self) -> u32 {
+        self.0.into()
+    }
+}
+
+impl Expr {
+    /// The lowest `bits` bits, with zeros above. The lowest 64 are the word itself.
+    ///
+    /// # Panics
+    ///
+    /// If `bits` is 0 or above 64.
+    pub fn zero_extended(self, bits: u32) -> Expr {
+        self.cast(UnaryOp::ZeroExtend, bits)
+    }
+
+    /// The lowest `bits` bits, with their sign above. The lowest 64 are the word itself.
+    ///
+    /// # Panics
+    ///
+    /// If `bits` is 0 or above 64.
+    pub fn sign_extended(self, bits: u32) -> Expr {
+        self.cast(UnaryOp::SignExtend, bits)
+    }
+
+    fn cast(self, op: fn(CastWidth) -> UnaryOp, bits: u32) -> Expr {
+        if bits == 64 {
+            return self;
+        }
+        let width = CastWidth::new(bits).unwrap_or_else(|| panic!("a cast to {bits} bits"));
+        Expr::Unary(op(width), Box::new(self))
+    }
+}
+
+/// Binary operators. Those without a `U` or an `L` in front are signed where C's `int64_t` is.
+///
+/// The binary form stores their numbers: new ones come last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum BinaryOp {
@@ -53,4 +103,58 @@ pub enum BinaryOp {
     Ge,
     LogicAnd,
     LogicOr,
+    Ult,
+    Ule,
+    Ugt,
+    Uge,
+    UDiv,
+    URem,
+    LShr,
+}
+
+impl BinaryOp {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [BinaryOp; 25] = [
+        BinaryOp::Add,
+        BinaryOp::Sub,
+        BinaryOp::Mul,
+        BinaryOp::Div,
+        BinaryOp::Rem,
+        BinaryOp::And,
+        BinaryOp::Or,
+        BinaryOp::Xor,
+        BinaryOp::Shl,
+        BinaryOp::Shr,
+        BinaryOp::Eq,
+        BinaryOp::Ne,
+        BinaryOp::Lt,
+        BinaryOp::Le,
+        BinaryOp::Gt,
+        BinaryOp::Ge,
+        BinaryOp::LogicAnd,
+        BinaryOp::LogicOr,
+        BinaryOp::Ult,
+        BinaryOp::Ule,
+        BinaryOp::Ugt,
+        BinaryOp::Uge,
+        BinaryOp::UDiv,
+        BinaryOp::URem,
+        BinaryOp::LShr,
+    ];
+
+    /// The comparison that says the same with its sides exchanged.
+    pub fn flipped(self) -> Option<BinaryOp> {
+        Some(match self {
+            BinaryOp::Eq | BinaryOp::Ne => self,
+            BinaryOp::Lt => BinaryOp::Gt,
+            BinaryOp::Le => BinaryOp::Ge,
+            BinaryOp::Gt => BinaryOp::Lt,
+            BinaryOp::Ge => BinaryOp::Le,
+            BinaryOp::Ult => BinaryOp::Ugt,
+            BinaryOp::Ule => BinaryOp::Uge,
+            BinaryOp::Ugt => BinaryOp::Ult,
+            BinaryOp::Uge => BinaryOp::Ule,
+            _ => return None,
+        })
+    }
 }

@@ -17,7 +17,7 @@ pub mod validate;
 pub use anchors::place_hash;
 pub use event::*;
 pub use ids::*;
-pub use open::{Format, OpenError, Opened, open, open_as, open_recording};
+pub use open::{Format, OpenError, Opened, open, open_as, open_with};
 pub use store::{Builder, Dependences, LockKind, Names, Trace};
 
 /// How strictly another schedule must reproduce what the recorded reads saw.

@@ -116,28 +116,47 @@ impl OpenError {
 
 /// Opens a trace and finds out its format.
 pub fn open(path: impl AsRef<Path>) -> Result<Opened, OpenError> {
+    open_with(path, None, None)
+}
+
+/// Opens a trace in a given format.
+pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Opened, OpenError> {
+    open_with(path, Some(format), None)
+}
+
+/// Opens a trace in a given format, or finds it out. If it is a recording, the walk adds what threads computed.
+pub fn open_with(
+    path: impl AsRef<Path>,
+    format: Option<Format>,
+    walk: Option<&mut dyn recording::Walk>,
+) -> Result<Opened, OpenError> {
     let path = path.as_ref();
+    if let Some(format) = format {
+        return read_as(path, format, walk);
+    }
     if is_directory(path)? {
-        return open_as(path, Format::RvPredict);
+        return read_as(path, Format::RvPredict, None);
     }
     // The binary form is for large files: only its first bytes are read here.
     let mut start = [0; binary::MAGIC.len()];
     let read = fs::File::open(path).and_then(|mut file| read_start(&mut file, &mut start));
     let read = read.map_err(|error| OpenError::Io { path: path.to_path_buf(), error })?;
     if start[..read].starts_with(&binary::MAGIC[..4]) {
-        return open_as(path, Format::Binary);
+        return read_as(path, Format::Binary, None);
     }
     if start[..read] == recording::MAGIC {
-        return open_as(path, Format::Recording);
+        return read_as(path, Format::Recording, walk);
     }
     let bytes = load(path)?;
     let format = detect(&bytes);
     parse(path, &bytes, format)
 }
 
-/// Opens a trace in a given format.
-pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Opened, OpenError> {
-    let path = path.as_ref();
+fn read_as(
+    path: &Path,
+    format: Format,
+    walk: Option<&mut dyn recording::Walk>,
+) -> Result<Opened, OpenError> {
     match (format, is_directory(path)?) {
         (Format::RvPredict, _) => {
             let trace = rvpredict::read(path).map_err(|error| match has_traces(path) {
@@ -152,18 +171,12 @@ pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Opened, OpenErr
                 .map_err(|error| OpenError::Binary { path: path.to_path_buf(), error })?;
             Ok(Opened { trace, format, lines: None })
         }
-        (Format::Recording, false) => open_recording(path, &recording::Options::default()),
+        (Format::Recording, false) => {
+            let trace = recording::read(path, walk)?;
+            Ok(Opened { trace, format, lines: None })
+        }
         _ => parse(path, &load(path)?, format),
     }
-}
-
-/// Opens a recording with other options than the default ones.
-pub fn open_recording(
-    path: impl AsRef<Path>,
-    options: &recording::Options,
-) -> Result<Opened, OpenError> {
-    let trace = recording::read(path.as_ref(), options)?;
-    Ok(Opened { trace, format: Format::Recording, lines: None })
 }
 
 /// The format of a file that is neither binary nor empty.
@@ -287,7 +300,7 @@ mod tests {
 
         let mut recording = foretrace_recording::file::MAGIC.to_vec();
         recording.resize(foretrace_recording::file::HEADER, 0);
-        recording[8] = 1;
+        recording[8] = foretrace_recording::file::VERSION as u8;
         recording[12] = 1;
         assert_eq!(open(file("run.ftrec", &recording)).unwrap().format, Format::Recording);
         let cut = open(file("cut.ftrec", &recording[..100])).unwrap_err().to_string();

@@ -10,7 +10,7 @@
 //! **Cost.** At most 2^`FULL` or twice `TRIALS` evaluations, fewer if the assertion uses very many reads and
 //! `let`s; once per assertion, for the answer is kept.
 
-use foretrace_trace::expr::Expr;
+use foretrace_trace::expr::{Expr, UnaryOp};
 use foretrace_trace::text::eval::{evaluate, truncate};
 use foretrace_trace::{EventId, Op, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -172,12 +172,18 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// The values of all parts of an expression that have no names.
+/// The values of all parts of an expression that have no names, and signs of what is cast.
 fn collect(expr: &Expr, literals: &mut Vec<u64>) {
     literals.extend(evaluate(expr, &|_| None));
     match expr {
         Expr::Literal(_) | Expr::Name(_) => {}
-        Expr::Unary(_, operand) => collect(operand, literals),
+        Expr::Unary(op, operand) => {
+            // Where what is cut changes its sign.
+            if let UnaryOp::ZeroExtend(width) | UnaryOp::SignExtend(width) = op {
+                literals.push(1 << (width.bits() - 1));
+            }
+            collect(operand, literals);
+        }
         Expr::Binary(_, left, right) => {
             collect(left, literals);
             collect(right, literals);

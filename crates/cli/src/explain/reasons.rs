@@ -4,13 +4,13 @@
 
 use foretrace_predict::{Reason, Section};
 use foretrace_report::Grounds;
-use foretrace_trace::text::show_expression;
 use foretrace_trace::{CondId, EventId, LockId, Op};
 use foretrace_witness::{LockMisuse, Violation};
 
 use super::demand::noun;
 use super::proof::Told;
 use super::words::{Words, list, quoted};
+use crate::readable::Readable;
 
 /// All of them.
 pub(super) fn tell(words: Words, violation: &Violation, reasons: &[Reason]) -> Told {
@@ -83,7 +83,7 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
                 _ => trace.expression(*event),
             };
             let condition = match expression {
-                Some(expression) => format!("`{}`", show_expression(trace, expression)),
+                Some(expression) => format!("`{}`", Readable::of(trace, *event, expression).show()),
                 None => "the condition".to_string(),
             };
             let goes = if *outcome { "holds" } else { "does not hold" };

@@ -1,7 +1,8 @@
 //! Events as parts of sentences: `T1 takes `m` (bank.c:12)`.
 
-use foretrace_trace::text::show_expression;
 use foretrace_trace::{EventId, LockId, Mode, Op, Place, Request, Trace};
+
+use crate::readable::Readable;
 
 /// What an event does, in the forms that sentences need.
 pub(super) struct Verb {
@@ -189,7 +190,9 @@ fn verb(trace: &Trace, event: EventId) -> Verb {
     let barrier = |id: foretrace_trace::BarrierId| quoted(trace.barriers().get(id.index()));
     let thread = |id: foretrace_trace::ThreadId| trace.threads().get(id.index()).to_string();
     let condition = |what: &str| match trace.expression(event) {
-        Some(expression) => format!("the {what} `{}`", show_expression(trace, expression)),
+        Some(expression) => {
+            format!("the {what} `{}`", Readable::of(trace, event, expression).show())
+        }
         None => format!("the {what}"),
     };
     let (base, third, done, object) = match op {

@@ -177,8 +177,8 @@ impl Launch<'_> {
                 command
                     .env("FORETRACE_SCHEDULE", schedule.name())
                     .env("FORETRACE_SEED", seed.to_string());
-                if *control_flow {
-                    command.env("FORETRACE_CONTROL_FLOW", "1");
+                if !*control_flow {
+                    command.env("FORETRACE_CONTROL_FLOW", "0");
                 }
                 if let Some(limit) = limit {
                     command.env("FORETRACE_LIMIT", limit.to_string());

@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         fs::remove_file(&recording)
             .map_err(|error| Failure::input(format_args!("{}: {error}", recording.display())))?;
     }
-    let ended = launch(&arguments.command, &arguments.record, &recording, false)?;
+    let input = Input::Inherited;
+    let ended = launch(&arguments.command, &arguments.record, &recording, input, false)?;
     let (header, mut remarks) = look(&recording, &arguments.command)?;
     let deadlocked = header.ending == ending::DEADLOCK;
     if raw {
@@ -86,14 +87,14 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
 pub(crate) fn record(
     command: &[OsString],
     options: &RecordOptions,
-    folder: &Path,
+    recording: &Path,
+    input: Input,
     quiet: bool,
 ) -> Result<Recorded, Failure> {
-    let recording = folder.join("recording.ftrec");
-    let ended = launch(command, options, &recording, quiet)?;
-    let (header, mut remarks) = look(&recording, command)?;
-    let trace = import(&recording)?;
-    let others = others(&recording).len();
+    let ended = launch(command, options, recording, input, quiet)?;
+    let (header, mut remarks) = look(recording, command)?;
+    let trace = import(recording)?;
+    let others = others(recording).len();
     if others > 0 {
         remarks.push(format!(
             "{others} more recorded processes were started; only the first one is analysed"
@@ -113,6 +114,7 @@ fn launch(
     command: &[OsString],
     options: &RecordOptions,
     recording: &Path,
+    input: Input,
     quiet: bool,
 ) -> Result<Ended, Failure> {
     // The runtime could only say so in the midst of the program.
@@ -124,12 +126,11 @@ fn launch(
         schedule: options.schedule,
         seed: options.seed,
         limit: options.max_size,
-        control_flow: options.control_flow,
+        control_flow: !options.no_control_flow,
     };
     let output = if quiet { Output::StandardError } else { Output::Own };
     let timeout = options.timeout;
-    Launch { command, recording, task, input: Input::Inherited, output, timeout, debugger: false }
-        .run()
+    Launch { command, recording, task, input, output, timeout, debugger: false }.run()
 }
 
 /// The header of a recording, and what the user should know of it.
@@ -217,8 +218,9 @@ fn import(recording: &Path) -> Result<Trace, Failure> {
             recording.display()
         ))
     };
+    let mut walker = foretrace_rewalk::Walker::default();
     let trace =
-        import::recording::read(recording, &Default::default()).map_err(|error| keep(&error))?;
+        import::recording::read(recording, Some(&mut walker)).map_err(|error| keep(&error))?;
     validate(&trace).map_err(|error| keep(&error))?;
     Ok(trace)
 }

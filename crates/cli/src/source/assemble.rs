@@ -14,27 +14,44 @@ use foretrace_trace::{EventId, LockId, ThreadId};
 use foretrace_witness::{Property, Violation, context_switches, reported_order};
 
 use super::expression::{number, show};
+use super::merged::{Mixing, Replayable};
 use super::words::Words;
 use crate::assemble::{self, Frame, violating};
 use crate::failure::Failure;
 
-/// The report of a program.
+/// The report of a program; of recorded runs also what replays of the findings follow.
 pub(super) fn assemble(
     program: &Program,
     answer: ProgramPrediction,
     frame: Frame,
     subject: Subject,
     asked: &[Property],
-) -> Result<Report, Failure> {
+    mixing: Option<&Mixing>,
+) -> Result<(Report, Vec<Option<Replayable>>), Failure> {
     let ProgramPrediction { summary, prediction } = answer;
     let words = Words::new(program, &summary, subject != Subject::Program);
     let mut numbers = [0u32; 9];
     let mut findings = Vec::new();
+    let mut replayable = Vec::new();
+    let mut benign = 0;
     for finding in &prediction.findings {
         let scene = Scene::new(&words, finding)?;
         let kind = scene.kind();
+        let next = violating(&finding.violation).into_iter().map(|event| words.site(event));
+        let next: Vec<_> = next.collect();
+        if kind == Kind::Race && mixing.is_some_and(|mixing| mixing.is_benign(&next)) {
+            benign += 1;
+            continue;
+        }
         numbers[kind as usize] += 1;
-        findings.push(scene.finding(format!("{}-{}", kind.name(), numbers[kind as usize])));
+        let mut found = scene.finding(format!("{}-{}", kind.name(), numbers[kind as usize]));
+        if let Some(mixing) = mixing {
+            let happened = scene.replayed.steps.iter().flatten();
+            let (certainty, way) = mixing.judge(happened, &next, kind);
+            found.certainty = certainty;
+            replayable.push(way);
+        }
+        findings.push(found);
     }
     let mut mentioned: Vec<u32> = findings
         .iter()
@@ -74,12 +91,19 @@ pub(super) fn assemble(
     let is_check =
         |part: Part| matches!(part, Part::DoubleLock | Part::NotHeld | Part::Unreachable);
     let mut notes = Vec::new();
+    if benign > 0 {
+        for (_, ledger) in rows.iter_mut().filter(|(row, _)| *row == report::Property::Race) {
+            ledger.candidates -= benign;
+            ledger.violated -= benign;
+        }
+        notes.push(format!("{benign} races that are declared to be harmless are not reported"));
+    }
     if summary.origins.iter().any(|origin| is_check(origin.part)) {
         let note =
             "misuse of locks, and places that are not to be reached, are counted as assertions";
         notes.push(note.to_string());
     }
-    Ok(Report {
+    let report = Report {
         trace: report::TraceInfo {
             subject,
             path: frame.path,
@@ -96,7 +120,8 @@ pub(super) fn assemble(
         notes,
         excerpt,
         ..empty(frame.settings, frame.full_schedules, frame.timing)
-    })
+    };
+    Ok((report, replayable))
 }
 
 /// The report of a program of which nothing is decided.
@@ -264,6 +289,7 @@ impl<'a> Scene<'a> {
             sides: self.sides(),
             context_switches: context_switches(&words.summary.trace, &order) as u64,
             changes: self.changes(),
+            reads: Vec::new(),
             what,
             inputs: self.inputs(),
             replay: None,

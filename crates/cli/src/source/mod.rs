@@ -2,27 +2,32 @@
 
 mod assemble;
 mod expression;
+pub(crate) mod merged;
 mod words;
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foretrace_predict::{Options, ProgramError, predict_program};
 use foretrace_program::merge::MergeError;
 use foretrace_program::validate::check_bounded;
-use foretrace_program::{Program, merge, parse, validate};
-use foretrace_report::Subject;
-use foretrace_trace::{Model, Trace};
+use foretrace_program::{Program, merge, merge_recorded, parse, validate};
+use foretrace_report::{Certainty, Report, Subject};
+use foretrace_trace::Model;
 use foretrace_witness::Property;
 
-use crate::args::{ModelChoice, PredictArguments};
+use crate::args::{ModelChoice, PredictArguments, PredictionOptions};
 use crate::assemble::Frame;
 use crate::failure::{Failure, Status};
+use crate::predict;
 use crate::progress::ProgressLine;
-use crate::{input, predict};
+
+use merged::{Mixing, Replayable, Runs};
+
+/// How long `foretrace test --runs` predicts mixtures, if the user does not say it.
+const MIXTURE_BUDGET: Duration = Duration::from_secs(60);
 
 /// What the text of a program begins with.
 const HEADER: &str = "foretrace-program";
@@ -50,13 +55,15 @@ pub(crate) fn run_program(path: &Path, arguments: &PredictArguments) -> Result<S
     refuse(arguments, "a program")?;
     let start = Instant::now();
     let program = read(path)?;
-    let question = Question { arguments, start, path: path.display().to_string() };
-    match check_bounded(&program) {
-        Ok(()) => question.ask(&program, Subject::Program),
+    let options = &arguments.options;
+    let question = Question { options, start, path: path.display().to_string() };
+    let report = match check_bounded(&program) {
+        Ok(()) => question.ask(&program, Subject::Program, None)?.0,
         Err(invalid) => {
             question.not_supported(Subject::Program, &format!("not supported: {invalid}"))
         }
-    }
+    };
+    question.answer(&report)
 }
 
 /// Predicts what a program can do of which these are runs.
@@ -78,26 +85,75 @@ pub(crate) fn run_merged(
             .hint("give one program, or one or more recorded runs"));
     }
     let start = Instant::now();
-    let open = |path: &PathBuf| input::open_valid(path, arguments.format);
-    let traces = paths.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
+    let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    let runs = Runs::open(&paths, arguments.format)?;
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    let question = Question { arguments, start, path: names.join(", ") };
-    let subject = Subject::Runs(traces.len() as u64);
-    match merge(&traces.iter().map(Deref::deref).collect::<Vec<&Trace>>()) {
+    let question = Question { options: &arguments.options, start, path: names.join(", ") };
+    if runs.are_recorded() {
+        let (report, _) = ask_recorded(&question, &runs)?;
+        return question.answer(&report);
+    }
+    let subject = Subject::Runs(paths.len() as u64);
+    match merge(&runs.traces()) {
         Ok(program) => {
-            validate(&program).and_then(|()| check_bounded(&program)).map_err(|invalid| {
-                Failure::internal(format_args!("the merged program is wrong: {invalid}"))
-            })?;
-            question.ask(&program, subject)
+            check(&program)?;
+            let (report, _) = question.ask(&program, subject, None)?;
+            question.answer(&report)
         }
         Err(error @ MergeError::Unsupported { .. }) => {
-            question.not_supported(subject, &error.to_string())
+            question.answer(&question.not_supported(subject, &error.to_string()))
         }
         Err(error) => {
             Err(Failure::input(error)
                 .hint("runs are numbered in the order in which they are given"))
         }
     }
+}
+
+/// What recorded runs can do together, and what replays of the findings follow.
+fn ask_recorded(
+    question: &Question,
+    runs: &Runs,
+) -> Result<(Report, Vec<Option<Replayable>>), Failure> {
+    let traces = runs.traces();
+    let subject = Subject::Runs(traces.len() as u64);
+    let merged = match merge_recorded(&traces) {
+        Ok(merged) => merged,
+        Err(error) => {
+            return Ok((question.not_supported(subject, &error.to_string()), Vec::new()));
+        }
+    };
+    check(&merged.program)?;
+    let mixing = Mixing { merged: &merged, traces: &traces };
+    let (mut report, replayable) = question.ask(&merged.program, subject, Some(&mixing))?;
+    if report.unsupported.is_none() {
+        merged::tell_what_is_left_out(&mut report, runs.reasons(&merged));
+    }
+    if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {
+        let note = "what no run has on its own path is possible until a replay confirms it (`foretrace test --runs`)";
+        report.notes.push(note.to_string());
+    }
+    Ok((report, replayable))
+}
+
+/// `foretrace test --runs`: what recordings of one program can do together.
+pub(crate) fn predict_recordings(
+    recordings: &[&Path],
+    options: &PredictionOptions,
+    path: String,
+) -> Result<(Report, Vec<Option<Replayable>>), Failure> {
+    // The single runs have been told by now; that mixtures take for ever should not keep the user from them.
+    let budget = options.budget.or(Some(MIXTURE_BUDGET));
+    let options = &PredictionOptions { budget, ..options.clone() };
+    let question = Question { options, start: Instant::now(), path };
+    ask_recorded(&question, &Runs::of_recordings(recordings)?)
+}
+
+/// A merged program is a program: if not, that is a bug of ours.
+fn check(program: &Program) -> Result<(), Failure> {
+    validate(program).and_then(|()| check_bounded(program)).map_err(|invalid| {
+        Failure::internal(format_args!("the merged program is wrong: {invalid}"))
+    })
 }
 
 /// Options that say nothing about programs.
@@ -150,17 +206,22 @@ fn read(path: &Path) -> Result<Program, Failure> {
 
 /// What is asked of a program.
 struct Question<'a> {
-    arguments: &'a PredictArguments,
+    options: &'a PredictionOptions,
     start: Instant,
     path: String,
 }
 
 impl Question<'_> {
     fn options(&self) -> Options {
-        Options { model: Some(Model::Symbolic), ..predict::options(&self.arguments.options) }
+        Options { model: Some(Model::Symbolic), ..predict::options(self.options) }
     }
 
-    fn ask(self, program: &Program, subject: Subject) -> Result<Status, Failure> {
+    fn ask(
+        &self,
+        program: &Program,
+        subject: Subject,
+        mixing: Option<&Mixing>,
+    ) -> Result<(Report, Vec<Option<Replayable>>), Failure> {
         let read_time = self.start.elapsed();
         let options = self.options();
         let progress = ProgressLine::new();
@@ -170,32 +231,33 @@ impl Question<'_> {
         let answer = match answer {
             Ok(answer) => answer,
             Err(ProgramError::Unsupported(what)) => {
-                return self.not_supported(subject, &format!("not supported: {what}"));
+                let report = self.not_supported(subject, &format!("not supported: {what}"));
+                return Ok((report, Vec::new()));
             }
             Err(error) => return Err(Failure::internal(error)),
         };
-        let chosen = &self.arguments.options;
-        let timing = chosen.timing.then(|| predict::timing(read_time, predict_time));
+        let timing = self.options.timing.then(|| predict::timing(read_time, predict_time));
         let frame = Frame { timing, ..self.frame() };
-        let report = assemble::assemble(program, answer, frame, subject, &options.properties)?;
-        predict::show(&report, chosen)?;
-        Ok(predict::verdict(&report))
+        assemble::assemble(program, answer, frame, subject, &options.properties, mixing)
     }
 
     /// Nothing is decided, for this reason.
-    fn not_supported(self, subject: Subject, reason: &str) -> Result<Status, Failure> {
+    fn not_supported(&self, subject: Subject, reason: &str) -> Report {
         let mut asked = self.options().properties;
         asked.retain(|asked| !matches!(asked, Property::Deadlock | Property::Lock));
-        let report = assemble::undecided(self.frame(), subject, reason, &asked);
-        predict::show(&report, &self.arguments.options)?;
-        Ok(predict::verdict(&report))
+        assemble::undecided(self.frame(), subject, reason, &asked)
+    }
+
+    fn answer(&self, report: &Report) -> Result<Status, Failure> {
+        predict::show(report, self.options)?;
+        Ok(predict::verdict(report))
     }
 
     fn frame(&self) -> Frame {
         Frame {
             path: Some(self.path.clone()),
-            settings: predict::settings(&self.arguments.options),
-            full_schedules: self.arguments.options.full_schedule,
+            settings: predict::settings(self.options),
+            full_schedules: self.options.full_schedule,
             timing: None,
         }
     }

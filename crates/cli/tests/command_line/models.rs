@@ -24,29 +24,29 @@ fn an_assertion_that_fails_shows_other_values() {
         assertion-1 (real): an assertion fails
           bert  is about to assert now >= 0 : false (now = -40)  at bank.c:13  holding m from bank.c:12
           schedule: 21 steps, 3 context switches
-           step  main                       anna                       bert
-              1  begin                                                                            bank.c:20
-              2  fork anna                                                                        bank.c:21
-              3  fork bert                                                                        bank.c:22
-              4                                                        begin                      bank.c:9
-              5                                                        acquire m                  bank.c:10
-              6                                                        read balance : 100         bank.c:10
-              7                                                        release m                  bank.c:10
-              8                                                        branch seen < 60 : false   bank.c:11
-              9                             begin                                                 bank.c:3
-             10                             acquire m                                             bank.c:4
-             11                             read balance : 100                                    bank.c:5
-             12                             branch seen >= 80 : true                              bank.c:5
-             13                             read balance : 100                                    bank.c:6
-             14                             write balance : 20                                    bank.c:6
-             15                             read balance : 20                                     bank.c:7
-             16                             assert now >= 0 : true                                bank.c:7
-             17                             release m                                             bank.c:8
-             18                                                        acquire m                  bank.c:12
-             19                                                        read balance : 20          bank.c:12
-             20                                                        write balance : -40        bank.c:12
-             21                                                        read balance : -40         bank.c:13
-           next*                                                       assert now >= 0 : false …  bank.c:13
+           step  main       anna                      bert
+              1  begin                                                                     bank.c:20
+              2  fork anna                                                                 bank.c:21
+              3  fork bert                                                                 bank.c:22
+              4                                       begin                                bank.c:9
+              5                                       acquire m                            bank.c:10
+              6                                       read balance : 100                   bank.c:10
+              7                                       release m                            bank.c:10
+              8                                       branch seen < 60 : false             bank.c:11
+              9             begin                                                          bank.c:3
+             10             acquire m                                                      bank.c:4
+             11             read balance : 100                                             bank.c:5
+             12             branch seen >= 80 : true                                       bank.c:5
+             13             read balance : 100                                             bank.c:6
+             14             write balance : 20                                             bank.c:6
+             15             read balance : 20                                              bank.c:7
+             16             assert now >= 0 : true                                         bank.c:7
+             17             release m                                                      bank.c:8
+             18                                       acquire m                            bank.c:12
+             19                                       read balance : 20                    bank.c:12
+             20                                       write balance : -40                  bank.c:12
+             21                                       read balance : -40                   bank.c:13
+           next*                                      assert now >= 0 : false (now = -40)  bank.c:13
 
                    candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race               11                 0        11        0         0           0          0

@@ -15,28 +15,28 @@ fn the_example() {
           main  is about to assert load balance >= 0 : false (load balance = -60)  at bank:7  holding no lock
           inputs: wanted = 100 (main)
           schedule: 20 steps, 6 context switches
-           step  main                       main/a                     main/b
-              1  wanted = external wanted…
-              2  fork main/a                                                                      bank:3
-              3                             acquire m                                             bank:10
-              4                             load balance : 100                                    bank:11
-              5                             release m                                             bank:12
-              6  fork main/b                                                                      bank:4
-              7                                                        acquire m                  bank:10
-              8                                                        load balance : 100         bank:11
-              9                                                        release m                  bank:12
-             10                             acquire m                                             bank:14
-             11                             load balance : 100                                    bank:15
-             12                             store balance : 0                                     bank:15
-             13                             release m                                             bank:16
-             14                                                        acquire m                  bank:14
-             15                                                        load balance : 0           bank:15
-             16                                                        store balance : -60        bank:15
-             17                                                        release m                  bank:16
-             18  join main/a                                                                      bank:5
-             19  join main/b                                                                      bank:6
-             20  load balance : -60                                                               bank:7
-           next* assert load balance >= 0…                                                        bank:7
+           step  main                                      main/a              main/b
+              1  wanted = external wanted : 100
+              2  fork main/a                                                                        bank:3
+              3                                            acquire m                                bank:10
+              4                                            load balance : 100                       bank:11
+              5                                            release m                                bank:12
+              6  fork main/b                                                                        bank:4
+              7                                                                acquire m            bank:10
+              8                                                                load balance : 100   bank:11
+              9                                                                release m            bank:12
+             10                                            acquire m                                bank:14
+             11                                            load balance : 100                       bank:15
+             12                                            store balance : 0                        bank:15
+             13                                            release m                                bank:16
+             14                                                                acquire m            bank:14
+             15                                                                load balance : 0     bank:15
+             16                                                                store balance : -60  bank:15
+             17                                                                release m            bank:16
+             18  join main/a                                                                        bank:5
+             19  join main/b                                                                        bank:6
+             20  load balance : -60                                                                 bank:7
+           next* assert load balance >= 0 : false                                                   bank:7
 
                    candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race                3                 1         0        0         0           2          0
@@ -117,33 +117,36 @@ func body() {
 fn bounds() {
     let folder = Folder::new("program-bounds");
     folder.file("figure.ftp", FIGURE);
-    folder.check("predict figure.ftp --check assertion --iterate-bound", expect![[r#"
+    folder.check(
+        "predict figure.ftp --check assertion --iterate-bound",
+        expect![[r#"
         figure.ftp: program, 3 threads, 25 events
 
         assertion-1 (real): an assertion fails
           main  is about to assert load x == 3 : false (load x = 1)  at R4  holding no lock
           schedule: 12 steps, 4 context switches
-           step  main                         main/t1                      main/t2
-              1  store x : 0                                                                            W1
+           step  main                                     main/t1           main/t2
+              1  store x : 0                                                                  W1
               2  fork main/t1
               3  fork main/t2
-              4                               load x : 0                                                R1
-              5                               tmp = load x : 0                                          R2
-              6                                                            load x : 0                   R1
-              7                                                            tmp = load x : 0             R2
-              8                                                            store x : 1                  W2
-              9                               store x : 1                                               W2
+              4                                           load x : 0                          R1
+              5                                           tmp = load x : 0                    R2
+              6                                                             load x : 0        R1
+              7                                                             tmp = load x : 0  R2
+              8                                                             store x : 1       W2
+              9                                           store x : 1                         W2
              10  join main/t1
              11  join main/t2
-             12  load x : 1                                                                             R4
-           next* assert load x == 3 : false…                                                            R4
+             12  load x : 1                                                                   R4
+           next* assert load x == 3 : false (load x = 1)                                      R4
 
                    candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         assertion           1                 0         0        0         1           0          0
         slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
         verdict: 1 bug that can happen
         status: 1
-    "#]]);
+    "#]],
+    );
     folder.check("predict figure.ftp --check assertion --context-bound 3", expect![[r#"
         figure.ftp: program, 3 threads, 25 events
 

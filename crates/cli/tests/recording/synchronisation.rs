@@ -114,11 +114,20 @@ fn cpp_futures() {
 #[test]
 fn cpp_lifetimes_and_exceptions() {
     faultless("lifetimes.cpp", |run| {
-        has(run, &[(": write ended", 4), (": write begun", 4), (": read attempts", 3)]);
+        has(run, &[(": write ended", 4), (": write begun", 4), ("read attempts", 3)]);
     });
 }
 
 #[test]
 fn cpp_atomics() {
-    faultless("atomics.cpp", |run| has(run, &[("rmw counter", 30), (": write guarded", 30)]));
+    let program = compile("atomics", &["atomics.cpp", "-latomic"]);
+    program.everywhere(&[], 0, |schedule, run| {
+        has(run, &[("rmw counter", 30), (": write guarded", 30)]);
+        if schedule == "random" {
+            // That its lock of atomics excludes may be more than the solver can prove.
+            let predicted = run.predicted();
+            let (status, out) = (predicted.status, &predicted.out);
+            assert!(matches!(status, 0 | 3) && !out.contains("-1 ("), "{status}: {out}");
+        }
+    });
 }

@@ -2,7 +2,8 @@
 //!
 //! **Computes.** Infix, with C's operators and precedence and no parentheses but the necessary ones. Plain operators are
 //! signed, as in the text form of traces; the unsigned ones are `<u`, `/u`, `%u`, `>>u`. A symbol stands for its
-//! number in any width, so its extension by zeros is not shown, nor that of a boolean; other casts are: `u8(x)` cuts or
+//! number in any width, so its extension by zeros is not shown, nor that of a boolean or of bits and choices of such
+//! numbers; other casts are: `u8(x)` cuts or
 //! extends by zeros, `i64(x)` by the sign. `docs/terms.md` has the whole list.
 //!
 //! **Invariant.** Recursion ends at the depth that is shown, so deep that there are at most `MAX_NODES` operations and
@@ -15,6 +16,9 @@ use super::{BinaryOp, Node, SymbolId, TermId, Terms, UnaryOp};
 
 /// How deep a term is shown, if nobody says otherwise.
 const DEPTH: u8 = 12;
+
+/// How many operations inside each other are looked at to hide a cast.
+const PLAIN_DEPTH: u8 = 3;
 
 /// How many operations and operands are shown at most, unless one operation has more.
 const MAX_NODES: u32 = 60;
@@ -270,15 +274,33 @@ impl<N: Fn(SymbolId) -> String> Printer<'_, N> {
         f.write_str(")")
     }
 
-    /// A symbol or a boolean instead of its extension by zeros.
+    /// What is the same number in any width, instead of its extension by zeros.
     fn without_hidden_cast(&self, term: TermId) -> TermId {
         match self.terms.node(term) {
-            Node::Unary(UnaryOp::ZeroExtend, a)
-                if self.terms.width(a) == 1 || matches!(self.terms.node(a), Node::Symbol(_)) =>
-            {
-                a
-            }
+            Node::Unary(UnaryOp::ZeroExtend, a) if self.is_same_in_any_width(a, PLAIN_DEPTH) => a,
             _ => term,
+        }
+    }
+
+    /// Whether a term reads as one number, however wide its operands are taken to be.
+    fn is_same_in_any_width(&self, term: TermId, depth: u8) -> bool {
+        let width = self.terms.width(term);
+        let node = self.terms.node(term);
+        match node {
+            _ if width == 1 => return true,
+            Node::Symbol(_) => return true,
+            Node::Constant(bits) => return !looks_negative(bits.get(), width),
+            _ if depth == 0 => return false,
+            _ => {}
+        }
+        let is_same = |a| self.is_same_in_any_width(a, depth - 1);
+        use BinaryOp::*;
+        match node {
+            Node::Unary(UnaryOp::ZeroExtend, a) => is_same(a),
+            Node::Binary(And | Or | Xor | LShr | URem, a, b) | Node::Ite(_, a, b) => {
+                is_same(a) && is_same(b)
+            }
+            _ => false,
         }
     }
 

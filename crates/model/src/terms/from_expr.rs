@@ -63,6 +63,14 @@ impl Terms {
                 let falsehood = self.not(truth);
                 self.zext(falsehood, WORD)
             }
+            ExprUnary::ZeroExtend(width) => {
+                let low = self.trunc(a, width.bits());
+                self.zext(low, WORD)
+            }
+            ExprUnary::SignExtend(width) => {
+                let low = self.trunc(a, width.bits());
+                self.sext(low, WORD)
+            }
         }
     }
 
@@ -78,12 +86,19 @@ impl Terms {
             ExprBinary::Xor => return self.xor(a, b),
             ExprBinary::Shl => return self.shl(a, b),
             ExprBinary::Shr => return self.ashr(a, b),
+            ExprBinary::UDiv => return self.udiv(a, b),
+            ExprBinary::URem => return self.urem(a, b),
+            ExprBinary::LShr => return self.lshr(a, b),
             ExprBinary::Eq => self.eq(a, b),
             ExprBinary::Ne => self.ne(a, b),
             ExprBinary::Lt => self.slt(a, b),
             ExprBinary::Le => self.sle(a, b),
             ExprBinary::Gt => self.sgt(a, b),
             ExprBinary::Ge => self.sge(a, b),
+            ExprBinary::Ult => self.ult(a, b),
+            ExprBinary::Ule => self.ule(a, b),
+            ExprBinary::Ugt => self.ugt(a, b),
+            ExprBinary::Uge => self.uge(a, b),
             ExprBinary::LogicAnd => self.connective(BinaryOp::And, a, b),
             ExprBinary::LogicOr => self.connective(BinaryOp::Or, a, b),
         };

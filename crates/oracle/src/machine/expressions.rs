@@ -3,7 +3,7 @@
 //! The machine knows every value, recorded or not, so what is stored and every outcome is right also where the
 //! trace does not say it. Expressions are small and constants few, so that other schedules often change outcomes.
 
-use foretrace_trace::expr::{BinaryOp, Expr, UnaryOp};
+use foretrace_trace::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use foretrace_trace::text::eval;
 use foretrace_trace::*;
 
@@ -15,6 +15,9 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 
 const COMPARISONS: &[BinaryOp] =
     &[BinaryOp::Eq, BinaryOp::Ne, BinaryOp::Lt, BinaryOp::Le, BinaryOp::Gt, BinaryOp::Ge];
+
+const UNSIGNED_COMPARISONS: &[BinaryOp] =
+    &[BinaryOp::Ult, BinaryOp::Ule, BinaryOp::Ugt, BinaryOp::Uge];
 
 const OPERATORS: &[BinaryOp] = &[
     BinaryOp::Add,
@@ -31,7 +34,13 @@ const OPERATORS: &[BinaryOp] = &[
     BinaryOp::Shr,
     BinaryOp::LogicAnd,
     BinaryOp::LogicOr,
+    BinaryOp::UDiv,
+    BinaryOp::URem,
+    BinaryOp::LShr,
 ];
+
+/// Narrow ones, so that something is lost, and those of C's types.
+const CAST_WIDTHS: &[u32] = &[1, 2, 3, 7, 8, 8, 9, 16, 16, 32, 32, 63];
 
 const LITERALS: &[u64] = &[0, 0, 1, 1, 1, 2, 3, 7, 255];
 
@@ -138,10 +147,14 @@ impl Machine {
         let left = if rest == 0 { 0 } else { self.random.below(rest + 1) };
         let mut part = |operators: usize| Box::new(self.expression(thread, operators));
         match kind {
-            0..=2 => {
+            0 | 1 => {
                 let operand = part(rest);
                 let op = self.random.pick(&[UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot]);
                 Expr::Unary(op, operand)
+            }
+            2 => {
+                let operand = part(rest);
+                Expr::Unary(self.cast(), operand)
             }
             3 => {
                 let (then, otherwise) = (part(0), part(0));
@@ -149,13 +162,23 @@ impl Machine {
             }
             4..=7 => {
                 let (a, b) = (part(left), part(rest - left));
-                Expr::Binary(self.random.pick(COMPARISONS), a, b)
+                Expr::Binary(self.comparison(), a, b)
             }
             _ => {
                 let (a, b) = (part(left), part(rest - left));
                 Expr::Binary(self.random.pick(OPERATORS), a, b)
             }
         }
+    }
+
+    fn cast(&mut self) -> UnaryOp {
+        let width = CastWidth::new(self.random.pick(CAST_WIDTHS)).expect("below 64");
+        self.random.pick(&[UnaryOp::ZeroExtend(width), UnaryOp::SignExtend(width)])
+    }
+
+    fn comparison(&mut self) -> BinaryOp {
+        let is_unsigned = self.random.chance(25);
+        self.random.pick(if is_unsigned { UNSIGNED_COMPARISONS } else { COMPARISONS })
     }
 
     /// Something that is likely to be true of some values and false of others; seldom, something that is always true.
@@ -170,7 +193,12 @@ impl Machine {
             let always = Expr::Binary(BinaryOp::Or, Box::new(a), Box::new(Expr::Literal(1)));
             return Expr::Binary(BinaryOp::Ne, Box::new(always), bound);
         }
-        let op = self.random.pick(COMPARISONS);
+        // As C compares what is smaller than a word.
+        if self.random.chance(12) {
+            let cast = self.cast();
+            a = Expr::Unary(cast, Box::new(a));
+        }
+        let op = self.comparison();
         let b = match self.random.below(4) {
             // What it is in the recorded run.
             0 => Expr::Literal(self.worth(thread, &a)),

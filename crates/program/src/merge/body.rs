@@ -17,12 +17,13 @@ use super::steps::{Bytes, Condition, Outcome, Statement, Value};
 use super::tree::{Next, Node, NodeId, Tree};
 use super::update::Update;
 
-/// The function that does what the tree says.
+/// The function that does what the tree says, and of which node each of its instructions is: by block, the end of the block last.
 pub(super) fn function(
     name: String,
     tree: &Tree,
     declared: &Declared,
-) -> Result<Function, MergeError> {
+    left_out: &mut Vec<MergeError>,
+) -> Result<(Function, Vec<Vec<NodeId>>), MergeError> {
     let function = Function {
         name,
         params: Vec::new(),
@@ -42,12 +43,23 @@ pub(super) fn function(
     body.open.push((Tree::ROOT, entry, Known::default()));
     while let Some((mut at, block, known)) = body.open.pop() {
         (body.block, body.known) = (block, known);
-        while let Some(next) = body.statement(tree.node(at))? {
-            at = next;
+        loop {
+            // Until all is in its place, instructions have the node for a location.
+            body.location = Some(LocationId::from(at.0));
+            match body.statement(tree.node(at)) {
+                Ok(Some(next)) => at = next,
+                Ok(None) => break,
+                Err(error) if declared.is_recorded => {
+                    left_out.push(error);
+                    body.stop();
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
     body.function.canonicalise();
-    Ok(body.function)
+    Ok(body.locate(tree))
 }
 
 /// A function that is being written.
@@ -76,13 +88,10 @@ struct Known {
 impl Body<'_> {
     /// Writes the statement at a node. Returns where to go on in the same block; `None` if the block is closed.
     fn statement(&mut self, node: &Node) -> Result<Option<NodeId>, MergeError> {
-        let Some(Next { statement, location, spot }) = &node.next else {
-            self.location = None;
-            self.assume(Operand::constant(0, 1));
-            self.close(TerminatorKind::Return(None));
+        let Some(Next { statement, spot, .. }) = &node.next else {
+            self.stop();
             return Ok(None);
         };
-        self.location = *location;
         match statement {
             Statement::End => {
                 self.close(TerminatorKind::Return(None));
@@ -149,6 +158,29 @@ impl Body<'_> {
             Statement::Branch(Condition::Recorded(_)) | Statement::External => {}
         }
         Ok(Some(node.way(&Outcome::Only).expect("a run went on")))
+    }
+
+    /// Nothing is known of what comes next.
+    fn stop(&mut self) {
+        self.assume(Operand::constant(0, 1));
+        self.close(TerminatorKind::Return(None));
+    }
+
+    /// Gives instructions their locations.
+    fn locate(mut self, tree: &Tree) -> (Function, Vec<Vec<NodeId>>) {
+        let mut nodes = Vec::new();
+        for block in &mut self.function.blocks {
+            let locations = block.instructions.iter_mut().map(|one| &mut one.location);
+            let mut of_block = Vec::new();
+            for location in locations.chain([&mut block.terminator.location]) {
+                let node = NodeId(location.map_or(0, LocationId::index));
+                let next = tree.node(node).next.as_ref();
+                *location = next.and_then(|next| next.location).filter(|_| location.is_some());
+                of_block.push(node);
+            }
+            nodes.push(of_block);
+        }
+        (self.function, nodes)
     }
 
     /// Returns whether it found what it expected, if runs part by that.

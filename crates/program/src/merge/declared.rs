@@ -20,6 +20,8 @@ use super::{MergeError, Spot};
 
 /// The largest object that becomes a variable.
 const MOST_BYTES: u32 = 1 << 20;
+/// Larger ones of recorded runs, stacks for example, are cut into variables of this size.
+const PAGE: u32 = 1 << 12;
 
 /// A trace, and the ids that its own ids have in the merged program.
 pub(super) struct Run<'t> {
@@ -35,11 +37,31 @@ pub(super) struct Run<'t> {
     locations: Vec<usize>,
     /// Threads that some thread joins.
     pub(super) joined: FxHashSet<ThreadId>,
+    /// Whether our runtime recorded it.
+    pub(super) is_recorded: bool,
+    /// Objects that are too large for one variable, in pages.
+    pages: FxHashMap<(ObjectId, u32), usize>,
 }
 
 /// The tables of the merged program, and what is known of what is in them.
 #[derive(Default)]
 pub(super) struct Declared {
+    /// Whether our runtime recorded all runs.
+    pub(super) is_recorded: bool,
+    /// Names of objects that are too large for one variable.
+    pub(super) paged: FxHashSet<String>,
+    /// Threads by whose child they are.
+    lineages: FxHashMap<String, usize>,
+    /// Bytes with different contents at the start.
+    changing: FxHashSet<(GlobalId, u32)>,
+    /// Reads of something that no recorded write left, by run.
+    unexplained: FxHashSet<(usize, EventId)>,
+    /// Bytes that a run has written before it has forked a thread.
+    prepared: FxHashMap<(GlobalId, u32), FxHashSet<usize>>,
+    /// Writes of something that is not recorded, before there are other threads, to what was not accessed before. They belong to the contents at the start.
+    preparations: FxHashSet<(usize, EventId)>,
+    /// Bytes that a run reads.
+    read_in: FxHashMap<(GlobalId, u32), FxHashSet<usize>>,
     pub(super) threads: Names,
     objects: Names,
     locks: Names,
@@ -72,6 +94,7 @@ struct Contents {
 impl<'t> Run<'t> {
     pub(super) fn new(number: usize, trace: &'t Trace, declared: &mut Declared) -> Run<'t> {
         let into = |all: &mut Names, own: &Names| own.iter().map(|name| all.intern(name)).collect();
+        let pages = declared.pages_of(trace);
         let joined = trace.other_ops().filter_map(|(_, op)| match op {
             Op::Join { child } => Some(child),
             _ => None,
@@ -79,7 +102,7 @@ impl<'t> Run<'t> {
         Run {
             number,
             trace,
-            threads: into(&mut declared.threads, trace.threads()),
+            threads: declared.threads_of(trace),
             objects: into(&mut declared.objects, trace.objects()),
             locks: into(&mut declared.locks, trace.locks()),
             conds: into(&mut declared.conds, trace.conds()),
@@ -88,6 +111,8 @@ impl<'t> Run<'t> {
             names: into(&mut declared.names, trace.names()),
             locations: into(&mut declared.locations, trace.locations()),
             joined: joined.collect(),
+            is_recorded: declared.is_recorded,
+            pages,
         }
     }
 
@@ -95,8 +120,19 @@ impl<'t> Run<'t> {
         ThreadId::from(self.threads[thread.index()])
     }
 
-    pub(super) fn global(&self, object: ObjectId) -> GlobalId {
-        GlobalId::from(self.objects[object.index()])
+    /// The variable of a place, and the offset in it; `None` if it is in several.
+    pub(super) fn place(&self, at: Place) -> Option<(GlobalId, u32)> {
+        if self.pages.is_empty() {
+            return Some((GlobalId::from(self.objects[at.object.index()]), at.offset));
+        }
+        let page = |offset: u32| self.pages.get(&(at.object, offset / PAGE)).copied();
+        match page(at.offset) {
+            None => Some((GlobalId::from(self.objects[at.object.index()]), at.offset)),
+            Some(first) if page(at.end() - 1) == Some(first) => {
+                Some((GlobalId::from(first), at.offset % PAGE))
+            }
+            Some(_) => None,
+        }
     }
 
     pub(super) fn lock(&self, lock: LockId) -> LockId {
@@ -204,7 +240,10 @@ impl Declared {
                 kind => kind == LockKind::Recursive,
             };
             let (id, here) = (run.lock(lock), Spot::declaration(run.number));
-            agree(&mut self.kinds, id, is_recursive, here, || what(id))?;
+            match self.is_recorded {
+                true => self.kinds.entry(id).or_insert((false, here)).0 |= is_recursive,
+                false => agree(&mut self.kinds, id, is_recursive, here, || what(id))?,
+            }
         }
         // A hold that a wait closes is opened again by the wake.
         let mut closed: FxHashMap<ThreadId, (LockId, u32)> = FxHashMap::default();
@@ -216,7 +255,11 @@ impl Declared {
                     Some((holder, depth)) if *holder == thread => {
                         *depth += 1;
                         let id = run.lock(lock);
-                        agree(&mut self.kinds, id, true, run.spot(event), || what(id))?;
+                        let here = run.spot(event);
+                        match self.is_recorded {
+                            true => self.kinds.entry(id).or_insert((true, here)).0 = true,
+                            false => agree(&mut self.kinds, id, true, here, || what(id))?,
+                        }
                     }
                     _ => {
                         holders.insert(lock, (thread, 1));
@@ -246,32 +289,41 @@ impl Declared {
 
     fn add_contents(&mut self, run: &Run) -> Result<(), MergeError> {
         let mut now: FxHashMap<(GlobalId, u32), Option<u8>> = FxHashMap::default();
+        let is_fork = |(event, op)| matches!(op, Op::Fork { .. }).then_some(event);
+        let first_fork = run.trace.other_ops().find_map(is_fork);
         for &(at, value) in run.trace.initial() {
             let here = Spot::declaration(run.number);
-            self.extend(run, at, &here)?;
+            let Some((global, at)) = self.variable(run, at, &here)? else { continue };
             for (offset, byte) in bytes(at, value) {
-                self.starts_with(run.global(at.object), offset, byte, here.clone())?;
-                now.insert((run.global(at.object), offset), Some(byte));
+                self.starts_with(global, offset, byte, here.clone())?;
+                now.insert((global, offset), Some(byte));
             }
         }
         for (event, access) in run.trace.accesses() {
-            let (at, here) = (access.at, run.spot(event));
-            self.extend(run, at, &here)?;
-            if at.size > 8 {
+            let here = run.spot(event);
+            if access.at.size > 8 && !self.is_recorded {
                 return here.unsupported("an access to more than 8 bytes");
             }
-            let global = run.global(at.object);
+            let Some((global, at)) = self.variable(run, access.at, &here)? else { continue };
             let (seen, stored) = run.trace.values(event);
             if access.reads {
                 let contents = self.contents.entry(global).or_default();
                 for offset in at.offset..at.end() {
                     contents.read.entry(offset).or_insert_with(|| here.clone());
+                    if self.is_recorded {
+                        self.read_in.entry((global, offset)).or_default().insert(run.number);
+                    }
                 }
             }
+            let seen = seen.filter(|_| at.size <= 8);
             for (offset, byte) in seen.into_iter().flat_map(|value| bytes(at, value)) {
                 match now.get(&(global, offset)) {
                     None => {
                         self.starts_with(global, offset, byte, here.clone())?;
+                        now.insert((global, offset), Some(byte));
+                    }
+                    Some(&Some(there)) if there != byte && self.is_recorded => {
+                        self.unexplained.insert((run.number, event));
                         now.insert((global, offset), Some(byte));
                     }
                     Some(&Some(there)) if there != byte => {
@@ -280,24 +332,117 @@ impl Declared {
                     Some(_) => {}
                 }
             }
+            let is_early = first_fork.is_none_or(|fork| event < fork);
+            let is_unknown = at.size > 8 || stored.is_none();
+            if self.is_recorded && access.writes && !access.reads && is_early && is_unknown {
+                let is_new = |offset: u32| !now.contains_key(&(global, offset));
+                if (at.offset..at.end()).all(is_new) {
+                    self.preparations.insert((run.number, event));
+                    continue;
+                }
+            }
             if access.writes {
                 let valued = stored.map(|stored| bytes(at, stored).map(|(_, byte)| byte));
                 let mut valued = valued.into_iter().flatten();
                 for offset in at.offset..at.end() {
                     now.insert((global, offset), valued.next());
+                    if self.is_recorded && is_early {
+                        self.prepared.entry((global, offset)).or_default().insert(run.number);
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    fn extend(&mut self, run: &Run, at: Place, here: &Spot) -> Result<(), MergeError> {
+    /// The variable of a place, which is at least so large, and the bytes in it; `None` if it is in several.
+    fn variable(
+        &mut self,
+        run: &Run,
+        at: Place,
+        here: &Spot,
+    ) -> Result<Option<(GlobalId, Place)>, MergeError> {
+        let Some((global, offset)) = run.place(at) else { return Ok(None) };
+        let at = Place { offset, ..at };
         if at.end() > MOST_BYTES {
             return here.clone().unsupported(format!("an object of more than {MOST_BYTES} bytes"));
         }
-        let contents = self.contents.entry(run.global(at.object)).or_default();
+        let contents = self.contents.entry(global).or_default();
         contents.size = contents.size.max(at.end());
-        Ok(())
+        Ok(Some((global, at)))
+    }
+
+    /// Whether a write belongs to the contents at the start.
+    pub(super) fn is_preparation(&self, run: usize, event: EventId) -> bool {
+        self.preparations.contains(&(run, event))
+    }
+
+    /// Whether a read saw, or may see, something that nobody knows.
+    pub(super) fn is_doubtful(&self, run: usize, event: EventId, at: (GlobalId, u32, u32)) -> bool {
+        let (global, offset, size) = at;
+        self.unexplained.contains(&(run, event))
+            || (!self.changing.is_empty()
+                && (offset..offset + size).any(|byte| self.changing.contains(&(global, byte))))
+    }
+
+    /// The threads of a trace. Numbers depend on the schedule in recorded runs; whose child a thread is does not.
+    fn threads_of(&mut self, trace: &Trace) -> Vec<usize> {
+        if !self.is_recorded {
+            return trace.threads().iter().map(|name| self.threads.intern(name)).collect();
+        }
+        let lineages = trace.lineages();
+        let lineage = |thread: ThreadId| {
+            let (mut key, mut at) = (String::new(), thread);
+            // A fork precedes the events of its child, so this ends.
+            while let Some((parent, child)) = lineages[at.index()] {
+                key = format!(".{child}{key}");
+                at = parent;
+            }
+            format!("{}{key}", trace.threads().get(at.index()))
+        };
+        let threads = trace.thread_ids().map(|thread| {
+            let key = lineage(thread);
+            if let Some(&known) = self.lineages.get(&key) {
+                return known;
+            }
+            let mut name = trace.threads().get(thread.index()).to_string();
+            while self.threads.find(&name).is_some() {
+                name.push('\'');
+            }
+            let new = self.threads.intern(&name);
+            self.lineages.insert(key, new);
+            new
+        });
+        threads.collect()
+    }
+
+    /// Variables for the pages of large objects.
+    fn pages_of(&mut self, trace: &Trace) -> FxHashMap<(ObjectId, u32), usize> {
+        let mut pages = FxHashMap::default();
+        if self.paged.is_empty() {
+            return pages;
+        }
+        let places = trace.accesses().map(|(_, access)| access.at);
+        for at in places.chain(trace.initial().iter().map(|&(at, _)| at)) {
+            let name = trace.objects().get(at.object.index());
+            if !self.paged.contains(name) {
+                continue;
+            }
+            for page in at.offset / PAGE..=(at.end() - 1) / PAGE {
+                let names = &mut self.objects;
+                let new = || names.intern(&format!("{name}+{:#x}", u64::from(page * PAGE)));
+                pages.entry((at.object, page)).or_insert_with(new);
+            }
+        }
+        pages
+    }
+
+    /// Names of the objects of a trace that are too large for one variable.
+    pub(super) fn too_large(trace: &Trace) -> impl Iterator<Item = String> + '_ {
+        let is_large = |at: &Place| at.end() > MOST_BYTES;
+        let places = trace.accesses().map(|(_, access)| access.at).filter(is_large);
+        let objects: FxHashSet<ObjectId> = places.map(|at| at.object).collect();
+        objects.into_iter().map(|object| trace.objects().get(object.index()).to_string())
     }
 
     fn starts_with(
@@ -310,7 +455,34 @@ impl Declared {
         let name = self.objects.get(global.index());
         let what = || format!("byte {offset} of {name} has other contents at the start");
         let contents = self.contents.entry(global).or_default();
-        agree(&mut contents.initial, offset, byte, here, what)
+        let agreed = agree(&mut contents.initial, offset, byte, here, what);
+        if agreed.is_err() && self.is_recorded {
+            self.changing.insert((global, offset));
+            return Ok(());
+        }
+        agreed
+    }
+
+    /// Variables of which recorded runs do not show what they hold at the start, though it may be read. They are taken to hold 0.
+    pub(super) fn taken_as_zero(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (index, name) in self.objects.iter().enumerate() {
+            let global = GlobalId::from(index);
+            let Some(contents) = self.contents.get(&global) else { continue };
+            let is_open = |&&byte: &&u32| {
+                let (read_in, prepared) = (&self.read_in, &self.prepared);
+                // What is there before the first thread is forked, every read finds, or something later.
+                let is_prepared = |run: &usize| {
+                    prepared.get(&(global, byte)).is_some_and(|runs| runs.contains(run))
+                };
+                !contents.initial.contains_key(&byte)
+                    && !read_in[&(global, byte)].iter().all(is_prepared)
+            };
+            if contents.read.keys().filter(is_open).count() > 0 {
+                found.push(name.to_string());
+            }
+        }
+        found
     }
 
     /// Whether all is known that the program must say, once all runs are in.
@@ -318,7 +490,7 @@ impl Declared {
         let globals = (0..self.objects.len()).map(GlobalId::from);
         for (global, contents) in globals.filter_map(|id| Some((id, self.contents.get(&id)?))) {
             let unknown = contents.read.keys().filter(|byte| !contents.initial.contains_key(byte));
-            if let Some(first) = unknown.min() {
+            if let Some(first) = unknown.min().filter(|_| !self.is_recorded) {
                 let name = self.objects.get(global.index());
                 let what = format!("no run shows what {name} has in byte {first} at the start");
                 return contents.read[first].clone().unsupported(what);

@@ -1,6 +1,6 @@
 //! Expressions of a trace as instructions.
 //!
-//! **Follows.** `docs/trace-format.md`, *Expressions*: values are words of 64 bits, `/`, `%`, `>>` and comparisons are signed, comparisons and logical
+//! **Follows.** `docs/trace-format.md`, *Expressions*: values are words of 64 bits, `/`, `%`, `>>` and comparisons are signed unless a `u` is behind them, comparisons and logical
 //! operators give 0 or 1 and take every word but 0 as true. Divisions by zero and long shifts are worth the same in both forms.
 
 use foretrace_trace::expr::{BinaryOp as Written, Expr, UnaryOp};
@@ -23,6 +23,12 @@ impl Body<'_> {
                 let a = self.word(a);
                 self.binary(BinaryOp::Xor, a, Operand::constant(u64::MAX, 64))
             }
+            Expr::Unary(UnaryOp::ZeroExtend(width), a) => {
+                self.cast_word(Cast::ZeroExtend, width.bits(), a)
+            }
+            Expr::Unary(UnaryOp::SignExtend(width), a) => {
+                self.cast_word(Cast::SignExtend, width.bits(), a)
+            }
             Expr::Binary(op, a, b) if arithmetic(*op).is_some() => {
                 let (a, b) = (self.word(a), self.word(b));
                 self.binary(arithmetic(*op).expect("just asked"), a, b)
@@ -37,6 +43,13 @@ impl Body<'_> {
                 self.compute(Op::Cast { cast: Cast::ZeroExtend, value }, 64)
             }
         }
+    }
+
+    /// The lowest bits of a word, extended to a word again.
+    fn cast_word(&mut self, cast: Cast, bits: u32, expr: &Expr) -> Operand {
+        let word = self.word(expr);
+        let value = self.compute(Op::Cast { cast: Cast::Truncate, value: word }, bits as u8);
+        self.compute(Op::Cast { cast, value }, 64)
     }
 
     /// Whether the value of an expression is not 0, in one bit.
@@ -58,6 +71,10 @@ impl Body<'_> {
             Expr::Binary(Written::Le, a, b) => (BinaryOp::Sle, a, b),
             Expr::Binary(Written::Gt, a, b) => (BinaryOp::Slt, b, a),
             Expr::Binary(Written::Ge, a, b) => (BinaryOp::Sle, b, a),
+            Expr::Binary(Written::Ult, a, b) => (BinaryOp::Ult, a, b),
+            Expr::Binary(Written::Ule, a, b) => (BinaryOp::Ule, a, b),
+            Expr::Binary(Written::Ugt, a, b) => (BinaryOp::Ult, b, a),
+            Expr::Binary(Written::Uge, a, b) => (BinaryOp::Ule, b, a),
             _ => {
                 let word = self.word(expr);
                 return self.binary(BinaryOp::Ne, word, Operand::constant(0, 64));
@@ -108,6 +125,9 @@ fn arithmetic(op: Written) -> Option<BinaryOp> {
         Written::Xor => BinaryOp::Xor,
         Written::Shl => BinaryOp::Shl,
         Written::Shr => BinaryOp::AShr,
+        Written::UDiv => BinaryOp::UDiv,
+        Written::URem => BinaryOp::URem,
+        Written::LShr => BinaryOp::LShr,
         _ => return None,
     })
 }

@@ -13,6 +13,9 @@
 //! 3. Besides branches there are two other points where runs may part: an operation that may give up or fail, by whether it did; and an opaque event
 //!    (see `docs/theory.md`, section 2), by what the thread read before it. The runs show for these values what happens then, and nothing else.
 //!
+//! Recorded runs are merged with less: what cannot be merged ends its thread there, and is told. Where runs part for a reason that they do not show (the result of
+//! a call that is not instrumented, for example) their ways must not be mixed, so both end there; but where each says that a value is what it was, and these values differ, the value decides.
+//!
 //! **Invariant.** Runs that agree on the outcomes of such points agree on the statement that comes next. Where they do not, they are not runs of one
 //! program, or the traces hide a choice: an error says where.
 //!
@@ -25,6 +28,7 @@
 //! | `tree` | the prefix tree |
 //! | `body` | a tree as a function |
 //! | `expression` | expressions of a trace as instructions |
+//! | `mix` | a schedule of the merged program, back in terms of the runs |
 //!
 //! **Cost.** Linear in the events, but for the names that are copied where ways part.
 
@@ -32,9 +36,12 @@ mod body;
 mod declared;
 mod exchange;
 mod expression;
+mod mix;
 mod steps;
 mod tree;
 mod update;
+
+pub use mix::{MixedTrace, Mixture};
 
 use std::fmt;
 
@@ -44,7 +51,7 @@ use foretrace_trace::{Dependences, EventId, Trace};
 use crate::ir::*;
 
 use declared::{Declared, Run};
-use tree::Tree;
+use tree::{NodeId, Tree};
 
 /// Why runs cannot be merged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -76,6 +83,26 @@ pub enum MergeError {
         /// And where the other one.
         second: Spot,
     },
+}
+
+impl MergeError {
+    /// The same, of recorded runs, of which the rest is used.
+    fn in_a_recorded_run(&self) -> String {
+        match self {
+            MergeError::Different { what, first, second } => {
+                let place =
+                    first.location.clone().unwrap_or_else(|| format!("{first} and {second}"));
+                format!("{what} at {place}; what comes behind that is left out")
+            }
+            MergeError::Unsupported { what, place } => {
+                let place = place.location.clone().unwrap_or_else(|| place.to_string());
+                format!(
+                    "{what} at {place} is not supported; what comes behind it in its thread is left out"
+                )
+            }
+            MergeError::Invalid { .. } => self.to_string(),
+        }
+    }
 }
 
 /// A place in one of several runs. Shown with the number of the run from 1 and that of the event from 0.
@@ -116,7 +143,47 @@ impl Spot {
 ///
 /// Each trace is one run of the same program, with the same inputs. The function of a thread has the name of the thread, if no variable has it.
 pub fn merge(traces: &[&Trace]) -> Result<Program, MergeError> {
+    merge_as(traces, false).map(|merged| merged.program)
+}
+
+/// Runs that our runtime recorded, as one program.
+///
+/// They have the same binary, but what is not instrumented may differ from run to run. What a program cannot say, or where runs part for a reason that they do not
+/// show, is left out, with all that comes behind it in its thread.
+pub fn merge_recorded(traces: &[&Trace]) -> Result<Merged, MergeError> {
+    merge_as(traces, true)
+}
+
+/// Something for each instruction and end of a block, by function and block.
+type BySite<T> = Vec<Vec<Vec<T>>>;
+
+/// A program made of runs.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// The program.
+    pub program: Program,
+    /// What of the runs is not in it, and why.
+    pub left_out: Vec<String>,
+    /// By function and block, of which events of which runs each instruction is, the end of the block last.
+    origins: BySite<Vec<(usize, EventId)>>,
+    /// By run, which function each thread runs.
+    threads: Vec<Vec<usize>>,
+}
+
+impl Merged {
+    /// The events that are the instruction at a site, each with its run, from 0.
+    pub fn origins(&self, site: Site) -> &[(usize, EventId)] {
+        let block = &self.origins[site.function.index()][site.block.index()];
+        block.get(site.index as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn merge_as(traces: &[&Trace], is_recorded: bool) -> Result<Merged, MergeError> {
     let mut declared = Declared::default();
+    declared.is_recorded = is_recorded;
+    if is_recorded {
+        declared.paged = traces.iter().flat_map(|trace| Declared::too_large(trace)).collect();
+    }
     let mut runs = Vec::new();
     for (number, &trace) in traces.iter().enumerate() {
         validate(trace).map_err(|invalid| MergeError::Invalid { run: number, invalid })?;
@@ -130,14 +197,36 @@ pub fn merge(traces: &[&Trace]) -> Result<Program, MergeError> {
     }
     declared.check_contents()?;
     let mut trees = vec![Tree::default(); declared.threads.len()];
+    let mut errors = Vec::new();
     for run in &runs {
         for thread in run.trace.thread_ids() {
             let name = run.trace.threads().get(thread.index());
-            trees[run.thread(thread).index()].insert(name, steps::steps(run, thread)?)?;
+            let tree = &mut trees[run.thread(thread).index()];
+            let steps = steps::steps(run, thread, &declared, &mut errors)?;
+            match is_recorded {
+                true => errors.extend(tree.insert_recorded(name, steps)),
+                false => tree.insert(name, steps)?,
+            }
         }
     }
-    let bodies = trees.iter().zip(declared.function_names());
-    let bodies = bodies.map(|(tree, name)| body::function(name, tree, &declared));
-    let functions = bodies.collect::<Result<Vec<Function>, MergeError>>()?;
-    Ok(declared.program(functions))
+    let (mut functions, mut origins) = (Vec::new(), Vec::new());
+    for (tree, name) in trees.iter().zip(declared.function_names()) {
+        let (function, nodes) = body::function(name, tree, &declared, &mut errors)?;
+        let events = |node: NodeId| tree.node(node).events.clone();
+        let blocks = nodes.into_iter().map(|block| block.into_iter().map(events).collect());
+        origins.push(blocks.collect());
+        functions.push(function);
+    }
+    let mut left_out: Vec<String> = errors.iter().map(MergeError::in_a_recorded_run).collect();
+    let unknown = declared.taken_as_zero();
+    if !unknown.is_empty() {
+        let names = unknown.join(", ");
+        left_out.push(format!("no run shows what is there at the start in {names}: taken as 0"));
+    }
+    left_out.sort();
+    left_out.dedup();
+    let functions_of =
+        |run: &Run| run.trace.thread_ids().map(|thread| run.thread(thread).index()).collect();
+    let threads = runs.iter().map(functions_of).collect();
+    Ok(Merged { program: declared.program(functions), left_out, origins, threads })
 }

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{GlobalId, LocationId, Op, SyncRef};
 
-use super::declared::Run;
+use super::declared::{Declared, Run};
 use super::update::{self, Update};
 use super::{MergeError, Spot};
 
@@ -117,19 +117,33 @@ struct Bound {
     bits: u32,
 }
 
-/// What a thread did in a run.
-pub(super) fn steps(run: &Run, thread: ThreadId) -> Result<Vec<Step>, MergeError> {
+/// What a thread did in a run. Of a recorded one, the steps before what cannot be said are kept, and `left_out` says what that is.
+pub(super) fn steps(
+    run: &Run,
+    thread: ThreadId,
+    declared: &Declared,
+    left_out: &mut Vec<MergeError>,
+) -> Result<Vec<Step>, MergeError> {
     let mut list = List {
         run,
+        declared,
         steps: Vec::new(),
         bound: FxHashMap::default(),
         unused: Vec::new(),
         is_over: false,
     };
     for &event in run.trace.thread_events(thread) {
-        list.event(event)?;
-        if list.is_over {
-            return Ok(list.steps);
+        if declared.is_preparation(run.number, event) {
+            continue;
+        }
+        match list.recorded_event(event).and_then(|()| list.event(event)) {
+            Ok(()) if list.is_over => return Ok(list.steps),
+            Ok(()) => {}
+            Err(error) if run.is_recorded => {
+                left_out.push(error);
+                return Ok(list.steps);
+            }
+            Err(error) => return Err(error),
         }
     }
     if run.joined.contains(&thread) {
@@ -145,6 +159,7 @@ pub(super) fn steps(run: &Run, thread: ThreadId) -> Result<Vec<Step>, MergeError
 
 struct List<'r, 't> {
     run: &'r Run<'t>,
+    declared: &'r Declared,
     steps: Vec<Step>,
     bound: FxHashMap<NameId, Bound>,
     /// What was read since the last [`Statement::Depends`].
@@ -153,6 +168,31 @@ struct List<'r, 't> {
 }
 
 impl List<'_, '_> {
+    /// What recorded runs have that a program cannot say, or only these have.
+    fn recorded_event(&mut self, event: EventId) -> Result<(), MergeError> {
+        let (run, spot) = (self.run, self.run.spot(event));
+        if !run.is_recorded {
+            return Ok(());
+        }
+        if let Some(access) = run.trace.access(event) {
+            if access.at.size > 8 {
+                return spot.unsupported("an access to more than 8 bytes");
+            }
+            let Some((global, offset)) = run.place(access.at) else {
+                return spot.unsupported("an access across a page of a large object");
+            };
+            let at = (global, offset, access.at.size);
+            if access.reads && self.declared.is_doubtful(run.number, event, at) {
+                return spot.unsupported("a read of something that no recorded write left");
+            }
+        }
+        match run.trace.op(event) {
+            Recorded::Wait { .. } => spot.unsupported("a wait for a condition"),
+            Recorded::Arrive { .. } => spot.unsupported("a barrier"),
+            _ => Ok(()),
+        }
+    }
+
     fn event(&mut self, event: EventId) -> Result<(), MergeError> {
         let (run, spot) = (self.run, self.run.spot(event));
         match run.trace.op(event) {
@@ -205,6 +245,13 @@ impl List<'_, '_> {
             }
             Recorded::Branch { taken } => {
                 let condition = self.condition(event, taken)?;
+                let (condition, taken) = match condition {
+                    // So a value that is as it was, and a compare-and-exchange that failed, have one form.
+                    Condition::Of(Expr::Binary(BinaryOp::Ne, a, b)) if run.is_recorded => {
+                        (Condition::Of(Expr::Binary(BinaryOp::Eq, a, b)), !taken)
+                    }
+                    condition => (condition, taken),
+                };
                 let outcome = match condition {
                     Condition::Of(_) => Outcome::Yes(taken),
                     Condition::Recorded(_) => Outcome::Only,
@@ -240,6 +287,15 @@ impl List<'_, '_> {
                 self.is_over = true;
             }
             Recorded::Begin | Recorded::Request(_) => {}
+            // Blocks are variables of their own, and nobody waits who could be woken.
+            Recorded::Alloc { .. }
+            | Recorded::Free { .. }
+            | Recorded::Destroy { .. }
+            | Recorded::Signal { .. }
+            | Recorded::Broadcast { .. }
+            | Recorded::RegionBegin
+            | Recorded::RegionEnd
+                if run.is_recorded => {}
             Recorded::Alloc { .. } | Recorded::Free { .. } => {
                 return spot.unsupported("memory that is allocated");
             }
@@ -404,7 +460,8 @@ impl List<'_, '_> {
 
     fn bytes(&self, at: Place) -> Bytes {
         let size = u8::try_from(at.size).expect("larger accesses are refused before");
-        Bytes { global: self.run.global(at.object), offset: at.offset, size }
+        let (global, offset) = self.run.place(at).expect("others are refused before");
+        Bytes { global, offset, size }
     }
 }
 

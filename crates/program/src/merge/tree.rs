@@ -1,10 +1,15 @@
 //! The prefix tree of what a thread did in several runs.
 //!
-//! **Invariant.** A node has a statement unless all runs that come here end here, and one way on for each outcome that a run had.
+//! **Invariant.** A node has a statement unless all runs that come here end here, and one way on for each outcome that a run had. Where runs go on
+//! differently after the same outcomes the trees of recorded runs are cut: what each of them did then depends on something that the traces do not
+//! show, and must not be mixed with what the other one did.
+
+use foretrace_trace::EventId;
+use foretrace_trace::expr::{BinaryOp, Expr};
 
 use crate::ir::LocationId;
 
-use super::steps::{Outcome, Statement, Step};
+use super::steps::{Condition, Outcome, Statement, Step};
 use super::{MergeError, Spot, exchange};
 
 /// What a thread did; the first node is the root.
@@ -19,6 +24,10 @@ pub(super) struct Node {
     /// What it does there; `None` if no run shows it.
     pub(super) next: Option<Next>,
     ways: Vec<(Outcome, NodeId)>,
+    /// The events that are this statement, by run.
+    pub(super) events: Vec<(usize, EventId)>,
+    /// Runs part here for a reason that they do not show.
+    is_cut: bool,
 }
 
 /// The statement at a point.
@@ -32,7 +41,7 @@ pub(super) struct Next {
 
 /// A node of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct NodeId(usize);
+pub(super) struct NodeId(pub(super) usize);
 
 impl Default for Tree {
     fn default() -> Tree {
@@ -49,11 +58,41 @@ impl Tree {
 
     /// Adds what the thread did in one more run.
     pub(super) fn insert(&mut self, thread: &str, steps: Vec<Step>) -> Result<(), MergeError> {
+        self.add(thread, steps, false).map_err(|(_, error)| error)
+    }
+
+    /// As [`Tree::insert`], for a recorded run; where it goes on differently, both ways end there. Says where that is.
+    pub(super) fn insert_recorded(&mut self, thread: &str, steps: Vec<Step>) -> Option<MergeError> {
+        let (at, error) = self.add(thread, steps, true).err()?;
+        self.nodes[at.0] = Node { is_cut: true, ..Node::default() };
+        Some(error)
+    }
+
+    fn add(
+        &mut self,
+        thread: &str,
+        steps: Vec<Step>,
+        is_recorded: bool,
+    ) -> Result<(), (NodeId, MergeError)> {
         let mut at = Tree::ROOT;
         let mut steps = steps.into_iter();
         while let Some(step) = steps.next() {
+            while is_recorded && self.is_another_value(at, &step) {
+                let here = step.spot.event.map(|event| (step.spot.run, event));
+                self.nodes[at.0].events.extend(here);
+                at = self.follow(at, Outcome::Yes(false));
+            }
             self.turn_into_exchange(at, &step);
             let node = &mut self.nodes[at.0];
+            if node.is_cut {
+                return Ok(());
+            }
+            let differs = |next: &Next, second: &Spot| {
+                let what = format!("thread {thread} goes on differently without a branch");
+                let (first, second) = (next.spot.clone(), second.clone());
+                (at, MergeError::Different { what, first, second })
+            };
+            let come = step.spot.event.map(|event| (step.spot.run, event));
             let outcome = match &node.next {
                 None => {
                     let Step { statement, location, outcome, spot } = step;
@@ -61,22 +100,32 @@ impl Tree {
                     outcome
                 }
                 Some(next) if next.location != step.location => {
-                    return Err(different(thread, next, step.spot));
+                    return Err(differs(next, &step.spot));
                 }
                 Some(next) if next.statement == step.statement => step.outcome,
                 Some(next) if exchange::may_be_failed(&next.statement, &step.statement) => {
                     let Some(branch) = steps.next() else { return Ok(()) };
                     let is_tested = exchange::is_tested_by(&next.statement, &branch.statement);
                     if !is_tested || branch.outcome != Outcome::Yes(false) {
-                        return Err(different(thread, next, step.spot));
+                        return Err(differs(next, &step.spot));
                     }
                     branch.outcome
                 }
-                Some(next) => return Err(different(thread, next, step.spot)),
+                Some(next) => return Err(differs(next, &step.spot)),
             };
+            node.events.extend(come);
             at = self.follow(at, outcome);
         }
         Ok(())
+    }
+
+    /// Whether the step says that a value is what it was in its run, and the node says the same of another run, where it was another value. The two exclude each other.
+    fn is_another_value(&self, at: NodeId, step: &Step) -> bool {
+        let Some(next) = &self.node(at).next else { return false };
+        let values = (tested_value(&next.statement), tested_value(&step.statement));
+        let (Some((of, value)), Some((also_of, other))) = values else { return false };
+        let is_at = next.location == step.location && step.outcome == Outcome::Yes(true);
+        is_at && of == also_of && value != other
     }
 
     /// If this run shows a compare-and-exchange, and others have shown how it failed, makes that the same statement.
@@ -115,9 +164,15 @@ impl Tree {
     }
 }
 
-fn different(thread: &str, next: &Next, second: Spot) -> MergeError {
-    let what = format!("thread {thread} goes on differently without a branch");
-    MergeError::Different { what, first: next.spot.clone(), second }
+/// The value with which a branch compares, and what.
+fn tested_value(statement: &Statement) -> Option<(&Expr, u64)> {
+    match statement {
+        Statement::Branch(Condition::Of(Expr::Binary(BinaryOp::Eq, of, with))) => match **with {
+            Expr::Literal(value) => Some((of, value)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 impl Node {

@@ -40,6 +40,13 @@ pub(super) fn update(
     if let Some(assumed) = assumed {
         return compare_exchange(compared(&assumed, own?)?, &stored, true);
     }
+    // What is stored is cut to the place anyhow.
+    let mut stored = stored;
+    while let Expr::Unary(UnaryOp::ZeroExtend(to) | UnaryOp::SignExtend(to), inner) = &stored
+        && to.bits() >= width
+    {
+        stored = (**inner).clone();
+    }
     match &stored {
         _ if !uses_own(&stored) => Some(Update::By(RmwOp::Exchange, stored)),
         Expr::Binary(op, a, b) => {

@@ -71,6 +71,8 @@ enum Expr {
     Number(u64),
     Local(&'static str),
     Unary(&'static str, Box<Expr>),
+    /// Cut to so many bits and extended again: by zeros (`u`) or by the sign (`i`).
+    Cast(&'static str, u32, Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
     Choice(Box<Expr>, Box<Expr>, Box<Expr>),
 }
@@ -83,8 +85,10 @@ impl Expr {
             Expr::Local(name) => name.to_string(),
             Expr::Unary("!", a) => format!("u64(!{})", a.in_program()),
             Expr::Unary(op, a) => format!("({op}{})", a.in_program()),
+            Expr::Cast(kind, bits, a) => format!("{kind}64(u{bits}({}))", a.in_program()),
             Expr::Binary(op, a, b) => {
-                let gives_bit = ["==", "!=", "<", "<=", ">", ">=", "&&", "||"].contains(op);
+                let bits = ["==", "!=", "<", "<=", ">", ">=", "&&", "||", "<u", "<=u", ">u", ">=u"];
+                let gives_bit = bits.contains(op);
                 let cast = if gives_bit { "u64" } else { "" };
                 format!("{cast}({} {op} {})", a.in_program(), b.in_program())
             }
@@ -99,6 +103,10 @@ impl Expr {
             Expr::Number(number) => number.to_string(),
             Expr::Local(name) => name.to_string(),
             Expr::Unary(op, a) => format!("({op}({}))", a.in_trace()),
+            Expr::Cast(kind, bits, a) => {
+                let kind = if *kind == "u" { "u" } else { "s" };
+                format!("{kind}{bits}({})", a.in_trace())
+            }
             Expr::Binary(op, a, b) => format!("({} {op} {})", a.in_trace(), b.in_trace()),
             Expr::Choice(c, a, b) => {
                 format!("({} ? {} : {})", c.in_trace(), a.in_trace(), b.in_trace())
@@ -190,18 +198,23 @@ impl Writer<'_> {
         if depth == 0 {
             return simple(self.random);
         }
-        match self.random.below(12) {
+        match self.random.below(13) {
             0..=3 => simple(self.random),
             4 => Expr::Unary(self.random.pick(&["-", "~", "!"]), self.boxed(depth)),
             5 => Expr::Choice(self.boxed(depth), self.boxed(depth), self.boxed(depth)),
             6 => {
-                let op = self.random.pick(&["/", "%", "<<", ">>", "*"]);
+                let op = self.random.pick(&["/", "%", "<<", ">>", "*", "/u", "%u", ">>u"]);
                 Expr::Binary(op, self.boxed(depth), self.boxed(depth))
             }
             7 => {
                 Expr::Binary(self.random.pick(&["&&", "||"]), self.boxed(depth), self.boxed(depth))
             }
             8 => self.comparison(depth - 1),
+            9 => {
+                let (kind, bits) =
+                    (self.random.pick(&["u", "i"]), self.random.pick(&[1, 7, 8, 32]));
+                Expr::Cast(kind, bits, self.boxed(depth))
+            }
             _ => {
                 let op = self.random.pick(&["+", "-", "&", "|", "^"]);
                 Expr::Binary(op, self.boxed(depth), self.boxed(depth))
@@ -219,7 +232,9 @@ impl Writer<'_> {
             let op = self.random.pick(&["==", "!=", "<"]);
             return Expr::Binary(op, Box::new(Expr::Local(self.random.pick(&LOCALS))), number);
         }
-        let op = self.random.pick(&["==", "==", "!=", "!=", "<", "<=", ">", ">="]);
+        let op = self
+            .random
+            .pick(&["==", "==", "!=", "!=", "<", "<=", ">", ">=", "<u", "<=u", ">u", ">=u"]);
         Expr::Binary(op, Box::new(self.expression(depth)), Box::new(self.expression(0)))
     }
 

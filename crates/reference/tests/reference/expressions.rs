@@ -7,20 +7,24 @@ use foretrace_witness::Violation;
 use super::{at, parse, schedule};
 
 const CORNERS: [i64; 8] = [0, 1, -1, 7, -8, 63, 64, i64::MIN];
-const OPERATORS: [&str; 18] = [
+const OPERATORS: [&str; 25] = [
     "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "&&",
-    "||",
+    "||", "<u", "<=u", ">u", ">=u", "/u", "%u", ">>u",
 ];
+/// Of a.
+const CASTS: [&str; 6] = ["u1", "s1", "u8", "s7", "s32", "u63"];
 
 /// An assertion that all these expressions of a and b have the values that they have in a trace cannot fail.
 fn check(a: i64, b: i64) {
     let mut input =
         format!("init a = {a}\ninit b = {b}\nt2: a = read a : {a}\nt2: b = read b : {b}\n");
     let mut conditions = Vec::new();
-    for operator in OPERATORS {
-        let trace = parse(&format!("{input}t2: let c = a {operator} b\nt2: write d = c\n"));
+    let operations = OPERATORS.map(|operator| format!("(a {operator} b)"));
+    let casts = CASTS.map(|cast| format!("{cast}(a)"));
+    for operation in operations.into_iter().chain(casts).chain(["s8(u8(3) - u32(a))".to_owned()]) {
+        let trace = parse(&format!("{input}t2: let c = {operation}\nt2: write d = c\n"));
         let (_, value) = trace.accesses().last().map(|(event, _)| trace.values(event)).unwrap();
-        conditions.push(format!("(a {operator} b) == {}", value.unwrap() as i64));
+        conditions.push(format!("{operation} == {}", value.unwrap() as i64));
     }
     for (unary, value) in [("-", a.wrapping_neg()), ("!", i64::from(a == 0)), ("~", !a)] {
         conditions.push(format!("({unary}a) == {value}"));

@@ -59,6 +59,9 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         compare::write_comparison(comparison, writer)?;
         writeln!(writer)?;
     }
+    if let Some(terms) = report.trace.terms() {
+        writeln!(writer, "terms: {terms}")?;
+    }
     if let Some(slicing) = &report.slicing {
         writeln!(
             writer,

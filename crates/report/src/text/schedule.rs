@@ -1,9 +1,10 @@
 //! A schedule as a table: time goes down, one column per thread.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use super::table::{cut_end, cut_start, length};
+use super::table::{cut_operation, cut_start, length};
 use super::{Style, counted};
 use crate::{EventText, Finding, Report, Side, SideState};
 
@@ -59,7 +60,8 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
         Line { label: format!("{}{mark}", at + 1), event: Some(event) }
     };
     let changed = finding.changes.iter().filter_map(|(_, operation)| accessed(operation));
-    let changed: HashSet<&str> = changed.map(place).collect();
+    let reads = finding.reads.iter().filter_map(|&read| accessed(&report.event(read).operation));
+    let changed: HashSet<&str> = changed.chain(reads).map(place).collect();
     // Runs of steps that touch other memory say little.
     let folds = |at: usize| {
         let event = finding.schedule[at];
@@ -73,7 +75,12 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     while at < total {
         let run = (at..total).take_while(|&at| folds(at)).count();
         if run >= SHORTEST_FOLD {
-            let label = format!("{} to other memory", counted(run as u64, "access"));
+            let are_accesses = (at..at + run)
+                .all(|at| accessed(&report.event(finding.schedule[at]).operation).is_some());
+            let label = match are_accesses {
+                true => format!("{} to other memory", counted(run as u64, "access")),
+                false => format!("{} with other memory", counted(run as u64, "step")),
+            };
             lines.push(Line { label, event: None });
             at += run;
         } else {
@@ -100,12 +107,21 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
 
 /// Whether a step is more than an access to memory that the finding is not about: not its object, nor what its schedule changes.
 fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> bool {
-    let Some(accessed) = accessed(&text.operation) else { return true };
+    let Some(accessed) = accessed(&text.operation) else {
+        return !is_about_address(&text.operation);
+    };
     let is_object = finding.object.as_deref().is_some_and(|object| {
         let rest = accessed.strip_prefix(object);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '+', '[']))
     });
     is_object || !changed.is_empty() && changed.contains(place(accessed))
+}
+
+/// Whether the step only says that an address is what it was: `branch next == 0x55d0 : true`.
+fn is_about_address(operation: &str) -> bool {
+    let condition = operation.strip_prefix("branch ").and_then(|rest| rest.strip_suffix(" : true"));
+    let sides = condition.and_then(|condition| condition.split_once(" == 0x"));
+    sides.is_some_and(|(_, number)| number.chars().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// What an access says behind its verb. In a program it may be given a name: `a = load x`.
@@ -139,7 +155,7 @@ struct Grid {
     columns: Vec<u32>,
     /// Whether a last column takes the steps of all other threads.
     others: bool,
-    column_width: usize,
+    widths: Vec<usize>,
     location_width: usize,
 }
 
@@ -165,9 +181,30 @@ impl Grid {
         columns.sort_unstable();
         let columns_shown = columns.len() + usize::from(others);
         let fair_width = (room / columns_shown).saturating_sub(2).max(NARROWEST_COLUMN);
-        let needed = texts.iter().map(|text| length(&text.operation)).max().unwrap_or(0);
-        let column_width = if others { fair_width } else { needed.max(8).min(fair_width) };
-        Grid { columns, others, column_width, location_width }
+        let mut grid = Grid { columns, others, widths: Vec::new(), location_width };
+        let mut needed = vec![0; columns_shown];
+        for text in texts {
+            let (column, operation) = grid.cell(report, text);
+            needed[column] = needed[column].max(length(&operation));
+        }
+        let widest = needed.iter().copied().max().unwrap_or(0);
+        grid.widths = if widest <= fair_width {
+            vec![widest.max(8); columns_shown]
+        } else {
+            share(&needed, room.saturating_sub(2 * columns_shown).max(columns_shown * fair_width))
+        };
+        grid
+    }
+
+    /// Which column an event is in, and what stands there.
+    fn cell<'t>(&self, report: &Report, text: &'t EventText) -> (usize, Cow<'t, str>) {
+        match self.columns.binary_search(&text.thread) {
+            Ok(column) => (column, Cow::from(&text.operation)),
+            Err(_) => {
+                let operation = format!("{}: {}", report.thread_name(text), text.operation);
+                (self.columns.len(), Cow::from(operation))
+            }
+        }
     }
 
     fn write_header(&self, report: &Report, writer: &mut dyn Write) -> io::Result<()> {
@@ -186,11 +223,8 @@ impl Grid {
         writer: &mut dyn Write,
     ) -> io::Result<()> {
         let mut cells = vec![""; self.columns.len() + usize::from(self.others)];
-        let in_others = format!("{}: {}", report.thread_name(text), text.operation);
-        match self.columns.binary_search(&text.thread) {
-            Ok(column) => cells[column] = &text.operation,
-            Err(_) => cells[self.columns.len()] = &in_others,
-        }
+        let (column, operation) = self.cell(report, text);
+        cells[column] = &operation;
         let location = text.location.as_deref().map_or("", in_short);
         self.write_cells(label, &cells, location, writer)
     }
@@ -202,12 +236,26 @@ impl Grid {
         location: &str,
         writer: &mut dyn Write,
     ) -> io::Result<()> {
-        let width = self.column_width;
         let mut line = format!("  {label:>6} ");
-        for cell in cells {
-            line.push_str(&format!("{:width$}  ", cut_end(cell, width)));
+        for (cell, &width) in cells.iter().zip(&self.widths) {
+            line.push_str(&format!("{:width$}  ", cut_operation(cell, width)));
         }
         line.push_str(&cut_start(location, self.location_width));
         writeln!(writer, "{}", line.trim_end())
     }
+}
+
+/// Widths of columns with so much room together: those that need less than their share have what they need, and leave the rest to the others.
+fn share(needed: &[usize], room: usize) -> Vec<usize> {
+    const LEAST: usize = 8;
+    let needed = needed.iter().map(|&width| width.max(LEAST));
+    let mut order: Vec<(usize, usize)> = needed.enumerate().collect();
+    order.sort_by_key(|&(_, width)| width);
+    let mut widths = vec![0; order.len()];
+    let mut left = room;
+    for (done, &(column, width)) in order.iter().enumerate() {
+        widths[column] = width.min(left / (order.len() - done));
+        left -= widths[column];
+    }
+    widths
 }

@@ -57,6 +57,23 @@ pub(super) fn cut_end(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// An operation in at most `width` characters: its end says most, what was read, written or decided, as in `branch seen < 60… : false`. What else stands
+/// there in parentheses goes first.
+pub(super) fn cut_operation(operation: &str, width: usize) -> String {
+    const SHORTEST: usize = 8;
+    let Some((what, value)) = operation.rsplit_once(" : ") else {
+        return cut_end(operation, width);
+    };
+    let value = match length(operation) > width {
+        true => value.split_once(" (").map_or(value, |(value, _)| value),
+        false => value,
+    };
+    match width.checked_sub(length(value) + 3).filter(|&room| room >= SHORTEST) {
+        Some(room) => format!("{} : {value}", cut_end(what, room)),
+        None => cut_end(operation, width),
+    }
+}
+
 /// The text in at most `width` characters, cut at its beginning: of a path the end says most.
 pub(super) fn cut_start(text: &str, width: usize) -> String {
     let length = length(text);

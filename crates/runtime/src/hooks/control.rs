@@ -6,19 +6,44 @@ use foretrace_recording::record::kind;
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::config;
-use crate::thread::enter;
+use crate::interpose::signals;
+use crate::thread::{Thread, enter, enter_recording, lost_way};
 
-/// Records that say which way the program went are kept only if they are asked for.
+/// Records that say which way the program went.
+///
+/// Code that interrupts the runtime (signal handlers) leaves no record from its beginning to its end, so what it interrupted stays
+/// as it is; but what the handler did is missing, and that is noted.
 #[inline(always)]
-fn follow(record: impl FnOnce(&mut crate::thread::Thread)) {
-    if config::keeps_control_flow() {
-        enter(record);
+fn follow(record: impl FnOnce(&mut Thread)) {
+    if config::keeps_control_flow() && enter_recording(record).is_none() {
+        lost_way();
     }
 }
 
+/// A function begins.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_branch(site: *const Site, taken: u32) {
-    follow(|thread| thread.record(kind::BRANCH, (taken & 1) as u8, site as u64, []));
+extern "C" fn __ft_enter(function: *const c_void) {
+    follow(|thread| {
+        // If it is a signal handler, its outcomes must not be taken for those of what it interrupts.
+        if signals::interrupt() {
+            thread.end_path();
+        }
+        thread.record(kind::ENTER, 0, function as u64, []);
+    });
+}
+
+/// A branch goes one way.
+#[unsafe(no_mangle)]
+extern "C" fn __ft_path(taken: u32) {
+    follow(|thread| thread.outcome(taken & 1 != 0));
+}
+
+/// An exception was caught, or is cleaned up behind.
+#[unsafe(no_mangle)]
+extern "C" fn __ft_land(site: *const Site, function: *const c_void, block: u64) {
+    follow(|thread| {
+        thread.record(kind::LAND, 0, site as u64, [function as u64, block]);
+    });
 }
 
 #[unsafe(no_mangle)]
@@ -43,7 +68,7 @@ extern "C" fn __ft_at(site: *const Site) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __ft_call(site: *const Site, target: *const c_void) {
-    enter(|thread| {
+    let recorded = enter(|thread| {
         let system = unsafe { (*site).column } & SYSTEM != 0;
         if !system || thread.call_site == 0 {
             thread.call_site = site as u64;
@@ -52,6 +77,9 @@ extern "C" fn __ft_call(site: *const Site, target: *const c_void) {
             thread.record(kind::CALL, 0, site as u64, [target as u64]);
         }
     });
+    if recorded.is_none() && config::keeps_control_flow() {
+        lost_way();
+    }
 }
 
 #[unsafe(no_mangle)]

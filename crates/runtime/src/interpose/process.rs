@@ -12,12 +12,13 @@ use crate::config::{Mode, mode, set_mode};
 use crate::real::real;
 use crate::thread::{self, Thread, enter};
 use crate::world::{self, hold};
-use crate::{annotations, arena, log};
+use crate::{annotations, arena, explore, log};
 
 mod next {
     use super::*;
     real!(fn _exit(status: c_int) -> !);
     real!(fn quick_exit(status: c_int) -> !);
+    real!(fn abort() -> !);
     real!(fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) -> !);
 }
 
@@ -141,6 +142,16 @@ extern "C" fn in_child() {
     }
 }
 
+/// `std::terminate` comes here too. The C library's own lets no second thread in, be the first one stopped or not.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn abort() -> ! {
+    annotations::fails();
+    if explore::is_on() {
+        enter(|thread| explore::stop(thread, foretrace_recording::explore::stop::FAILED));
+    }
+    unsafe { next::abort() }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __assert_fail(
     expression: *const c_char,
@@ -148,7 +159,11 @@ unsafe extern "C" fn __assert_fail(
     line: c_uint,
     function: *const c_char,
 ) -> ! {
+    annotations::fails();
     enter(|thread| {
+        if explore::is_on() {
+            explore::stop(thread, foretrace_recording::explore::stop::FAILED);
+        }
         let site = thread.call_site;
         thread.point(kind::ASSERT, site, 0, 0);
         thread.record(kind::ASSERT, 0, site, []);

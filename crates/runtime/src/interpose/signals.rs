@@ -6,10 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crate::real::real;
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
+static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
 /// Whether the program has installed a handler.
 pub(crate) fn handled() -> bool {
     HANDLED.load(Relaxed)
+}
+
+/// Whether the program has installed any handler, be it of faults.
+#[inline(always)]
+pub(crate) fn interrupt() -> bool {
+    INTERRUPT.load(Relaxed)
 }
 
 mod next {
@@ -41,8 +48,30 @@ fn note(signal: c_int, handler: usize) {
         signal,
         libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGABRT | libc::SIGPIPE
     );
-    if asynchronous && handler != libc::SIG_DFL && handler != libc::SIG_IGN {
-        HANDLED.store(true, Relaxed);
+    if handler != libc::SIG_DFL && handler != libc::SIG_IGN {
+        INTERRUPT.store(true, Relaxed);
+        HANDLED.fetch_or(asynchronous, Relaxed);
+    }
+}
+
+/// Watches for traps, by which failures may end: in replays only.
+pub(crate) fn watch_traps() {
+    for signal in [libc::SIGILL, libc::SIGTRAP, libc::SIGFPE] {
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = trapped as *const () as usize;
+            next::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn trapped(signal: c_int) {
+    crate::annotations::fails();
+    // It then ends as it would have.
+    unsafe {
+        let default: libc::sigaction = std::mem::zeroed();
+        next::sigaction(signal, &default, std::ptr::null_mut());
+        libc::raise(signal);
     }
 }
 

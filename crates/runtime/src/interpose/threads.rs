@@ -12,7 +12,7 @@ use crate::real::real;
 use crate::schedule::Waited;
 use crate::thread::{self, Thread, enter};
 use crate::world::hold;
-use crate::{module, sync, watchdog};
+use crate::{explore, module, sync, watchdog};
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -97,7 +97,7 @@ unsafe extern "C-unwind" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     let created = enter(|parent| {
-        if mode() == Mode::Scheduled {
+        if mode() == Mode::Scheduled && !explore::is_on() {
             watchdog::start();
         }
         let site = parent.call_site;

@@ -93,6 +93,7 @@ pub fn decode(bytes: &[u8]) -> Result<Trace, BinaryError> {
     anchors::decode_benign(&mut index, &mut builder)?;
     anchors::decode_ordinals(&mut index, &mut builder)?;
     tables::decode_assumptions(&mut index, &mut builder)?;
+    tables::decode_faults(&mut index, &mut builder)?;
     tables::decode_dependences(&mut index, &mut builder)?;
     Ok(builder.finish())
 }
@@ -113,6 +114,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     writer.pieces(Tag::ORDINALS, &anchors::encode_ordinals(trace))?;
     writer.pieces(Tag::ASSUMPTIONS, &tables::encode_assumptions(trace)?)?;
     writer.pieces(Tag::DEPENDENCES, &tables::encode_dependences(trace))?;
+    writer.pieces(Tag::FAULTS, &tables::encode_faults(trace))?;
     writer.end(trace.len() as u64)
 }
 

@@ -37,9 +37,10 @@ impl Tag {
     pub(super) const ORDINALS: Tag = Tag(*b"ORDS");
     pub(super) const ASSUMPTIONS: Tag = Tag(*b"ASSU");
     pub(super) const DEPENDENCES: Tag = Tag(*b"DEPS");
+    pub(super) const FAULTS: Tag = Tag(*b"FLTS");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 17] = [
+    const KNOWN: [Tag; 18] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -56,6 +57,7 @@ impl Tag {
         Tag::ORDINALS,
         Tag::ASSUMPTIONS,
         Tag::DEPENDENCES,
+        Tag::FAULTS,
         Tag::END,
     ];
 }

@@ -10,7 +10,8 @@ use rustc_hash::FxHashMap;
 use super::BinaryError;
 use super::bytes::{Cursor, put_number, put_string};
 use super::sections::{Index, Tag};
-use crate::expr::{BinaryOp, Expr, UnaryOp};
+use crate::Fault;
+use crate::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use crate::store::{Builder, Dependences, LockKind};
 use crate::text::MAX_DEPTH;
 use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemId, Trace};
@@ -157,6 +158,42 @@ pub(super) fn decode_assumptions(
     cursor.finish()
 }
 
+/// What goes wrong where branches go the other way; nothing if that is never known.
+pub(super) fn encode_faults(trace: &Trace) -> Vec<u8> {
+    let mut out = Vec::new();
+    if !trace.faults.is_empty() {
+        let number = |(fault, ordinal): (Fault, Option<u32>)| {
+            fault as u64 | ordinal.map_or(0, |ordinal| u64::from(ordinal) + 1) << 8
+        };
+        put_pairs(&mut out, trace.faults.iter().map(|(event, fault)| (event.0, number(*fault))));
+    }
+    out
+}
+
+pub(super) fn decode_faults(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+    let (content, offset) = index.gather(Tag::FAULTS)?;
+    if content.is_empty() {
+        return Ok(());
+    }
+    let mut cursor = Cursor::new(&content, offset);
+    let events = builder.so_far().len() as u64;
+    take_pairs(&mut cursor, events, "event", |cursor, event| {
+        let number = cursor.number()?;
+        let ordinal = (number >> 8).checked_sub(1).map(u32::try_from);
+        let (Some(&fault), Ok(ordinal)) =
+            (Fault::ALL.get((number & 0xff) as usize), ordinal.transpose())
+        else {
+            return Err(cursor.damaged(format!("unknown fault {number}")));
+        };
+        if !matches!(builder.so_far().op(EventId(event)), Op::Branch { .. }) {
+            return Err(cursor.damaged(format!("event {event} is no branch")));
+        }
+        builder.fails_otherwise(EventId(event), fault, ordinal);
+        Ok(())
+    })?;
+    cursor.finish()
+}
+
 /// One byte if dependences are not recorded; else nothing.
 pub(super) fn encode_dependences(trace: &Trace) -> Vec<u8> {
     match trace.dependences() {
@@ -285,35 +322,19 @@ fn take_pairs<'a>(
     Ok(())
 }
 
+/// The operators without a width.
 pub(super) const UNARY: [UnaryOp; 3] = [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot];
-pub(super) const BINARY: [BinaryOp; 18] = [
-    BinaryOp::Add,
-    BinaryOp::Sub,
-    BinaryOp::Mul,
-    BinaryOp::Div,
-    BinaryOp::Rem,
-    BinaryOp::And,
-    BinaryOp::Or,
-    BinaryOp::Xor,
-    BinaryOp::Shl,
-    BinaryOp::Shr,
-    BinaryOp::Eq,
-    BinaryOp::Ne,
-    BinaryOp::Lt,
-    BinaryOp::Le,
-    BinaryOp::Gt,
-    BinaryOp::Ge,
-    BinaryOp::LogicAnd,
-    BinaryOp::LogicOr,
-];
 const LITERAL: u8 = 0;
 const NAME: u8 = 1;
 const IF_THEN_ELSE: u8 = 2;
 const FIRST_UNARY: u8 = 16;
+/// Followed by a byte, how many bits are kept.
+const ZERO_EXTEND: u8 = 24;
+const SIGN_EXTEND: u8 = 25;
 const FIRST_BINARY: u8 = 32;
 
 /// Appends an expression with the operands before their operator. False if it is too deep.
-fn put_expression(out: &mut Vec<u8>, expression: &Expr, depth: usize) -> bool {
+pub(super) fn put_expression(out: &mut Vec<u8>, expression: &Expr, depth: usize) -> bool {
     // Recursion is safe: it ends at this depth.
     if depth > MAX_DEPTH {
         return false;
@@ -331,7 +352,13 @@ fn put_expression(out: &mut Vec<u8>, expression: &Expr, depth: usize) -> bool {
         }
         Expr::Unary(op, operand) => {
             let done = put_expression(out, operand, depth + 1);
-            out.push(FIRST_UNARY + *op as u8);
+            match *op {
+                UnaryOp::Neg => out.push(FIRST_UNARY),
+                UnaryOp::Not => out.push(FIRST_UNARY + 1),
+                UnaryOp::BitNot => out.push(FIRST_UNARY + 2),
+                UnaryOp::ZeroExtend(width) => out.extend([ZERO_EXTEND, width.bits() as u8]),
+                UnaryOp::SignExtend(width) => out.extend([SIGN_EXTEND, width.bits() as u8]),
+            }
             done
         }
         Expr::Binary(op, left, right) => {
@@ -351,13 +378,18 @@ fn put_expression(out: &mut Vec<u8>, expression: &Expr, depth: usize) -> bool {
 }
 
 /// Reads an expression of `length` bytes.
-fn take_expression(mut cursor: Cursor, length: u64, names: u64) -> Result<Expr, BinaryError> {
+pub(super) fn take_expression(
+    mut cursor: Cursor,
+    length: u64,
+    names: u64,
+) -> Result<Expr, BinaryError> {
     // With each term its depth.
     let mut stack: Vec<(Expr, usize)> = Vec::with_capacity(8);
     while cursor.position() < length {
         let code = cursor.byte()?;
         let unary = code.checked_sub(FIRST_UNARY).and_then(|op| UNARY.get(usize::from(op)));
-        let binary = code.checked_sub(FIRST_BINARY).and_then(|op| BINARY.get(usize::from(op)));
+        let binary =
+            code.checked_sub(FIRST_BINARY).and_then(|op| BinaryOp::ALL.get(usize::from(op)));
         let mut pop = |cursor: &Cursor| {
             let term = stack.pop();
             term.ok_or_else(|| cursor.damaged("an operator without its operands"))
@@ -371,6 +403,17 @@ fn take_expression(mut cursor: Cursor, length: u64, names: u64) -> Result<Expr, 
                 let (condition, condition_depth) = pop(&cursor)?;
                 let term = Expr::IfThenElse(condition.into(), then.into(), otherwise.into());
                 (term, depth.max(then_depth).max(condition_depth) + 1)
+            }
+            (ZERO_EXTEND | SIGN_EXTEND, ..) => {
+                let bits = cursor.byte()?;
+                let width = CastWidth::new(bits.into())
+                    .ok_or_else(|| cursor.damaged(format!("a cast to {bits} bits")))?;
+                let op = match code {
+                    ZERO_EXTEND => UnaryOp::ZeroExtend(width),
+                    _ => UnaryOp::SignExtend(width),
+                };
+                let (operand, depth) = pop(&cursor)?;
+                (Expr::Unary(op, operand.into()), depth + 1)
             }
             (_, Some(&op), _) => {
                 let (operand, depth) = pop(&cursor)?;

@@ -1,7 +1,8 @@
 //! There and back, and every way to damage a small file.
 
+use super::bytes::Cursor;
 use super::sections::{MAX_CONTENT, Tag, header, section_header};
-use super::tables::{BINARY, UNARY};
+use super::tables::{UNARY, put_expression, take_expression};
 use super::{BinaryError, decode, encode};
 use crate::expr::{BinaryOp, Expr, UnaryOp};
 use crate::*;
@@ -69,7 +70,7 @@ fn full_trace() -> Trace {
     builder.express(EventId(3), sum.clone());
     builder
         .express(EventId(6), Expr::IfThenElse(negated.into(), sum.into(), Expr::Literal(0).into()));
-    let all = BINARY
+    let all = BinaryOp::ALL[..18]
         .iter()
         .fold(Expr::Literal(1), |left, &op| Expr::Binary(op, left.into(), Expr::Name(name).into()));
     let all = UNARY.iter().fold(all, |operand, &op| Expr::Unary(op, operand.into()));
@@ -177,6 +178,28 @@ fn the_numbers_in_files_are_fixed() {
         }
     }
     assert_eq!(checksum.finalize(), 3_507_180_080);
+}
+
+/// Operators that came after the first version have numbers that it refuses.
+#[test]
+fn later_operators_have_numbers_of_their_own() {
+    let read = |code: &[u8]| take_expression(Cursor::new(code, 0), code.len() as u64, 0);
+    let all = BinaryOp::ALL[18..]
+        .iter()
+        .fold(Expr::Literal(1), |left, &op| Expr::Binary(op, left.into(), Expr::Literal(2).into()));
+    let all = all.zero_extended(1).sign_extended(63).zero_extended(63).sign_extended(32);
+    let mut code = Vec::new();
+    assert!(put_expression(&mut code, &all, 0));
+    let expected = [
+        &[0, 1, 0, 2, 50, 0, 2, 51, 0, 2, 52, 0, 2, 53, 0, 2, 54, 0, 2, 55, 0, 2, 56][..],
+        &[24, 1, 25, 63, 24, 63, 25, 32],
+    ];
+    assert_eq!(code, expected.concat());
+    assert_eq!(read(&code).unwrap(), all);
+    for bits in [0, 64, 255] {
+        assert!(read(&[0, 1, 24, bits]).unwrap_err().to_string().contains("a cast to"));
+    }
+    assert!(read(&[0, 1, 24]).is_err() && read(&[24, 8]).is_err() && read(&[0, 1, 26]).is_err());
 }
 
 #[test]

@@ -117,6 +117,11 @@ impl Builder {
         self.trace.expressions.insert(event, expression);
     }
 
+    /// Says what goes wrong if a branch goes the other way, and in which visible operation, if that is known.
+    pub fn fails_otherwise(&mut self, branch: EventId, fault: Fault, ordinal: Option<u32>) {
+        self.trace.faults.insert(branch, (fault, ordinal));
+    }
+
     /// Says what a read-modify-write assumes of what it sees.
     pub fn assume(&mut self, event: EventId, expression: Expr) {
         self.trace.assumptions.insert(event, expression);

@@ -5,9 +5,11 @@
 //!
 //! **Invariant.** A minus directly before a digit, where an operand may stand, belongs to the
 //! literal; so the printer puts a negated literal in parentheses. No term is deeper than
-//! [`MAX_DEPTH`], so that recursion over terms is safe everywhere.
+//! [`MAX_DEPTH`], so that recursion over terms is safe everywhere. No name is directly followed by a
+//! parenthesis, so `u8(` can only be a cast, though `u8` may be a name; and the `u` of `<u` belongs to
+//! the operator unless it is the beginning of a longer word, as in `a <u8(b)`.
 
-use crate::expr::{BinaryOp, Expr, UnaryOp};
+use crate::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use crate::ids::NameId;
 use crate::store::Names;
 
@@ -34,9 +36,26 @@ pub(super) struct Unbound {
     pub(super) hint: Option<String>,
 }
 
+/// How names and numbers are written.
+pub struct Leaves<'l> {
+    /// Appends a name.
+    pub name: &'l dyn Fn(NameId, &mut String),
+    /// Appends a number.
+    pub number: &'l dyn Fn(u64, &mut String),
+}
+
 /// Appends the text of an expression.
 pub(super) fn show(expr: &Expr, names: &Names, out: &mut String) {
-    show_above(expr, names, 0, out);
+    let name = |name: NameId, out: &mut String| show_name(names.get(name.index()), out);
+    let number = |word: u64, out: &mut String| out.push_str(&(word as i64).to_string());
+    show_above(expr, &Leaves { name: &name, number: &number }, 0, out);
+}
+
+/// An expression with other names and numbers.
+pub fn show_with(expr: &Expr, leaves: &Leaves) -> String {
+    let mut out = String::new();
+    show_above(expr, leaves, 0, &mut out);
+    out
 }
 
 /// Whether a read name can be written without quotes.
@@ -45,7 +64,7 @@ pub(super) fn is_identifier(name: &str) -> bool {
 }
 
 /// An operator's text and how tightly it binds. Longer operators come before their own prefixes.
-const OPERATORS: [(&str, u8, BinaryOp); 18] = [
+const OPERATORS: [(&str, u8, BinaryOp); 25] = [
     ("||", 1, BinaryOp::LogicOr),
     ("&&", 2, BinaryOp::LogicAnd),
     ("|", 3, BinaryOp::Or),
@@ -54,14 +73,21 @@ const OPERATORS: [(&str, u8, BinaryOp); 18] = [
     ("==", 6, BinaryOp::Eq),
     ("!=", 6, BinaryOp::Ne),
     ("<<", 8, BinaryOp::Shl),
+    (">>u", 8, BinaryOp::LShr),
     (">>", 8, BinaryOp::Shr),
+    ("<=u", 7, BinaryOp::Ule),
+    (">=u", 7, BinaryOp::Uge),
     ("<=", 7, BinaryOp::Le),
     (">=", 7, BinaryOp::Ge),
+    ("<u", 7, BinaryOp::Ult),
+    (">u", 7, BinaryOp::Ugt),
     ("<", 7, BinaryOp::Lt),
     (">", 7, BinaryOp::Gt),
     ("+", 9, BinaryOp::Add),
     ("-", 9, BinaryOp::Sub),
     ("*", 10, BinaryOp::Mul),
+    ("/u", 10, BinaryOp::UDiv),
+    ("%u", 10, BinaryOp::URem),
     ("/", 10, BinaryOp::Div),
     ("%", 10, BinaryOp::Rem),
 ];
@@ -138,12 +164,36 @@ impl Parser<'_, '_> {
                     return Err(self.cursor.expected("a number or the name of a read"));
                 }
                 self.cursor.advance(length);
-                return self.name(&rest[..length], start);
+                let name = &rest[..length];
+                return match self.cursor.rest().starts_with('(') {
+                    true => self.cast(name, start, nesting),
+                    false => self.name(name, start),
+                };
             }
         };
         self.cursor.advance(1);
         let operand = self.operand(nesting + 1)?;
         self.node(Expr::Unary(unary, Box::new(operand.expr)), operand.depth)
+    }
+
+    /// What follows `u8`, or whatever stands before the parenthesis.
+    fn cast(&mut self, name: &str, start: usize, nesting: usize) -> Result<Term, Error> {
+        let Some(bits) = name.strip_prefix(['u', 's']).filter(|bits| is_number(bits)) else {
+            return self.name(name, start);
+        };
+        let width = bits.parse().ok().filter(|_| !bits.starts_with('0')).and_then(CastWidth::new);
+        let Some(width) = width else {
+            let error = self.cursor.error(start, format!("there is no cast `{name}`"));
+            return Err(error.hint("a cast keeps 1 to 63 bits: u1(x) to u63(x), s1(x) to s63(x)"));
+        };
+        let op = match name.starts_with('u') {
+            true => UnaryOp::ZeroExtend(width),
+            false => UnaryOp::SignExtend(width),
+        };
+        self.cursor.advance(1);
+        let inside = self.whole(nesting + 1)?;
+        self.cursor.expect(")")?;
+        self.node(Expr::Unary(op, Box::new(inside.expr)), inside.depth)
     }
 
     fn name(&mut self, name: &str, start: usize) -> Result<Term, Error> {
@@ -158,8 +208,14 @@ impl Parser<'_, '_> {
 
     fn next_operator(&mut self) -> Option<(&'static str, u8, BinaryOp)> {
         self.cursor.skip_space();
-        let rest = self.cursor.rest().as_bytes();
-        OPERATORS.into_iter().find(|(text, ..)| rest.starts_with(text.as_bytes()))
+        let rest = self.cursor.rest();
+        OPERATORS.into_iter().find(|(text, ..)| {
+            let behind = rest.strip_prefix(text);
+            // Not the `u` of a longer word.
+            let goes_on =
+                |behind: &str| text.ends_with('u') && behind.starts_with(is_in_identifier);
+            behind.is_some_and(|behind| !goes_on(behind))
+        })
     }
 
     fn node(&mut self, expr: Expr, depth_below: usize) -> Result<Term, Error> {
@@ -177,33 +233,38 @@ impl Parser<'_, '_> {
     }
 }
 
-fn show_above(expr: &Expr, names: &Names, level: u8, out: &mut String) {
+fn show_above(expr: &Expr, leaves: &Leaves, level: u8, out: &mut String) {
     match expr {
-        Expr::Literal(word) => out.push_str(&(*word as i64).to_string()),
-        Expr::Name(name) => show_name(names.get(name.index()), out),
+        Expr::Literal(word) => (leaves.number)(*word, out),
+        Expr::Name(name) => (leaves.name)(*name, out),
         Expr::Unary(op, operand) => {
-            out.push(match op {
-                UnaryOp::Neg => '-',
-                UnaryOp::Not => '!',
-                UnaryOp::BitNot => '~',
-            });
+            match op {
+                UnaryOp::Neg => out.push('-'),
+                UnaryOp::Not => out.push('!'),
+                UnaryOp::BitNot => out.push('~'),
+                UnaryOp::ZeroExtend(width) | UnaryOp::SignExtend(width) => {
+                    let kind = if matches!(op, UnaryOp::ZeroExtend(_)) { "u" } else { "s" };
+                    out.extend([kind, &width.bits().to_string()]);
+                    return in_parentheses(true, out, |out| show_above(operand, leaves, 0, out));
+                }
+            }
             let literal = *op == UnaryOp::Neg && matches!(**operand, Expr::Literal(_));
-            in_parentheses(literal, out, |out| show_above(operand, names, UNARY_LEVEL, out));
+            in_parentheses(literal, out, |out| show_above(operand, leaves, UNARY_LEVEL, out));
         }
         Expr::Binary(op, left, right) => {
             let (text, of_this) = spelling(*op);
             in_parentheses(of_this < level, out, |out| {
-                show_above(left, names, of_this, out);
+                show_above(left, leaves, of_this, out);
                 out.extend([" ", text, " "]);
-                show_above(right, names, of_this + 1, out);
+                show_above(right, leaves, of_this + 1, out);
             });
         }
         Expr::IfThenElse(condition, then, other) => in_parentheses(level > 0, out, |out| {
-            show_above(condition, names, 1, out);
+            show_above(condition, leaves, 1, out);
             out.push_str(" ? ");
-            show_above(then, names, 0, out);
+            show_above(then, leaves, 0, out);
             out.push_str(" : ");
-            show_above(other, names, 0, out);
+            show_above(other, leaves, 0, out);
         }),
     }
 }
@@ -232,9 +293,16 @@ fn spelling(op: BinaryOp) -> (&'static str, u8) {
 /// How long the identifier at the start of `text` is: letters, digits, `_`, `$` and `.`, not
 /// beginning with a digit or `.`.
 fn identifier_length(text: &str) -> usize {
-    let first = |c: char| c.is_alphabetic() || c == '_' || c == '$';
-    if !text.starts_with(first) {
+    if !text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$') {
         return 0;
     }
-    text.find(|c: char| !first(c) && !c.is_alphanumeric() && c != '.').unwrap_or(text.len())
+    text.find(|c: char| !is_in_identifier(c)).unwrap_or(text.len())
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_in_identifier(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '.')
 }

@@ -28,7 +28,7 @@ mod tests;
 use crate::ids::EventId;
 use crate::store::Trace;
 
-pub use expression::MAX_DEPTH;
+pub use expression::{Leaves, MAX_DEPTH, show_with};
 pub(crate) use print::{describe, show_place, show_value};
 pub use print::{print, show_expression, write};
 

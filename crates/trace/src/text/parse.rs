@@ -85,6 +85,9 @@ impl Parser {
         if let Some(expr) = statement.expr {
             self.builder.express(event, expr);
         }
+        if let Some(fault) = statement.fault {
+            self.builder.fails_otherwise(event, fault, None);
+        }
         if let Some(assumption) = statement.assumption {
             self.builder.assume(event, assumption);
         }

@@ -220,7 +220,11 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
             }
             Ok(())
         }
-        Op::Branch { taken } => show_condition(trace, "branch", expr, taken, out),
+        Op::Branch { taken } => {
+            let shown = show_condition(trace, "branch", expr, taken, out);
+            let fault = trace.fault(id).map(|fault| format!(" else {}", fault.name()));
+            shown.and_then(|()| out.write_str(&fault.unwrap_or_default()))
+        }
         Op::Assert { holds } => show_condition(trace, "assert", expr, holds, out),
         Op::Assume { holds } => show_condition(trace, "assume", expr, holds, out),
         Op::Acquire { lock: on, mode, patience } => {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::event::*;
-use crate::expr::{BinaryOp, Expr, UnaryOp};
+use crate::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use crate::ids::*;
 use crate::store::LockKind;
 
@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 28] = [
     "x",
     "y",
     "shared",
@@ -47,6 +47,10 @@ const NAMES: [&str; 24] = [
     "é",
     "recursive",
     "\u{feff}",
+    "u",
+    "u8",
+    "s63",
+    "u8(x)",
 ];
 
 fn random_expr(random: &mut Random, depth: usize, bound: &[NameId]) -> Expr {
@@ -61,16 +65,17 @@ fn random_expr(random: &mut Random, depth: usize, bound: &[NameId]) -> Expr {
         let depth = random.below(depth);
         Box::new(random_expr(random, depth, bound))
     };
-    use BinaryOp::*;
-    let ops = [
-        Add, Sub, Mul, Div, Rem, And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge, LogicAnd, LogicOr,
-    ];
-    match random.below(6) {
+    match random.below(7) {
         0 => {
             Expr::Unary(random.pick(&[UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot]), below(random))
         }
         1 => Expr::IfThenElse(below(random), below(random), below(random)),
-        _ => Expr::Binary(random.pick(&ops), below(random), below(random)),
+        2 => {
+            let width = CastWidth::new(1 + random.below(63) as u32).unwrap();
+            let casts = [UnaryOp::ZeroExtend(width), UnaryOp::SignExtend(width)];
+            Expr::Unary(random.pick(&casts), below(random))
+        }
+        _ => Expr::Binary(random.pick(&BinaryOp::ALL), below(random), below(random)),
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) struct Statement {
     pub(super) binding: Option<NameId>,
     pub(super) expr: Option<Expr>,
     pub(super) assumption: Option<Expr>,
+    pub(super) fault: Option<Fault>,
 }
 
 /// The words that events begin with, for the hint.
@@ -49,7 +50,7 @@ impl Parser {
                 return Err(cursor.error(word.start, message));
             }
         }
-        let (mut expr, mut assumption) = (None, None);
+        let (mut expr, mut assumption, mut fault) = (None, None, None);
         let op = match &*word.text {
             _ if word.quoted => return Err(unknown(cursor, &word)),
             "read" => self.read(cursor, thread, binding)?,
@@ -59,12 +60,21 @@ impl Parser {
                 binding = Some(self.local(cursor, thread, &mut expr)?);
                 Op::Let
             }
-            "branch" => Op::Branch { taken: self.condition(cursor, thread, &mut expr)? },
+            "branch" => {
+                let taken = self.condition(cursor, thread, &mut expr)?;
+                if cursor.keyword("else") {
+                    let known = Fault::ALL.into_iter().find(|fault| cursor.keyword(fault.name()));
+                    fault = Some(
+                        known.ok_or_else(|| cursor.expected("`null`, `division` or `bounds`"))?,
+                    );
+                }
+                Op::Branch { taken }
+            }
             "assert" => Op::Assert { holds: self.condition(cursor, thread, &mut expr)? },
             "assume" => Op::Assume { holds: self.condition(cursor, thread, &mut expr)? },
             _ => self.synchronisation(cursor, &word)?,
         };
-        Ok(Statement { op, binding, expr, assumption })
+        Ok(Statement { op, binding, expr, assumption, fault })
     }
 
     fn read(

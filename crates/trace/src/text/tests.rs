@@ -132,7 +132,13 @@ fn expressions_keep_their_shape() {
          t: write z = (a + 1) * -2 - -(2) - - 3 - ~!-a\n\
          t: write z = a > 1 == (1 == 1) && a || 0\n\
          t: write z = a ? 1 : \"b c\" ? 2 : 3 : 1\n\
-         t: write z = (a ? 1 : 0) ? (a ? 4 : 5) : 3\n",
+         t: write z = (a ? 1 : 0) ? (a ? 4 : 5) : 3\n\
+         t: write z = u4( -a*2 )+s3(a ? a : 1)/u 2 - u63(-1)>>u(60)\n\
+         t: write z = (a <u8(258)) + (a <u-1) * 2 | (a>=u 6)==(a>u 6)\n\
+         t: write z = (a <=u 5 ? 1 : 2) %u 2 << -u1(a) >> ~s1(a+1)\n\
+         t: u = read y : 2\n\
+         t: u8 = read y : 3\n\
+         t: write z = u8(u8)- u8 -(u) <u u<< u8 &(a < u)\n",
         expect![[r#"
             t: a = read x : 6
             t: "b c" = read y : 3
@@ -141,6 +147,12 @@ fn expressions_keep_their_shape() {
             t: write z = a > 1 == (1 == 1) && a || 0 : 1
             t: write z = a ? 1 : "b c" ? 2 : 3 : 1
             t: write z = (a ? 1 : 0) ? a ? 4 : 5 : 3 : 4
+            t: write z = u4(-a * 2) + s3(a ? a : 1) /u 2 - u63(-1) >>u 60 : 0
+            t: write z = (a < u8(258)) + (a <u -1) * 2 | a >=u 6 == a >u 6 : 2
+            t: write z = (a <=u 5 ? 1 : 2) %u 2 << -u1(a) >> ~s1(a + 1) : 0
+            t: u = read y : 2
+            t: u8 = read y : 3
+            t: write z = u8(u8) - u8 - u <u u << u8 & a < u : 0
         "#]],
     );
 }
@@ -419,6 +431,32 @@ fn errors_in_expressions() {
     check_error(
         "t1: write x = 1 +",
         expect!["line 1, column 18: expected a number or the name of a read, but the line ends"],
+    );
+    check_error(
+        "t1: write x = u64(1)",
+        expect![[r#"
+            line 1, column 15: there is no cast `u64`
+              hint: a cast keeps 1 to 63 bits: u1(x) to u63(x), s1(x) to s63(x)"#]],
+    );
+    check_error(
+        "t1: write x = s08(1)",
+        expect![[r#"
+            line 1, column 15: there is no cast `s08`
+              hint: a cast keeps 1 to 63 bits: u1(x) to u63(x), s1(x) to s63(x)"#]],
+    );
+    check_error(
+        "t1: write x = é8(1)",
+        expect![[r#"
+            line 1, column 15: no read of t1 before this line binds the name `é8`
+              hint: bind it first: é8 = read …"#]],
+    );
+    check_error(
+        "t1: write x = 1 <u",
+        expect!["line 1, column 19: expected a number or the name of a read, but the line ends"],
+    );
+    check_error(
+        "t1: write x = u8(1",
+        expect!["line 1, column 19: expected `)`, but the line ends"],
     );
     check_error("t1: write x = (1", expect!["line 1, column 17: expected `)`, but the line ends"]);
 }

@@ -207,7 +207,7 @@ impl Terms {
             let remainder = self.urem(x, c);
             return Step::Is(self.zext(remainder, width));
         }
-        match self.both_from_one_width(UnaryOp::ZeroExtend, a, b) {
+        match self.both_narrowed(UnaryOp::ZeroExtend, a, b) {
             Some((x, y)) => {
                 let remainder = self.urem(x, y);
                 Step::Is(self.zext(remainder, width))
@@ -223,6 +223,16 @@ impl Terms {
             Some(1) => Step::Is(a),
             Some(c) if c == ones(width) => self.try_unary(UnaryOp::Neg, a),
             _ if self.is_nonnegative(a) && self.is_nonnegative(b) => self.try_binary(UDiv, a, b),
+            // Not MIN / -1, the quotient that has one bit more than its operands.
+            divisor if divisor.is_some() || self.is_nonnegative(a) || self.is_nonnegative(b) => {
+                match self.both_narrowed(UnaryOp::SignExtend, a, b) {
+                    Some((x, y)) => {
+                        let quotient = self.sdiv(x, y);
+                        Step::Is(self.sext(quotient, width))
+                    }
+                    None => Step::Keep,
+                }
+            }
             _ => Step::Keep,
         }
     }
@@ -236,7 +246,13 @@ impl Terms {
             Some(0) => Step::Is(a),
             Some(c) if c == 1 || c == ones(width) => self.is_constant(0, width),
             _ if self.is_nonnegative(a) && self.is_nonnegative(b) => self.try_binary(URem, a, b),
-            _ => Step::Keep,
+            _ => match self.both_narrowed(UnaryOp::SignExtend, a, b) {
+                Some((x, y)) => {
+                    let remainder = self.srem(x, y);
+                    Step::Is(self.sext(remainder, width))
+                }
+                None => Step::Keep,
+            },
         }
     }
 }

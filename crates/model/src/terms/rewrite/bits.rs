@@ -102,7 +102,7 @@ impl Terms {
                 let masked = self.and(x, mask);
                 Step::Is(self.zext(masked, width))
             }
-            None => Step::Keep,
+            None => self.narrowed_bitwise(And, a, b),
         }
     }
 
@@ -125,7 +125,7 @@ impl Terms {
                 let union = self.or(x, bits);
                 Step::Is(self.zext(union, width))
             }
-            _ => Step::Keep,
+            _ => self.narrowed_bitwise(Or, a, b),
         }
     }
 
@@ -149,7 +149,7 @@ impl Terms {
             }
             return match self.unary_of(UnaryOp::Not, a) {
                 Some(x) => self.try_with(Xor, x, !c),
-                None => Step::Keep,
+                None => self.narrowed_bitwise(Xor, a, b),
             };
         }
         if let Some((x, y)) = self.both(UnaryOp::Not, a, b) {
@@ -170,15 +170,15 @@ impl Terms {
         self.narrowed_bitwise(Xor, a, b)
     }
 
-    /// Zeros above both operands are zeros above the result.
+    /// Zeros above both operands are zeros above the result, and so are signs.
     fn narrowed_bitwise(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Step {
-        match self.both_from_one_width(UnaryOp::ZeroExtend, a, b) {
-            Some((x, y)) => {
+        for by in [UnaryOp::ZeroExtend, UnaryOp::SignExtend] {
+            if let Some((x, y)) = self.both_narrowed(by, a, b) {
                 let narrow = self.binary(op, x, y);
-                Step::Is(self.zext(narrow, self.width(a)))
+                return Step::Is(self.extended(by, narrow, self.width(a)));
             }
-            None => Step::Keep,
         }
+        Step::Keep
     }
 
     pub(super) fn simpler_shl(&mut self, a: TermId, b: TermId) -> Step {
@@ -213,7 +213,15 @@ impl Terms {
         if self.as_constant(a) == Some(0) {
             return Step::Is(a);
         }
-        let Some(by) = self.as_constant(b) else { return Step::Keep };
+        let Some(by) = self.as_constant(b) else {
+            return match self.both_narrowed(UnaryOp::ZeroExtend, a, b) {
+                Some((x, y)) => {
+                    let shifted = self.lshr(x, y);
+                    Step::Is(self.zext(shifted, width))
+                }
+                None => Step::Keep,
+            };
+        };
         if by == 0 {
             return Step::Is(a);
         }
@@ -257,7 +265,17 @@ impl Terms {
         if self.is_nonnegative(a) {
             return self.try_binary(LShr, a, b);
         }
-        let Some(by) = self.as_constant(b) else { return Step::Keep };
+        let Some(by) = self.as_constant(b) else {
+            let (Some(x), Some(y)) =
+                (self.unary_of(UnaryOp::SignExtend, a), self.unary_of(UnaryOp::ZeroExtend, b))
+            else {
+                return Step::Keep;
+            };
+            let narrow = self.width(x).max(self.width(y));
+            let (x, y) = (self.sext(x, narrow), self.zext(y, narrow));
+            let shifted = self.ashr(x, y);
+            return Step::Is(self.sext(shifted, width));
+        };
         if by == 0 {
             return Step::Is(a);
         }

@@ -82,7 +82,7 @@ impl Terms {
     fn narrowed_ite(&mut self, condition: TermId, then: TermId, other: TermId) -> Step {
         let width = self.width(then);
         for op in [UnaryOp::ZeroExtend, UnaryOp::SignExtend] {
-            if let Some((x, y)) = self.both_from_one_width(op, then, other) {
+            if let Some((x, y)) = self.both_narrowed(op, then, other) {
                 let choice = self.ite(condition, x, y);
                 return Step::Try(Row::new(Node::Unary(op, choice), width));
             }

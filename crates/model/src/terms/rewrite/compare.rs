@@ -27,6 +27,9 @@ impl Terms {
                 return self.narrowed_comparison(Eq, op, x, y);
             }
         }
+        if let Some(step) = self.compared_in_fewer_bits(Eq, a, b) {
+            return step;
+        }
         for op in [Add, Xor] {
             if let Some(step) = self.cancelled(op, a, b) {
                 return step;
@@ -154,6 +157,9 @@ impl Terms {
                 return self.try_binary(op, c, y);
             }
         }
+        if let Some(step) = self.compared_in_fewer_bits(op, a, b) {
+            return step;
+        }
         match (self.negated(a), self.negated(b)) {
             (Some(x), Some(y)) => {
                 let (x, y) = (self.operand(x, width), self.operand(y, width));
@@ -239,6 +245,18 @@ impl Terms {
         };
         let (x, y) = (extended(x), extended(y));
         self.try_binary(op, x, y)
+    }
+
+    /// A comparison of numbers that are the same with fewer bits and a sign, as of one that is extended by its sign and
+    /// a shorter one that is extended by zeros.
+    fn compared_in_fewer_bits(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Option<Step> {
+        let by = UnaryOp::SignExtend;
+        let needed = self.needed_bits(by, a)?.max(self.needed_bits(by, b)?);
+        if needed >= self.width(a) {
+            return None;
+        }
+        let (x, y) = (self.fitted(by, a, needed), self.fitted(by, b, needed));
+        Some(self.try_binary(op, x, y))
     }
 
     /// Whether a number of `width` bits is one of `inner` bits with its sign repeated.

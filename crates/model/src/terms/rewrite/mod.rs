@@ -184,11 +184,6 @@ impl Terms {
         Some((self.unary_of(op, a)?, self.unary_of(op, b)?))
     }
 
-    /// As `both`, of operands that have the same width.
-    fn both_from_one_width(&self, op: UnaryOp, a: TermId, b: TermId) -> Option<(TermId, TermId)> {
-        self.both(op, a, b).filter(|&(x, y)| self.width(x) == self.width(y))
-    }
-
     /// Whether each bit of one is surely the negation of the other's.
     fn are_opposite(&self, a: TermId, b: TermId) -> bool {
         use BinaryOp::*;

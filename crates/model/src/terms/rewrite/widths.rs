@@ -1,12 +1,17 @@
 //! Rules for extension, extraction and concatenation.
 //!
-//! C computes with at least 32 bits and stores fewer: the extraction of an operation on extended operands becomes the
-//! operation on the operands themselves. The bytes of one word, put together again, are the word.
+//! C computes with at least 32 bits and stores fewer, and expressions of traces compute with 64: the extraction of an
+//! operation on extended operands becomes the operation on the operands themselves. It goes down through sums, products,
+//! bitwise operations and choices, `NARROWING_DEPTH` operations at most, but only where it needs no extraction that was
+//! not there before. The bytes of one word, put together again, are the word.
 
 use super::super::node::Row;
 use super::super::value::{ones, signed};
-use super::super::{BinaryOp::*, Node, TermId, Terms, UnaryOp};
+use super::super::{BinaryOp, BinaryOp::*, Node, TermId, Terms, UnaryOp};
 use super::Step;
+
+/// How many operations above each other are taken together in fewer bits.
+const NARROWING_DEPTH: u32 = 5;
 
 impl Terms {
     pub(super) fn simpler_zext(&mut self, a: TermId, width: u32) -> Step {
@@ -41,55 +46,26 @@ impl Terms {
                     self.try_extract(y, low, width)
                 } else if low >= split {
                     self.try_extract(x, low - split, width)
+                } else if low == 0 || low + width == self.width(of) {
+                    let high = self.extract(x, 0, low + width - split);
+                    let low = self.extract(y, low, split - low);
+                    self.try_binary(Concat, high, low)
                 } else {
                     Step::Keep
                 }
             }
-            Node::Binary(op, x, y) => {
-                if let Some(c) = self.as_constant(y)
+            node => {
+                if let Node::Binary(_, x, y) = node
+                    && let Some(c) = self.as_constant(y)
                     && let Some(step) = self.extract_with_constant(of, x, c, low, width)
                 {
                     return step;
                 }
-                if low > 0 {
-                    return Step::Keep;
-                }
-                let narrow = match op {
-                    Add | Sub | Mul | And | Or | Xor => {
-                        (self.narrowed(x, width), self.narrowed(y, width))
-                    }
-                    UDiv | URem => {
-                        let by = UnaryOp::ZeroExtend;
-                        (self.narrowed_exactly(by, x, width), self.narrowed_exactly(by, y, width))
-                    }
-                    SDiv | SRem => {
-                        let by = UnaryOp::SignExtend;
-                        (self.narrowed_exactly(by, x, width), self.narrowed_exactly(by, y, width))
-                    }
-                    Shl => match self.as_constant(y) {
-                        Some(by) if by < width as u128 => {
-                            (self.narrowed(x, width), Some(self.constant(by, width)))
-                        }
-                        _ => return Step::Keep,
-                    },
-                    _ => return Step::Keep,
-                };
-                match narrow {
-                    (Some(x), Some(y)) => self.try_binary(op, x, y),
-                    _ => Step::Keep,
+                match low == 0 && self.is_narrow(of, width, NARROWING_DEPTH) {
+                    true => Step::Is(self.narrowed(of, width)),
+                    false => Step::Keep,
                 }
             }
-            Node::Unary(op, x) if low == 0 => match self.narrowed(x, width) {
-                Some(x) => self.try_unary(op, x),
-                None => Step::Keep,
-            },
-            Node::Ite(condition, x, y) if low == 0 => {
-                match (self.narrowed(x, width), self.narrowed(y, width)) {
-                    (Some(x), Some(y)) => Step::Try(Row::new(Node::Ite(condition, x, y), width)),
-                    _ => Step::Keep,
-                }
-            }
-            _ => Step::Keep,
         }
     }
 
@@ -143,37 +119,112 @@ impl Terms {
         }
     }
 
-    fn extended(&mut self, op: UnaryOp, x: TermId, width: u32) -> TermId {
+    pub(super) fn extended(&mut self, op: UnaryOp, x: TermId, width: u32) -> TermId {
         match op {
             UnaryOp::ZeroExtend => self.zext(x, width),
             _ => self.sext(x, width),
         }
     }
 
-    /// The lowest bits of a term, where they are at hand without an extraction.
-    fn narrowed(&mut self, term: TermId, width: u32) -> Option<TermId> {
+    /// Whether the lowest bits of a term are those of a term that is no larger.
+    fn is_narrow(&self, term: TermId, width: u32, depth: u32) -> bool {
+        let node = self.node(term);
+        match node {
+            Node::Constant(_) | Node::Extract { .. } => return true,
+            Node::Unary(UnaryOp::ZeroExtend | UnaryOp::SignExtend, _) => return true,
+            _ if depth == 0 => return false,
+            _ => {}
+        }
+        let is_narrow = |x: TermId| self.is_narrow(x, width, depth - 1);
+        match node {
+            Node::Constant(_) | Node::Symbol(_) | Node::Extract { .. } => false,
+            Node::Unary(_, x) => is_narrow(x),
+            Node::Ite(_, x, y) => is_narrow(x) && is_narrow(y),
+            Node::Binary(op, x, y) => match op {
+                Add | Sub | Mul | And | Or | Xor => is_narrow(x) && is_narrow(y),
+                // An amount of `width` or more leaves nothing of the lowest bits.
+                Shl => self.fits(UnaryOp::ZeroExtend, y, width) && is_narrow(x),
+                UDiv | URem | SDiv | SRem => {
+                    let by = sign_of(op);
+                    self.fits(by, x, width) && self.fits(by, y, width)
+                }
+                _ => false,
+            },
+        }
+    }
+
+    /// The lowest bits of a term that `is_narrow`.
+    fn narrowed(&mut self, term: TermId, width: u32) -> TermId {
         match self.node(term) {
-            Node::Constant(bits) => Some(self.constant(bits.get(), width)),
-            Node::Unary(op @ (UnaryOp::ZeroExtend | UnaryOp::SignExtend), x)
-                if self.width(x) <= width =>
-            {
-                Some(self.extended(op, x, width))
+            Node::Constant(bits) => self.constant(bits.get(), width),
+            Node::Unary(UnaryOp::Not, x) => {
+                let x = self.narrowed(x, width);
+                self.not(x)
             }
+            Node::Unary(UnaryOp::Neg, x) => {
+                let x = self.narrowed(x, width);
+                self.neg(x)
+            }
+            Node::Ite(condition, x, y) => {
+                let (x, y) = (self.narrowed(x, width), self.narrowed(y, width));
+                self.ite(condition, x, y)
+            }
+            Node::Binary(op, x, y) => {
+                let (x, y) = match op {
+                    Shl => (self.narrowed(x, width), self.fitted(UnaryOp::ZeroExtend, y, width)),
+                    UDiv | URem | SDiv | SRem => {
+                        let by = sign_of(op);
+                        (self.fitted(by, x, width), self.fitted(by, y, width))
+                    }
+                    _ => (self.narrowed(x, width), self.narrowed(y, width)),
+                };
+                self.binary(op, x, y)
+            }
+            // Extensions and extractions.
+            _ => self.trunc(term, width),
+        }
+    }
+
+    /// How many of the lowest bits the extension `by` turns into the term again, where that can be seen.
+    pub(super) fn needed_bits(&self, by: UnaryOp, term: TermId) -> Option<u32> {
+        match (self.node(term), by) {
+            (Node::Constant(bits), UnaryOp::ZeroExtend) => Some(length(bits.get())),
+            (Node::Constant(bits), _) => {
+                let number = signed(bits.get(), self.width(term));
+                // A negative number needs as many bits as the one that is as far from -1 as it is from 0.
+                Some(length((number ^ number >> 127) as u128 * 2))
+            }
+            (Node::Unary(op, x), _) if op == by => Some(self.width(x)),
+            (Node::Unary(UnaryOp::ZeroExtend, x), UnaryOp::SignExtend) => Some(self.width(x) + 1),
             _ => None,
         }
     }
 
-    /// The lowest bits of a term, where the extension `by` gives the term back.
-    fn narrowed_exactly(&mut self, by: UnaryOp, term: TermId, width: u32) -> Option<TermId> {
-        if let Some(c) = self.as_constant(term) {
-            let fits = match by {
-                UnaryOp::ZeroExtend => c <= ones(width),
-                _ => signed(c, self.width(term)) == signed(c, width),
-            };
-            return fits.then(|| self.constant(c, width));
+    /// Whether the extension `by` of the lowest `width` bits is surely the term.
+    pub(super) fn fits(&self, by: UnaryOp, term: TermId, width: u32) -> bool {
+        self.needed_bits(by, term).is_some_and(|needed| needed <= width)
+    }
+
+    /// The lowest `width` bits of a term that fits them.
+    pub(super) fn fitted(&mut self, by: UnaryOp, term: TermId, width: u32) -> TermId {
+        debug_assert!(self.fits(by, term, width));
+        self.trunc(term, width)
+    }
+
+    /// Two terms in fewer bits, of which the extension `by` gives both back; at least one loses its own extension, so
+    /// that there may be one around the result.
+    pub(super) fn both_narrowed(
+        &mut self,
+        by: UnaryOp,
+        a: TermId,
+        b: TermId,
+    ) -> Option<(TermId, TermId)> {
+        let width = self.needed_bits(by, a)?.max(self.needed_bits(by, b)?);
+        let loses = |term| self.unary_of(by, term).is_some_and(|x| self.width(x) == width);
+        if !loses(a) && !loses(b) {
+            return None;
         }
-        let x = self.unary_of(by, term).filter(|&x| self.width(x) <= width)?;
-        Some(self.extended(by, x, width))
+        Some((self.fitted(by, a, width), self.fitted(by, b, width)))
     }
 
     pub(super) fn simpler_concat(&mut self, high: TermId, low: TermId) -> Step {
@@ -216,4 +267,14 @@ impl Terms {
             _ => None,
         }
     }
+}
+
+/// The extension that division and remainder keep.
+fn sign_of(op: BinaryOp) -> UnaryOp {
+    if matches!(op, UDiv | URem) { UnaryOp::ZeroExtend } else { UnaryOp::SignExtend }
+}
+
+/// The bits of a number; at least one.
+fn length(number: u128) -> u32 {
+    (128 - number.leading_zeros()).max(1)
 }

@@ -55,7 +55,8 @@ impl<'a> Recording<'a> {
         }
         if word(bytes, 8) != file::VERSION {
             let found = format!("version {} of recordings", word(bytes, 8));
-            return Err(Problem::syntax(found, "version 1").at(Position::Byte(8)));
+            let expected = format!("version {}", file::VERSION);
+            return Err(Problem::syntax(found, expected).at(Position::Byte(8)));
         }
         let mut recording = Recording {
             bytes,

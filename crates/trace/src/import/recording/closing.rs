@@ -71,9 +71,6 @@ impl Emit<'_> {
         };
         note("access to memory of one thread left out", counts.private);
         note("block of memory of one thread left out", counts.blocks);
-        note("branch left out", counts.branches);
-        note("switch left out", counts.switches);
-        note("call of a function that is not instrumented left out", counts.calls);
         note("record after exit left out", counts.after_exit);
         note("record of a thread whose state is not known left out", counts.unresolved);
         note("access to freed memory, in a region", counts.freed);

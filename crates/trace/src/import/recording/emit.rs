@@ -1,29 +1,30 @@
 //! The second pass: events from records.
 
 use foretrace_recording::record::{self, acquire, kind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::{ImportError, Position, Problem};
-use super::Options;
 use super::chunks::Recording;
+use super::emit_walk::Walking;
 use super::image::Image;
-use super::objects::{Block, Change, Found, Objects, What};
+use super::objects::{Block, Found, Objects, What};
 use super::order::Order;
 use super::records::{Record, Touch, for_each};
-use super::survey::{Life, Survey, synchronises};
+use super::survey::{Survey, synchronises};
 use super::sync::{Signals, Sync};
 use super::tables::Tables;
+use super::walk::{Sharing, Walk};
 use crate::*;
 
 pub(super) struct Emit<'r> {
     pub(super) recording: &'r Recording<'r>,
     pub(super) tables: &'r Tables,
-    survey: &'r Survey,
-    options: &'r Options,
+    pub(super) survey: &'r Survey,
     pub(super) builder: Builder,
+    pub(super) walk: Option<Walking<'r>>,
     pub(super) objects: Objects<'r>,
     /// Keyed by object and offset.
-    image: Image,
+    pub(super) image: Image,
     pub(super) sync: Sync,
     pub(super) signals: FxHashMap<CondId, Signals>,
     pub(super) threads: FxHashMap<u32, Row>,
@@ -33,8 +34,12 @@ pub(super) struct Emit<'r> {
     names: FxHashMap<String, u32>,
     pub(super) counts: Counts,
     pub(super) unknown_writers: FxHashMap<Option<LocationId>, u64>,
+    /// Names are such that other recordings of the program have the same ones.
+    pub(super) together: bool,
+    /// Words, by object, that are declared to be 0 at the start.
+    pub(super) zeros: FxHashSet<(u32, u32)>,
     /// The event after which nothing follows.
-    exited: bool,
+    pub(super) exited: bool,
     /// Which record this is, from 1.
     pub(super) now: u64,
 }
@@ -44,9 +49,6 @@ pub(super) struct Emit<'r> {
 pub(super) struct Counts {
     pub(super) private: u64,
     pub(super) blocks: u64,
-    pub(super) branches: u64,
-    pub(super) switches: u64,
-    pub(super) calls: u64,
     pub(super) after_exit: u64,
     pub(super) unresolved: u64,
     pub(super) freed: u64,
@@ -56,11 +58,11 @@ pub(super) struct Counts {
 #[derive(Default)]
 pub(super) struct Row {
     pub(super) id: Option<ThreadId>,
-    records: u64,
+    pub(super) records: u64,
     ordinal: u32,
-    events: u64,
-    forked: bool,
-    joined: bool,
+    pub(super) events: u64,
+    pub(super) forked: bool,
+    pub(super) joined: bool,
     pub(super) waiting: Option<Waiting>,
     /// Its waits that could not be made events.
     pub(super) lost_waits: u32,
@@ -88,18 +90,26 @@ pub(super) struct Now<'a> {
     ordinal: u32,
 }
 
+impl Now<'_> {
+    /// Which visible operation the record is, if it is an access.
+    pub(super) fn access_ordinal(&self) -> Option<u32> {
+        let is_access = matches!(self.record.touch(), Ok(Some(_)));
+        is_access.then_some(self.ordinal)
+    }
+}
+
 impl<'r> Emit<'r> {
     pub(super) fn new(
         recording: &'r Recording<'r>,
         tables: &'r Tables,
         survey: &'r Survey,
-        options: &'r Options,
+        walk: Option<&'r mut dyn Walk>,
     ) -> Self {
         Emit {
+            walk: Walking::new(walk, recording, tables),
             recording,
             tables,
             survey,
-            options,
             builder: crate::import::imported(),
             objects: Objects::new(&tables.globals),
             image: Image::default(),
@@ -112,9 +122,16 @@ impl<'r> Emit<'r> {
             names: FxHashMap::from_iter([("object unexplained".to_string(), 1)]),
             counts: Counts::default(),
             unknown_writers: FxHashMap::default(),
+            together: false,
+            zeros: FxHashSet::default(),
             exited: false,
             now: 0,
         }
+    }
+
+    /// The same, with names that other recordings of the program have as well.
+    pub(super) fn together(self) -> Self {
+        Emit { together: true, ..self }
     }
 
     /// Makes the trace.
@@ -123,7 +140,11 @@ impl<'r> Emit<'r> {
             // The main thread is the first of the table, whoever has the first event.
             self.thread(0);
         }
+        if self.walk.is_some() {
+            self.builder.set_dependences(Dependences::Recorded);
+        }
         for_each(self.recording, order, |thread, record| self.record(thread, record))?;
+        self.finish_walk();
         self.declare_benign();
         self.finish_notes(order);
         self.check_lineages();
@@ -149,7 +170,11 @@ impl<'r> Emit<'r> {
         }
         let now = Now { thread, record, ordinal };
         if self.exited {
-            self.counts.after_exit += 1;
+            self.counts.after_exit += u64::from(!follows_the_way(record.kind));
+            return Ok(());
+        }
+        if follows_the_way(record.kind) {
+            self.walk_way(now);
             return Ok(());
         }
         if let Some(touch) = record.touch()? {
@@ -160,45 +185,35 @@ impl<'r> Emit<'r> {
         for address in synchronises(&record) {
             self.objects.find(address);
         }
-        let says_nothing = match record.kind {
-            kind::BRANCH | kind::CALL => !self.options.keep_branches,
-            kind::SWITCH | kind::RETURN | kind::WAKE => true,
-            _ => false,
-        };
-        if !says_nothing && !self.goes_on(now) {
+        if record.kind != kind::WAKE && !self.goes_on(now) {
             return Ok(());
         }
+        let mut told = self.begin_walk(now, &change);
         match record.kind {
             kind::ALLOC | kind::FREE => self.heap(now, change),
             kind::BEGIN | kind::END | kind::FORK | kind::JOIN | kind::REQUEST_JOIN | kind::EXIT => {
                 self.life(now, change)?;
             }
-            kind::BRANCH => match self.options.keep_branches {
-                true => self.push(now, Op::Branch { taken: record.detail != 0 }),
-                false => self.counts.branches += 1,
-            },
-            kind::SWITCH => self.counts.switches += 1,
-            kind::CALL if self.tables.functions.contains(&record.word(0)) => {}
-            kind::CALL => match self.options.keep_branches {
-                true => self.push(now, Op::External),
-                false => self.counts.calls += 1,
-            },
             kind::FENCE => {
                 let order = record.order(record.detail)?;
                 self.push(now, Op::Fence { order });
             }
             kind::REGION_BEGIN => self.push(now, Op::RegionBegin),
             kind::REGION_END => self.push(now, Op::RegionEnd),
-            kind::ASSERT => self.push(now, Op::Assert { holds: record.detail != 0 }),
-            kind::RETURN => {}
+            kind::ASSERT if told.is_told => {}
+            kind::ASSERT => {
+                self.push(now, Op::Assert { holds: record.detail != 0 });
+                self.express(&mut told);
+            }
             _ => self.synchronise(now)?,
         }
+        self.end_walk(now, told);
         Ok(())
     }
 
     /// Whether the record's site is one.
     fn check_site(&mut self, record: &Record) -> Result<(), ImportError> {
-        if !self.locations.contains_key(&record.site) {
+        if record.has_site() && !self.locations.contains_key(&record.site) {
             self.tables.place(record.site).map_err(|problem| record.error(problem))?;
             self.locations.insert(record.site, None);
         }
@@ -207,16 +222,39 @@ impl<'r> Emit<'r> {
 
     /// Where the record is.
     pub(super) fn location(&mut self, now: Now) -> Option<LocationId> {
-        let known = self.locations.get(&now.record.site).copied().flatten();
+        self.location_of(now.record.site)
+    }
+
+    pub(super) fn location_of(&mut self, site: u64) -> Option<LocationId> {
+        let known = self.locations.get(&site).copied().flatten();
         known.or_else(|| {
-            let place = self.tables.place(now.record.site).ok().flatten()?;
+            let place = self.tables.place(site).ok().flatten()?;
             let location = self.builder.location(&place.show());
-            self.locations.insert(now.record.site, Some(location));
+            self.locations.insert(site, Some(location));
             Some(location)
         })
     }
 
-    fn thread(&mut self, number: u32) -> ThreadId {
+    /// Whether the thread may have events now.
+    pub(super) fn may_add(&self, thread: u32) -> bool {
+        let row = self.threads.get(&thread);
+        row.is_some_and(|row| !row.abandoned && row.waiting.is_none())
+    }
+
+    /// Appends an event that is no record.
+    pub(super) fn push_between(
+        &mut self,
+        thread: u32,
+        op: Op,
+        location: Option<LocationId>,
+    ) -> EventId {
+        let id = self.thread(thread);
+        self.row(thread).events += 1;
+        self.builder.push(Event { thread: id, op, location });
+        EventId(self.builder.so_far().len() as u32 - 1)
+    }
+
+    pub(super) fn thread(&mut self, number: u32) -> ThreadId {
         let builder = &mut self.builder;
         let row = self.threads.entry(number).or_default();
         *row.id.get_or_insert_with(|| builder.thread(&format!("T{number}")))
@@ -276,7 +314,7 @@ impl<'r> Emit<'r> {
     }
 
     /// Appends a read that nothing explains.
-    fn pin(&mut self, now: Now) {
+    pub(super) fn pin(&mut self, now: Now) {
         let row = self.row(now.thread);
         if row.abandoned || row.waiting.is_some() {
             return;
@@ -327,12 +365,21 @@ impl<'r> Emit<'r> {
         match found.what {
             What::Global(at) => self.tables.globals[at].name.clone(),
             What::Heap(block) => self.block_name(&block),
+            What::Stack(thread) if self.together => {
+                format!("stack of {}", self.tables.lineage(thread))
+            }
             What::Stack(thread) => format!("stack of T{thread}"),
             What::Region => format!("mem@{:#x}", found.start),
         }
     }
 
     fn block_name(&self, block: &Block) -> String {
+        if self.together {
+            let place = self.tables.place(block.site).ok().flatten();
+            let place = place.map_or(String::new(), |place| format!("@{}", place.short()));
+            let of = self.tables.lineage(block.thread);
+            return format!("heap#{}{place} of {of}", block.nth);
+        }
         match self.tables.place(block.site) {
             Ok(Some(place)) => format!("heap#{}@{}", block.number, place.short()),
             _ => format!("heap#{}", block.number),
@@ -353,7 +400,12 @@ impl<'r> Emit<'r> {
     fn access(&mut self, now: Now, touch: Touch) {
         let mut pieces: Vec<(Found, u32, u32)> = Vec::new();
         let shadow = &self.survey.shadow;
+        let mut extent = (0, 0);
         self.objects.split(touch.address, touch.size, |found, bytes| {
+            extent = match found.what {
+                What::Global(_) | What::Heap(_) => (found.start, found.end),
+                What::Stack(_) | What::Region => (0, 0),
+            };
             let offset = |address: u64| (address - found.start) as u32;
             shadow.shared_parts(
                 found.object,
@@ -364,19 +416,26 @@ impl<'r> Emit<'r> {
                 },
             );
         });
-        if pieces.is_empty() {
-            self.counts.private += 1;
+        let sharing = match &pieces[..] {
+            [] => Sharing::Own,
+            [(_, start, end)] if u64::from(end - start) == touch.size => Sharing::Shared,
+            _ => Sharing::Parts,
+        };
+        self.counts.private += u64::from(pieces.is_empty());
+        if !pieces.is_empty() && !self.goes_on(now) {
             return;
         }
-        if !self.goes_on(now) {
-            return;
-        }
+        let mut told = self.walk_access(now, &touch, sharing, extent);
         if touch.writes.is_some() && touch.reads.is_some() && pieces.len() > 1 {
             self.builder.note("read-modify-write across objects taken apart", 1);
         }
         for (found, start, end) in pieces {
             self.piece(now, &touch, &found, start, end);
+            if sharing == Sharing::Shared {
+                self.express(&mut told);
+            }
         }
+        self.end_walk(now, told);
     }
 
     /// One part of an access that is in one object.
@@ -384,6 +443,7 @@ impl<'r> Emit<'r> {
         if found.what == What::Region && self.objects.is_freed(found.start + u64::from(start)) {
             self.counts.freed += 1;
         }
+        self.declare_zeros(found, start, end);
         let skipped = (found.start + u64::from(start) - touch.address) as usize;
         let size = end - start;
         let is_range = matches!(now.record.kind, kind::LOAD_RANGE | kind::STORE_RANGE);
@@ -392,6 +452,9 @@ impl<'r> Emit<'r> {
             self.compare(now, key, size, is_range, |byte| read.byte(skipped + byte));
         }
         if let Some(written) = touch.writes {
+            if matches!(found.what, What::Global(_)) {
+                self.declare_contents(found, start, end);
+            }
             for byte in 0..size as usize {
                 self.image.set(key + byte as u64, written.byte(skipped + byte), !is_range);
             }
@@ -414,136 +477,6 @@ impl<'r> Emit<'r> {
         self.push(now, op);
     }
 
-    /// Compares what was read with what memory holds. A difference that the trace cannot show by itself is pinned.
-    fn compare(
-        &mut self,
-        now: Now,
-        key: u64,
-        size: u32,
-        is_range: bool,
-        read: impl Fn(usize) -> u8,
-    ) {
-        let (mut differs, mut shows) = (false, false);
-        for byte in 0..size as usize {
-            let address = key + byte as u64;
-            match self.image.get(address) {
-                None => self.image.set(address, read(byte), !is_range),
-                Some((known, valued)) if known != read(byte) => {
-                    differs = true;
-                    shows |= valued && !is_range;
-                }
-                Some(_) => {}
-            }
-        }
-        if differs {
-            let location = self.location(now);
-            *self.unknown_writers.entry(location).or_default() += 1;
-            if !shows {
-                self.pin(now);
-            }
-        }
-    }
-
-    fn heap(&mut self, now: Now, change: Change) {
-        match change {
-            Change::Alloc { block, gone } => {
-                let overwritten = gone.len() as u64;
-                if overwritten > 0 {
-                    self.builder.note("block given out again without a recorded free", overwritten);
-                }
-                let (start, size) = (now.record.word(0), now.record.word(1));
-                self.sync.forget(start, start.saturating_add(size));
-                match block {
-                    None => self
-                        .builder
-                        .note("block too large, or over other memory, taken as a region", 1),
-                    Some(block) if !self.survey.shadow.is_kept(block.object) => {
-                        self.counts.blocks += 1
-                    }
-                    Some(block) => {
-                        let (object, start) = (block.object, block.start);
-                        let found =
-                            Found { object, start, end: block.end, what: What::Heap(block) };
-                        let object = self.object(&found);
-                        self.benign_in(&found);
-                        let size = (block.end - block.start) as u32;
-                        self.push(now, Op::Alloc { object, size, address: Some(start) });
-                    }
-                }
-            }
-            Change::Free(Some(block)) => {
-                self.sync.forget(block.start, block.end);
-                if let Some(&object) = self.object_ids.get(&block.object) {
-                    self.push(now, Op::Free { object });
-                }
-            }
-            Change::Free(None) if now.record.word(0) != 0 => {
-                self.builder.note("free of a block that is not known", 1);
-            }
-            _ => {}
-        }
-    }
-
-    /// Forks, joins, beginnings and ends.
-    fn life(&mut self, now: Now, change: Change) -> Result<(), ImportError> {
-        let whole =
-            |survey: &Survey, thread: u32| survey.threads.get(&thread).copied().unwrap_or_default();
-        match now.record.kind {
-            kind::BEGIN => {
-                if let Change::Begin { known: false, .. } = change {
-                    self.builder.note("stack not known, or over other memory", 1);
-                }
-                if self.row(now.thread).events > 0 {
-                    self.builder.note("repeated or late begin left out", 1);
-                    return Ok(());
-                }
-                self.push(now, Op::Begin);
-                if !self.row(now.thread).forked && now.thread != 0 {
-                    self.leave_out(now, "thread that begins without a recorded fork");
-                }
-            }
-            kind::END => {
-                let Life { after_end, .. } = whole(self.survey, now.thread);
-                match after_end {
-                    true => self.builder.note("end of a thread that goes on left out", 1),
-                    false => self.push(now, Op::End),
-                }
-            }
-            kind::FORK => {
-                let child = now.record.thread()?;
-                let row = self.row(child);
-                if row.forked || row.joined || row.events > 0 || child == now.thread {
-                    self.leave_out(now, "fork of a thread that was there already left out");
-                    return Ok(());
-                }
-                let id = self.thread(child);
-                self.push(now, Op::Fork { child: id });
-                self.row(child).forked = true;
-            }
-            kind::JOIN => {
-                let child = now.record.thread()?;
-                let all = whole(self.survey, child).records;
-                if self.row(child).records < all || child == now.thread {
-                    self.leave_out(now, "join of a thread that goes on left out");
-                    return Ok(());
-                }
-                let id = self.thread(child);
-                self.push(now, Op::Join { child: id });
-                self.row(child).joined = true;
-            }
-            kind::REQUEST_JOIN => {
-                let child = now.record.thread()?;
-                let child = self.thread(child);
-                self.push(now, Op::Request(Request::Join(child)));
-            }
-            _ => {
-                self.push(now, Op::Exit);
-                self.exited = true;
-            }
-        }
-        Ok(())
-    }
-
     /// How an acquire was tried.
     pub(super) fn attempt(record: &Record) -> Result<(Mode, Patience), ImportError> {
         let mode = match record.detail & 1 {
@@ -560,4 +493,9 @@ impl<'r> Emit<'r> {
             Problem::syntax(found, "0, 1 or 2").at(Position::Byte(record.offset))
         })
     }
+}
+
+/// Whether records of the kind only say which way the program went, which is no part of a trace.
+fn follows_the_way(kind: u8) -> bool {
+    matches!(kind, kind::ENTER | kind::PATH | kind::LAND | kind::SWITCH | kind::CALL | kind::RETURN)
 }

@@ -16,6 +16,7 @@
 //! | --- | --- |
 //! | `chunks` | header and streams |
 //! | `tables` | sites, globals, names |
+//! | `code` | what the modules' code is |
 //! | `records` | the words of one record |
 //! | `order` | the order of a free-running recording |
 //! | `search` | which accesses explain a load there |
@@ -23,12 +24,19 @@
 //! | `shadow` | which words more than one thread touches |
 //! | `image` | what memory holds |
 //! | `sync` | locks, condition variables, semaphores, barriers: who holds what |
-//! | `survey`, then `emit`, `emit_sync`, `closing` | the two passes |
+//! | `contents` | what memory holds at first, and whether reads see what it holds |
+//! | `survey`, then `emit`, `emit_life`, `emit_sync`, `closing` | the two passes |
+//! | `walk`, `emit_walk` | what a walk along the recorded paths adds |
+//! | `together` | several recordings of one program |
 
 mod chunks;
 mod closing;
+mod code;
+mod contents;
 mod emit;
+mod emit_life;
 mod emit_sync;
+mod emit_walk;
 mod image;
 mod objects;
 mod order;
@@ -40,6 +48,12 @@ mod sync;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod together;
+mod walk;
+
+pub use code::Code;
+pub use together::{parse_together, read_together};
+pub use walk::{Extent, Seen, Sharing, Step, Told, Walk};
 
 use std::fs::File;
 use std::path::Path;
@@ -50,41 +64,27 @@ use crate::Trace;
 /// The first bytes of a recording.
 pub const MAGIC: [u8; 8] = foretrace_recording::file::MAGIC;
 
-/// What to keep of a recording.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Options {
-    /// Keep branches, and calls of functions that are not instrumented.
-    pub keep_branches: bool,
-}
-
-impl Options {
-    /// The same, keeping branches or not.
-    pub fn keep_branches(mut self, keep: bool) -> Self {
-        self.keep_branches = keep;
-        self
-    }
-}
-
-/// Reads the recording at a path.
-pub fn read(path: &Path, options: &Options) -> Result<Trace, ImportError> {
+/// Reads the recording at a path; a walk adds what threads computed.
+pub fn read(path: &Path, walk: Option<&mut dyn Walk>) -> Result<Trace, ImportError> {
     let io = |error: std::io::Error| Problem::Io(error).at(Position::File).in_file(path);
     let file = File::open(path).map_err(io)?;
     if file.metadata().map_err(io)?.len() == 0 {
-        return parse(&[], options).map_err(|error| error.in_file(path));
+        return parse(&[], walk).map_err(|error| error.in_file(path));
     }
     // SAFETY: the map is read-only. If the process that writes it still runs, records appear behind those that are
     // there, or bytes change while they are read: each number is checked where it is used, so that gives an error or
     // other numbers, never more. A process that shortens the file meanwhile ends this one with a bus error.
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(io)?;
-    parse(&map, options).map_err(|error| error.in_file(path))
+    parse(&map, walk).map_err(|error| error.in_file(path))
 }
 
 /// Reads the bytes of a recording.
-pub fn parse(bytes: &[u8], options: &Options) -> Result<Trace, ImportError> {
+pub fn parse(bytes: &[u8], walk: Option<&mut dyn Walk>) -> Result<Trace, ImportError> {
     let recording = chunks::Recording::parse(bytes)?;
     let tables = tables::Tables::parse(&recording)?;
     let order = order::Order::find(&recording)?;
     let survey = survey::Survey::of(&recording, &tables, &order)?;
-    emit::Emit::new(&recording, &tables, &survey, options).trace(&order)
+    // A reference to the same walk that lives no longer than what it looks at.
+    let walk = walk.map(|walk| walk as &mut dyn Walk);
+    emit::Emit::new(&recording, &tables, &survey, walk).trace(&order)
 }

@@ -27,6 +27,8 @@ pub(super) struct Objects<'t> {
     freed: BTreeMap<u64, u64>,
     next: u32,
     allocations: u32,
+    /// How many blocks a thread has asked for at a site.
+    asked: FxHashMap<(u32, u64), u32>,
 }
 
 /// A living block of the heap.
@@ -39,6 +41,10 @@ pub(super) struct Block {
     pub(super) number: u32,
     /// Where.
     pub(super) site: u64,
+    /// Who asked for it.
+    pub(super) thread: u32,
+    /// Which of those that the thread asked for there, from 1.
+    pub(super) nth: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -95,13 +101,14 @@ impl<'t> Objects<'t> {
             freed: BTreeMap::new(),
             next: globals.len() as u32,
             allocations: 0,
+            asked: FxHashMap::default(),
         }
     }
 
     /// Takes note of a record that gives memory out or back.
     pub(super) fn follow(&mut self, thread: u32, record: &Record) -> Result<Change, ImportError> {
         Ok(match record.kind {
-            kind::ALLOC => self.alloc(record.word(0), record.word(1), record.site),
+            kind::ALLOC => self.alloc(thread, record),
             kind::FREE => self.free(record.word(0)),
             kind::BEGIN => self.begin(thread, record.word(0), record.word(1)),
             _ => Change::None,
@@ -128,8 +135,12 @@ impl<'t> Objects<'t> {
         }
     }
 
-    fn alloc(&mut self, start: u64, size: u64, site: u64) -> Change {
+    fn alloc(&mut self, thread: u32, record: &Record) -> Change {
+        let (start, size, site) = (record.word(0), record.word(1), record.site);
         self.allocations += 1;
+        let asked = self.asked.entry((thread, site)).or_default();
+        *asked += 1;
+        let nth = *asked;
         let end = start.saturating_add(size.max(1));
         let overlaps_stack =
             self.stacks.range(..end).next_back().is_some_and(|(_, stack)| stack.end > start);
@@ -150,7 +161,8 @@ impl<'t> Objects<'t> {
         {
             self.freed.remove(&at);
         }
-        let block = Block { start, end, object: self.new_object(), number: self.allocations, site };
+        let (object, number) = (self.new_object(), self.allocations);
+        let block = Block { start, end, object, number, site, thread, nth };
         self.blocks.insert(start, block);
         Change::Alloc { block: Some(block), gone }
     }

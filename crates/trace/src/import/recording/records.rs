@@ -1,7 +1,7 @@
 //! Records: the words of a stream, one operation after the other.
 
 use foretrace_recording::file;
-use foretrace_recording::record::{self, kind, near};
+use foretrace_recording::record::{self, PATH_OUTCOMES, kind, near};
 
 use super::super::{ImportError, Position, Problem};
 use super::chunks::{Chunk, MAX_THREADS, Recording, long};
@@ -65,6 +65,18 @@ impl<'a> Record<'a> {
             Some(words) => words[number],
             None => long(self.operands, 8 * number),
         }
+    }
+
+    /// Whether it says where it is: entries and paths have something else there.
+    #[inline]
+    pub(super) fn has_site(&self) -> bool {
+        !matches!(self.kind, kind::ENTER | kind::PATH)
+    }
+
+    /// The outcomes of branches in a path record, the first one lowest, and how many there are.
+    #[cfg_attr(not(test), expect(dead_code, reason = "nobody walks along the path yet"))]
+    pub(super) fn outcomes(&self) -> (u64, u32) {
+        (self.site, u32::from(self.detail))
     }
 
     /// The stamp, if records of this kind have one.
@@ -203,6 +215,12 @@ impl<'a> Stream<'a> {
                 return Ok(Some(Record { offset, kind, detail: size, site, operands, near }));
             }
             let site = head >> 16;
+            if number == kind::PATH && !(1..=PATH_OUTCOMES).contains(&u32::from(detail)) {
+                let expected = format!("1 to {PATH_OUTCOMES}");
+                return Err(
+                    Problem::syntax(format!("a path of {detail} outcomes"), expected).at(at)
+                );
+            }
             if matches!(number, kind::LOAD | kind::STORE) {
                 self.near[near::slot(site)] = (site, long(operands, 0));
             }

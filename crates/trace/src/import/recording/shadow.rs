@@ -60,6 +60,44 @@ impl Shadow {
         }
     }
 
+    /// Takes in what another one says, with other numbers for its objects and threads.
+    pub(super) fn join(
+        &mut self,
+        other: &Shadow,
+        objects: &FxHashMap<u32, u32>,
+        threads: &FxHashMap<u32, u32>,
+    ) {
+        for (&(object, page), rows) in &other.pages {
+            let object = objects[&object];
+            let mine =
+                self.pages.entry((object, page)).or_insert_with(|| Box::new([0; WORDS as usize]));
+            for (mine, &row) in mine.iter_mut().zip(rows.iter()) {
+                let row = if row == 0 || row == SHARED { row } else { threads[&(row - 1)] + 1 };
+                if row != 0 && *mine != row {
+                    *mine = if *mine == 0 { row } else { SHARED };
+                }
+                if *mine == SHARED {
+                    self.kept.insert(object);
+                }
+            }
+        }
+        self.kept.extend(other.kept.iter().filter_map(|object| objects.get(object)));
+    }
+
+    /// Counts as shared what another one, with other numbers for objects, says is.
+    pub(super) fn share_as(&mut self, all: &Shadow, objects: &FxHashMap<u32, u32>) {
+        for (&(object, page), rows) in &mut self.pages {
+            let Some(others) = all.pages.get(&(objects[&object], page)) else { continue };
+            for (row, &other) in rows.iter_mut().zip(others.iter()) {
+                if *row != 0 && other == SHARED {
+                    *row = SHARED;
+                }
+            }
+        }
+        let is_kept = |(_, key): &(&u32, &u32)| all.kept.contains(key);
+        self.kept.extend(objects.iter().filter(is_kept).map(|(object, _)| object));
+    }
+
     fn is_shared(&self, object: u32, word: u32) -> bool {
         let rows = self.pages.get(&(object, word / WORDS));
         rows.is_some_and(|rows| rows[(word % WORDS) as usize] == SHARED)

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::ImportError;
 use super::chunks::Recording;
-use super::objects::{Change, Objects};
+use super::objects::{Change, Found, Objects};
 use super::order::Order;
 use super::records::{Record, for_each};
 use super::shadow::Shadow;
@@ -14,6 +14,9 @@ use super::tables::Tables;
 pub(super) struct Survey {
     pub(super) shadow: Shadow,
     pub(super) threads: FxHashMap<u32, Life>,
+    /// What the touched objects are, if that is asked for.
+    pub(super) found: FxHashMap<u32, Found>,
+    keeps_all: bool,
 }
 
 /// What a thread does over all.
@@ -44,7 +47,26 @@ impl Survey {
         tables: &Tables,
         order: &Order,
     ) -> Result<Survey, ImportError> {
-        let mut survey = Survey { shadow: Shadow::default(), threads: FxHashMap::default() };
+        Survey::run(recording, tables, order, false)
+    }
+
+    /// As [`Survey::of`], but objects that are gone are remembered as well.
+    pub(super) fn of_all(
+        recording: &Recording,
+        tables: &Tables,
+        order: &Order,
+    ) -> Result<Survey, ImportError> {
+        Survey::run(recording, tables, order, true)
+    }
+
+    fn run(
+        recording: &Recording,
+        tables: &Tables,
+        order: &Order,
+        keeps_all: bool,
+    ) -> Result<Survey, ImportError> {
+        let (threads, found) = Default::default();
+        let mut survey = Survey { shadow: Shadow::default(), threads, found, keeps_all };
         let mut objects = Objects::new(&tables.globals);
         for_each(recording, order, |thread, record| survey.record(&mut objects, thread, record))?;
         Ok(survey)
@@ -60,15 +82,20 @@ impl Survey {
         life.records += 1;
         life.after_end |= life.ended;
         life.ended |= record.kind == kind::END;
-        let shadow = &mut self.shadow;
+        let (shadow, known, keeps_all) = (&mut self.shadow, &mut self.found, self.keeps_all);
         if let Some(touch) = record.touch()? {
             objects.split(touch.address, touch.size, |found, bytes| {
+                if keeps_all {
+                    known.entry(found.object).or_insert(found);
+                }
                 let offset = |address: u64| (address - found.start) as u32;
                 shadow.touch(found.object, offset(bytes.start), offset(bytes.end), thread);
             });
             return Ok(());
         }
-        match objects.follow(thread, &record)? {
+        let change = objects.follow(thread, &record)?;
+        match change {
+            _ if keeps_all => {}
             Change::Alloc { gone, .. } | Change::Begin { gone, .. } => {
                 gone.into_iter().for_each(|(object, size)| shadow.retire(object, size));
             }
@@ -76,7 +103,11 @@ impl Survey {
             Change::Free(None) | Change::None => {}
         }
         for address in synchronises(&record) {
-            shadow.keep(objects.find(address).object);
+            let found = objects.find(address);
+            if keeps_all {
+                known.entry(found.object).or_insert(found);
+            }
+            shadow.keep(found.object);
         }
         Ok(())
     }

@@ -1,11 +1,14 @@
 //! The tables of a recording: what addresses mean.
 
+use std::collections::BTreeMap;
+
 use foretrace_recording::file::table;
 use foretrace_recording::site::{self, SYSTEM};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::super::{ImportError, Position, Problem};
 use super::chunks::Recording;
+use super::code::{Code, Image};
 
 /// All tables of all modules.
 #[derive(Default)]
@@ -13,8 +16,8 @@ pub(super) struct Tables {
     modules: Vec<Module>,
     /// By address; none overlaps another.
     pub(super) globals: Vec<Global>,
-    /// Addresses of instrumented functions.
-    pub(super) functions: FxHashSet<u64>,
+    /// What variables held at first, by address: size, and the bytes up to the last one that is not 0.
+    contents: BTreeMap<u64, (u64, Vec<u8>)>,
     pub(super) lock_names: FxHashMap<u64, String>,
     pub(super) benign: Vec<Benign>,
     /// Parent, and which child of it, as the runtime counted.
@@ -28,6 +31,9 @@ struct Module {
     base: u64,
     sites: Vec<site::Site>,
     strings: Vec<u8>,
+    /// Addresses and names of instrumented functions.
+    functions: Vec<(u64, String)>,
+    image: Option<Image>,
     at: Position,
 }
 
@@ -36,6 +42,8 @@ pub(super) struct Global {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) name: String,
+    /// All its bytes are 0 at the start.
+    pub(super) is_zero: bool,
 }
 
 /// A range of memory on which races are harmless.
@@ -92,13 +100,13 @@ impl Meta<'_> {
 }
 
 /// A cursor over the words of one table.
-struct Words<'a> {
+pub(super) struct Words<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Words<'a> {
-    fn take(&mut self, length: u64) -> Result<&'a [u8], Problem> {
+    pub(super) fn take(&mut self, length: u64) -> Result<&'a [u8], Problem> {
         let rest = self.bytes.len() - self.at;
         match usize::try_from(length).ok().filter(|&length| length <= rest) {
             Some(length) => {
@@ -113,14 +121,22 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn long(&mut self) -> Result<u64, Problem> {
+    pub(super) fn long(&mut self) -> Result<u64, Problem> {
         let bytes = self.take(8)?;
         Ok(u64::from_le_bytes(std::array::from_fn(|byte| bytes[byte])))
     }
 
-    fn rows(&mut self, count: u64, size: usize) -> Result<impl Iterator<Item = Row<'a>>, Problem> {
+    pub(super) fn rows(
+        &mut self,
+        count: u64,
+        size: usize,
+    ) -> Result<impl Iterator<Item = Row<'a>>, Problem> {
         let length = count.saturating_mul(size as u64);
         Ok(self.take(length)?.chunks_exact(size).map(Row))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.at >= self.bytes.len()
     }
 
     fn text(&mut self) -> String {
@@ -132,14 +148,14 @@ impl<'a> Words<'a> {
 }
 
 /// One entry of a table.
-struct Row<'a>(&'a [u8]);
+pub(super) struct Row<'a>(&'a [u8]);
 
 impl Row<'_> {
     fn word(&self, at: usize) -> u32 {
         u32::from_le_bytes(std::array::from_fn(|byte| self.0[at + byte]))
     }
 
-    fn long(&self, at: usize) -> u64 {
+    pub(super) fn long(&self, at: usize) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|byte| self.0[at + byte]))
     }
 }
@@ -154,6 +170,31 @@ fn string(strings: &[u8], offset: u32) -> Result<String, Problem> {
 }
 
 impl Tables {
+    /// Whether the recordings are of one program: its own code, the module at the lowest address, has the same places in the source.
+    pub(super) fn is_same_program(&self, other: &Tables) -> bool {
+        let key = |tables: &Tables| {
+            let own = tables.modules.first();
+            own.map(|own| (own.sites.len(), own.strings.clone()))
+        };
+        key(self) == key(other)
+    }
+
+    /// What a thread is called in every recording of the program: `T0` is the main thread, `T0.2` its second child.
+    pub(super) fn lineage(&self, thread: u32) -> String {
+        let (mut name, mut at) = (String::new(), thread);
+        // Parents have lower numbers; a damaged table may say otherwise.
+        while at != 0 {
+            match self.threads.get(&at) {
+                Some(&(parent, child)) if parent < at => {
+                    name = format!(".{}{name}", u64::from(child) + 1);
+                    at = parent;
+                }
+                _ => return format!("T{at}?{name}"),
+            }
+        }
+        format!("T0{name}")
+    }
+
     pub(super) fn parse(recording: &Recording) -> Result<Tables, ImportError> {
         let mut meta = Meta { content: Vec::new(), pieces: Vec::new(), recording };
         for chunk in &recording.meta {
@@ -194,6 +235,21 @@ impl Tables {
         let mut words = Words { bytes: content, at: 0 };
         match tag {
             table::MODULE => self.module(&mut words, at, globals)?,
+            table::IMAGE => {
+                let image = Image::parse(&mut words)?;
+                let Some(module) = self.modules.last_mut().filter(|last| last.image.is_none())
+                else {
+                    return Err(Problem::syntax("an image", "first the table of its module"));
+                };
+                module.image = Some(image);
+            }
+            table::CONTENTS => {
+                while !words.is_empty() {
+                    let [address, size, kept] = [words.long()?, words.long()?, words.long()?];
+                    let bytes = words.take(kept)?;
+                    self.contents.entry(address).or_insert_with(|| (size, bytes.to_vec()));
+                }
+            }
             table::THREAD => {
                 let [thread, parent, child] = [words.long()?, words.long()?, words.long()?];
                 let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
@@ -238,12 +294,15 @@ impl Tables {
             let name = string(&strings, row.word(16))?;
             let file = string(&strings, row.word(20))?;
             if end > start && row.word(28) & 1 == 0 {
-                globals.push((Global { start, end, name }, file));
+                let is_zero = row.word(28) & site::ZERO != 0;
+                globals.push((Global { start, end, name, is_zero }, file));
             }
         }
-        self.functions
-            .extend(words.rows(functions, size_of::<site::Function>())?.map(|row| row.long(0)));
-        self.modules.push(Module { base, sites, strings, at });
+        let functions = words
+            .rows(functions, size_of::<site::Function>())?
+            .map(|row| Ok((row.long(0), string(&strings, row.word(8))?)))
+            .collect::<Result<_, Problem>>()?;
+        self.modules.push(Module { base, sites, strings, functions, image: None, at });
         Ok(())
     }
 
@@ -265,6 +324,30 @@ impl Tables {
             }
             self.globals.push(global);
         }
+    }
+
+    /// The code of the modules whose images the recording has, by the addresses of their sites.
+    pub(super) fn code(&self) -> Vec<Code<'_>> {
+        let with_image =
+            self.modules.iter().filter_map(|module| Some((module, module.image.as_ref()?)));
+        with_image
+            .map(|(module, image)| Code {
+                sites_base: module.base,
+                is_system: module.sites.iter().map(|site| site.column & SYSTEM != 0).collect(),
+                strings: &module.strings,
+                image: &image.bytes,
+                symbols: &image.symbols,
+                constants: image.constants(),
+                functions: &module.functions,
+            })
+            .collect()
+    }
+
+    /// What the byte of a global variable held at first, if known.
+    pub(super) fn content(&self, address: u64) -> Option<u8> {
+        let (start, (size, bytes)) = self.contents.range(..=address).next_back()?;
+        let offset = address - start;
+        (offset < *size).then(|| bytes.get(offset as usize).copied().unwrap_or(0))
     }
 
     /// The place of a site; `None` for site 0.

@@ -1,5 +1,6 @@
 //! Recordings made in memory, and what becomes of them.
 
+mod code;
 mod damage;
 mod free;
 mod scheduled;
@@ -7,17 +8,13 @@ mod writer;
 
 use expect_test::Expect;
 
-use crate::import::recording::{Options, parse};
+use crate::import::recording::parse;
 use crate::validate::validate;
 use crate::{EventId, Trace, binary, text};
 
 /// Imports, and checks what holds for every import.
 fn import(bytes: &[u8]) -> Trace {
-    import_with(bytes, &Options::default())
-}
-
-fn import_with(bytes: &[u8], options: &Options) -> Trace {
-    let trace = parse(bytes, options).unwrap_or_else(|error| panic!("{error}"));
+    let trace = parse(bytes, None).unwrap_or_else(|error| panic!("{error}"));
     check_trace(&trace);
     trace
 }

@@ -43,7 +43,7 @@ fn a_recording_may_end_anywhere() {
         for at in (HEADER + CHUNK + 32..HEADER + CHUNK + 512).step_by(8) {
             let mut killed = whole[..HEADER + 2 * CHUNK].to_vec();
             killed[at..].fill(0);
-            if let Ok(trace) = parse(&killed, &Options::default()) {
+            if let Ok(trace) = parse(&killed, None) {
                 check_trace(&trace);
             }
         }
@@ -54,7 +54,7 @@ fn a_recording_may_end_anywhere() {
 fn a_cut_header_or_table_is_an_error_or_a_note() {
     let whole = example(Writer::scheduled()).bytes();
     for length in (0..HEADER).step_by(97) {
-        let error = parse(&whole[..length], &Options::default()).unwrap_err().to_string();
+        let error = parse(&whole[..length], None).unwrap_err().to_string();
         assert!(error.contains("expected a recording"), "{error}");
     }
     // Without events there is nothing whose site could be missing.
@@ -70,16 +70,17 @@ fn damage_is_an_error_with_its_offset() {
     let with = |at: usize, word: u64| {
         let mut bytes = whole.clone();
         bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
-        parse(&bytes, &Options::default()).unwrap_err().to_string()
+        parse(&bytes, None).unwrap_err().to_string()
     };
     for (at, word, message) in [
         (0, 0, "byte 0: a file of "),
-        (8, 2, "byte 8: version 2 of recordings; expected version 1"),
-        (8, 1 | 9 << 32, "byte 12: scheduling mode 9"),
-        (events, 7, "byte 266272: a record of kind 7; expected one of the known kinds"),
+        (8, 1, "byte 8: version 1 of recordings; expected version 2"),
+        (8, 2 | 9 << 32, "byte 12: scheduling mode 9"),
+        (events, 21, "byte 266272: a record of kind 21; expected one of the known kinds"),
         (events, 8 | 8 << 8, "byte 266272: a record of kind 8; expected first a record that says"),
         (events + 8, 1 << 40, "byte 266272: thread 1099511627776"),
         (events + 16, 8 | 9 << 8, "byte 266288: an access of 9 bytes"),
+        (events, 7 | 49 << 8, "byte 266272: a path of 49 outcomes; expected 1 to 48"),
         (events + 16, 40 | 0x68 << 8, "byte 266288: memory order 6"),
         (events + 16, 32 | 5 << 16, "byte 266288: site 0x5; expected a site of one of the modules"),
         (
@@ -109,7 +110,7 @@ fn flipped_bits_never_panic() {
                 let near = random.pick(&used) / 8 * 8 + random.below(8);
                 bytes[near] ^= 1 << random.below(8);
             }
-            match parse(&bytes, &Options::default().keep_branches(true)) {
+            match parse(&bytes, None) {
                 Ok(trace) => {
                     check_trace(&trace);
                     traces += 1;
@@ -144,6 +145,7 @@ fn random_records_give_valid_traces() {
                     random.pick(&[1, 2, 4, 8]) | (random.below(6) as u8) << 4
                 }
                 kind::ACQUIRE..=kind::ACQUIRE_FAILED => random.below(6) as u8,
+                kind::PATH => 1 + random.below(48) as u8,
                 _ => random.below(3) as u8,
             };
             let address = match number {
@@ -176,7 +178,7 @@ fn random_records_give_valid_traces() {
             let count = foretrace_recording::record::operands(number).unwrap() - stamp;
             writer.push(thread, number, detail, 0, &[address, second, 1][..count]);
         }
-        let trace = parse(&writer.bytes(), &Options::default().keep_branches(true));
+        let trace = parse(&writer.bytes(), None);
         check_trace(&trace.unwrap_or_else(|error| panic!("seed {seed}: {error}")));
     }
 }

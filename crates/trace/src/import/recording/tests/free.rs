@@ -216,6 +216,6 @@ fn stamps_that_do_not_grow_are_an_error() {
     let mut writer = Writer::free();
     writer.threads(1);
     writer.record(0, &[head(kind::END, 0, 0), 1]);
-    let error = parse(&writer.bytes(), &Options::default()).unwrap_err().to_string();
+    let error = parse(&writer.bytes(), None).unwrap_err().to_string();
     assert!(error.contains("stamp 1 after 1; expected stamps that grow"), "{error}");
 }

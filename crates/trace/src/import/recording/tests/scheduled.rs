@@ -41,9 +41,10 @@ fn every_kind_of_record_becomes_its_event() {
     writer.push(0, kind::ALLOC, 0, site(50), &[0x1000, 16]);
     writer.store(0, 0, 0x1008, 1).store(1, 0, 0x1008, 2);
     writer.push(1, kind::FREE, 0, 0, &[0x1000]);
-    writer.push(0, kind::BRANCH, 1, 0, &[]).push(0, kind::SWITCH, 0, 0, &[3]);
+    writer.push(0, kind::PATH, 3, 5, &[]).push(0, kind::SWITCH, 0, 0, &[3]);
     writer.push(0, kind::CALL, 0, 0, &[FUNCTION]).push(0, kind::CALL, 0, 0, &[9]);
-    writer.push(0, kind::RETURN, 0, 0, &[0]);
+    writer.push(0, kind::RETURN, 0, 0, &[0]).push(0, kind::ENTER, 0, FUNCTION, &[]);
+    writer.push(0, kind::LAND, 0, site(10), &[FUNCTION, 2]);
     writer.push(0, kind::REQUEST_JOIN, 0, 0, &[1]).push(1, kind::END, 0, 0, &[]);
     writer.push(0, kind::JOIN, 0, 0, &[1]).push(0, kind::EXIT, 0, 0, &[0]);
     check(
@@ -53,9 +54,6 @@ fn every_kind_of_record_becomes_its_event() {
             semaphore m+16 = 1
             barrier m+24 = 2
             dependences unknown
-            note "branch left out" = 1
-            note "switch left out" = 1
-            note "call of a function that is not instrumented left out" = 1
             T0: begin
             T0: fork T1
             T1: begin
@@ -99,9 +97,6 @@ fn every_kind_of_record_becomes_its_event() {
             T0: exit
         "#]],
     );
-    let trace = import_with(&writer.bytes(), &Options::default().keep_branches(true));
-    let count = |wanted: Op| trace.ops().filter(|&(_, op)| op == wanted).count();
-    assert_eq!((count(Op::Branch { taken: true }), count(Op::External)), (1, 1));
 }
 
 #[test]
@@ -110,20 +105,14 @@ fn ordinals_count_what_is_visible() {
     writer.threads(2);
     // The stack is private, so these have ordinals 2 and 3 and no events.
     let stack = 0x7f00_0000_0000;
-    writer.store(0, 0, stack, 1).push(0, kind::BRANCH, 0, 0, &[]).load(0, 0, stack, 1);
+    writer.store(0, 0, stack, 1).push(0, kind::PATH, 1, 1, &[]).load(0, 0, stack, 1);
     writer.store(0, 0, X, 1).load(1, 0, X, 1);
     let trace = import(&writer.bytes());
     assert_eq!(ordinals(&trace), [Some(0), Some(1), Some(0), Some(4), Some(1)]);
     let kinds: Vec<_> = trace.events().map(|(id, _)| trace.record_kind(id).unwrap()).collect();
     assert_eq!(kinds, [kind::BEGIN, kind::FORK, kind::BEGIN, kind::STORE, kind::LOAD]);
     assert_eq!(trace.lineage(ThreadId(1)), Some((ThreadId(0), 0)));
-    assert_eq!(
-        trace.notes(),
-        [
-            ("access to memory of one thread left out".to_string(), 2),
-            ("branch left out".to_string(), 1)
-        ]
-    );
+    assert_eq!(trace.notes(), [("access to memory of one thread left out".to_string(), 2)]);
 }
 
 #[test]
@@ -407,4 +396,39 @@ fn what_the_tables_and_the_header_say_is_kept() {
             T1: write heap#1[8:8] : 1
         "#]],
     );
+}
+
+#[test]
+fn what_variables_held_at_first_is_known_where_nobody_read_it() {
+    let mut writer = Writer::scheduled();
+    // 7 and zeros; the second word was read first, and something else had been written there.
+    let contents = [X, 16, 1, 7].map(u64::to_le_bytes);
+    writer.table(table::CONTENTS, contents.as_flattened());
+    writer.threads(2);
+    writer.store(0, 0, X, 5).load(1, 0, X, 5);
+    writer.load(0, 0, X + 8, 3).store(1, 0, X + 8, 4).load(0, 0, X + 8, 4);
+    check(
+        &writer.bytes(),
+        expect![[r#"
+        init x = 7
+        dependences unknown
+        T0: begin
+        T0: fork T1
+        T1: begin
+        T0: write x : 5
+        T1: read x : 5
+        T0: read x[8:8] : 3
+        T1: write x[8:8] : 4
+        T0: read x[8:8] : 4
+    "#]],
+    );
+}
+
+#[test]
+fn contents_that_are_cut_off_are_an_error() {
+    let mut writer = Writer::scheduled();
+    let contents = [X, 16, 40, 7].map(u64::to_le_bytes);
+    writer.table(table::CONTENTS, contents.as_flattened());
+    let error = parse(&writer.bytes(), None).unwrap_err().to_string();
+    assert!(error.ends_with("a table with 8 bytes left; expected 40 bytes"), "{error}");
 }

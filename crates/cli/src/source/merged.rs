@@ -1,0 +1,210 @@
+//! `foretrace predict` of several runs: what they share, what of their mixtures is certain, and what a replay needs.
+
+use std::fs::File;
+use std::io::Read;
+use std::mem::ManuallyDrop;
+use std::path::Path;
+
+use foretrace_program::merge::{Merged, MixedTrace, Mixture};
+use foretrace_program::{Site, run};
+use foretrace_report as report;
+use foretrace_report::{Kind, Report};
+use foretrace_rewalk::Walker;
+use foretrace_trace::import::recording::{self, Walk};
+use foretrace_trace::validate::validate;
+use foretrace_trace::{EventId, Model, Place, Trace};
+use foretrace_witness::{Certainty, CheckOptions, Checker, LockMisuse, Violation};
+
+use crate::args::InputFormat;
+use crate::failure::Failure;
+use crate::input;
+
+/// So many reasons why something is left out are told one by one.
+const MOST_REASONS: usize = 10;
+
+/// Runs that are to be merged. They last until the process ends, as [`input::open_valid`] says.
+pub(crate) struct Runs {
+    traces: Vec<ManuallyDrop<Trace>>,
+    /// Why the traces do not have all that mixtures of them may do.
+    left_out: Option<String>,
+}
+
+impl Runs {
+    /// Reads runs. Recordings are read together, so that what is shared in one of them is in all traces.
+    pub(crate) fn open(paths: &[&Path], format: Option<InputFormat>) -> Result<Runs, Failure> {
+        let is_wanted = matches!(format, None | Some(InputFormat::Recording));
+        if is_wanted && paths.iter().all(|path| is_recording(path)) {
+            return Runs::of_recordings(paths);
+        }
+        let open = |path: &&Path| input::open_valid(path, format);
+        let traces = paths.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
+        let mut runs = Runs { traces, left_out: None };
+        let private =
+            ["access to memory of one thread left out", "block of memory of one thread left out"];
+        let leaves_out = |trace: &ManuallyDrop<Trace>| {
+            trace.notes().iter().any(|(note, _)| private.contains(&note.as_str()))
+        };
+        if runs.are_recorded() && runs.traces.iter().any(leaves_out) {
+            let what = "the traces lack accesses to memory that only one thread touched in its run, though it may be shared in another: \
+                        give recordings (`foretrace run -o RUN.ftrec`), or use `foretrace test --runs`";
+            runs.left_out = Some(what.to_string());
+        }
+        Ok(runs)
+    }
+
+    /// Reads recordings together.
+    pub(crate) fn of_recordings(paths: &[&Path]) -> Result<Runs, Failure> {
+        let mut walkers: Vec<Walker> = paths.iter().map(|_| Walker::default()).collect();
+        let mut walks: Vec<&mut dyn Walk> =
+            walkers.iter_mut().map(|walker| walker as &mut dyn Walk).collect();
+        let traces = recording::read_together(paths, &mut walks).map_err(Failure::input)?;
+        for (trace, path) in traces.iter().zip(paths) {
+            validate(trace).map_err(|invalid| {
+                Failure::internal(format_args!("{}: {invalid}", path.display()))
+            })?;
+        }
+        let traces = traces.into_iter().map(ManuallyDrop::new).collect();
+        Ok(Runs { traces, left_out: None })
+    }
+
+    pub(crate) fn traces(&self) -> Vec<&Trace> {
+        self.traces.iter().map(|trace| &**trace).collect()
+    }
+
+    /// Whether our runtime recorded all of them.
+    pub(crate) fn are_recorded(&self) -> bool {
+        self.traces.iter().all(|trace| trace.has_ordinals())
+    }
+
+    /// What the report must say of what is missing.
+    pub(crate) fn reasons(&self, merged: &Merged) -> Vec<String> {
+        let mut reasons: Vec<String> = self.left_out.iter().cloned().collect();
+        let all = &merged.left_out;
+        reasons.extend(all.iter().take(MOST_REASONS).cloned());
+        if all.len() > MOST_REASONS {
+            reasons.push(format!("{} more things are left out", all.len() - MOST_REASONS));
+        }
+        reasons
+    }
+}
+
+fn is_recording(path: &Path) -> bool {
+    let mut start = [0; recording::MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == recording::MAGIC
+}
+
+/// Says in a report that parts of the runs are not in it: nothing that is not found there is refuted.
+pub(super) fn tell_what_is_left_out(report: &mut Report, reasons: Vec<String>) {
+    if reasons.is_empty() {
+        return;
+    }
+    for (property, ledger) in &mut report.summary {
+        let kind = match property {
+            report::Property::Race => Kind::Race,
+            report::Property::Assertion => Kind::Assertion,
+            _ => continue,
+        };
+        ledger.candidates += 1;
+        ledger.undecided += 1;
+        for left in [
+            &mut ledger.remaining.total,
+            &mut ledger.remaining.lsa,
+            &mut ledger.remaining.mhb,
+            &mut ledger.remaining.ucg,
+        ] {
+            *left += 1;
+        }
+        report.undecided.push(report::Undecided {
+            property: *property,
+            kind,
+            events: Vec::new(),
+            reason: "parts of the runs are left out, see the notes".to_string(),
+        });
+        report.not_asked.retain(|part| part.property != *property);
+    }
+    report.notes.extend(reasons.into_iter().map(|reason| format!("left out: {reason}")));
+}
+
+/// Findings of merged runs, in terms of the runs.
+pub(super) struct Mixing<'a> {
+    pub(super) merged: &'a Merged,
+    pub(super) traces: &'a [&'a Trace],
+}
+
+/// What a replay of a finding of merged runs follows.
+pub(crate) struct Replayable {
+    pub(crate) mixed: MixedTrace,
+    pub(crate) violation: Violation,
+}
+
+impl Mixing<'_> {
+    /// How sure a finding is, and what a replay of it follows. It is real if one run has all of it, and the checker of schedules accepts it there.
+    ///
+    /// `happened` is all that the interpreter did up to the violation, which is at the sites `next`.
+    pub(super) fn judge<'e>(
+        &self,
+        happened: impl Iterator<Item = &'e run::Event>,
+        next: &[Site],
+        kind: Kind,
+    ) -> (report::Certainty, Option<Replayable>) {
+        // A begin has the site of what comes first.
+        let is_step =
+            |event: &&run::Event| event.action != run::Action::Begin && !next.contains(&event.site);
+        let steps = happened.filter(is_step).map(|event| self.merged.origins(event.site));
+        let steps: Vec<_> = steps.filter(|origins| !origins.is_empty()).collect();
+        let next: Vec<_> = next.iter().map(|&site| self.merged.origins(site)).collect();
+        let possible = report::Certainty::Possible;
+        let Some(mixture) = Mixture::new(self.traces, self.merged, &steps, &next) else {
+            return (possible, None);
+        };
+        let certainty = match mixture.run {
+            Some(run) if self.is_real(run, &mixture, kind) => report::Certainty::Real,
+            _ => possible,
+        };
+        let mixed = mixture.trace(self.traces, self.merged);
+        let violation = violation(kind, &mixed.next);
+        (certainty, violation.map(|violation| Replayable { mixed, violation }))
+    }
+
+    /// Whether a race between instructions is declared to be harmless: all bytes that both touch.
+    pub(super) fn is_benign(&self, next: &[Site]) -> bool {
+        let place = |site: &Site| {
+            let &(run, event) = self.merged.origins(*site).first()?;
+            Some((run, self.traces[run].access(event)?.at))
+        };
+        let &[(run, a), (other, b)] = &next.iter().filter_map(place).collect::<Vec<_>>()[..] else {
+            return false;
+        };
+        let (start, end) = (a.offset.max(b.offset), a.end().min(b.end()));
+        let is_declared = |run: usize, at: Place, byte: u32| {
+            let benign = self.traces[run].benign().iter();
+            benign.clone().any(|(known, _)| {
+                known.object == at.object && (known.offset..known.end()).contains(&byte)
+            })
+        };
+        (start..end).all(|byte| is_declared(run, a, byte) || is_declared(other, b, byte))
+    }
+
+    fn is_real(&self, run: usize, mixture: &Mixture, kind: Kind) -> bool {
+        let own = |events: &[(usize, EventId)]| -> Vec<EventId> {
+            events.iter().map(|&(_, event)| event).collect()
+        };
+        let Some(violation) = violation(kind, &own(&mixture.next)) else { return false };
+        let checker = Checker::new(self.traces[run], Model::Symbolic, CheckOptions::default());
+        let checked = checker.check(&violation, &own(&mixture.schedule));
+        matches!(checked, Ok(Certainty::Real))
+    }
+}
+
+/// The violation that a finding of this kind is, at these events.
+fn violation(kind: Kind, next: &[EventId]) -> Option<Violation> {
+    Some(match (kind, next) {
+        (Kind::Race, &[a, b]) => Violation::Race(a.min(b), a.max(b)),
+        (Kind::Assertion, &[event]) => Violation::Assertion(event),
+        (Kind::DoubleLock, &[event]) => Violation::Lock(LockMisuse::DoubleLock, event),
+        (Kind::UnlockNotHeld, &[event]) => Violation::Lock(LockMisuse::UnlockNotHeld, event),
+        (Kind::UnlockByOther, &[event]) => Violation::Lock(LockMisuse::UnlockByOther, event),
+        _ => return None,
+    })
+}

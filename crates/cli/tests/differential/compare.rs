@@ -1,0 +1,169 @@
+//! What is predicted of a recording, and where that differs from the truth.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use foretrace_predict::{Granularity, Options, Prediction, predict};
+use foretrace_rewalk::Walker;
+use foretrace_trace::import::recording::{self, Code, Seen, Told, Walk};
+use foretrace_trace::validate::validate;
+use foretrace_trace::{EventId, Model, Op, Trace};
+use foretrace_witness::{Certainty, Property, Violation};
+
+use crate::explorer::{Failure, Operation, Recorded, Truth};
+
+/// Notes that say that the model knows less than the program does.
+const KEPT: [&str; 3] = ["kept as recorded", "unknown writer", "path of a thread lost"];
+/// Notes that say that the walk went wrong: not in programs like these. (It may well not know a number.)
+const WRONG: [&str; 7] = [
+    "not as computed",
+    "there is none",
+    "there was no",
+    "other way",
+    "another way",
+    "elsewhere",
+    "cannot be read",
+];
+
+/// What is predicted of one recording.
+pub(crate) struct Predicted {
+    trace: Trace,
+    pub(crate) recorded: Recorded,
+    /// What the assertions of the trace are.
+    pub(crate) assertions: BTreeMap<EventId, Failure>,
+    prediction: Prediction,
+    /// Nothing is kept as recorded for want of an expression.
+    pub(crate) is_exact: bool,
+}
+
+/// A walk that keeps which way the threads went.
+#[derive(Default)]
+struct Watched {
+    walker: Walker,
+    outcomes: Vec<Vec<bool>>,
+    has_switch: bool,
+}
+
+impl Walk for Watched {
+    fn module(&mut self, code: &Code<'_>) {
+        self.walker.module(code);
+    }
+
+    fn follow(&mut self, thread: u32, seen: Seen, told: &mut Told) {
+        let index = thread as usize;
+        if self.outcomes.len() <= index {
+            self.outcomes.resize(index + 1, Vec::new());
+        }
+        if let Seen::Path { outcomes, count } = seen {
+            self.outcomes[index].extend((0..count).map(|at| outcomes >> at & 1 == 1));
+        }
+        self.has_switch |= matches!(seen, Seen::Switch { .. });
+        self.walker.follow(thread, seen, told);
+    }
+
+    fn notes(&self) -> Vec<(String, u64)> {
+        self.walker.notes()
+    }
+}
+
+fn thread_number(trace: &Trace, event: EventId) -> u32 {
+    let name = trace.threads().get(trace.thread_of(event).index());
+    name[1..].parse().expect("threads of a recording are called T0, T1, ...")
+}
+
+/// Reads a recording and predicts. `is_initialised`: all that is read without having been written has a recorded value.
+pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
+    let mut walk = Watched::default();
+    let trace = recording::read(recording, Some(&mut walk)).unwrap();
+    validate(&trace).unwrap();
+    let mut kinds = HashMap::new();
+    let mut assertions = BTreeMap::new();
+    let mut branches: HashMap<u32, usize> = HashMap::new();
+    for (id, event) in trace.events() {
+        let thread = thread_number(&trace, id);
+        let ordinal = trace.ordinal(id);
+        if let (Some(ordinal), Some(kind)) = (ordinal, trace.record_kind(id))
+            && !matches!(event.op, Op::Request(_))
+        {
+            kinds.insert((thread, ordinal), kind);
+        }
+        if let Op::Assert { .. } = event.op {
+            let failure = match ordinal {
+                Some(ordinal) => Failure::Operation(thread, ordinal),
+                None => {
+                    let which = branches.entry(thread).or_default();
+                    *which += 1;
+                    Failure::Branch(thread, walk.walker.assertions(thread)[*which - 1])
+                }
+            };
+            assertions.insert(id, failure);
+        }
+    }
+    let options = Options {
+        model: Some(Model::Symbolic),
+        properties: vec![Property::Race, Property::Assertion],
+        granularity: Granularity::Event,
+        ..Options::default()
+    };
+    let prediction = predict(&trace, &options, &()).unwrap();
+    assert!(prediction.undecided.is_empty(), "nothing keeps the solver from deciding all");
+    // A switch has more ways than its value tells: what the explorer takes for the same way may be another one.
+    let is_exact = is_initialised && !walk.has_switch && !has_note(&trace, &KEPT);
+    let recorded = Recorded { outcomes: walk.outcomes, kinds };
+    Predicted { trace, recorded, assertions, prediction, is_exact }
+}
+
+fn has_note(trace: &Trace, texts: &[&str]) -> bool {
+    trace.notes().iter().any(|(note, _)| texts.iter().any(|text| note.contains(text)))
+}
+
+impl Predicted {
+    /// Where model and truth differ, in words.
+    pub(crate) fn differences(&self, truth: &Truth) -> Vec<String> {
+        let mut differences = Vec::new();
+        if has_note(&self.trace, &WRONG) {
+            differences.push(format!("the walk went wrong: {:?}", self.trace.notes()));
+        }
+        let (mut failing, mut racing) = (BTreeSet::new(), BTreeSet::new());
+        for finding in &self.prediction.findings {
+            let is_real = finding.certainty == Certainty::Real;
+            match finding.violation {
+                Violation::Assertion(id) => {
+                    let failure = self.assertions[&id];
+                    failing.insert(failure);
+                    if is_real && !truth.failures.contains(&failure) {
+                        let place = self.place(id);
+                        differences.push(format!("FALSE ALARM: {failure:?} at {place}"));
+                    }
+                }
+                Violation::Race(one, other) => {
+                    let (a, b) = (self.operation(one), self.operation(other));
+                    let pair = (a.min(b), a.max(b));
+                    racing.insert(pair);
+                    if is_real && !truth.races.contains(&pair) {
+                        let (one, other) = (self.place(one), self.place(other));
+                        differences.push(format!("FALSE ALARM: race {pair:?}: {one}, {other}"));
+                    }
+                }
+                _ => unreachable!("nobody asked for more"),
+            }
+        }
+        if self.is_exact {
+            let missed = truth.failures.difference(&failing);
+            differences.extend(missed.map(|failure| format!("missed: {failure:?}")));
+            let missed = truth.races.difference(&racing);
+            differences.extend(missed.map(|pair| format!("missed: race {pair:?}")));
+        }
+        differences
+    }
+
+    fn operation(&self, access: EventId) -> Operation {
+        let ordinal = self.trace.ordinal(access).expect("accesses are visible operations");
+        (thread_number(&self.trace, access), ordinal)
+    }
+
+    fn place(&self, event: EventId) -> &str {
+        let location = self.trace.location_of(event);
+        location.map_or("an unknown place", |at| self.trace.locations().get(at.index()))
+    }
+}

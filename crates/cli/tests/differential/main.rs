@@ -1,0 +1,206 @@
+//! Random C programs, recorded once and predicted, against the truth: the same program under all its schedules.
+//!
+//! Among the executions in which every thread's branches go as recorded up to the violation, model and truth agree on assertions and races. A finding that no execution shows
+//! is a false alarm. An execution that the model says is infeasible is missed; that is asked only where the trace keeps nothing as recorded for want of an
+//! expression.
+//!
+//! `FORETRACE_DIFFERENTIAL=N` asks for so many programs, `FORETRACE_DIFFERENTIAL_SEED=S` for those from seed S on (`cargo xtask differential`). Programs that
+//! have shown a difference go to the folder `kept`, and are tried each time.
+
+mod compare;
+mod explorer;
+mod generator;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// How many programs are tried if nobody asks for more.
+const PROGRAMS: u64 = 240;
+/// A program that needs more runs than this is too large to be explored.
+const MOST_RUNS: usize = 1500;
+const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
+
+/// A program to try.
+struct Case {
+    name: String,
+    source: String,
+    level: &'static str,
+    /// Of the recorded schedule.
+    seed: u64,
+}
+
+/// What came of the programs.
+#[derive(Default, Debug)]
+struct Sums {
+    programs: AtomicU64,
+    never_passed: AtomicU64,
+    too_large: AtomicU64,
+    /// Compared in both directions, and only for false alarms.
+    both_ways: AtomicU64,
+    one_way: AtomicU64,
+    runs: AtomicU64,
+    states: AtomicU64,
+    assertions: AtomicU64,
+    failures: AtomicU64,
+    failures_both_ways: AtomicU64,
+    races: AtomicU64,
+    races_both_ways: AtomicU64,
+}
+
+/// The programs that have shown a difference, at each level.
+fn kept() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/kept");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let cases = files.iter().filter(|file| file.extension().is_some_and(|end| end == "c"));
+    let cases = cases.flat_map(|file| {
+        LEVELS.iter().zip(1..).map(move |(level, seed)| Case {
+            name: format!("{}{level}", file.file_stem().unwrap().display()),
+            source: fs::read_to_string(file).unwrap(),
+            level,
+            seed,
+        })
+    });
+    cases.collect()
+}
+
+/// Each way in which a value may get lost, at each level.
+fn letters() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (number, function) in generator::HARD.iter().enumerate() {
+        for way in 0..generator::WAYS {
+            let level = LEVELS[(number + way) % LEVELS.len()];
+            let name = format!("letter-{number}-{way}{level}");
+            cases.push(Case { name, source: generator::letter(function, way), level, seed: 1 });
+        }
+    }
+    cases
+}
+
+fn generated(seed: u64) -> Case {
+    let level = LEVELS[seed as usize % LEVELS.len()];
+    Case { name: format!("{seed}{level}"), source: generator::program(seed), level, seed }
+}
+
+fn compile(case: &Case, folder: &Path) -> PathBuf {
+    let target = folder.join(&case.name);
+    let source = target.with_extension("c");
+    fs::write(&source, &case.source).unwrap();
+    let compiled = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(["cc", case.level, "-g", "-w", "-fwrapv", "-pthread"])
+        .args([&source, Path::new("-o"), &target])
+        .output()
+        .unwrap();
+    let log = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{}: {log}", case.name);
+    target
+}
+
+/// Records a run that passes, if one of a few does.
+fn record(program: &Path, seed: u64) -> Option<PathBuf> {
+    let recording = program.with_extension("ftrec");
+    for schedule in seed..seed + 12 {
+        // Most often there is none.
+        let _ = fs::remove_file(&recording);
+        let status = Command::new(program)
+            .env("FORETRACE_RECORDING", &recording)
+            .env("FORETRACE_SCHEDULE", "random")
+            .env("FORETRACE_SEED", schedule.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        if status.success() {
+            return Some(recording);
+        }
+    }
+    None
+}
+
+/// Compares model and truth for a program; returns the differences.
+fn check(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
+    let add = |sum: &AtomicU64, count: usize| {
+        sum.fetch_add(count as u64, Relaxed);
+    };
+    let program = compile(case, folder);
+    add(&sums.programs, 1);
+    let [source, area] = ["c", "area"].map(|end| program.with_extension(end));
+    let forget = |files: &[&Path]| files.iter().for_each(|file| fs::remove_file(file).unwrap());
+    let Some(recording) = record(&program, case.seed) else {
+        add(&sums.never_passed, 1);
+        forget(&[&source, &program, &program.with_extension("ftrec")]);
+        return Vec::new();
+    };
+    let is_initialised = case.source.contains(generator::INITIALISED);
+    let predicted = compare::prepare(&recording, is_initialised);
+    let truth = explorer::explore(&program, &area, &predicted.recorded, MOST_RUNS);
+    let Some(truth) = truth else {
+        add(&sums.too_large, 1);
+        forget(&[&source, &program, &recording, &area]);
+        return Vec::new();
+    };
+    add(&sums.runs, truth.runs);
+    add(&sums.states, truth.states);
+    add(&sums.assertions, predicted.assertions.len());
+    add(&sums.failures, truth.failures.len());
+    add(&sums.races, truth.races.len());
+    if predicted.is_exact {
+        add(&sums.both_ways, 1);
+        add(&sums.failures_both_ways, truth.failures.len());
+        add(&sums.races_both_ways, truth.races.len());
+    } else {
+        add(&sums.one_way, 1);
+    }
+    let differences = predicted.differences(&truth);
+    if differences.is_empty() {
+        forget(&[&source, &program, &recording, &area]);
+    }
+    differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
+}
+
+#[test]
+fn model_and_truth_agree() {
+    let number = |name: &str, default: u64| {
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+    };
+    let count = number("FORETRACE_DIFFERENTIAL", PROGRAMS);
+    let first = number("FORETRACE_DIFFERENTIAL_SEED", 1);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("differential");
+    fs::create_dir_all(&folder).unwrap();
+    let mut cases = kept();
+    cases.extend(letters());
+    cases.extend((first..first + count).map(generated));
+    let (next, sums) = (AtomicUsize::new(0), Sums::default());
+    let differences = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Relaxed)) {
+                    let found = std::panic::catch_unwind(|| check(case, &folder, &sums));
+                    let found = found
+                        .unwrap_or_else(|_| vec![format!("{}: the test itself failed", case.name)]);
+                    found.iter().for_each(|difference| println!("{difference}"));
+                    differences.lock().unwrap().extend(found);
+                }
+            });
+        }
+    });
+    let differences = differences.into_inner().unwrap();
+    println!("{sums:#?}");
+    assert!(
+        differences.is_empty(),
+        "model and truth differ; the programs are in {}\n{}",
+        folder.display(),
+        differences.join("\n")
+    );
+    // The comparison means something: of a hundred programs so many show something.
+    let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
+    assert!(of(&sums.both_ways, 15) && of(&sums.one_way, 25), "too few are compared: {sums:?}");
+    assert!(of(&sums.failures, 15) && of(&sums.failures_both_ways, 5), "too few fail: {sums:?}");
+    assert!(of(&sums.races, 200) && of(&sums.races_both_ways, 50), "too few race: {sums:?}");
+}

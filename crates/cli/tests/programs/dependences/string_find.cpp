@@ -1,0 +1,5 @@
+#include "harness.h"
+#include <string>
+std::string s="abcdefghijklmnopqrstuvwxyz";
+void *o2(void*a){ pthread_mutex_lock(&m); s[0]='0'; pthread_mutex_unlock(&m); return a;}
+int main(){ pthread_t t2; pthread_create(&t2,0,o2,0); int r=begin(); pthread_mutex_lock(&m); s[0]='0'+r; int y=s.find('1')==0; pthread_mutex_unlock(&m); CHECK(y==r); finish(); pthread_join(t2,0);}

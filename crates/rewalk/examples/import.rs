@@ -1,0 +1,74 @@
+//! The program behind `cargo xtask bench rewalk`: `import walk FILE` imports a recording and walks along its paths, `import plain FILE` only imports it.
+//! It prints what that took, a line `name value unit` each, and the notes of the walk on standard error.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use foretrace_rewalk::Walker;
+use foretrace_trace::import::recording::{Code, Seen, Told, Walk, read};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (walks, file) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["walk", file] => (true, file),
+        ["plain", file] => (false, file),
+        _ => {
+            eprintln!("usage: import walk|plain FILE");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut counting = Counting { walker: Walker::default(), records: 0 };
+    let walk: Option<&mut dyn Walk> = if walks { Some(&mut counting) } else { None };
+    let trace = match read(Path::new(file), walk) {
+        Ok(trace) => trace,
+        Err(error) => {
+            eprintln!("import: {file}: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("time {} ns", time_used());
+    println!("records {} records", counting.records);
+    println!("events {} events", trace.len());
+    println!("memory {} bytes", peak_memory());
+    for (note, count) in counting.walker.notes() {
+        eprintln!("{note} = {count}");
+    }
+    ExitCode::SUCCESS
+}
+
+/// A walk that counts what it is shown.
+struct Counting {
+    walker: Walker,
+    records: u64,
+}
+
+impl Walk for Counting {
+    fn module(&mut self, code: &Code<'_>) {
+        self.walker.module(code);
+    }
+
+    fn follow(&mut self, thread: u32, seen: Seen, told: &mut Told) {
+        self.records += 1;
+        self.walker.follow(thread, seen, told);
+    }
+
+    fn notes(&self) -> Vec<(String, u64)> {
+        self.walker.notes()
+    }
+}
+
+/// The time that this thread has run on a core, in nanoseconds; 0 where it is not known.
+fn time_used() -> u64 {
+    // The kernel brings the count up to date when the thread gives its core away.
+    std::thread::yield_now();
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0)
+}
+
+/// The most memory that this process has had, in bytes; 0 where it is not known.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = peak.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) * 1024
+}

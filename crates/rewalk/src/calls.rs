@@ -1,0 +1,263 @@
+//! Calls: functions that begin, code that is left and come back to, exceptions.
+
+use foretrace_trace::import::recording::Step;
+
+use crate::Program;
+use crate::arithmetic::cut;
+use crate::code::{Function, Op, Operand, Terminator};
+use crate::libraries::{Reach, changes_stack, reach, returns_twice, routine};
+use crate::terms::Value;
+use crate::thread::{Caller, Context, Phase, Thread};
+
+/// So many bytes behind an argument may be written by a function that gives results through its arguments.
+const RESULT_BYTES: u64 = 128;
+
+impl Thread {
+    /// A function begins.
+    pub(crate) fn enter(&mut self, context: &mut Context, address: u64) {
+        let program = context.program;
+        let Some(function) = program.at(address) else {
+            return self.lose(context, "a function without an image");
+        };
+        let address = program.functions[function as usize].address;
+        let mut caller = Caller::Unknown;
+        let mut arguments = Vec::new();
+        match self.frames.last().map(|frame| &frame.phase) {
+            Some(Phase::Enter(expected))
+                if program.functions[*expected as usize].address == address =>
+            {
+                caller = Caller::Call;
+            }
+            Some(Phase::Inside { target, returned: None }) if *target == address => {
+                caller = Caller::Leave;
+            }
+            Some(Phase::Inside { target, returned: None }) if program.at(*target).is_some() => {
+                return self.lose(context, "a function that does not begin");
+            }
+            _ => {}
+        }
+        if caller != Caller::Unknown
+            && let Some((_, Some(instruction))) = self.instruction(program)
+            && let Op::Call { arguments: list, .. } | Op::Leave { arguments: list, .. } =
+                &instruction.op
+        {
+            arguments = list.iter().map(|one| self.value(*one)).collect();
+            let code = &program.functions[function as usize];
+            if caller == Caller::Leave {
+                self.guard_other_widths(context, list, code, instruction.site);
+            }
+            if caller == Caller::Leave && code.is_variadic {
+                let unnamed: Vec<Value> =
+                    arguments.iter().skip(code.parameters as usize).copied().collect();
+                for argument in unnamed {
+                    self.guard_argument(context, argument, instruction.site, "variadic argument");
+                }
+            }
+        }
+        self.push_frame(context, function, arguments, caller);
+    }
+
+    /// A call through another type than the function has: what is passed in other bits is as it was.
+    fn guard_other_widths(
+        &mut self,
+        context: &mut Context,
+        arguments: &[Operand],
+        callee: &Function,
+        site: u64,
+    ) {
+        let frame = self.frames.last().expect("it calls");
+        let registers = &context.program.functions[frame.function as usize].registers;
+        let is_other = |(argument, width): &(&Operand, &u8)| match argument {
+            Operand::Register(register) => registers[*register as usize] != **width,
+            _ => false,
+        };
+        let widths = &callee.registers[..callee.parameters as usize];
+        let others: Vec<Operand> =
+            arguments.iter().zip(widths).filter(is_other).map(|(argument, _)| *argument).collect();
+        for argument in others {
+            self.guard(context, self.value(argument), site, "argument of another width");
+        }
+    }
+
+    /// An exception has ended frames.
+    pub(crate) fn land(&mut self, context: &mut Context, address: u64, block: u64) {
+        let program = context.program;
+        while let Some(frame) = self.frames.last() {
+            let function = &program.functions[frame.function as usize];
+            let at = &function.blocks[frame.block as usize];
+            if function.identity == address
+                && frame.index as usize + 1 >= at.instructions.len()
+                && let Terminator::Invoked { unwind, .. } = &at.terminator
+                && u64::from(unwind.block) == block
+            {
+                self.jump(context, unwind);
+                return;
+            }
+            self.pop_frame();
+        }
+        self.lose(context, "an exception that lands nowhere");
+    }
+
+    /// A call leaves the module.
+    pub(crate) fn leave(&mut self, context: &mut Context, site: u64, target: u64) {
+        let program = context.program;
+        let Some((function, Some(instruction))) = self.instruction(program) else {
+            // Constructors and the like may call before the first function that has an image.
+            if !self.frames.is_empty() {
+                self.lose(context, "a call where there is none");
+            }
+            return;
+        };
+        let Op::Leave { name, callee, arguments, returns } = &instruction.op else {
+            return self.lose(context, "a call where there is none");
+        };
+        let is_ready = matches!(self.frames.last().map(|frame| &frame.phase), Some(Phase::Ready));
+        if !is_ready || !program.may_be(site, instruction.site) {
+            return self.lose(context, "a call where there is none");
+        }
+        self.guard(context, self.value(*callee), site, "address of a function");
+        if name == "sem_getvalue" {
+            context.steps.push(Step::Unexplained);
+        }
+        if changes_stack(name) {
+            return self.lose(context, "a change to another stack");
+        }
+        if program.at(target).is_none() {
+            let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
+            self.give_errno(context, site);
+            self.give_arguments(context, name, &arguments, instruction.result.is_some(), site);
+            // Where it goes on, nothing tells.
+            let frame = self.frames.last().expect("it has an instruction");
+            let block = &function.blocks[frame.block as usize];
+            if !returns && matches!(block.terminator, Terminator::Return(_)) {
+                return self.lose(context, "a tail call of a library function");
+            }
+        }
+        let frame = self.frames.last_mut().expect("it has an instruction");
+        if returns_twice(name) {
+            frame.twice.push((instruction.site, frame.block, frame.index));
+        }
+        frame.phase = Phase::Inside { target, returned: None };
+    }
+
+    /// What code without an image may see is as it was in the recorded run.
+    fn give_arguments(
+        &mut self,
+        context: &mut Context,
+        name: &str,
+        arguments: &[Value],
+        has_result: bool,
+        site: u64,
+    ) {
+        let reach = reach(name);
+        if reach == Reach::Prints && !has_result {
+            return;
+        }
+        for argument in arguments {
+            self.guard_argument(context, *argument, site, "argument of a library function");
+        }
+        match reach {
+            // A thread of a library's own may look at anything.
+            _ if starts_unknown(context.program, name, arguments) => {
+                self.give_away_memory(context, site);
+            }
+            Reach::Arguments => {}
+            Reach::Results if arguments.iter().all(|argument| argument.known) => {
+                for argument in arguments {
+                    let end = argument.bits.saturating_add(RESULT_BYTES);
+                    let mut values = self.own.values(argument.bits, end);
+                    values.extend(self.published.values(argument.bits, end));
+                    for value in values {
+                        self.guard(context, value, site, "memory that a library can reach");
+                    }
+                    self.own.cut_out(&mut self.terms, argument.bits, end);
+                    self.published.cut_out(&mut self.terms, argument.bits, end);
+                }
+            }
+            _ => self.give_away_memory(context, site),
+        }
+    }
+
+    /// A library function may write `errno`: what was there is as it was, and may be something else afterwards.
+    fn give_errno(&mut self, context: &mut Context, site: u64) {
+        let Some(errno) = self.errno else { return };
+        for value in self.own.values(errno, errno + 4) {
+            self.guard(context, value, site, "errno");
+        }
+        self.own.cut_out(&mut self.terms, errno, errno + 4);
+    }
+
+    /// A call came back, perhaps for the second time.
+    pub(crate) fn come_back(&mut self, context: &mut Context, site: u64, bits: u64) {
+        let program = context.program;
+        if let Some((_, Some(instruction))) = self.instruction(program)
+            && program.may_be(site, instruction.site)
+            && let Some(frame) = self.frames.last()
+        {
+            let returned = match &frame.phase {
+                // The linker has kept a copy of the function that is not instrumented.
+                Phase::Inside { target, returned: None } if program.at(*target).is_some() => {
+                    return self.lose(context, "a function that does not begin");
+                }
+                Phase::Inside { returned, .. } => Some(*returned),
+                Phase::Hooked => Some(None),
+                _ => None,
+            };
+            if let Some(returned) = returned {
+                if matches!(&instruction.op, Op::Leave { name, .. } if name == "__errno_location") {
+                    self.errno = Some(bits);
+                }
+                let value = self.returned(context, instruction.result, returned, bits);
+                self.set(program, instruction.result, value);
+                return self.advance();
+            }
+        }
+        while let Some(frame) = self.frames.last_mut() {
+            if let Some(&(_, block, index)) = frame.twice.iter().rev().find(|one| one.0 == site) {
+                (frame.block, frame.index) = (block, index);
+                let result =
+                    self.instruction(program).and_then(|(_, instruction)| instruction?.result);
+                self.set(program, result, Value::number(bits));
+                return self.advance();
+            }
+            self.pop_frame();
+        }
+        self.lose(context, "a return where there was no call");
+    }
+
+    fn returned(
+        &mut self,
+        context: &mut Context,
+        result: Option<u32>,
+        returned: Option<Value>,
+        bits: u64,
+    ) -> Value {
+        let Some(value) = returned.map(|value| self.terms.now(value)) else {
+            return Value::number(bits);
+        };
+        let frame = self.frames.last().expect("it called");
+        let function = &context.program.functions[frame.function as usize];
+        let width = result.map_or(0, |register| function.registers[register as usize]);
+        if width == 0 {
+            return value;
+        }
+        if value.known && cut(value.bits, width) != cut(bits, width) {
+            // The term is wrong, so what it says of reads may be too.
+            context.counts.differs("result of a function");
+            context.steps.push(Step::Opaque);
+            return Value::number(bits);
+        }
+        if self.terms.is_exact(value) && self.terms.width(value) > width {
+            // The function was called through another type than it has.
+            self.guard(context, value, 0, "result of another width");
+            return Value::number(bits);
+        }
+        Value { bits, known: true, ..value }
+    }
+}
+
+/// Whether the call starts a thread in a function that has no image.
+fn starts_unknown(program: &Program, name: &str, arguments: &[Value]) -> bool {
+    let Some(argument) = routine(name).and_then(|index| arguments.get(index)) else { return false };
+    !argument.known || program.at(argument.bits).is_none()
+}

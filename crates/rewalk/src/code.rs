@@ -1,0 +1,519 @@
+//! The code of a program, as its images have it.
+//!
+//! **Follows.** `docs/image.md`. Symbols are resolved while it is read; what an image says of itself is checked only as far as the walk needs it
+//! to be safe: registers and blocks that are named exist.
+
+use foretrace_recording::image::{self, flags, opcode, operand, take, take_signed, terminator};
+use foretrace_trace::import::recording::Code;
+
+/// A function.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) address: u64,
+    /// What records call it. The linker keeps one of several functions that have the same name, and so one address.
+    pub(crate) identity: u64,
+    pub(crate) name: String,
+    pub(crate) enters: bool,
+    pub(crate) is_variadic: bool,
+    /// Widths of all registers; the first ones hold the arguments.
+    pub(crate) registers: Vec<u8>,
+    pub(crate) parameters: u32,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// Instructions in a row.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) parameters: Vec<u32>,
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) terminator: Terminator,
+}
+
+/// One instruction.
+#[derive(Debug)]
+pub(crate) struct Instruction {
+    /// Its address, 0 if it has none.
+    pub(crate) site: u64,
+    pub(crate) result: Option<u32>,
+    pub(crate) op: Op,
+}
+
+/// A value that an instruction uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operand {
+    Register(u32),
+    Constant(u64),
+    Unknown,
+}
+
+/// What an instruction does.
+#[derive(Debug)]
+pub(crate) enum Op {
+    Binary {
+        op: u8,
+        width: u8,
+        left: Operand,
+        right: Operand,
+    },
+    Cast {
+        kind: u8,
+        from: u8,
+        value: Operand,
+    },
+    Select {
+        condition: Operand,
+        then: Operand,
+        otherwise: Operand,
+    },
+    Load {
+        private: bool,
+        size: u8,
+        address: Operand,
+    },
+    Store {
+        private: bool,
+        size: u8,
+        address: Operand,
+        value: Operand,
+    },
+    Rmw {
+        private: bool,
+        op: u8,
+        size: u8,
+        address: Operand,
+        value: Operand,
+    },
+    CompareExchange {
+        private: bool,
+        size: u8,
+        address: Operand,
+        expected: Operand,
+        new: Operand,
+    },
+    Fence {
+        recorded: bool,
+    },
+    Slot {
+        private: bool,
+        size: Operand,
+    },
+    Call {
+        callee: Operand,
+        arguments: Vec<Operand>,
+        variadic_from: Option<u32>,
+    },
+    Leave {
+        returns: bool,
+        name: String,
+        callee: Operand,
+        arguments: Vec<Operand>,
+    },
+    Assert {
+        condition: Operand,
+    },
+    Copy {
+        to_private: bool,
+        from_private: bool,
+        size_recorded: bool,
+        to: Operand,
+        from: Operand,
+        size: Operand,
+    },
+    Fill {
+        private: bool,
+        size_recorded: bool,
+        to: Operand,
+        byte: Operand,
+        size: Operand,
+    },
+    Opaque {
+        name: String,
+        arguments: Vec<Operand>,
+    },
+    LoadWide {
+        private: bool,
+        size: u64,
+        address: Operand,
+    },
+    StoreWide {
+        private: bool,
+        size: u64,
+        address: Operand,
+        value: Operand,
+    },
+    Hooked {
+        arguments: Vec<Operand>,
+    },
+    Mark {
+        region: bool,
+    },
+}
+
+/// Where a block goes on.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) block: u32,
+    pub(crate) arguments: Vec<Operand>,
+}
+
+/// How a block ends.
+#[derive(Debug)]
+pub(crate) enum Terminator {
+    Jump(Target),
+    Branch {
+        flags: u8,
+        site: u64,
+        condition: Operand,
+        then: Target,
+        otherwise: Target,
+    },
+    Switch {
+        constant: bool,
+        site: u64,
+        value: Operand,
+        width: u8,
+        /// None of a jump to a computed label.
+        default: Option<Target>,
+        cases: Vec<(u64, Target)>,
+    },
+    Return(Option<Operand>),
+    Unreachable,
+    Invoked {
+        normal: Target,
+        unwind: Target,
+    },
+    Unsupported(String),
+    Resume,
+}
+
+/// The functions of a module; `None` if the image cannot be read.
+pub(crate) fn decode(code: &Code<'_>) -> Option<Vec<Function>> {
+    let mut reader = Reader { rest: code.image, code, registers: Vec::new() };
+    if reader.number()? != image::VERSION {
+        return None;
+    }
+    let count = reader.count()?;
+    let functions: Option<Vec<Function>> = (0..count).map(|_| reader.function()).collect();
+    functions.filter(|_| reader.rest.is_empty())
+}
+
+struct Reader<'c> {
+    rest: &'c [u8],
+    code: &'c Code<'c>,
+    registers: Vec<u8>,
+}
+
+impl Reader<'_> {
+    fn number(&mut self) -> Option<u64> {
+        take(&mut self.rest)
+    }
+
+    /// How many of something follow, each of at least a byte.
+    fn count(&mut self) -> Option<usize> {
+        let count = usize::try_from(self.number()?).ok()?;
+        (count <= self.rest.len()).then_some(count)
+    }
+
+    fn small(&mut self) -> Option<u8> {
+        u8::try_from(self.number()?).ok()
+    }
+
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.count()?;
+        (0..count).map(|_| item(self)).collect()
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let start = usize::try_from(self.number()?).ok()?;
+        let bytes = self.code.strings.get(start..)?;
+        let end = bytes.iter().position(|&byte| byte == 0)?;
+        Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+
+    fn site(&mut self) -> Option<u64> {
+        Some(match self.number()? {
+            0 => 0,
+            number => self.code.sites_base.wrapping_add((number - 1).wrapping_mul(16)),
+        })
+    }
+
+    fn register(&mut self) -> Option<u32> {
+        let register = self.number()?;
+        (register < self.registers.len() as u64).then_some(register as u32)
+    }
+
+    fn operand(&mut self) -> Option<Operand> {
+        let number = self.number()?;
+        Some(match number & 3 {
+            operand::REGISTER => {
+                let register = number >> 2;
+                if register >= self.registers.len() as u64 {
+                    return None;
+                }
+                Operand::Register(register as u32)
+            }
+            operand::CONSTANT => Operand::Constant(self.number()?),
+            operand::SYMBOL => {
+                let offset = take_signed(&mut self.rest)?;
+                let address = *self.code.symbols.get((number >> 2) as usize)?;
+                // A weak symbol that is nowhere.
+                if address == 0 {
+                    Operand::Unknown
+                } else {
+                    Operand::Constant(address.wrapping_add_signed(offset))
+                }
+            }
+            _ => Operand::Unknown,
+        })
+    }
+
+    fn width(&self, operand: Operand) -> Option<u8> {
+        match operand {
+            Operand::Register(register) => self.registers.get(register as usize).copied(),
+            _ => None,
+        }
+    }
+
+    fn function(&mut self) -> Option<Function> {
+        let symbol = usize::try_from(self.number()?).ok()?;
+        let address = *self.code.symbols.get(symbol)?;
+        let name = self.string()?;
+        let flags = self.number()?;
+        let identity = match flags & flags::OWN_SYMBOL {
+            0 => address,
+            _ => *self.code.symbols.get(usize::try_from(self.number()?).ok()?)?,
+        };
+        self.number()?;
+        self.registers = self.list(Self::small)?;
+        if self.registers.iter().any(|&width| width > 64) {
+            return None;
+        }
+        let parameters = self.number()?;
+        if parameters > self.registers.len() as u64 {
+            return None;
+        }
+        let blocks = self.list(Self::block)?;
+        let block_count = blocks.len() as u32;
+        let exists = |target: &Target| {
+            let block = blocks.get(target.block as usize);
+            block.is_some_and(|block| block.parameters.len() == target.arguments.len())
+        };
+        if block_count == 0
+            || !blocks.iter().flat_map(|block| block.terminator.targets()).all(exists)
+        {
+            return None;
+        }
+        Some(Function {
+            address,
+            identity,
+            name,
+            enters: flags & flags::ENTERS != 0,
+            is_variadic: flags & flags::VARIADIC != 0,
+            registers: std::mem::take(&mut self.registers),
+            parameters: parameters as u32,
+            blocks,
+        })
+    }
+
+    fn block(&mut self) -> Option<Block> {
+        let parameters = self.list(Self::register)?;
+        let instructions = self.list(Self::instruction)?;
+        Some(Block { parameters, instructions, terminator: self.terminator()? })
+    }
+
+    fn target(&mut self) -> Option<Target> {
+        let block = u32::try_from(self.number()?).ok()?;
+        Some(Target { block, arguments: self.list(Self::operand)? })
+    }
+
+    fn instruction(&mut self) -> Option<Instruction> {
+        let opcode = self.number()?;
+        let site = self.site()?;
+        let result = match self.number()? {
+            0 => None,
+            number if number <= self.registers.len() as u64 => Some((number - 1) as u32),
+            _ => return None,
+        };
+        Some(Instruction { site, result, op: self.op(opcode)? })
+    }
+
+    fn op(&mut self, opcode: u64) -> Option<Op> {
+        Some(match opcode {
+            opcode::BINARY => {
+                let op = self.small()?;
+                let before = self.rest;
+                let (left, right) = (self.operand()?, self.operand()?);
+                let width =
+                    self.width(left).or(self.width(right)).or_else(|| constant_width(before));
+                let width = width.filter(|width| (1..=64).contains(width))?;
+                Op::Binary { op, width, left, right }
+            }
+            opcode::CAST => {
+                let kind = self.small()?;
+                let before = self.rest;
+                let value = self.operand()?;
+                let from = self.width(value).or_else(|| constant_width(before));
+                let from = from.filter(|width| (1..=64).contains(width))?;
+                Op::Cast { kind, from, value }
+            }
+            opcode::SELECT => Op::Select {
+                condition: self.operand()?,
+                then: self.operand()?,
+                otherwise: self.operand()?,
+            },
+            opcode::LOAD..=opcode::COMPARE_EXCHANGE | opcode::LOAD_WIDE | opcode::STORE_WIDE => {
+                self.access(opcode)?
+            }
+            opcode::FENCE => Op::Fence { recorded: self.number()? != 0 },
+            opcode::SLOT => {
+                Op::Slot { private: self.number()? & flags::PRIVATE != 0, size: self.operand()? }
+            }
+            opcode::CALL => {
+                let flags = self.number()?;
+                let callee = self.operand()?;
+                let arguments = self.list(Self::operand)?;
+                let variadic_from = self.named_arguments(flags)?;
+                Op::Call { callee, arguments, variadic_from }
+            }
+            opcode::LEAVE => {
+                let flags = self.number()?;
+                let name = self.string()?;
+                let callee = self.operand()?;
+                let arguments = self.list(Self::operand)?;
+                self.named_arguments(flags)?;
+                Op::Leave { returns: flags & flags::NO_RETURN == 0, name, callee, arguments }
+            }
+            opcode::ASSERT => Op::Assert { condition: self.operand()? },
+            opcode::COPY => {
+                let flags = self.number()?;
+                Op::Copy {
+                    to_private: flags & flags::PRIVATE != 0,
+                    from_private: flags & flags::PRIVATE_SOURCE != 0,
+                    size_recorded: flags & flags::SIZE_RECORDED != 0,
+                    to: self.operand()?,
+                    from: self.operand()?,
+                    size: self.operand()?,
+                }
+            }
+            opcode::FILL => {
+                let flags = self.number()?;
+                Op::Fill {
+                    private: flags & flags::PRIVATE != 0,
+                    size_recorded: flags & flags::SIZE_RECORDED != 0,
+                    to: self.operand()?,
+                    byte: self.operand()?,
+                    size: self.operand()?,
+                }
+            }
+            opcode::OPAQUE => {
+                Op::Opaque { name: self.string()?, arguments: self.list(Self::operand)? }
+            }
+            opcode::HOOKED => {
+                self.string()?;
+                Op::Hooked { arguments: self.list(Self::operand)? }
+            }
+            opcode::MARK => {
+                let name = self.string()?;
+                self.list(Self::operand)?;
+                Op::Mark { region: name.starts_with("foretrace_atomic_") }
+            }
+            _ => return None,
+        })
+    }
+
+    fn named_arguments(&mut self, flags: u64) -> Option<Option<u32>> {
+        if flags & flags::VARIADIC_CALL == 0 {
+            return Some(None);
+        }
+        Some(Some(u32::try_from(self.number()?).ok()?))
+    }
+
+    fn access(&mut self, opcode: u64) -> Option<Op> {
+        let private = self.number()? & flags::PRIVATE != 0;
+        if opcode == opcode::LOAD_WIDE || opcode == opcode::STORE_WIDE {
+            let (size, address) = (self.number()?, self.operand()?);
+            return Some(match opcode {
+                opcode::LOAD_WIDE => Op::LoadWide { private, size, address },
+                _ => Op::StoreWide { private, size, address, value: self.operand()? },
+            });
+        }
+        let op = if opcode == opcode::RMW { self.small()? } else { 0 };
+        let size = self.small().filter(|size| (1..=8).contains(size))?;
+        self.number()?;
+        let address = self.operand()?;
+        Some(match opcode {
+            opcode::LOAD => Op::Load { private, size, address },
+            opcode::STORE => Op::Store { private, size, address, value: self.operand()? },
+            opcode::RMW => Op::Rmw { private, op, size, address, value: self.operand()? },
+            _ => Op::CompareExchange {
+                private,
+                size,
+                address,
+                expected: self.operand()?,
+                new: self.operand()?,
+            },
+        })
+    }
+
+    fn terminator(&mut self) -> Option<Terminator> {
+        Some(match self.number()? {
+            terminator::JUMP => Terminator::Jump(self.target()?),
+            terminator::BRANCH => Terminator::Branch {
+                flags: self.small()?,
+                site: self.site()?,
+                condition: self.operand()?,
+                then: self.target()?,
+                otherwise: self.target()?,
+            },
+            terminator::SWITCH => {
+                let constant = self.number()? & flags::CONSTANT != 0;
+                let site = self.site()?;
+                let value = self.operand()?;
+                let width = self.width(value).unwrap_or(64);
+                let default = Some(self.target()?);
+                let cases = self.list(|reader| Some((reader.number()?, reader.target()?)))?;
+                Terminator::Switch { constant, site, value, width, default, cases }
+            }
+            terminator::LABEL => {
+                let site = self.site()?;
+                let value = self.operand()?;
+                let cases = self.list(|reader| {
+                    let label = usize::try_from(reader.number()?).ok()?;
+                    Some((*reader.code.symbols.get(label)?, reader.target()?))
+                })?;
+                Terminator::Switch { constant: false, site, value, width: 64, default: None, cases }
+            }
+            terminator::RETURN => Terminator::Return(self.list(Self::operand)?.pop()),
+            terminator::UNREACHABLE => Terminator::Unreachable,
+            terminator::INVOKED => {
+                Terminator::Invoked { normal: self.target()?, unwind: self.target()? }
+            }
+            terminator::UNSUPPORTED => Terminator::Unsupported(self.string()?),
+            terminator::RESUME => Terminator::Resume,
+            _ => return None,
+        })
+    }
+}
+
+/// The width of the constant (or unknown value) that an encoding begins with.
+fn constant_width(mut bytes: &[u8]) -> Option<u8> {
+    let number = take(&mut bytes)?;
+    match number & 3 {
+        operand::SYMBOL => Some(64),
+        _ => u8::try_from(number >> 2).ok(),
+    }
+}
+
+impl Terminator {
+    fn targets(&self) -> Vec<&Target> {
+        match self {
+            Terminator::Jump(target) => vec![target],
+            Terminator::Branch { then, otherwise, .. } => vec![then, otherwise],
+            Terminator::Switch { default, cases, .. } => {
+                cases.iter().map(|(_, target)| target).chain(default).collect()
+            }
+            Terminator::Invoked { normal, unwind } => vec![normal, unwind],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Terms against plain computation: what a term says must hold for every value of its reads, not only the recorded ones.
+
+use foretrace_recording::image::{binary, cast};
+use foretrace_trace::expr::Expr;
+use foretrace_trace::import::recording::Step;
+use foretrace_trace::text::eval::evaluate;
+use rustc_hash::FxHashMap;
+
+use crate::arithmetic::{apply, convert, cut, is_comparison};
+use crate::memory::{Memory, bytes_of};
+use crate::terms::{Terms, Value};
+
+/// A small generator, the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % limit
+    }
+
+    fn word(&mut self, width: u8) -> u64 {
+        let word = match self.below(4) {
+            0 => self.below(4),
+            1 => u64::MAX - self.below(4),
+            2 => 1 << self.below(64),
+            _ => self.below(1 << 31) << 33 ^ self.below(1 << 31) << 10 ^ self.below(1 << 31),
+        };
+        cut(word, width)
+    }
+}
+
+/// A value, its width, and what it is worth in another run in which the reads saw something else.
+#[derive(Clone, Copy)]
+struct Both {
+    value: Value,
+    width: u8,
+    other: u64,
+}
+
+struct Run {
+    terms: Terms,
+    /// What names are worth in the other run.
+    others: FxHashMap<u32, u64>,
+    values: Vec<Both>,
+}
+
+const WIDTHS: [u8; 6] = [1, 8, 13, 16, 32, 64];
+
+impl Run {
+    fn new(random: &mut Random) -> Run {
+        let mut run = Run { terms: Terms::new(), others: FxHashMap::default(), values: Vec::new() };
+        for _ in 0..4 {
+            let width = [8, 16, 32, 64][random.below(4) as usize];
+            let (value, name) = run.terms.read(random.word(width), width);
+            let other = if random.below(3) == 0 { value.bits } else { random.word(width) };
+            run.others.insert(name, other);
+            run.values.push(Both { value, width, other });
+        }
+        for _ in 0..3 {
+            let width = WIDTHS[random.below(6) as usize];
+            let bits = random.word(width);
+            run.values.push(Both { value: Value::number(bits), width, other: bits });
+        }
+        run
+    }
+
+    fn pick(&self, random: &mut Random, width: Option<u8>) -> Option<Both> {
+        let fitting: Vec<Both> = self
+            .values
+            .iter()
+            .copied()
+            .filter(|one| width.is_none_or(|width| width == one.width))
+            .collect();
+        (!fitting.is_empty()).then(|| fitting[random.below(fitting.len() as u64) as usize])
+    }
+
+    fn step(&mut self, random: &mut Random) {
+        let Some(left) = self.pick(random, None) else { return };
+        let made = match random.below(8) {
+            0..=4 => {
+                let op = random.below(binary::SLE + 1) as u8;
+                let right = self.pick(random, Some(left.width)).unwrap_or(left);
+                let value = self.terms.binary(op, left.width, left.value, right.value);
+                let width = if is_comparison(op) { 1 } else { left.width };
+                Both { value, width, other: apply(op, left.width, left.other, right.other) }
+            }
+            5 | 6 => {
+                let to = WIDTHS[random.below(6) as usize];
+                let kind = match to.cmp(&left.width) {
+                    std::cmp::Ordering::Less => cast::TRUNCATE,
+                    _ => random.below(2),
+                } as u8;
+                let value = self.terms.cast(kind, left.value, left.width, to);
+                Both { value, width: to, other: convert(kind, left.other, left.width, to) }
+            }
+            _ => {
+                let Some(condition) = self.pick(random, Some(1)) else { return };
+                let right = self.pick(random, Some(left.width)).unwrap_or(left);
+                let value = self.terms.choice(condition.value, left.value, right.value);
+                let taken = if condition.other == 1 { left } else { right };
+                Both { value, width: left.width, other: taken.other }
+            }
+        };
+        assert!(made.value.known);
+        self.values.push(made);
+    }
+
+    /// The expression of a value must be worth what was computed, in both runs.
+    fn check(&mut self, both: Both, seed: u64) {
+        let mut lets = Vec::new();
+        let expr = self.terms.express(both.value, &mut lets);
+        for step in lets {
+            let Step::Let { name, value } = step else { panic!("only names are given") };
+            let worth = self.worth(&value);
+            self.others.insert(name, worth);
+        }
+        assert_eq!(self.worth(&expr), both.other, "seed {seed}: {expr:?}");
+    }
+
+    fn worth(&self, expr: &Expr) -> u64 {
+        evaluate(expr, &|name| self.others.get(&name.0).copied()).expect("all names are known")
+    }
+}
+
+#[test]
+fn terms_are_worth_what_is_computed() {
+    for seed in 0..20_000 {
+        let mut random = Random(seed);
+        let mut run = Run::new(&mut random);
+        for _ in 0..random.below(40) {
+            run.step(&mut random);
+        }
+        for both in run.values.clone() {
+            if random.below(3) == 0 {
+                run.check(both, seed);
+            }
+        }
+        let last = *run.values.last().expect("there are reads");
+        run.check(last, seed);
+    }
+}
+
+/// Once a term is known to be as recorded, terms may use that: then they must be right in every run in which it is.
+#[test]
+fn fixed_terms_are_numbers() {
+    let mut checked = 0;
+    for seed in 0..40_000 {
+        let mut random = Random(seed ^ 0xf1f1);
+        let mut run = Run::new(&mut random);
+        for _ in 0..random.below(12) {
+            run.step(&mut random);
+        }
+        let fixed = run.pick(&mut random, Some(1)).or(run.pick(&mut random, None)).expect("one");
+        if fixed.other != fixed.value.bits {
+            continue;
+        }
+        run.terms.fix(fixed.value);
+        for _ in 0..random.below(12) {
+            run.step(&mut random);
+        }
+        for both in run.values.clone() {
+            let value = run.terms.refresh(both.value);
+            run.check(Both { value, ..both }, seed);
+        }
+        checked += 1;
+    }
+    assert!(checked > 10_000, "{checked}");
+}
+
+#[test]
+fn memory_gives_back_what_was_stored() {
+    for seed in 0..5_000 {
+        let mut random = Random(seed ^ 0x3e3e);
+        let mut run = Run::new(&mut random);
+        let mut memory = Memory::default();
+        let (mut here, mut there) = ([0u8; 24], [0u8; 24]);
+        for _ in 0..20 {
+            let size = [1, 2, 4, 8, 3][random.below(5) as usize];
+            let address = random.below(24 - u64::from(size) + 1);
+            let range = address as usize..address as usize + usize::from(size);
+            let word = |bytes: &[u8; 24]| {
+                let mut word = [0; 8];
+                word[..usize::from(size)].copy_from_slice(&bytes[range.clone()]);
+                u64::from_le_bytes(word)
+            };
+            if random.below(2) == 0 {
+                let both = run.pick(&mut random, None).expect("one");
+                let value =
+                    bytes_of(&mut run.terms, both.value, 0, size.min(both.width.div_ceil(8)));
+                let width = 8 * size.min(both.width.div_ceil(8));
+                let other = cut(both.other, width);
+                memory.store(&mut run.terms, address, size, value, random.below(2) == 0);
+                here[range.clone()].copy_from_slice(&value.bits.to_le_bytes()[..usize::from(size)]);
+                there[range].copy_from_slice(&other.to_le_bytes()[..usize::from(size)]);
+            } else {
+                let value = memory.load(&mut run.terms, address, size, Some(word(&here)));
+                assert_eq!((value.known, value.bits), (true, word(&here)), "seed {seed}");
+                run.check(Both { value, width: 8 * size, other: word(&there) }, seed);
+            }
+        }
+    }
+}
+
+#[test]
+fn deep_terms_get_names() {
+    let mut terms = Terms::new();
+    let (mut sum, _) = terms.read(1, 32);
+    for number in 0..4_000 {
+        let (next, _) = terms.read(number, 32);
+        sum = terms.binary(binary::ADD as u8, 32, sum, next);
+    }
+    let mut lets = Vec::new();
+    let expr = terms.express(sum, &mut lets);
+    assert!(matches!(expr, Expr::Unary(..)));
+    assert!(lets.len() > 40 && lets.len() < 400, "{}", lets.len());
+    let again = &mut Vec::new();
+    terms.express(sum, again);
+    assert!(again.is_empty());
+}
+
+#[test]
+fn too_deep_terms_are_not_expressed() {
+    let mut terms = Terms::new();
+    let (mut sum, _) = terms.read(1, 32);
+    for number in 0..100_000 {
+        let (next, _) = terms.read(number, 32);
+        sum = terms.binary(binary::ADD as u8, 32, sum, next);
+    }
+    assert!(sum.known && !terms.is_exact(sum));
+    assert_eq!(terms.fix_reads(sum).len(), 100_001);
+}
+
+#[test]
+fn terms_that_are_kept_stay_what_they_are() {
+    let mut terms = Terms::new();
+    let (first, name) = terms.read(5, 32);
+    let (second, other) = terms.read(7, 32);
+    let (third, _) = terms.read(9, 32);
+    terms.binary(binary::MUL as u8, 32, second, third);
+    let mut sum = terms.binary(binary::ADD as u8, 32, first, second);
+    terms.fix(first);
+    let before = terms.express(sum, &mut Vec::new());
+    let mut keep = terms.keep();
+    keep.value(&mut sum);
+    keep.finish();
+    assert_eq!(terms.express(sum, &mut Vec::new()), before);
+    assert_eq!(sum.bits, 12);
+    // The fixed one is a number, and what nothing referred to is gone: the only read that is left is the second.
+    assert!(name != other && format!("{before:?}").contains(&format!("NameId({other})")));
+    assert_eq!(terms.fix_reads(sum).len(), 1);
+}

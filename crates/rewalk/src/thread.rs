@@ -1,0 +1,478 @@
+//! One thread: its frames, what it waits for, and guards.
+
+use std::collections::VecDeque;
+
+use foretrace_recording::image::binary;
+use foretrace_recording::plan::NULL_PAGE;
+use foretrace_recording::record::PATH_OUTCOMES;
+use foretrace_trace::Fault;
+use foretrace_trace::expr::{BinaryOp, Expr};
+use foretrace_trace::import::recording::{Seen, Sharing, Step, Told};
+
+use crate::Program;
+use crate::code::{Function, Instruction, Operand};
+use crate::copies::Transfer;
+use crate::counts::Counts;
+use crate::memory::Memory;
+use crate::records::Access;
+use crate::terms::{TermId, Terms, Value};
+
+/// Where the memory of private variables is: no program has addresses there.
+pub(crate) const PRIVATE: u64 = 0xf000_0000_0000_0000;
+
+/// So many conditions may be added to the trace, beside one for each record.
+const CONDITIONS: u64 = 1 << 14;
+
+pub(crate) struct Thread {
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) outcomes: Outcomes,
+    pub(crate) terms: Terms,
+    /// Memory that only this thread touches, and whose accesses are recorded.
+    pub(crate) own: Memory,
+    /// What this thread has stored in memory that others touch too, if it depends on reads: no record says what code without an image reads there.
+    pub(crate) published: Memory,
+    /// Memory whose accesses are not recorded.
+    pub(crate) private: Memory,
+    pub(crate) next_slot: u64,
+    /// Kept so that nothing is allocated for each jump and call.
+    pub(crate) spare_values: Vec<Value>,
+    spare_registers: Vec<Vec<Value>>,
+    /// Jumps since something was recorded.
+    pub(crate) idle: u32,
+    /// Records so far, and conditions that the walk has added to the trace.
+    records: u64,
+    conditions: u64,
+    /// Where the thread has its `errno`, which every library function may write.
+    pub(crate) errno: Option<u64>,
+    /// The last assertion of a branch failed.
+    pub(crate) has_failed: bool,
+    /// The branches that became assertions: which outcomes they are.
+    pub(crate) assertions: Vec<u64>,
+    is_lost: bool,
+    /// In a lost thread: it has read something that nothing has pinned yet.
+    has_loose_reads: bool,
+}
+
+/// One call.
+pub(crate) struct Frame {
+    pub(crate) function: u32,
+    pub(crate) block: u32,
+    /// The instruction that is next; behind the last one, the terminator.
+    pub(crate) index: u32,
+    pub(crate) registers: Vec<Value>,
+    pub(crate) phase: Phase,
+    pub(crate) caller: Caller,
+    /// Private memory above this goes when the frame does.
+    pub(crate) slots: u64,
+    /// Calls that may come back again: site, block, instruction.
+    pub(crate) twice: Vec<(u64, u32, u32)>,
+}
+
+/// Who called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Caller {
+    /// The frame below, in the same module.
+    Call,
+    /// The frame below, from another module or by a computed address.
+    Leave,
+    /// Somebody without an image.
+    Unknown,
+}
+
+/// What a frame waits for.
+pub(crate) enum Phase {
+    /// The record of its next instruction, if that makes one.
+    Ready,
+    /// The beginning of the function that it calls.
+    Enter(u32),
+    /// The return of a call: the address of what was called, and what it returned if it has an image.
+    Inside { target: u64, returned: Option<Value> },
+    /// The records of a function of the C library, then its return.
+    Hooked,
+    /// The loads and stores of a copy.
+    Copy(Box<Transfer>),
+}
+
+/// Outcomes of branches that the walk has not come to yet.
+#[derive(Default)]
+pub(crate) struct Outcomes {
+    words: VecDeque<(u64, u8)>,
+    /// How many are taken.
+    taken: u64,
+}
+
+impl Outcomes {
+    pub(crate) fn push(&mut self, outcomes: u64, count: u8) {
+        if count > 0 {
+            self.words.push_back((outcomes, count.min(PATH_OUTCOMES as u8)));
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<bool> {
+        let (word, left) = self.words.front_mut()?;
+        let outcome = *word & 1 == 1;
+        (*word, *left) = (*word >> 1, *left - 1);
+        self.taken += 1;
+        if *left == 0 {
+            self.words.pop_front();
+        }
+        Some(outcome)
+    }
+
+    /// Which one was taken last, from 0.
+    pub(crate) fn last(&self) -> u64 {
+        self.taken.saturating_sub(1)
+    }
+}
+
+/// What a thread works with beside itself.
+pub(crate) struct Context<'c> {
+    pub(crate) program: &'c Program,
+    pub(crate) counts: &'c mut Counts,
+    /// Steps that the walk adds at this point.
+    pub(crate) steps: &'c mut Vec<Step>,
+}
+
+impl Default for Thread {
+    fn default() -> Self {
+        Thread {
+            frames: Vec::new(),
+            outcomes: Outcomes::default(),
+            terms: Terms::new(),
+            own: Memory::default(),
+            published: Memory::default(),
+            private: Memory::default(),
+            next_slot: PRIVATE,
+            spare_values: Vec::new(),
+            spare_registers: Vec::new(),
+            idle: 0,
+            records: 0,
+            conditions: 0,
+            errno: None,
+            has_failed: false,
+            assertions: Vec::new(),
+            is_lost: false,
+            has_loose_reads: false,
+        }
+    }
+}
+
+impl Thread {
+    /// Takes the next record of the thread.
+    pub(crate) fn follow(
+        &mut self,
+        program: &Program,
+        counts: &mut Counts,
+        seen: Seen,
+        told: &mut Told,
+    ) {
+        if self.is_lost {
+            return self.follow_lost(seen, told);
+        }
+        self.records += 1;
+        let mut before = std::mem::take(&mut told.before);
+        self.record(&mut Context { program, counts, steps: &mut before }, seen, told);
+        told.before = before;
+        if self.is_lost {
+            // The steps are before the record's event; it is a record of a lost thread itself.
+            return self.follow_lost(seen, told);
+        }
+        let mut after = std::mem::take(&mut told.after);
+        self.idle = 0;
+        self.run(&mut Context { program, counts, steps: &mut after });
+        told.after = after;
+        self.forget_terms();
+    }
+
+    /// Nothing is known of the thread's path any more: what it does may depend on all that it reads.
+    fn follow_lost(&mut self, seen: Seen, told: &mut Told) {
+        (told.name, told.value, told.assumed) = (None, None, None);
+        let (is_event, reads) = match seen {
+            Seen::Load { sharing, .. } | Seen::LoadRange { sharing, .. } => {
+                (sharing != Sharing::Own, sharing != Sharing::Own)
+            }
+            Seen::Rmw { sharing, .. } => (sharing != Sharing::Own, sharing != Sharing::Own),
+            Seen::Store { sharing, .. } | Seen::StoreRange { sharing, .. } => {
+                (sharing != Sharing::Own, false)
+            }
+            Seen::Fence | Seen::Region | Seen::Assert { .. } | Seen::Alloc { .. } => (true, false),
+            Seen::Free { .. } | Seen::Other => (true, false),
+            _ => (false, false),
+        };
+        if is_event && std::mem::take(&mut self.has_loose_reads) {
+            told.before.push(Step::Opaque);
+        }
+        self.has_loose_reads |= reads;
+    }
+
+    /// Gives up on the thread's path.
+    pub(crate) fn lose(&mut self, context: &mut Context, why: impl Into<String>) {
+        if self.is_lost {
+            return;
+        }
+        self.is_lost = true;
+        let mut why = why.into();
+        if let Some(frame) = self.frames.last() {
+            why += &format!(" in {}", context.program.functions[frame.function as usize].name);
+        }
+        self.frames.clear();
+        *context.counts.lost.entry(why).or_default() += 1;
+        context.steps.push(Step::Opaque);
+    }
+
+    /// Whether another condition may be added: there should not be many more of them than records, or a long computation on one value that was read makes a
+    /// trace that nobody can use.
+    pub(crate) fn may_add_condition(&mut self) -> bool {
+        self.conditions += 1;
+        self.conditions <= self.records + CONDITIONS
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Memory is given out or back: what was there is gone.
+    pub(crate) fn forget(&mut self, start: u64, end: u64) {
+        self.own.cut_out(&mut self.terms, start, end);
+        self.published.cut_out(&mut self.terms, start, end);
+        self.private.cut_out(&mut self.terms, start, end);
+    }
+
+    /// Keeps the terms that something can still refer to, once there are many more of them.
+    fn forget_terms(&mut self) {
+        if !self.terms.are_many() {
+            return;
+        }
+        let Thread { frames, own, private, terms, .. } = self;
+        let mut keep = terms.keep();
+        for frame in frames {
+            frame.registers.iter_mut().for_each(|value| keep.value(value));
+            match &mut frame.phase {
+                Phase::Inside { returned: Some(value), .. } => keep.value(value),
+                Phase::Copy(transfer) => transfer.for_each_value(|value| keep.value(value)),
+                _ => {}
+            }
+        }
+        own.for_each_value(|value| keep.value(value));
+        private.for_each_value(|value| keep.value(value));
+        keep.finish();
+    }
+
+    /// What an operand is now.
+    pub(crate) fn value(&self, operand: Operand) -> Value {
+        match operand {
+            Operand::Register(register) => {
+                let frame = self.frames.last().expect("only frames have operands");
+                self.terms.now(frame.registers[register as usize])
+            }
+            Operand::Constant(bits) => Value::number(bits),
+            Operand::Unknown => Value::UNKNOWN,
+        }
+    }
+
+    /// Gives a register of the top frame its value.
+    pub(crate) fn set(&mut self, program: &Program, register: Option<u32>, value: Value) {
+        let (Some(register), Some(frame)) = (register, self.frames.last_mut()) else { return };
+        let width = program.functions[frame.function as usize].registers[register as usize];
+        let bits = crate::arithmetic::cut(value.bits, width);
+        frame.registers[register as usize] =
+            Value { bits, known: value.known && width > 0, ..value };
+    }
+
+    /// The function of the top frame, and the instruction that is next, if it is not the terminator.
+    pub(crate) fn instruction<'p>(
+        &self,
+        program: &'p Program,
+    ) -> Option<(&'p Function, Option<&'p Instruction>)> {
+        let frame = self.frames.last()?;
+        let function = &program.functions[frame.function as usize];
+        let block = &function.blocks[frame.block as usize];
+        Some((function, block.instructions.get(frame.index as usize)))
+    }
+
+    /// The next instruction of the top frame is done.
+    pub(crate) fn advance(&mut self) {
+        let frame = self.frames.last_mut().expect("an instruction was done");
+        frame.index += 1;
+        frame.phase = Phase::Ready;
+    }
+
+    /// Begins a function.
+    pub(crate) fn push_frame(
+        &mut self,
+        context: &mut Context,
+        function: u32,
+        arguments: Vec<Value>,
+        caller: Caller,
+    ) {
+        let code = &context.program.functions[function as usize];
+        if code.is_variadic {
+            // Its arguments are put on the stack, where something else may have been, and nothing is recorded of that.
+            self.give_away_memory(context, 0);
+        }
+        let mut registers = self.spare_registers.pop().unwrap_or_default();
+        registers.clear();
+        registers.resize(code.registers.len(), Value::UNKNOWN);
+        for (register, value) in registers.iter_mut().take(code.parameters as usize).zip(arguments)
+        {
+            *register = value;
+        }
+        self.frames.push(Frame {
+            function,
+            block: 0,
+            index: 0,
+            registers,
+            phase: Phase::Ready,
+            caller,
+            slots: self.next_slot,
+            twice: Vec::new(),
+        });
+    }
+
+    /// Ends the top frame, and says who called it; its private memory goes with it.
+    pub(crate) fn pop_frame(&mut self) -> Option<Caller> {
+        let frame = self.frames.pop()?;
+        if self.next_slot > frame.slots {
+            self.private.cut_out(&mut self.terms, frame.slots, self.next_slot);
+            self.next_slot = frame.slots;
+        }
+        self.spare_registers.push(frame.registers);
+        Some(frame.caller)
+    }
+
+    /// From here on the value is what it was in the recorded run.
+    pub(crate) fn guard(
+        &mut self,
+        context: &mut Context,
+        value: Value,
+        site: u64,
+        why: &'static str,
+    ) {
+        let value = self.terms.refresh(value);
+        if value.term == TermId::NONE {
+            return;
+        }
+        context.counts.guard(why);
+        if value.known && self.terms.is_exact(value) {
+            let condition = self.terms.equals_recorded(value, context.steps);
+            context.steps.push(Step::Branch { condition, taken: true, site });
+            return self.terms.fix(value);
+        }
+        for read in self.terms.fix_reads(value) {
+            self.pin(context, read, site);
+        }
+    }
+
+    /// An argument is what it was, and so is what is passed by value: the caller's copy of that is private memory.
+    pub(crate) fn guard_argument(
+        &mut self,
+        context: &mut Context,
+        argument: Value,
+        site: u64,
+        why: &'static str,
+    ) {
+        self.guard(context, argument, site, why);
+        if argument.known && argument.bits >= PRIVATE {
+            for value in self.private.values(argument.bits, self.next_slot) {
+                self.guard(context, value, site, why);
+            }
+        }
+    }
+
+    /// A read saw what it saw.
+    pub(crate) fn pin(&mut self, context: &mut Context, read: Value, site: u64) {
+        let condition = self.terms.equals_recorded(read, context.steps);
+        context.steps.push(Step::Branch { condition, taken: true, site });
+    }
+
+    /// An address is what it was.
+    pub(crate) fn guard_address(&mut self, context: &mut Context, address: Value, site: u64) {
+        let address = self.terms.now(address);
+        if address.term != TermId::NONE && address.known && self.terms.is_exact(address) {
+            let base = self.terms.base(address);
+            self.guard(context, base, site, "address");
+            self.terms.fix(address);
+        }
+        self.guard(context, address, site, "address");
+    }
+
+    /// An access hits what it should, if that depends on what was read: a pointer is not null, an index inside of its array.
+    pub(crate) fn demand_object(&mut self, context: &mut Context, address: Value, access: Access) {
+        let address = self.terms.refresh(address);
+        if address.term == TermId::NONE || !address.known || !self.terms.is_exact(address) {
+            return;
+        }
+        let base = self.terms.base(address);
+        let offset = address.bits.wrapping_sub(base.bits);
+        let (start, end) = access.extent;
+        if offset < NULL_PAGE {
+            self.demand(context, (binary::NE, 64), (base, 0), access.site, Fault::Null);
+        } else if (start..end).contains(&offset) && end - start >= u64::from(access.size) {
+            let before = Value::number(offset - start);
+            let index = self.terms.binary(binary::ADD as u8, 64, base, before);
+            let most = end - start - u64::from(access.size);
+            self.demand(context, (binary::ULE, 64), (index, most), access.site, Fault::Bounds);
+        }
+    }
+
+    /// Something that must hold, and did in the recorded run; if not, the program goes wrong here.
+    pub(crate) fn demand(
+        &mut self,
+        context: &mut Context,
+        (op, width): (u64, u8),
+        (left, right): (Value, u64),
+        site: u64,
+        fault: Fault,
+    ) {
+        let holds = self.terms.binary(op as u8, width, left, Value::number(right));
+        let holds = self.terms.refresh(holds);
+        if holds.term == TermId::NONE || holds.bits != 1 || !self.terms.is_exact(holds) {
+            return;
+        }
+        let condition = self.terms.express(holds, context.steps);
+        context.steps.push(Step::Demand { condition, fault, site });
+        self.terms.fix(holds);
+    }
+
+    /// A condition on values holds, as it did in the recorded run.
+    pub(crate) fn require(
+        &mut self,
+        context: &mut Context,
+        (op, width): (u64, u8),
+        (left, right): (Value, u64),
+        site: u64,
+        why: &'static str,
+    ) {
+        let left = self.terms.now(left);
+        if left.term == TermId::NONE {
+            return;
+        }
+        let holds = self.terms.binary(op as u8, width, left, Value::number(right));
+        if !holds.known || !self.terms.is_exact(holds) {
+            return self.guard(context, left, site, why);
+        }
+        let holds = self.terms.now(holds);
+        if holds.term == TermId::NONE {
+            return;
+        }
+        let condition = self.terms.express(holds, context.steps);
+        context.steps.push(Step::Branch { condition, taken: holds.bits == 1, site });
+        self.terms.fix(holds);
+    }
+
+    /// Memory that code without an image may read or write: what it holds is what it was, and may be something else afterwards.
+    pub(crate) fn give_away_memory(&mut self, context: &mut Context, site: u64) {
+        let mut values = self.own.clear();
+        values.extend(self.published.clear());
+        for value in values {
+            self.guard(context, value, site, "memory that a library can reach");
+        }
+    }
+}
+
+/// A name of a read equals what was read.
+pub(crate) fn as_recorded(name: u32, bits: u64, site: u64) -> Step {
+    let name = Expr::Name(foretrace_trace::NameId(name));
+    let condition = Expr::Binary(BinaryOp::Eq, Box::new(name), Box::new(Expr::Literal(bits)));
+    Step::Branch { condition, taken: true, site }
+}

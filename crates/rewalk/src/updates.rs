@@ -1,0 +1,163 @@
+//! Operations that read and write in one step.
+
+use foretrace_recording::image::binary;
+use foretrace_trace::expr::{BinaryOp, Expr};
+use foretrace_trace::import::recording::{Sharing, Step, Told};
+
+use crate::code::Op;
+use crate::records::Access;
+use crate::terms::{TermId, Value};
+use crate::thread::{Context, Thread};
+
+impl Thread {
+    /// A compare-exchange fails only where it does not find what it expects.
+    pub(crate) fn note_difference(
+        &mut self,
+        context: &mut Context,
+        old: Value,
+        expected: Value,
+        access: Access,
+        told: &mut Told,
+    ) {
+        let expected = self.terms.now(expected);
+        let width = 8 * access.size;
+        let differs = self.terms.binary(binary::NE as u8, width, old, expected);
+        if differs.term == TermId::NONE {
+            return;
+        }
+        let mut after = std::mem::take(&mut told.after);
+        let mut context =
+            Context { steps: &mut after, counts: context.counts, program: context.program };
+        if differs.known && differs.bits == 1 && self.terms.is_exact(differs) {
+            let condition = self.terms.express(differs, context.steps);
+            context.steps.push(Step::Branch { condition, taken: true, site: access.site });
+            self.terms.fix(differs);
+        } else {
+            // It may fail for no reason, too; or what it expects is not known.
+            self.guard(&mut context, differs, access.site, "compare-exchange");
+        }
+        told.after = after;
+    }
+
+    /// A read-modify-write.
+    pub(crate) fn update(
+        &mut self,
+        context: &mut Context,
+        access: Access,
+        bits: (u64, u64),
+        told: &mut Told,
+    ) {
+        let program = context.program;
+        let Some((_, Some(instruction))) = self.instruction(program) else {
+            return self.update_elsewhere(context, access, bits);
+        };
+        let (size, address, operand, expected) = match &instruction.op {
+            Op::Rmw { private: false, size, address, value, .. } => (*size, *address, *value, None),
+            Op::CompareExchange { private: false, size, address, expected, new } => {
+                (*size, *address, *new, Some(*expected))
+            }
+            _ => return self.update_elsewhere(context, access, bits),
+        };
+        let address = self.value(address);
+        if !self.matches(context, access, size, address, instruction.site) {
+            return self.update_elsewhere(context, access, bits);
+        }
+        self.demand_object(context, address, access);
+        self.guard_address(context, address, access.site);
+        let width = 8 * size;
+        let operand = self.value(operand);
+        // What the event stores must not need a name for a part of which its own read is one.
+        self.terms.make_small(operand, context.steps);
+        let expected = expected.map(|expected| self.value(expected));
+        if let Some(expected) = expected {
+            self.terms.make_small(expected, context.steps);
+        }
+        let old = self.found(context, access, bits.0, told);
+        let new = match instruction.op {
+            Op::Rmw { op, .. } => self.updated(op, width, old, operand),
+            _ => operand,
+        };
+        if let Some(expected) = expected {
+            self.assume_found(context, old, expected, access, told);
+        }
+        self.put_update(context, access, new, bits.1, told);
+        self.set(program, instruction.result, old);
+        self.advance();
+    }
+
+    /// A compare-exchange stores only where it finds what it expects.
+    fn assume_found(
+        &mut self,
+        context: &mut Context,
+        old: Value,
+        expected: Value,
+        access: Access,
+        told: &mut Told,
+    ) {
+        let equal = self.terms.binary(binary::EQ as u8, 8 * access.size, old, expected);
+        if equal.term == TermId::NONE {
+            return;
+        }
+        if told.name.is_some() && equal.known && equal.bits == 1 && self.terms.is_exact(equal) {
+            told.assumed = Some(self.terms.express(equal, context.steps));
+            self.terms.fix(equal);
+        } else {
+            // What it expects is kept as recorded, and so is what it finds.
+            self.guard(context, expected, access.site, "compare-exchange");
+            if let Some(name) = told.name {
+                let name = Expr::Name(foretrace_trace::NameId(name));
+                let found = Box::new(Expr::Literal(old.bits));
+                told.assumed = Some(Expr::Binary(BinaryOp::Eq, Box::new(name), found));
+                self.terms.fix(old);
+            } else {
+                self.guard(context, old, access.site, "compare-exchange");
+            }
+        }
+    }
+
+    /// What a read-modify-write leaves. Guards of it would have to come between its two halves: where one is needed, the event has no expression, and so depends on
+    /// all that its thread has read.
+    fn put_update(
+        &mut self,
+        context: &mut Context,
+        access: Access,
+        new: Value,
+        bits: u64,
+        told: &mut Told,
+    ) {
+        let new = self.terms.now(new);
+        let is_as_computed = !new.known || new.bits == bits;
+        let is_modelled = new.term == TermId::NONE || new.known && self.terms.is_exact(new);
+        if access.sharing != Sharing::Shared || is_as_computed && is_modelled {
+            return self.put(context, access, new, bits, told);
+        }
+        context.counts.writes += 1;
+        context.counts.concretised += 1;
+        if !is_as_computed {
+            context.counts.differs("stored value");
+        }
+        (told.value, told.assumed) = (None, None);
+        self.terms.fix_reads(new);
+    }
+
+    fn update_elsewhere(&mut self, context: &mut Context, access: Access, (old, new): (u64, u64)) {
+        if !self.is_inside(context.program) {
+            return self.lose(context, "a read-modify-write where there is none");
+        }
+        match access.sharing {
+            Sharing::Own => {
+                let value = self.found_own(context, access, old);
+                self.guard(context, value, access.site, "read by a library function");
+                self.own.store(
+                    &mut self.terms,
+                    access.address,
+                    access.size,
+                    Value::number(new),
+                    false,
+                );
+            }
+            // Without an expression it depends on all that the thread has read, and on what it finds itself.
+            _ => context.counts.guard("read by a library function"),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Events of memory that is given out and back, and of threads that begin and end.
+
+use foretrace_recording::record::kind;
+
+use super::super::ImportError;
+use super::emit::{Emit, Now};
+use super::objects::{Change, Found, What};
+use super::survey::{Life, Survey};
+use crate::*;
+
+impl Emit<'_> {
+    pub(super) fn heap(&mut self, now: Now, change: Change) {
+        match change {
+            Change::Alloc { block, gone } => {
+                let overwritten = gone.len() as u64;
+                if overwritten > 0 {
+                    self.builder.note("block given out again without a recorded free", overwritten);
+                }
+                let (start, size) = (now.record.word(0), now.record.word(1));
+                self.sync.forget(start, start.saturating_add(size));
+                match block {
+                    None => self
+                        .builder
+                        .note("block too large, or over other memory, taken as a region", 1),
+                    Some(block) if !self.survey.shadow.is_kept(block.object) => {
+                        self.counts.blocks += 1
+                    }
+                    Some(block) => {
+                        let (object, start) = (block.object, block.start);
+                        let found =
+                            Found { object, start, end: block.end, what: What::Heap(block) };
+                        let object = self.object(&found);
+                        self.benign_in(&found);
+                        let size = (block.end - block.start) as u32;
+                        self.push(now, Op::Alloc { object, size, address: Some(start) });
+                    }
+                }
+            }
+            Change::Free(Some(block)) => {
+                self.sync.forget(block.start, block.end);
+                if let Some(&object) = self.object_ids.get(&block.object) {
+                    self.push(now, Op::Free { object });
+                }
+            }
+            Change::Free(None) if now.record.word(0) != 0 => {
+                self.builder.note("free of a block that is not known", 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Forks, joins, beginnings and ends.
+    pub(super) fn life(&mut self, now: Now, change: Change) -> Result<(), ImportError> {
+        let whole =
+            |survey: &Survey, thread: u32| survey.threads.get(&thread).copied().unwrap_or_default();
+        match now.record.kind {
+            kind::BEGIN => {
+                if let Change::Begin { known: false, .. } = change {
+                    self.builder.note("stack not known, or over other memory", 1);
+                }
+                if self.row(now.thread).events > 0 {
+                    self.builder.note("repeated or late begin left out", 1);
+                    return Ok(());
+                }
+                self.push(now, Op::Begin);
+                if !self.row(now.thread).forked && now.thread != 0 {
+                    self.leave_out(now, "thread that begins without a recorded fork");
+                }
+            }
+            kind::END => {
+                let Life { after_end, .. } = whole(self.survey, now.thread);
+                match after_end {
+                    true => self.builder.note("end of a thread that goes on left out", 1),
+                    false => self.push(now, Op::End),
+                }
+            }
+            kind::FORK => {
+                let child = now.record.thread()?;
+                let row = self.row(child);
+                if row.forked || row.joined || row.events > 0 || child == now.thread {
+                    self.leave_out(now, "fork of a thread that was there already left out");
+                    return Ok(());
+                }
+                let id = self.thread(child);
+                self.push(now, Op::Fork { child: id });
+                self.row(child).forked = true;
+            }
+            kind::JOIN => {
+                let child = now.record.thread()?;
+                let all = whole(self.survey, child).records;
+                if self.row(child).records < all || child == now.thread {
+                    self.leave_out(now, "join of a thread that goes on left out");
+                    return Ok(());
+                }
+                let id = self.thread(child);
+                self.push(now, Op::Join { child: id });
+                self.row(child).joined = true;
+            }
+            kind::REQUEST_JOIN => {
+                let child = now.record.thread()?;
+                let child = self.thread(child);
+                self.push(now, Op::Request(Request::Join(child)));
+            }
+            _ => {
+                self.push(now, Op::Exit);
+                self.exited = true;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,47 @@
+/* Wang et al., Symbolic Predictive Analysis for Concurrent Programs, Fig. 7-8: Fig. 1 with another t3.
+ *
+ * t11 can read the recorded 1 from t3 too, so that the recorded values suffice: what
+ * t12 reads serves the asserted condition alone. */
+#include <assert.h>
+#include <pthread.h>
+
+static int x, y;
+static pthread_mutex_t l = PTHREAD_MUTEX_INITIALIZER;
+
+static void *first(void *unused)
+{
+    int a = x;                /* t1 */
+    pthread_mutex_lock(&l);   /* t2 */
+    x = 1 + a;                /* t3 */
+    pthread_mutex_unlock(&l); /* t4 */
+    y = 1 + a;                /* t5 */
+    pthread_mutex_lock(&l);   /* t6 */
+    x = 1 + a;                /* t7 */
+    pthread_mutex_unlock(&l); /* t8 */
+    return unused;
+}
+
+static void *second(void *unused)
+{
+    int b = 0;                /* t9 */
+    pthread_mutex_lock(&l);   /* t10 */
+    if (x > b)                /* t11 */
+        assert(y == 1);       /* t12 */
+    pthread_mutex_unlock(&l); /* t13 */
+    return unused;
+}
+
+int main(void)
+{
+    pthread_t t1, t2;
+
+    pthread_create(&t1, NULL, first, NULL);
+    pthread_create(&t2, NULL, second, NULL);
+    pthread_join(t1, NULL);
+    pthread_join(t2, NULL);
+    return 0;
+}
+//? run: t1 t3 t5 t7 t11 t12
+//? reads-from: none
+//? values: assertion t12; race y t5 t12
+//? symbolic: assertion t12; race y t5 t12
