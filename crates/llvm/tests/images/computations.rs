@@ -77,50 +77,50 @@ int arithmetic(int a, int b, unsigned u) {
         source,
         &[],
         &expect![[r#"
-        arithmetic(r0:32, r1:32, r2:32) -> 32 enters
-        b0():
-          r4:32 = add r0, r1
-          r5:32 = xor r0, r4
-          r6:32 = xor r1, r4
-          r7:32 = and r5, r6
-          r8:1 = slt r7, 0:32
-          r9:32 = zext r8
-          r10:32 = mul r0, r1
-          r11:64 = sext r0
-          r12:64 = sext r1
-          r13:64 = sext r10
-          r14:64 = mul r11, r12
-          r15:1 = ne r14, r13
-          r16:32 = zext r15
-          r17:32 = or r9, r16
-          r18:1 = ne r17, 0:32
-          branch r18, b1(), b2()  ; 3
-        b1():
-          jump b3(0:32)
-        b2():
-          r19:32 = add r4, r10
-          r20:32 = udiv r2, 3:32
-          r21:32 = add r19, r20
-          r22:32 = lshr r2, 2:32
-          r23:32 = add r21, r22
-          r24:32 = ashr r0, 2:32
-          r25:32 = add r23, r24
-          r26:32 = srem r0, r1
-          r27:32 = add r25, r26
-          r28:16 = trunc r2
-          r29:16 = lshr r28, 0:16
-          r30:16 = and r29, 255:16
-          r31:16 = shl r30, 8:16
-          r32:16 = lshr r28, 8:16
-          r33:16 = and r32, 255:16
-          r34:16 = shl r33, 0:16
-          r35:16 = or r31, r34
-          r36:32 = zext r35
-          r37:32 = add r27, r36
-          jump b3(r37)
-        b3(r3:32):
-          return r3
-    "#]],
+            arithmetic(r0:32, r1:32, r2:32) -> 32 enters
+            b0():
+              r4:32 = add r0, r1
+              r5:32 = xor r0, r4
+              r6:32 = xor r1, r4
+              r7:32 = and r5, r6
+              r8:1 = slt r7, 0:32
+              r9:32 = zext r8
+              r10:32 = mul r0, r1
+              r11:64 = sext r0
+              r12:64 = sext r1
+              r13:64 = sext r10
+              r14:64 = mul r11, r12
+              r15:1 = ne r14, r13
+              r16:32 = zext r15
+              r17:32 = or r9, r16
+              r18:1 = ne r17, 0:32
+              branch r18, b1(), b2()  ; 3
+            b1():
+              jump b3(0:32)
+            b2():
+              r19:32 = add r4, r10
+              r20:32 = udiv r2, 3:32  ; 5
+              r21:32 = add r19, r20
+              r22:32 = lshr r2, 2:32
+              r23:32 = add r21, r22
+              r24:32 = ashr r0, 2:32
+              r25:32 = add r23, r24
+              r26:32 = srem r0, r1  ; 5
+              r27:32 = add r25, r26
+              r28:16 = trunc r2
+              r29:16 = lshr r28, 0:16
+              r30:16 = and r29, 255:16
+              r31:16 = shl r30, 8:16
+              r32:16 = lshr r28, 8:16
+              r33:16 = and r32, 255:16
+              r34:16 = shl r33, 0:16
+              r35:16 = or r31, r34
+              r36:32 = zext r35
+              r37:32 = add r27, r36
+              jump b3(r37)
+            b3(r3:32):
+              return r3
+        "#]],
     );
 }
 
