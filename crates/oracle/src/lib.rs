@@ -43,7 +43,7 @@ pub use explore::{
 };
 pub use generate::generate;
 pub use random::Random;
-pub use run::{ENOUGH, Summary, case_seed, run};
+pub use run::{ENOUGH, Summary, case_seed, regression_seeds, run};
 pub use switches::{Fewest, Needed, count_switches, least_switches};
 
 /// How many events a trace may have to be enumerated.

@@ -89,8 +89,8 @@ pub fn case_seed(seed: u64, case: u64) -> u64 {
     Random::new(seed.wrapping_add(case.wrapping_mul(0x9e37_79b9_7f4a_7c15))).number()
 }
 
-/// One seed per line; the rest of the line, from `#` on, says what it showed.
-fn regression_seeds() -> Vec<u64> {
+/// The seeds of `seeds.txt`, which every run begins with. One seed per line; the rest of the line, from `#` on, says what it showed.
+pub fn regression_seeds() -> Vec<u64> {
     let code = |line: &'static str| line.split('#').next().unwrap_or("").trim();
     let lines = REGRESSION_SEEDS.lines().map(code).filter(|line| !line.is_empty());
     lines.map(|line| line.parse().expect("a line of seeds.txt starts with a number")).collect()

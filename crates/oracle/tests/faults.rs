@@ -5,7 +5,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use foretrace_oracle::{Disagreement, case_seed, compare};
+use foretrace_oracle::{Disagreement, case_seed, compare, regression_seeds};
 use foretrace_predict::{Fault, Options, Prediction, predict, seed_fault};
 use foretrace_trace::Trace;
 
@@ -49,6 +49,11 @@ fn every_seeded_fault_is_caught() {
 
 /// The first case that shows the fault, whatever the number of threads that look for it.
 fn first_disagreement() -> Option<(u64, Disagreement)> {
+    for seed in regression_seeds() {
+        if let Err(disagreement) = compare(seed, Some(&predictor)) {
+            return Some((0, *disagreement));
+        }
+    }
     let (next, least) = (AtomicU64::new(0), AtomicU64::new(CASES));
     let found = Mutex::new(None);
     let look = || {
