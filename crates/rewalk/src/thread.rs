@@ -243,7 +243,7 @@ impl Thread {
         if !self.terms.are_many() {
             return;
         }
-        let Thread { frames, own, private, terms, .. } = self;
+        let Thread { frames, own, published, private, terms, .. } = self;
         let mut keep = terms.keep();
         for frame in frames {
             frame.registers.iter_mut().for_each(|value| keep.value(value));
@@ -253,8 +253,9 @@ impl Thread {
                 _ => {}
             }
         }
-        own.for_each_value(|value| keep.value(value));
-        private.for_each_value(|value| keep.value(value));
+        for memory in [own, published, private] {
+            memory.for_each_value(|value| keep.value(value));
+        }
         keep.finish();
     }
 
