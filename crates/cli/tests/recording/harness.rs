@@ -89,18 +89,20 @@ pub(crate) struct Program {
     pub(crate) folder: PathBuf,
 }
 
-/// A new folder for a test.
-pub(crate) fn folder(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recording").join(test);
+/// A new folder for a test, below one with the test's own name: tests run side by side.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("unnamed").replace("::", "-");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recording").join(test).join(name);
     // Most often there is one, of the last time.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// Compiles sources to a program. `test` names its folder.
-pub(crate) fn compile(test: &str, arguments: &[&str]) -> Program {
-    let folder = folder(test);
+/// Compiles sources to a program. `name` is that of its folder.
+pub(crate) fn compile(name: &str, arguments: &[&str]) -> Program {
+    let folder = folder(name);
     let path = folder.join("program");
     build(arguments, &path);
     Program { path, folder }
