@@ -239,6 +239,7 @@ fn finding(
         what: fault(trace, &finding.violation),
         reads: asserted_reads(trace, &finding),
         inputs: Vec::new(),
+        fallback: finding.fallback.map(|(model, reason)| (model.name().to_string(), reason)),
         replay: None,
         schedule: finding.schedule.into_iter().map(|event| event.0).collect(),
     }
@@ -454,6 +455,7 @@ mod tests {
                 certainty: Certainty::Real,
                 explanation: None,
                 inputs: vec![],
+                fallback: None,
             }],
             undecided: vec![],
             slicing: None,

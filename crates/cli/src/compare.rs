@@ -100,7 +100,7 @@ pub(crate) fn table(
 
 /// What makes two findings of different models the same one.
 #[derive(PartialEq, Eq, Hash)]
-struct Class {
+pub(crate) struct Class {
     kind: Kind,
     object: Option<ObjectId>,
     /// In the order of the violation, if that means something.
@@ -109,7 +109,7 @@ struct Class {
 }
 
 impl Class {
-    fn new(trace: &Trace, granularity: Granularity, violation: &Violation) -> Class {
+    pub(crate) fn new(trace: &Trace, granularity: Granularity, violation: &Violation) -> Class {
         let object = match *violation {
             Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
                 trace.access(access).map(|access| access.at.object)

@@ -9,6 +9,7 @@ mod describe;
 mod encode;
 mod explain;
 mod failure;
+mod fallback;
 mod holds;
 mod input;
 mod output;

@@ -16,7 +16,7 @@ use crate::args::{
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
-use crate::{compare, explain, input, output, second_opinion, source};
+use crate::{compare, explain, fallback, input, output, second_opinion, source};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     match &arguments.traces[..] {
@@ -43,7 +43,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let progress = ProgressLine::new();
     let predict = || match &arguments.solver {
         Some(command) => second_opinion::predict(&trace, command, &options, &progress),
-        None => input::predict(&trace, &options, &progress),
+        None => fallback::predict(&trace, &options, &progress),
     };
     let predicted = predict().and_then(|prediction| {
         let compared = arguments
@@ -69,9 +69,9 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
                 solver: arguments.solver.clone(),
                 granularity: match arguments.solver {
                     Some(_) => "event".to_string(),
-                    None => settings(chosen).granularity,
+                    None => settings(chosen, &options).granularity,
                 },
-                ..settings(chosen)
+                ..settings(chosen, &options)
             },
             full_schedules: chosen.full_schedule,
             timing: chosen.timing.then(|| timing(read_time, predict_time)),
@@ -151,8 +151,8 @@ const RECORDED_CONFLICTS: u64 = 10_000;
 /// The options for a trace.
 pub(crate) fn options_for(arguments: &PredictionOptions, trace: &Trace) -> Options {
     let mut options = options(arguments);
-    let is_unlimited = options.budget.conflicts.is_none() && options.budget.time.is_none();
-    if is_unlimited && trace.has_ordinals() && trace.dependences() == Dependences::Recorded {
+    let is_recorded = trace.has_ordinals() && trace.dependences() == Dependences::Recorded;
+    if is_recorded && options.budget == Budget::default() {
         options.budget.conflicts = Some(RECORDED_CONFLICTS);
     }
     options
@@ -187,7 +187,8 @@ pub(crate) fn jobs(choice: Option<u32>) -> usize {
     }
 }
 
-pub(crate) fn settings(arguments: &PredictionOptions) -> Settings {
+/// What the report says of how it was asked; `options` are those that were used.
+pub(crate) fn settings(arguments: &PredictionOptions, options: &Options) -> Settings {
     Settings {
         granularity: match arguments.granularity {
             GranularityChoice::Location => "location",
@@ -196,7 +197,7 @@ pub(crate) fn settings(arguments: &PredictionOptions) -> Settings {
         }
         .to_string(),
         infer_regions: arguments.infer_regions,
-        conflicts: arguments.conflicts,
+        conflicts: options.budget.conflicts,
         budget_ms: arguments.budget.map(milliseconds),
         context_bound: arguments.context_bound,
         iterate_bound: arguments.iterate_bound,

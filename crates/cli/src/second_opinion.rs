@@ -184,7 +184,8 @@ impl Judge<'_> {
             _ => None,
         };
         let violation = violation.clone();
-        Ok(Finding { violation, object, schedule, certainty, explanation, inputs: Vec::new() })
+        let (inputs, fallback) = (Vec::new(), None);
+        Ok(Finding { violation, object, schedule, certainty, explanation, inputs, fallback })
     }
 }
 

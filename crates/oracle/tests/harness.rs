@@ -53,6 +53,7 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
             certainty,
             explanation: None,
             inputs: vec![],
+            fallback: None,
         });
     }
     let mut prediction = Prediction {
@@ -164,6 +165,7 @@ fn an_invented_race_is_caught() {
                         certainty: Certainty::Real,
                         explanation: None,
                         inputs: vec![],
+                        fallback: None,
                     });
                 }
             }

@@ -149,6 +149,8 @@ pub struct Finding {
     pub explanation: Option<Explanation>,
     /// What comes from outside, of a program: by event.
     pub inputs: Vec<(EventId, u64)>,
+    /// The weaker model that it was found under, and why the prediction's own gave no answer; `None` if it did.
+    pub fallback: Option<(Model, String)>,
 }
 
 /// A candidate without a verdict.

@@ -400,7 +400,16 @@ impl<'w> Shard<'w> {
         let object = object_of(self.work.context.skeleton.trace, &violation);
         match self.work.judge.judge(&violation, schedule, &inputs) {
             Judgement::Accepted { schedule, certainty, explanation } => {
-                Ok(Ok(Finding { violation, object, schedule, certainty, explanation, inputs }))
+                let fallback = None;
+                Ok(Ok(Finding {
+                    violation,
+                    object,
+                    schedule,
+                    certainty,
+                    explanation,
+                    inputs,
+                    fallback,
+                }))
             }
             Judgement::Doubted(reason) => Ok(Err(reason)),
             Judgement::Refuted(refuted) => Err(PredictError::Refuted { violation, refuted }),

@@ -268,7 +268,7 @@ impl Serialize for FindingObject<'_> {
         let FindingObject { document, finding } = *self;
         let report = document.report;
         let locations: Vec<&str> = report.locations(finding).collect();
-        let mut object = serializer.serialize_struct("Finding", 15)?;
+        let mut object = serializer.serialize_struct("Finding", 16)?;
         object.serialize_field("id", &finding.id)?;
         object.serialize_field("fingerprint", &finding.fingerprint)?;
         object.serialize_field("kind", &finding.kind)?;
@@ -277,7 +277,11 @@ impl Serialize for FindingObject<'_> {
             object.serialize_field("evidence", &replay.evidence)?;
             object.serialize_field("replay", replay)?;
         }
-        object.serialize_field("model", &report.model)?;
+        let fallback = finding.fallback.as_ref();
+        object.serialize_field("model", fallback.map_or(&report.model, |(model, _)| model))?;
+        if let Some((_, reason)) = fallback {
+            object.serialize_field("fallback", reason)?;
+        }
         object.serialize_field("object", &finding.object)?;
         object.serialize_field("locations", &locations)?;
         object.serialize_field(

@@ -365,6 +365,8 @@ pub struct Finding {
     pub what: Option<String>,
     /// What comes from outside of the program in this schedule.
     pub inputs: Vec<Input>,
+    /// The weaker model that it was found under, and why that of the report gave no answer; `None` if it did.
+    pub fallback: Option<(String, String)>,
     /// What came of forcing the schedule on the program; `None` if that was not tried.
     pub replay: Option<Replay>,
 }

@@ -67,6 +67,7 @@ fn small() -> Report {
             changes: vec![],
             reads: vec![],
             what: None,
+            fallback: None,
             inputs: vec![],
             replay: None,
         }],

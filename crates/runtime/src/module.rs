@@ -205,12 +205,12 @@ unsafe fn image(module: &Module) -> Vec<u8> {
     table
 }
 
-/// What a module's variables hold now: no constructor of the program has run yet.
+/// What a module's variables hold now: no constructor of the program has run yet. Of those that are zero the module says it itself.
 unsafe fn contents(module: &Module) -> Vec<u8> {
     let mut table = Vec::new();
     for index in 0..module.global_count as usize {
         let Global { address, size, flags, .. } = unsafe { *module.globals.add(index) };
-        if address == 0 || flags & 1 != 0 || size > LONGEST_GLOBAL {
+        if address == 0 || flags != 0 || size > LONGEST_GLOBAL {
             continue;
         }
         let content: &[u8] = unsafe { bytes(address as *const u8, size) };

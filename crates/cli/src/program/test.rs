@@ -14,7 +14,7 @@ use super::replay::Replayer;
 use crate::args::{RecordOptions, TestArguments};
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
-use crate::input;
+use crate::fallback;
 use crate::output::{self, Folder};
 use crate::predict;
 use crate::progress::ProgressLine;
@@ -101,7 +101,7 @@ impl Test<'_> {
         let progress = ProgressLine::new();
         let options = predict::options_for(&arguments.prediction, trace);
         let recorded_time = start.elapsed();
-        let prediction = input::predict(trace, &options, &progress);
+        let prediction = fallback::predict(trace, &options, &progress);
         progress.clear();
         let prediction = prediction?;
         let predicted_time = start.elapsed() - recorded_time;
@@ -118,7 +118,7 @@ impl Test<'_> {
             arguments.prediction.timing.then(|| predict::timing(recorded_time, predicted_time));
         let frame = Frame {
             path: Some(path.unwrap_or(name)),
-            settings: predict::settings(&arguments.prediction),
+            settings: predict::settings(&arguments.prediction, &options),
             full_schedules: arguments.prediction.full_schedule,
             timing,
         };

@@ -292,6 +292,7 @@ impl<'a> Scene<'a> {
             reads: Vec::new(),
             what,
             inputs: self.inputs(),
+            fallback: None,
             replay: None,
             schedule: schedule.iter().map(|event| event.0).collect(),
         }

@@ -256,7 +256,7 @@ impl Question<'_> {
     fn frame(&self) -> Frame {
         Frame {
             path: Some(self.path.clone()),
-            settings: predict::settings(self.options),
+            settings: predict::settings(self.options, &self.options()),
             full_schedules: self.options.full_schedule,
             timing: None,
         }

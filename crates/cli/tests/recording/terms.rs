@@ -79,3 +79,21 @@ fn handlers_of_signals_run_in_between() {
 fn coroutines_are_not_followed() {
     check("coroutine", "coroutine.cpp", &[], Some("a coroutine"));
 }
+
+/// What the solver has no time for under `symbolic`, `values` may find. The limit of conflicts at which this is so is the solver's matter.
+#[test]
+fn what_is_undecided_is_asked_of_a_weaker_model() {
+    let source = "../../../../../examples/programs/rwlock-upgrade/bug.c";
+    let program = compile("program", &[source]);
+    let run = program.run(&["--seed", "1"], &[]).ended_with(0);
+    let trace = run.trace.to_str().unwrap();
+    let asked = |limit: u32, model: &str| {
+        let limit = limit.to_string();
+        foretrace(&["predict", trace, "--conflicts", &limit, "--model", model, "--json", "-"]).out
+    };
+    let reason = "\"fallback\":\"the budget of conflicts was used up (--conflicts)\"";
+    let found = |limit: &u32| asked(*limit, "auto").contains(reason);
+    let limit = (1..=20).find(found).expect("some limit is enough for `values` only");
+    assert!(asked(limit, "auto").contains("\"model\":\"values\",\"fallback\""));
+    assert!(!asked(limit, "values").contains("\"fallback\""));
+}

@@ -184,6 +184,9 @@ pub fn write_finding(
         ]);
     }
     sides.write(writer)?;
+    if let Some((model, reason)) = &finding.fallback {
+        writeln!(writer, "  found under `{model}`; under `{}`: {reason}", report.model)?;
+    }
     if !finding.inputs.is_empty() {
         let input = |input: &Input| {
             let thread = report.thread_name(report.event(input.event));

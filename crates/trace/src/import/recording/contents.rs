@@ -1,12 +1,12 @@
 //! What memory holds at first, and whether reads see what it holds.
 
 use super::emit::{Emit, Now};
-use super::objects::{Found, What};
+use super::objects::Found;
 use crate::*;
 
 impl Emit<'_> {
-    /// What bytes that are about to be written for the first time, and were not read, held at first. (Where a read came first, it says so itself:
-    /// code that is not instrumented may have been there before it.)
+    /// What bytes of a global variable that are about to be accessed for the first time held at first. Of one recording this is asked for writes only: where a
+    /// read comes first, it says so itself, and code that is not instrumented may have been there before it. In a mixture of several another access may be the first.
     pub(super) fn declare_contents(&mut self, found: &Found, start: u32, end: u32) {
         let key = u64::from(found.object) << 32;
         let mut at = start;
@@ -19,6 +19,7 @@ impl Emit<'_> {
                 && self.image.get(key | u64::from(at)).is_none()
                 && let Some(byte) = self.tables.content(found.start + u64::from(at))
             {
+                self.image.set(key | u64::from(at), byte, true);
                 value |= u64::from(byte) << (8 * (at - from));
                 at += 1;
             }
@@ -27,24 +28,6 @@ impl Emit<'_> {
                 self.builder.set_initial(Place { object, offset: from, size: at - from }, value);
             } else {
                 at += 1;
-            }
-        }
-    }
-
-    /// Says what a variable holds at the start, where that is known. (Of one recording the first read says it; but in a mixture of several an earlier one may be the first.)
-    pub(super) fn declare_zeros(&mut self, found: &Found, start: u32, end: u32) {
-        let What::Global(at) = found.what else { return };
-        if !self.together || !self.tables.globals[at].is_zero {
-            return;
-        }
-        let length = (found.end - found.start) as u32;
-        for word in start / 8..=(end - 1) / 8 {
-            if self.zeros.insert((found.object, word)) {
-                let (offset, size) = (8 * word, (length - 8 * word).min(8));
-                let object = self.object(found);
-                self.builder.set_initial(Place { object, offset, size }, 0);
-                let key = u64::from(found.object) << 32 | u64::from(offset);
-                (0..u64::from(size)).for_each(|byte| self.image.set(key + byte, 0, true));
             }
         }
     }

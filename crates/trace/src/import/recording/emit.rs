@@ -1,7 +1,7 @@
 //! The second pass: events from records.
 
 use foretrace_recording::record::{self, acquire, kind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::super::{ImportError, Position, Problem};
 use super::chunks::Recording;
@@ -36,8 +36,6 @@ pub(super) struct Emit<'r> {
     pub(super) unknown_writers: FxHashMap<Option<LocationId>, u64>,
     /// Names are such that other recordings of the program have the same ones.
     pub(super) together: bool,
-    /// Words, by object, that are declared to be 0 at the start.
-    pub(super) zeros: FxHashSet<(u32, u32)>,
     /// The event after which nothing follows.
     pub(super) exited: bool,
     /// Which record this is, from 1.
@@ -123,7 +121,6 @@ impl<'r> Emit<'r> {
             counts: Counts::default(),
             unknown_writers: FxHashMap::default(),
             together: false,
-            zeros: FxHashSet::default(),
             exited: false,
             now: 0,
         }
@@ -443,7 +440,9 @@ impl<'r> Emit<'r> {
         if found.what == What::Region && self.objects.is_freed(found.start + u64::from(start)) {
             self.counts.freed += 1;
         }
-        self.declare_zeros(found, start, end);
+        if matches!(found.what, What::Global(_)) && (self.together || touch.reads.is_none()) {
+            self.declare_contents(found, start, end);
+        }
         let skipped = (found.start + u64::from(start) - touch.address) as usize;
         let size = end - start;
         let is_range = matches!(now.record.kind, kind::LOAD_RANGE | kind::STORE_RANGE);
@@ -452,9 +451,6 @@ impl<'r> Emit<'r> {
             self.compare(now, key, size, is_range, |byte| read.byte(skipped + byte));
         }
         if let Some(written) = touch.writes {
-            if matches!(found.what, What::Global(_)) {
-                self.declare_contents(found, start, end);
-            }
             for byte in 0..size as usize {
                 self.image.set(key + byte as u64, written.byte(skipped + byte), !is_range);
             }

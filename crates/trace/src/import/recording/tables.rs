@@ -42,8 +42,6 @@ pub(super) struct Global {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) name: String,
-    /// All its bytes are 0 at the start.
-    pub(super) is_zero: bool,
 }
 
 /// A range of memory on which races are harmless.
@@ -294,8 +292,10 @@ impl Tables {
             let name = string(&strings, row.word(16))?;
             let file = string(&strings, row.word(20))?;
             if end > start && row.word(28) & 1 == 0 {
-                let is_zero = row.word(28) & site::ZERO != 0;
-                globals.push((Global { start, end, name, is_zero }, file));
+                if row.word(28) & site::ZERO != 0 {
+                    self.contents.insert(start, (size, Vec::new()));
+                }
+                globals.push((Global { start, end, name }, file));
             }
         }
         let functions = words
