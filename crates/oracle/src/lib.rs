@@ -23,6 +23,7 @@ mod draft;
 mod event_set;
 mod explore;
 mod generate;
+mod latches;
 mod machine;
 mod profile;
 mod random;

@@ -23,6 +23,7 @@ use foretrace_witness::{Property, Refutation, Violation, check_refutation};
 pub use reason::{Reason, Section};
 
 use crate::candidates::{Candidates, Context, single};
+use crate::cells::Cells;
 use crate::encode::{Encoder, Questions, Terms};
 use crate::goal::{Goals, Verdict};
 use crate::judge::TraceJudge;
@@ -30,7 +31,6 @@ use crate::pipeline::{PredictError, Work};
 use crate::prediction::{Finding, Granularity, Options, Switches};
 use crate::preserve::Preserve;
 use crate::shard::{Decided, Shard};
-use crate::sums::Sums;
 
 /// What is to be said of a violation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -145,7 +145,7 @@ fn decide(
     let skeleton = context.skeleton;
     let givers = Givers::new(skeleton);
     let recorded_order = Preserve::new(skeleton, &givers, Order::Recorded);
-    let sums = Sums::new(skeleton, context.order);
+    let cells = Cells::new(skeleton, context.order);
     let judge = TraceJudge::new(skeleton, context.infer_regions);
     let work = Work {
         context,
@@ -157,7 +157,7 @@ fn decide(
         judge: &judge,
         limits: limits.clone(),
         switches: Switches::Any,
-        sums: &sums,
+        cells: &cells,
         progress: &(),
     };
     Shard::new(&work).decide(&candidates.classes[0])
@@ -169,8 +169,8 @@ fn reasons(
     candidates: &Candidates,
     limits: Limits,
 ) -> Result<Why, PredictError> {
-    let sums = Sums::default();
-    let (mut encoder, verdict) = ask(context, candidates, limits, &sums);
+    let cells = Cells::default();
+    let (mut encoder, verdict) = ask(context, candidates, limits, &cells);
     match verdict {
         Verdict::Infeasible | Verdict::InfeasibleInBound => {
             Ok(Why::Unsatisfiable(encoder.reasons()))
@@ -189,7 +189,7 @@ fn ask<'c>(
     context: &'c Context<'c>,
     candidates: &Candidates,
     limits: Limits,
-    sums: &'c Sums,
+    cells: &'c Cells,
 ) -> (Encoder<'c>, Verdict) {
     let class = &candidates.classes[0];
     let questions = match class.property {
@@ -197,7 +197,7 @@ fn ask<'c>(
         Property::Assertion => Questions::Assertions,
         _ => Questions::Plain,
     };
-    let mut encoder = Encoder::explaining(context.skeleton, context.order, sums, questions);
+    let mut encoder = Encoder::explaining(context.skeleton, context.order, cells, questions);
     let mut terms = Terms::new(limits);
     let verdict =
         Goals::default().decide(&mut encoder, &candidates.groups, &class.parts, &mut terms);

@@ -81,6 +81,8 @@ pub enum Fault {
     FactOffByOne,
     /// A write is taken for overwritten although the other write may come first.
     HiddenByAny,
+    /// A cell that is used as a lock counts as taken before its thread has looked whether it was free.
+    LatchUntested,
 }
 
 #[cfg(feature = "seeded-faults")]
@@ -129,6 +131,7 @@ mod seeded {
             Fault::AdditionAlways,
             Fault::FactOffByOne,
             Fault::HiddenByAny,
+            Fault::LatchUntested,
         ];
     }
 

@@ -3,6 +3,7 @@
 //! Knows nothing of the terminal.
 
 mod candidates;
+mod cells;
 mod delays;
 mod encode;
 mod explain;
@@ -15,7 +16,6 @@ mod preserve;
 mod program;
 mod prune;
 mod shard;
-mod sums;
 
 pub use program::{ProgramError, ProgramPrediction, predict_program};
 

@@ -15,13 +15,13 @@ use foretrace_trace::Trace;
 use foretrace_witness::{Property, Violation};
 
 use crate::candidates::{self, Candidates, Class, Context};
+use crate::cells::Cells;
 use crate::encode::Questions;
 use crate::judge::{Judge, TraceJudge};
 use crate::prediction::*;
 use crate::preserve::Preserve;
 use crate::prune::Columns;
 use crate::shard::{Decided, Shard};
-use crate::sums::Sums;
 
 /// How many classes make it worth having another shard, with solvers of its own.
 const CLASSES_PER_SHARD: usize = 256;
@@ -192,7 +192,7 @@ fn decide(
         }
         _ => None,
     };
-    let sums = Sums::new(skeleton, &prepared.order);
+    let cells = Cells::new(skeleton, &prepared.order);
     let work = Work {
         context: &context,
         candidates,
@@ -203,7 +203,7 @@ fn decide(
         judge,
         limits,
         switches: options.switches,
-        sums: &sums,
+        cells: &cells,
         progress,
     };
     let decided = work.run(options.jobs.max(1), progress)?;
@@ -223,7 +223,7 @@ pub(crate) struct Work<'w> {
     pub(crate) judge: &'w dyn Judge,
     pub(crate) limits: Limits,
     pub(crate) switches: Switches,
-    pub(crate) sums: &'w Sums,
+    pub(crate) cells: &'w Cells,
     pub(crate) progress: &'w dyn Progress,
 }
 
@@ -452,9 +452,9 @@ mod tests {
         let mut cut_short = 0;
         for class in prepared.candidates.classes.iter().step_by(37) {
             let decide = |conflicts: Option<u64>| {
-                let sums = Sums::default();
+                let cells = Cells::default();
                 let mut encoder =
-                    Encoder::new(&prepared.skeleton, &prepared.order, &sums, Questions::Plain);
+                    Encoder::new(&prepared.skeleton, &prepared.order, &cells, Questions::Plain);
                 let limits = Limits { conflicts, ..Limits::default() };
                 let mut terms = Terms::new(limits);
                 let groups = &prepared.candidates.groups;

@@ -118,6 +118,9 @@ impl<'w> Shard<'w> {
             return Ok(Some(Decided::Infeasible(Columns::default())));
         }
         let groups = &work.candidates.groups;
+        if self.is_latched(class) {
+            return Ok(Some(Decided::Infeasible(self.columns(class))));
+        }
         if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
             return Ok(Some(Decided::Infeasible(self.columns(class))));
         }
@@ -369,7 +372,7 @@ impl<'w> Shard<'w> {
         }
         let (encoder, goals) = solver.get_or_insert_with(|| {
             let context = work.context;
-            let encoder = Encoder::new(context.skeleton, context.order, work.sums, questions);
+            let encoder = Encoder::new(context.skeleton, context.order, work.cells, questions);
             (encoder.with_facts(work.facts(questions)), Goals::default())
         });
         terms.bound = None;
@@ -387,6 +390,16 @@ impl<'w> Shard<'w> {
         self.work.context.skeleton.data.as_ref().is_some_and(|data| {
             let condition = |event: EventId| data.terms().as_constant(data.result(event)?);
             events.iter().all(|&event| condition(event) == Some(1))
+        })
+    }
+
+    /// Whether the class is about races that cells exclude which are used as locks.
+    fn is_latched(&self, class: &Class) -> bool {
+        let Parts::Race(parts) = &class.parts else { return false };
+        let (trace, groups) = (self.work.context.skeleton.trace, &self.work.candidates.groups);
+        let latches = &self.work.cells.latches;
+        parts.iter().all(|part| {
+            latches.exclude(trace, groups.events(part.first), groups.events(part.second))
         })
     }
 

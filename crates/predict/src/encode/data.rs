@@ -27,6 +27,9 @@ const MOST_OPEN_ADDITIONS: usize = 12;
 /// How many sources are asked for at once before a proposal shows that they are needed.
 const MOST_WANTED_SOURCES: usize = 2_000;
 
+/// All holds of a cell that is used as a lock exclude each other at once if they are no more than this.
+const MOST_HOLDS_AT_ONCE: usize = 200;
+
 /// The words and what ties them.
 #[derive(Default)]
 pub(super) struct DataPart {
@@ -41,6 +44,8 @@ pub(super) struct DataPart {
     wanted: Vec<EventId>,
     conditions: FxHashSet<(EventId, TermId)>,
     guards: FxHashSet<(EventId, Lit)>,
+    /// Reads that take cells that are used as locks, as far as their holds exclude others.
+    latched: FxHashSet<EventId>,
     asked: FxHashMap<EventId, Lit>,
     one_asked: AtMostOne,
 }
@@ -135,7 +140,7 @@ impl Encoder<'_> {
     fn sum_at(&self, read: EventId, cell: CellId) -> Option<u64> {
         let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
         let data = skeleton.free_data().filter(|_| skeleton.model != Model::Control)?;
-        let sum = self.sums.of(cell)?;
+        let sum = self.cells.sums.of(cell)?;
         let is_before = |write: EventId| self.precedes(write, read);
         // An explanation must name the rules by which it is so.
         if self.explains()
@@ -303,6 +308,9 @@ impl Encoder<'_> {
         if self.data.sources.contains_key(&(read, cell)) {
             return false;
         }
+        if self.exclude_latched(read, cell) {
+            return true;
+        }
         let pinned = if self.skeleton.pins_reads() {
             let assertion = self.skeleton.data.as_ref().and_then(|data| data.released_for(read));
             let asked = self.asked(assertion.expect("only released reads are not pinned"));
@@ -340,6 +348,30 @@ impl Encoder<'_> {
             |encoder| encoder.choose_content(read, cell, pinned, word.as_ref(), readable),
         );
         self.data.sources.insert((read, cell), sources);
+        true
+    }
+
+    /// If the read takes a cell that is used as a lock: keeps it and all holds of other threads apart. Returns whether this is new. Mostly this is all that matters of
+    /// what the read sees, so its sources are left for later.
+    fn exclude_latched(&mut self, read: EventId, cell: CellId) -> bool {
+        let holds = self.cells.latches.of(cell);
+        let Ok(at) = holds.binary_search_by_key(&read, |hold| hold.take) else { return false };
+        if self.data.latched.contains(&read) {
+            return false;
+        }
+        let all = if holds.len() <= MOST_HOLDS_AT_ONCE { holds } else { &holds[at..=at] };
+        for hold in all {
+            self.data.latched.insert(hold.take);
+            for other in holds.iter().filter(|other| other.thread != hold.thread) {
+                if self.data.latched.contains(&other.take) {
+                    continue;
+                }
+                let mut clause = vec![!self.included(hold.tested), !self.included(other.tested)];
+                clause.extend(hold.give.map(|give| self.before(give, other.take)));
+                clause.extend(other.give.map(|give| self.before(give, hold.take)));
+                self.solver.clause(&clause);
+            }
+        }
         true
     }
 
@@ -391,7 +423,7 @@ impl Encoder<'_> {
     /// Says what a read sees of a cell to which threads only add, if few orders are open. Whether that is all there is to say: the order of
     /// every addition and the read is known.
     fn add_up(&mut self, read: EventId, cell: CellId, pinned: Lit, word: &Word) -> bool {
-        let Some(sum) = self.sums.of(cell) else { return false };
+        let Some(sum) = self.cells.sums.of(cell) else { return false };
         let is_behind = |base| self.precedes(base, read);
         if sum.base.is_some_and(|base| !is_behind(base)) {
             return false;
@@ -443,7 +475,8 @@ impl Encoder<'_> {
             let at = skeleton.trace.access(read).expect("a read is an access").at;
             for cell in skeleton.memory.cells_of(at) {
                 self.require_data_source(read, cell);
-                left = left.saturating_sub(self.data.sources[&(read, cell)].len());
+                let sources = self.data.sources.get(&(read, cell));
+                left = left.saturating_sub(sources.map_or(0, Vec::len));
             }
             open.extend(self.data.wanted.drain(..));
             if left == 0 {

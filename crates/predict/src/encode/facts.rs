@@ -123,10 +123,10 @@ mod tests {
 
     use super::*;
     use crate::candidates::{self, Context};
+    use crate::cells::Cells;
     use crate::encode::{Questions, Terms};
     use crate::goal::{Goals, Verdict};
     use crate::prediction::Granularity;
-    use crate::sums::Sums;
 
     /// Four threads hand a cell on by flags with values of their own, and use it and others, under locks and without.
     fn handed() -> Trace {
@@ -166,8 +166,8 @@ mod tests {
         };
         let listed = candidates::list(&context, &[Property::Race]);
         let needs = Needs::new(&skeleton, &Givers::new(&skeleton), Rules::ANY);
-        let sums = Sums::default();
-        let mut encoder = Encoder::new(&skeleton, &order, &sums, Questions::Plain)
+        let cells = Cells::default();
+        let mut encoder = Encoder::new(&skeleton, &order, &cells, Questions::Plain)
             .with_facts(needs.as_ref().filter(|_| has_facts));
         let mut goals = Goals::default();
         let mut verdicts = Vec::new();

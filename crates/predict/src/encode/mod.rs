@@ -33,15 +33,15 @@ use foretrace_trace::{EventId, SemId};
 pub(crate) use lazy::Proposal;
 pub(crate) use segments::Bound;
 
+use crate::cells::Cells;
 use crate::explain::Reason;
-use crate::sums::Sums;
 use amo::AtMostOne;
 
 /// A solver that knows the rules of one trace, as far as they were needed so far.
 pub(crate) struct Encoder<'s> {
     pub(crate) skeleton: &'s Skeleton<'s>,
     pub(crate) order: &'s MustHappenBefore,
-    sums: &'s Sums,
+    cells: &'s Cells,
     pub(crate) solver: Solver,
     moment: Node,
     /// The event of each node; X has none.
@@ -82,26 +82,26 @@ impl<'s> Encoder<'s> {
     pub(crate) fn new(
         skeleton: &'s Skeleton<'s>,
         order: &'s MustHappenBefore,
-        sums: &'s Sums,
+        cells: &'s Cells,
         questions: Questions,
     ) -> Self {
-        Self::build(skeleton, order, sums, questions, None)
+        Self::build(skeleton, order, cells, questions, None)
     }
 
-    /// An encoder that can say why a question is infeasible. `sums` must be empty: they rest on more than one rule.
+    /// An encoder that can say why a question is infeasible. `cells` must be empty: they rest on more than one rule.
     pub(crate) fn explaining(
         skeleton: &'s Skeleton<'s>,
         order: &'s MustHappenBefore,
-        sums: &'s Sums,
+        cells: &'s Cells,
         questions: Questions,
     ) -> Self {
-        Self::build(skeleton, order, sums, questions, Some(guards::Guards::default()))
+        Self::build(skeleton, order, cells, questions, Some(guards::Guards::default()))
     }
 
     fn build(
         skeleton: &'s Skeleton<'s>,
         order: &'s MustHappenBefore,
-        sums: &'s Sums,
+        cells: &'s Cells,
         questions: Questions,
         guards: Option<guards::Guards>,
     ) -> Self {
@@ -110,7 +110,7 @@ impl<'s> Encoder<'s> {
         let mut encoder = Encoder {
             skeleton,
             order,
-            sums,
+            cells,
             solver,
             moment,
             events: Vec::new(),

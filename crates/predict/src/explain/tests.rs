@@ -80,8 +80,8 @@ fn explain_all(name: &str, trace: &Trace, options: &Options, count: &mut Count) 
 /// The reasons are enough, and none can be left out.
 fn check_reasons(context: &Context, violation: &Violation, reasons: &[Reason], what: &str) {
     let candidates = single(context, violation).expect("it was explained");
-    let sums = Sums::default();
-    let (mut encoder, _) = ask(context, &candidates, Limits::default(), &sums);
+    let cells = Cells::default();
+    let (mut encoder, _) = ask(context, &candidates, Limits::default(), &cells);
     assert_eq!(encoder.is_satisfiable_with(reasons), Some(false), "{what}: {reasons:?}");
     for left_out in 0..reasons.len() {
         let mut others = reasons.to_vec();

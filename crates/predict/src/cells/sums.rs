@@ -5,7 +5,7 @@
 //! whatever order. This follows from the rules, but no solver finds it by itself: orders of n additions are n! cases to it.
 //!
 //! **Invariant.** Between the read and the write of an addition no other write of the cell can happen: it is one atomic step, or all additions hold one
-//! lock.
+//! lock, or one cell that is used as a lock.
 //!
 //! **Cost.** Linear in the accesses, times the locks that are held.
 
@@ -15,6 +15,8 @@ use foretrace_causality::MustHappenBefore;
 use foretrace_model::terms::TermId;
 use foretrace_model::{CellId, Skeleton};
 use foretrace_trace::{EventId, LockId, Mode, Op};
+
+use super::latches::Latches;
 
 /// A cell to which threads only add.
 #[derive(Clone, Debug)]
@@ -34,13 +36,13 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub(crate) fn new(skeleton: &Skeleton, order: &MustHappenBefore) -> Self {
+    pub(super) fn new(skeleton: &Skeleton, order: &MustHappenBefore, latches: &Latches) -> Self {
         let mut sums = Sums::default();
         if skeleton.free_data().is_none() {
             return sums;
         }
         for cell in (0..skeleton.memory.cell_count() as u32).map(CellId) {
-            if let Some(sum) = sum_of(skeleton, order, cell) {
+            if let Some(sum) = sum_of(skeleton, order, latches, cell) {
                 sums.cells.insert(cell, sum);
             }
         }
@@ -53,7 +55,19 @@ impl Sums {
     }
 }
 
-fn sum_of(skeleton: &Skeleton, order: &MustHappenBefore, cell: CellId) -> Option<Sum> {
+/// What excludes others.
+#[derive(Clone, Copy)]
+enum Guard {
+    Lock(LockId),
+    Latch(CellId),
+}
+
+fn sum_of(
+    skeleton: &Skeleton,
+    order: &MustHappenBefore,
+    latches: &Latches,
+    cell: CellId,
+) -> Option<Sum> {
     let (trace, memory) = (skeleton.trace, &skeleton.memory);
     let data = skeleton.free_data()?;
     let accesses = memory.accesses(cell);
@@ -61,8 +75,8 @@ fn sum_of(skeleton: &Skeleton, order: &MustHappenBefore, cell: CellId) -> Option
         let access = |event: EventId| trace.access(event).expect("a cell has accesses");
         accesses.iter().copied().filter(move |&event| access(event).writes)
     };
-    // The common locks of the additions; `None`: each is one atomic step.
-    let mut common: Option<Vec<LockId>> = None;
+    // The common guards of the additions; `None`: each is one atomic step.
+    let mut common: Option<Vec<Guard>> = None;
     let mut is_locked = false;
     let (mut additions, mut bases) = (Vec::new(), Vec::new());
     let mut last_of = FxHashMap::default();
@@ -95,12 +109,16 @@ fn sum_of(skeleton: &Skeleton, order: &MustHappenBefore, cell: CellId) -> Option
         reads.push(read);
         let is_atomic = read == write && matches!(trace.op(write), Op::Rmw { .. });
         is_locked |= !is_atomic;
-        let holds = |lock: LockId| holds_around(skeleton, lock, read, write);
+        let holds = |guard: &Guard| match *guard {
+            Guard::Lock(lock) => holds_around(skeleton, lock, read, write),
+            Guard::Latch(latch) => latches.holds_around(trace, latch, read, write),
+        };
         match &mut common {
-            Some(common) => common.retain(|&lock| holds(lock)),
+            Some(common) => common.retain(holds),
             None => {
-                let all = (0..trace.locks().len()).map(LockId::from);
-                common = Some(all.filter(|&lock| holds(lock)).collect());
+                let locks = (0..trace.locks().len()).map(|lock| Guard::Lock(LockId::from(lock)));
+                let all = locks.chain(latches.cells().map(Guard::Latch));
+                common = Some(all.filter(holds).collect());
             }
         }
         if is_locked && common.as_ref().is_some_and(Vec::is_empty) {

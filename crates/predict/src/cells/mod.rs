@@ -1,0 +1,103 @@
+//! How threads use cells of memory: patterns that have consequences which follow from the rules, but which no solver finds by itself.
+
+mod latches;
+mod sums;
+
+use foretrace_causality::MustHappenBefore;
+use foretrace_model::terms::{SymbolId, TermId, Values};
+use foretrace_model::{CellId, Skeleton};
+use foretrace_trace::{EventId, Op};
+
+use latches::Latches;
+use sums::Sums;
+
+/// What is known of cells. The default: nothing.
+#[derive(Default, Debug)]
+pub(crate) struct Cells {
+    pub(crate) sums: Sums,
+    pub(crate) latches: Latches,
+}
+
+impl Cells {
+    pub(crate) fn new(skeleton: &Skeleton, order: &MustHappenBefore) -> Self {
+        let latches = Latches::new(skeleton, order);
+        Cells { sums: Sums::new(skeleton, order, &latches), latches }
+    }
+}
+
+/// Reads of more accesses than this, or through more writes, are not looked through.
+const MOST_ACCESSES: usize = 64;
+const DEEPEST: usize = 4;
+
+/// What a write leaves in a cell that it covers, if that is the same number in every schedule.
+fn number_written(
+    skeleton: &Skeleton,
+    order: &MustHappenBefore,
+    write: EventId,
+    cell: CellId,
+    depth: usize,
+) -> Option<u64> {
+    let at = skeleton.trace.access(write)?.at;
+    if skeleton.memory.size_of(cell) != at.size || at.size > 8 {
+        return None;
+    }
+    let data = skeleton.free_data()?;
+    match data.result(write) {
+        Some(term) => number(skeleton, order, term, depth),
+        None => skeleton.memory.value_written(skeleton.trace, write, cell),
+    }
+}
+
+/// What a term is worth, if that is the same in every schedule: each read that it uses sees one certain write.
+fn number(
+    skeleton: &Skeleton,
+    order: &MustHappenBefore,
+    term: TermId,
+    depth: usize,
+) -> Option<u64> {
+    let terms = skeleton.free_data()?.terms();
+    if let Some(constant) = terms.as_constant(term) {
+        return Some(constant as u64);
+    }
+    let symbols = latches::few_symbols(terms, term)?;
+    let values: Option<Vec<(SymbolId, u64)>> = symbols
+        .into_iter()
+        .map(|symbol| Some((symbol, number_read(skeleton, order, EventId(symbol.0), depth)?)))
+        .collect();
+    let values = values?;
+    let value = |symbol: SymbolId| {
+        let known = values.iter().find(|(known, _)| *known == symbol);
+        u128::from(known.expect("all symbols are there").1)
+    };
+    Some(Values::default().value(terms, term, value) as u64)
+}
+
+/// What a read sees, if it sees one certain write in every schedule, which stores the same number.
+fn number_read(
+    skeleton: &Skeleton,
+    order: &MustHappenBefore,
+    read: EventId,
+    depth: usize,
+) -> Option<u64> {
+    let (trace, memory) = (skeleton.trace, &skeleton.memory);
+    if depth == DEEPEST || !matches!(trace.op(read), Op::Read { .. }) {
+        return None;
+    }
+    let at = trace.access(read)?.at;
+    let mut cells = memory.cells_of(at);
+    let (Some(cell), None) = (cells.next(), cells.next()) else { return None };
+    let accesses = memory.accesses(cell);
+    if memory.has_unknown_writer(read)
+        || memory.size_of(cell) != at.size
+        || accesses.len() > MOST_ACCESSES
+    {
+        return None;
+    }
+    let writes = accesses.iter().copied().filter(|&event| trace.access(event).unwrap().writes);
+    let is_before = |a: EventId, b: EventId| order.precedes(trace, a, b);
+    let earlier: Vec<EventId> = writes.filter(|&write| !is_before(read, write)).collect();
+    let Some(&last) = earlier.last() else { return memory.initial_value(cell) };
+    let is_certain = is_before(last, read)
+        && earlier.iter().all(|&other| other == last || is_before(other, last));
+    is_certain.then(|| number_written(skeleton, order, last, cell, depth + 1))?
+}
