@@ -42,6 +42,7 @@ const PROLOGUE: &str = "\
 #include <assert.h>
 #include \"foretrace.h\"
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ const PROLOGUE: &str = "\
 ";
 
 /// All that threads read without having written it has a recorded value.
-pub(crate) const INITIALISED: &str = "g = 1; h = 2; k = 0; n = 3; a = 1; b = 0; f = 1; d = 2; for (int i = 0; i < 4; i++) v[i] = i; p = q = made(1); u.i = 1; bits.a = bits.b = 1; bits.c = 2; w.c = w.i = w.s = 1; flag = 0; ptr = &n; wide = 1; seen0 = seen1 = 0; made0 = made1 = -1; claim = 0; strcpy(text, \"abc\");";
+pub(crate) const INITIALISED: &str = "latch = 0; g = 1; h = 2; k = 0; n = 3; a = 1; b = 0; f = 1; d = 2; for (int i = 0; i < 4; i++) v[i] = i; p = q = made(1); u.i = 1; bits.a = bits.b = 1; bits.c = 2; w.c = w.i = w.s = 1; flag = 0; ptr = &n; wide = 1; seen0 = seen1 = 0; made0 = made1 = -1; claim = 0; strcpy(text, \"abc\");";
 
 /// What every program has beside its own variables.
 const COMMON: &str = "\
@@ -58,6 +59,9 @@ static struct pair p, q;
 static float f = 1;
 static double d = 2;
 static pthread_mutex_t m0 = PTHREAD_MUTEX_INITIALIZER, m1 = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t permit, permits;
+static atomic_int latch;
 static const short table[4] = {3, -1, 2, 7};
 
 static int twice(int x) { return x * 2; }
@@ -111,6 +115,18 @@ static float halved(int x) { return (float)x * 0.5f; }
 static long doubled(long x) { long double y = x; return (long)(y * 2); }
 static int counted(const char *of) { int count = 0; while (*of++) count++; return count; }
 ";
+
+/// What excludes others: locks, readers, permits, an exchange.
+const LOCKS: [&[&str; 2]; 8] = [
+    &["pthread_mutex_lock(&m0);", "pthread_mutex_unlock(&m0);"],
+    &["pthread_mutex_lock(&m0);", "pthread_mutex_unlock(&m0);"],
+    &["pthread_mutex_lock(&m1);", "pthread_mutex_unlock(&m1);"],
+    &["pthread_rwlock_rdlock(&rw);", "pthread_rwlock_unlock(&rw);"],
+    &["pthread_rwlock_wrlock(&rw);", "pthread_rwlock_unlock(&rw);"],
+    &["sem_wait(&permit);", "sem_post(&permit);"],
+    &["sem_wait(&permits);", "sem_post(&permits);"],
+    &["while (atomic_exchange(&latch, 1)) {}", "latch = 0;"],
+];
 
 /// Values of two locals.
 const VALUES: [&str; 26] = [
@@ -429,6 +445,8 @@ impl Generator {
         self.line(1, "pthread_t t[3];");
         self.line(1, "void *unused = NULL;");
         self.line(1, "heap = calloc(4, sizeof *heap);");
+        self.line(1, "sem_init(&permit, 0, 1);");
+        self.line(1, "sem_init(&permits, 0, 2);");
         // What memory holds at first is recorded only where somebody reads or writes it first.
         if !self.random.one_in(10) {
             self.line(1, INITIALISED);
@@ -820,13 +838,13 @@ impl Generator {
                 self.line(depth, &format!("{place}++;"));
             }
             13 | 14 if !self.has_lock => {
-                let lock = self.random.pick(&["m0", "m1"]);
-                self.line(depth, &format!("pthread_mutex_lock(&{lock});"));
+                let [take, give] = *self.random.pick(&LOCKS);
+                self.line(depth, take);
                 self.has_lock = true;
                 self.spend(1);
                 self.block(depth, 2);
                 self.has_lock = false;
-                self.line(depth, &format!("pthread_mutex_unlock(&{lock});"));
+                self.line(depth, give);
             }
             15 | 16 if depth < 3 => {
                 if self.locals.is_empty() {
