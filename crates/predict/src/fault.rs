@@ -81,8 +81,8 @@ pub enum Fault {
     FactOffByOne,
     /// A write is taken for overwritten although the other write may come first.
     HiddenByAny,
-    /// A cell that is used as a lock counts as taken before its thread has looked whether it was free.
-    LatchUntested,
+    /// A cell counts as a lock although somebody gives it back who has not taken it.
+    LatchGivenByAnyone,
 }
 
 #[cfg(feature = "seeded-faults")]
@@ -131,7 +131,7 @@ mod seeded {
             Fault::AdditionAlways,
             Fault::FactOffByOne,
             Fault::HiddenByAny,
-            Fault::LatchUntested,
+            Fault::LatchGivenByAnyone,
         ];
     }
 

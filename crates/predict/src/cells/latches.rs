@@ -195,8 +195,7 @@ fn holds_of(
             };
             numbers.iter().all(|&number| (outcome(number) == test.outcome) == (number == free))
         };
-        let test = tests.get(&take)?.iter().find(says_so)?;
-        Some(if is_seeded(Fault::LatchUntested) { take } else { test.event })
+        Some(tests.get(&take)?.iter().find(says_so)?.event)
     };
     // The last hold of each thread, as long as it is open and nothing else was written by it.
     let mut open: FxHashMap<ThreadId, usize> = FxHashMap::default();
@@ -205,6 +204,9 @@ fn holds_of(
         let thread = trace.thread_of(write);
         let last = open.remove(&thread);
         if number == free {
+            if last.is_none() && is_seeded(Fault::LatchGivenByAnyone) {
+                continue;
+            }
             let hold = &mut holds[last?];
             if hold.tested > write {
                 return None;
