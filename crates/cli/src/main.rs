@@ -10,6 +10,7 @@ mod encode;
 mod explain;
 mod failure;
 mod holds;
+mod implicit;
 mod input;
 mod output;
 mod predict;

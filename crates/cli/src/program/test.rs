@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
+use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Settings};
 use foretrace_trace::binary;
 use foretrace_witness::Property;
 
@@ -14,6 +14,7 @@ use super::replay::Replayer;
 use crate::args::{RecordOptions, TestArguments};
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
+use crate::implicit;
 use crate::input;
 use crate::output::{self, Folder};
 use crate::predict;
@@ -95,7 +96,8 @@ impl Test<'_> {
         if let Some(path) = &kept {
             output::to_path(path, |writer| binary::write(trace, writer))?;
         }
-        recorded.trace.assert_no(&predict::faults(&arguments.prediction));
+        let (kinds, model) = (&arguments.prediction.implicit, arguments.prediction.model);
+        let implicit = implicit::assert_no(&mut recorded.trace, kinds, model);
         let trace = &recorded.trace;
 
         let progress = ProgressLine::new();
@@ -118,11 +120,12 @@ impl Test<'_> {
             arguments.prediction.timing.then(|| predict::timing(recorded_time, predicted_time));
         let frame = Frame {
             path: Some(path.unwrap_or(name)),
-            settings: predict::settings(&arguments.prediction),
+            settings: Settings { implicit, ..predict::settings(&arguments.prediction) },
             full_schedules: arguments.prediction.full_schedule,
             timing,
         };
         let mut report = assemble(trace, prediction, frame);
+        report.not_asked.extend(implicit::not_asked(trace, &arguments.prediction));
         let replays = self.replay(&report, |replayer, index| {
             let (violation, schedule) = &schedules[index];
             replayer.replay(trace, violation, schedule, false)

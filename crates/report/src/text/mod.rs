@@ -172,13 +172,10 @@ pub fn write_finding(
     let mut sides = Table::default();
     for side in &finding.sides {
         let text = report.event(side.event);
+        let operation = report.operation_in(finding, side.event);
         sides.row([
             format!("  {}", report.thread_name(text)),
-            format!(
-                "{} {}",
-                state_in_words(finding, side),
-                report.operation_in(finding, side.event)
-            ),
+            format!("{} {operation}", state_in_words(finding, side, operation)),
             text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
             holding(&side.holds),
         ]);
@@ -222,12 +219,14 @@ fn headline(finding: &Finding) -> String {
     }
 }
 
-fn state_in_words(finding: &Finding, side: &Side) -> &'static str {
+fn state_in_words(finding: &Finding, side: &Side, operation: &str) -> &'static str {
     match (side.state, finding.kind) {
         (SideState::Executed, _) => "did",
         (SideState::Waiting, _) => "waits in",
         (SideState::Next, Kind::LockCycle | Kind::Stuck) => "blocks at",
-        (SideState::Next, _) if finding.what.is_some() => "is at",
+        (SideState::Next, _) if finding.what.is_some() && operation.starts_with("assert ") => {
+            "is at"
+        }
         (SideState::Next, _) => "is about to",
     }
 }

@@ -13,7 +13,7 @@ use super::records::{Record, Touch, for_each};
 use super::survey::{Survey, synchronises};
 use super::sync::{Signals, Sync};
 use super::tables::Tables;
-use super::walk::{Sharing, Walk};
+use super::walk::{NO_EXTENT, Sharing, Walk};
 use crate::*;
 
 pub(super) struct Emit<'r> {
@@ -400,11 +400,11 @@ impl<'r> Emit<'r> {
     fn access(&mut self, now: Now, touch: Touch) {
         let mut pieces: Vec<(Found, u32, u32)> = Vec::new();
         let shadow = &self.survey.shadow;
-        let mut extent = (0, 0);
+        let mut extent = NO_EXTENT;
         self.objects.split(touch.address, touch.size, |found, bytes| {
             extent = match found.what {
                 What::Global(_) | What::Heap(_) => (found.start, found.end),
-                What::Stack(_) | What::Region => (0, 0),
+                What::Stack(_) | What::Region => NO_EXTENT,
             };
             let offset = |address: u64| (address - found.start) as u32;
             shadow.shared_parts(
