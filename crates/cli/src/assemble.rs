@@ -3,10 +3,10 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
-use foretrace_predict::{Finding, Ledger, Prediction, Undecided};
+use foretrace_predict::{Finding, Ledger, NotAsked, Prediction, Undecided};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, fingerprint};
-use foretrace_trace::{EventId, Mode, Op, Request, Trace};
+use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
 use foretrace_witness::{
     Certainty, LockMisuse, Property, Violation, context_switches, reported_order,
 };
@@ -31,6 +31,11 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         prediction.findings.iter().map(|finding| points(trace, finding)).collect();
     let excerpt = excerpt(trace, &prediction, &points);
     let notes = notes(trace, &prediction);
+    // Where assertions are added, none is an answer.
+    let adds = !frame.settings.implicit.is_empty() && trace.dependences() == Dependences::Recorded;
+    let parts =
+        prediction.not_asked.iter().filter(|&part| !adds || *part != NotAsked::NoAssertions);
+    let parts_not_asked: Vec<_> = parts.map(|part| not_asked(trace, part)).collect();
     let is_by_object = frame.settings.granularity == "variable";
     let findings = findings(trace, prediction.findings, &points, is_by_object);
     Report {
@@ -55,7 +60,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
         unsupported: None,
         slicing: prediction.slicing.map(slicing),
-        not_asked: prediction.not_asked.iter().map(|part| not_asked(trace, part)).collect(),
+        not_asked: parts_not_asked,
         why: None,
         comparison: None,
         notes,

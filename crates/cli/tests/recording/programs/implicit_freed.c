@@ -47,11 +47,10 @@ int main(void)
     struct session *session = calloc(1, sizeof *session);
     session->references = 2;
     pthread_create(&thread, NULL, works, session);
-#ifndef JOINED
     // Lets the other one go first, most often.
     for (int i = 0; i < 50; i++)
         seen = i;
-#endif
+    (void)closed, (void)release;
 #if defined JOINED
     pthread_join(thread, NULL);
     free(session);
@@ -71,6 +70,5 @@ int main(void)
     free(session);
 #endif
     pthread_join(thread, NULL);
-    (void)closed, (void)release;
     return 0;
 }
