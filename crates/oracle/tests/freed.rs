@@ -45,6 +45,15 @@ fn with_locks(trace: &Trace, accesses: &[EventId]) -> (Trace, Vec<EventId>) {
     (text::parse(&all.join("\n")).unwrap(), releases)
 }
 
+/// Whether the access, or one before it in its thread to the same memory, is among the late ones.
+fn told(trace: &Trace, late: &BTreeSet<EventId>, access: EventId) -> bool {
+    let memory = |event: EventId| trace.access(event).map(|access| access.at.object);
+    let same = |&event: &EventId| {
+        trace.thread_of(event) == trace.thread_of(access) && memory(event) == memory(access)
+    };
+    late.range(..=access).any(same)
+}
+
 /// Violations without what belongs to the question itself, by the events' numbers in the trace without it.
 fn others(violations: &BTreeSet<Violation>, numbers: &[Option<EventId>]) -> BTreeSet<Violation> {
     let number = |event: &EventId| numbers[event.index()];
@@ -117,7 +126,9 @@ fn cells_and_locks_find_the_same() {
             };
             let late: BTreeSet<EventId> = by_cells.violations.iter().filter_map(access).collect();
             let shown = || format!("seed {seed}, {}:\n{}", model.name(), text::print(&trace));
-            assert_eq!(late, expected, "{}", shown());
+            let is_told = |&access: &EventId| told(&trace, &late, access);
+            assert!(late.is_subset(&expected), "{late:?}, {expected:?}, {}", shown());
+            assert!(expected.iter().all(is_told), "{late:?}, {expected:?}, {}", shown());
             let unchanged = others(&by_cells.violations, &numbers);
             assert_eq!(unchanged, plain.violations, "{}", shown());
 
@@ -128,7 +139,7 @@ fn cells_and_locks_find_the_same() {
             let prediction = predict(&watched, &options, &()).unwrap();
             let predicted: BTreeSet<EventId> =
                 prediction.findings.iter().filter_map(|it| access(&it.violation)).collect();
-            assert_eq!(predicted, expected, "predicted, {}", shown());
+            assert_eq!(predicted, late, "predicted, {}", shown());
             asked += accesses.len();
             found += expected.len();
         }

@@ -54,8 +54,9 @@ impl Watched {
     pub(crate) fn is_outside(&self, access: Next) -> bool {
         let Memory { start, size, .. } = self.memory;
         let end = access.address.saturating_add(access.size);
-        let is_inside =
-            |&(start, size): &(u64, u64)| start <= access.address && end <= start + size;
+        let is_inside = |&(start, size): &(u64, u64)| {
+            start <= access.address && end <= start.saturating_add(size)
+        };
         let globals = module::globals_of(size);
         match globals.contains(&(start, size)) {
             true => !is_inside(&(start, size)),

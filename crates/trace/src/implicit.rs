@@ -1,7 +1,7 @@
 //! Assertions that nobody wrote: what must not go wrong on the recorded path.
 //!
 //! **Computes.** Of the guards that the walk has put before the use of a pointer, a divisor or an index
-//! (`branch r != 0 : true else null`), assertions. And for each access to memory that another thread frees later, the
+//! (`branch r != 0 : true else null`), assertions. And for accesses to memory that another thread frees later, the
 //! assertion that this has not happened yet: a cell of our own says that the block is alive, the free ends that, and the
 //! access is preceded by a look at the cell.
 //!
@@ -17,12 +17,12 @@
 use std::mem::take;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::event::*;
 use crate::expr::{BinaryOp, Expr};
 use crate::ids::*;
-use crate::store::{Builder, Names, Trace};
+use crate::store::{Builder, Dependences, Names, Trace};
 
 /// What follows where a branch goes the other way than in the recorded run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,15 +86,10 @@ impl Trace {
 
     /// Puts a look at whether the memory is still there before accesses that may come too late.
     fn watch_frees(&mut self) {
-        let frees = self.frees();
-        let late = |(event, access): (EventId, Access)| {
-            let (freeing, clock) = frees.get(&access.at.object)?;
-            let (thread, position) = (self.thread_of(event), self.position(event) as u32);
-            let is_ordered = clock.get(thread.index()).is_some_and(|&known| position < known);
-            let is_late = thread != *freeing && !is_ordered && !self.goes_on(event, access);
-            is_late.then_some((event, access.at.object))
-        };
-        let watched: FxHashMap<EventId, ObjectId> = self.accesses().filter_map(late).collect();
+        if self.dependences == Dependences::Unknown {
+            return;
+        }
+        let watched = self.late_accesses();
         if watched.is_empty() {
             return;
         }
@@ -104,13 +99,42 @@ impl Trace {
         self.insert_cells(&watched, &blocks);
     }
 
-    /// Whether the event before is a piece of the same access.
-    fn goes_on(&self, event: EventId, access: Access) -> bool {
-        let before = self.previous(event).filter(|&before| {
-            self.ordinal(before).is_some() && self.ordinal(before) == self.ordinal(event)
-        });
-        let object = before.and_then(|before| self.access(before)).map(|access| access.at.object);
-        object == Some(access.at.object)
+    /// The accesses that may come after the free of their memory, as far as forks and joins say. Of those of one thread to one block between which it changes nothing
+    /// that others see, and nobody else does anything in the recorded run, the first: where the free comes before a later one, it can come before that one as well. (What others do
+    /// may be a read that nothing explains, which comes after all that was recorded before it.)
+    fn late_accesses(&self) -> FxHashMap<EventId, ObjectId> {
+        let frees = self.frees();
+        let mut late = FxHashMap::default();
+        let (mut known, mut running) = (FxHashSet::default(), None);
+        for event in (0..self.len()).map(EventId::from) {
+            let thread = self.thread_of(event);
+            if running.replace(thread) != Some(thread) {
+                known.clear();
+            }
+            let Some(access) = self.access(event) else {
+                if changes_something(self.op(event)) {
+                    known.clear();
+                }
+                continue;
+            };
+            if let Some((freeing, clock)) = frees.get(&access.at.object) {
+                let is_ordered = (self.position(event) as u32) < clock[thread.index()];
+                let is_late = thread != *freeing && !is_ordered && !self.goes_on(event);
+                if is_late && known.insert(access.at.object) {
+                    late.insert(event, access.at.object);
+                }
+            }
+            if access.writes {
+                known.clear();
+            }
+        }
+        late
+    }
+
+    /// Whether the event before is another piece of the same operation.
+    fn goes_on(&self, event: EventId) -> bool {
+        let ordinal = self.previous(event).and_then(|before| self.ordinal(before));
+        ordinal.is_some() && ordinal == self.ordinal(event)
     }
 
     /// Who frees an object, and what forks and joins put before that.
@@ -210,6 +234,21 @@ impl Trace {
     }
 }
 
+/// Whether other threads may see that a thread has done this, which is no access.
+fn changes_something(op: Op) -> bool {
+    !matches!(
+        op,
+        Op::Let
+            | Op::Branch { .. }
+            | Op::Assert { .. }
+            | Op::Assume { .. }
+            | Op::RegionBegin
+            | Op::RegionEnd
+            | Op::Fence { .. }
+            | Op::External
+    )
+}
+
 /// A name that nothing has.
 fn fresh(names: &Names, wanted: &str) -> String {
     let mut name = wanted.to_string();
@@ -217,4 +256,145 @@ fn fresh(names: &Names, wanted: &str) -> String {
         name.push('\'');
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use crate::validate::validate;
+    use crate::*;
+
+    /// Shows what becomes of a trace, which stays valid.
+    fn check(input: &str, faults: &[Fault], expected: Expect) {
+        let mut trace = text::parse(input).unwrap();
+        validate(&trace).unwrap();
+        trace.assert_no(faults);
+        validate(&trace).unwrap_or_else(|invalid| panic!("{invalid}"));
+        let shown = text::print(&trace);
+        expected.assert_eq(shown.strip_prefix("foretrace-trace 1\n").unwrap());
+    }
+
+    const GUARDS: &str = "init x = 5
+        t1: r = read x : 5
+        t1: branch r != 0 : true else null
+        t1: branch r + 1 != 0 : true else division
+        t1: branch r <=u 8 : true else bounds
+        t1: branch r > 1 : true";
+
+    #[test]
+    fn guards_become_assertions_if_that_is_asked_for() {
+        check(
+            GUARDS,
+            &[Fault::Null, Fault::Bounds],
+            expect![[r#"
+                init x = 5
+                t1: r = read x : 5
+                t1: assert r != 0 : true
+                t1: branch r + 1 != 0 : true else division
+                t1: assert r <=u 8 : true
+                t1: branch r > 1 : true
+            "#]],
+        );
+        check(
+            GUARDS,
+            &[],
+            expect![[r#"
+            init x = 5
+            t1: r = read x : 5
+            t1: branch r != 0 : true else null
+            t1: branch r + 1 != 0 : true else division
+            t1: branch r <=u 8 : true else bounds
+            t1: branch r > 1 : true
+        "#]],
+        );
+    }
+
+    #[test]
+    fn memory_that_another_thread_frees_has_a_cell() {
+        check(
+            "t1: alloc p size 16
+             t1: fork t2
+             t2: live = read p[0:4] : 0
+             t2: write p[0:4] = live + 1 : 1
+             t2: write p[8:4] = 2 : 2
+             t1: write p[4:4] = 3 : 3
+             t1: free p",
+            &[Fault::Freed],
+            expect![[r#"
+                object p
+                object "life of p"
+                name live
+                name live'
+                init "life of p"[0:1] = 1
+                t1: alloc p size 16
+                t1: fork t2
+                t2: "live'" = read "life of p"[0:1] : 1 atomic seq_cst
+                t2: assert "live'" == 1 : true
+                t2: live = read p[0:4] : 0
+                t2: write p[0:4] = live + 1 : 1
+                t2: "live'" = read "life of p"[0:1] : 1 atomic seq_cst
+                t2: assert "live'" == 1 : true
+                t2: write p[8:4] = 2
+                t1: write p[4:4] = 3
+                t1: free p
+                t1: write "life of p"[0:1] = 0 atomic seq_cst
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_forks_and_joins_put_before_the_free_has_none() {
+        let ordered = "t1: write p = 1 : 1
+            t1: fork t2
+            t2: fork t3
+            t3: write p = 2 : 2
+            t3: end
+            t2: join t3
+            t2: free p";
+        let mut trace = text::parse(ordered).unwrap();
+        trace.assert_no(&[Fault::Freed]);
+        assert_eq!(trace, text::parse(ordered).unwrap());
+        let late = format!("{}\nt1: write x", ordered.replace("t2: join t3", ""));
+        let mut trace = text::parse(&late).unwrap();
+        trace.assert_no(&[Fault::Freed]);
+        let assertions = trace.ops().filter(|(_, op)| matches!(op, Op::Assert { .. }));
+        let threads: Vec<ThreadId> = assertions.map(|(event, _)| trace.thread_of(event)).collect();
+        assert_eq!(threads, [ThreadId(2)], "t1 has forked whoever forked the thread that frees");
+    }
+
+    #[test]
+    fn all_that_is_known_of_events_moves_with_them() {
+        let mut builder = Trace::builder();
+        let [one, two] = ["a", "b"].map(|name| builder.thread(name));
+        let at = Place { object: builder.object("p"), offset: 0, size: 8 };
+        let order = MemoryOrder::SeqCst;
+        let event = |thread, op| Event { thread, op, location: None };
+        let rmw = Op::Rmw { at, read: Some(3), written: Some(4), order };
+        let update = builder.push_recorded(event(one, rmw), 7, 42);
+        let name = builder.name("r");
+        builder.bind(update, name);
+        builder.express(update, expr::Expr::Literal(4));
+        builder.assume(update, expr::Expr::Name(name));
+        let branch = builder.push(event(one, Op::Branch { taken: true }));
+        builder.express(branch, expr::Expr::Name(name));
+        let otherwise =
+            Otherwise { fault: Fault::Bounds, operation: Some(8), object: Some((0x5000, 16)) };
+        builder.fails_otherwise(branch, otherwise);
+        builder.push(event(two, Op::Free { object: at.object }));
+        let plain = builder.finish();
+        let mut trace = plain.clone();
+        trace.assert_no(&[Fault::Freed]);
+        assert_eq!(trace.len(), plain.len() + 3);
+        let [update, branch, free] = [2, 3, 4].map(EventId);
+        assert_eq!((trace.op(update), trace.ordinal(update)), (rmw, Some(7)));
+        assert_eq!((trace.record_kind(update), trace.binding(update)), (Some(42), Some(name)));
+        assert_eq!(trace.expression(update), Some(&expr::Expr::Literal(4)));
+        assert_eq!(trace.assumption(update), Some(&expr::Expr::Name(name)));
+        assert_eq!(trace.otherwise(branch), Some(otherwise));
+        assert_eq!(trace.otherwise(EventId(1)).unwrap().operation, Some(7));
+        assert_eq!(trace.access_and_free(EventId(1)), Some((update, free)));
+        let is_made_up = |at: &u32| trace.is_made_up(EventId(*at));
+        assert_eq!((0..6).filter(is_made_up).collect::<Vec<_>>(), [0, 1, 5]);
+    }
 }
