@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use foretrace_report as report;
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Settings};
 use foretrace_trace::binary;
 use foretrace_witness::Property;
@@ -150,6 +151,12 @@ impl Test<'_> {
         }
         let name = format!("{}, all runs", self.arguments.command[0].display());
         let (mut report, ways) = source::predict_recordings(recordings, chosen, name)?;
+        if !chosen.implicit.is_empty() {
+            let reason =
+                "--implicit: what nobody asserted is asked of single runs only".to_string();
+            let property = report::Property::Assertion;
+            report.not_asked.push(report::NotAsked { property, whole: false, reason });
+        }
         let replays = self.replay(&report, |replayer, index| match &ways[index] {
             Some(way) => {
                 let (mixed, violation) = (&way.mixed, &way.violation);
