@@ -42,7 +42,7 @@ fn with_locks(trace: &Trace, accesses: &[EventId]) -> (Trace, Vec<EventId>) {
             all.push(format!("{thread}: acquire gone{}", object.0));
         }
     }
-    (text::parse(&all.join("\n")).unwrap(), releases)
+    (text::parse(all.join("\n")).unwrap(), releases)
 }
 
 /// Whether the access, or one before it in its thread to the same memory, is among the late ones.

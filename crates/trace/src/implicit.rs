@@ -140,8 +140,8 @@ impl Trace {
     /// Who frees an object, and what forks and joins put before that.
     fn frees(&self) -> FxHashMap<ObjectId, (ThreadId, Clock)> {
         let mut frees = FxHashMap::default();
-        let mut clocks: Vec<Clock> =
-            vec![Rc::new(vec![0; self.threads().len()]); self.threads().len()];
+        let nothing: Clock = Rc::new(vec![0; self.threads().len()]);
+        let mut clocks: Vec<Clock> = self.thread_ids().map(|_| nothing.clone()).collect();
         for (event, op) in self.other_ops() {
             let thread = self.thread_of(event);
             match op {

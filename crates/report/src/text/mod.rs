@@ -175,7 +175,7 @@ pub fn write_finding(
         let operation = report.operation_in(finding, side.event);
         sides.row([
             format!("  {}", report.thread_name(text)),
-            format!("{} {operation}", state_in_words(finding, side, operation)),
+            format!("{} {operation}", state_in_words(finding, side)),
             text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
             holding(&side.holds),
         ]);
@@ -219,14 +219,13 @@ fn headline(finding: &Finding) -> String {
     }
 }
 
-fn state_in_words(finding: &Finding, side: &Side, operation: &str) -> &'static str {
+fn state_in_words(finding: &Finding, side: &Side) -> &'static str {
     match (side.state, finding.kind) {
         (SideState::Executed, _) => "did",
         (SideState::Waiting, _) => "waits in",
         (SideState::Next, Kind::LockCycle | Kind::Stuck) => "blocks at",
-        (SideState::Next, _) if finding.what.is_some() && operation.starts_with("assert ") => {
-            "is at"
-        }
+        // What goes wrong there alone; with another side it is an access.
+        (SideState::Next, _) if finding.what.is_some() && finding.sides.len() == 1 => "is at",
         (SideState::Next, _) => "is about to",
     }
 }
