@@ -1,6 +1,7 @@
 //! Assertions that nobody wrote: which ones are asked for, and what they are called.
 
 use foretrace_report as report;
+use foretrace_report::Report;
 use foretrace_trace::{Dependences, EventId, Fault, Trace};
 use foretrace_witness::Violation;
 
@@ -50,12 +51,33 @@ fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<&'static str> {
     }
 }
 
-/// What was asked for and is not answered.
-pub(crate) fn not_asked(trace: &Trace, chosen: &PredictionOptions) -> Option<report::NotAsked> {
-    let is_asked = faults(&chosen.implicit).contains(&Fault::Freed);
-    let reason = why_not_freed(trace, chosen.model).filter(|_| is_asked)?;
+/// Says what was asked for and is not answered.
+pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report: &mut Report) {
+    if !faults(&chosen.implicit).contains(&Fault::Freed) {
+        return;
+    }
     let property = report::Property::Assertion;
-    Some(report::NotAsked { property, whole: false, reason: reason.to_string() })
+    if let Some(reason) = why_not_freed(trace, chosen.model) {
+        let reason = reason.to_string();
+        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+    }
+    // Such an access is to memory of no block, so that nothing is asked about it.
+    let has_used = trace.notes().iter().any(|(note, _)| note.starts_with("access to freed memory"));
+    let ledger = report.summary.iter_mut().find(|(known, _)| *known == property);
+    if let (true, Some((_, ledger))) = (has_used, ledger) {
+        ledger.candidates += 1;
+        ledger.undecided += 1;
+        let left = &mut ledger.remaining;
+        for left in [&mut left.total, &mut left.lsa, &mut left.mhb, &mut left.ucg] {
+            *left += 1;
+        }
+        report.undecided.push(report::Undecided {
+            property,
+            kind: report::Kind::Assertion,
+            events: Vec::new(),
+            reason: "the recorded run itself uses memory that was freed".to_string(),
+        });
+    }
 }
 
 /// What goes wrong in a violation, if no programmer wrote its assertion.

@@ -78,7 +78,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
         },
     );
     report.why = why;
-    report.not_asked.extend(implicit::not_asked(&trace, chosen));
+    implicit::say_what_is_open(&trace, chosen, &mut report);
     if let Some(predictions) = &compared {
         report.comparison = Some(compare::table(&trace, options.granularity, predictions, &report));
     }

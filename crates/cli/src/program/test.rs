@@ -126,7 +126,7 @@ impl Test<'_> {
             timing,
         };
         let mut report = assemble(trace, prediction, frame);
-        report.not_asked.extend(implicit::not_asked(trace, &arguments.prediction));
+        implicit::say_what_is_open(trace, &arguments.prediction, &mut report);
         let replays = self.replay(&report, |replayer, index| {
             let (violation, schedule) = &schedules[index];
             replayer.replay(trace, violation, schedule, false)

@@ -95,6 +95,14 @@ fn memory_that_is_freed_and_given_out_again_at_once() {
 }
 
 #[test]
+fn a_run_that_uses_freed_memory_itself_is_not_called_correct() {
+    let program = compile("freed-used", &["implicit_freed.c", "-DJOINED", "-DUSED"]);
+    let command = ["test", "--check", "assertion", "--implicit", "freed"];
+    let told = program.with(&command, &[]).ended_with(3);
+    told.says("the recorded run itself uses memory that was freed").says_not("no bug");
+}
+
+#[test]
 fn a_report_says_what_was_asserted() {
     let program = compile("freed-reported", &["implicit_freed.c"]);
     let (trace, json) = (program.beside("kept.ftb"), program.beside("report.json"));
@@ -118,7 +126,7 @@ fn explanations_know_them() {
     let places = |place: &str| {
         foretrace(&["explain", &trace, "assertion", place, "--implicit", "freed"]).ended_with(0)
     };
-    places("implicit_freed.c:29").says("use after free of heap#1@").says("is freed already");
+    places("implicit_freed.c:30").says("use after free of heap#1@").says("is freed already");
     let program = compile("null-explained", &["implicit_null.c"]);
     let run = program.run(&[], &[]);
     let trace = run.trace.display().to_string();

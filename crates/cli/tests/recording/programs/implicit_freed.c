@@ -1,5 +1,6 @@
 // Two threads share a session, and one of them frees it. What keeps the other one from using it afterwards:
 // nothing, a lock around each use but no flag (LOCKED), a join (JOINED), a flag under the lock (FLAG), a count of references (COUNTED).
+// USED: it is used after the join.
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -54,6 +55,9 @@ int main(void)
 #if defined JOINED
     pthread_join(thread, NULL);
     free(session);
+#ifdef USED
+    seen = session->received;
+#endif
     return 0;
 #elif defined COUNTED
     release(session);

@@ -400,8 +400,9 @@ impl<'r> Emit<'r> {
     fn access(&mut self, now: Now, touch: Touch) {
         let mut pieces: Vec<(Found, u32, u32)> = Vec::new();
         let shadow = &self.survey.shadow;
-        let mut extent = NO_EXTENT;
+        let (mut extent, mut in_region) = (NO_EXTENT, false);
         self.objects.split(touch.address, touch.size, |found, bytes| {
+            in_region |= found.what == What::Region;
             extent = match found.what {
                 What::Global(_) | What::Heap(_) => (found.start, found.end),
                 What::Stack(_) | What::Region => NO_EXTENT,
@@ -416,6 +417,7 @@ impl<'r> Emit<'r> {
                 },
             );
         });
+        self.counts.freed += u64::from(in_region && self.objects.is_freed(touch.address));
         let sharing = match &pieces[..] {
             [] => Sharing::Own,
             [(_, start, end)] if u64::from(end - start) == touch.size => Sharing::Shared,
@@ -440,9 +442,6 @@ impl<'r> Emit<'r> {
 
     /// One part of an access that is in one object.
     fn piece(&mut self, now: Now, touch: &Touch, found: &Found, start: u32, end: u32) {
-        if found.what == What::Region && self.objects.is_freed(found.start + u64::from(start)) {
-            self.counts.freed += 1;
-        }
         self.declare_zeros(found, start, end);
         let skipped = (found.start + u64::from(start) - touch.address) as usize;
         let size = end - start;
