@@ -95,6 +95,10 @@ pub(crate) struct ExplainArguments {
     #[arg(long)]
     pub(crate) infer_regions: bool,
 
+    /// Assertions that nobody wrote, as given to predict
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    pub(crate) implicit: Vec<Implicit>,
+
     /// Write the events that matter, and what orders them, as a graph for Graphviz; `-` is standard output, then the text goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) dot: Option<PathBuf>,
@@ -310,7 +314,7 @@ pub(crate) struct PredictionOptions {
     #[arg(long)]
     pub(crate) no_prune: bool,
 
-    /// Assertions that nobody wrote, about what recorded programs compute from what they read
+    /// Assertions that nobody wrote: what else must not happen in recorded programs
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) implicit: Vec<Implicit>,
 
@@ -408,6 +412,10 @@ pub(crate) enum Implicit {
     Division,
     /// An index lies outside of its global array or block
     Bounds,
+    /// Memory is used after another thread has freed it
+    Freed,
+    /// All of these
+    All,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -3,16 +3,17 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
-use foretrace_predict::{Finding, Ledger, Prediction, Undecided};
+use foretrace_predict::{Finding, Ledger, NotAsked, Prediction, Undecided};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, fingerprint};
-use foretrace_trace::{EventId, Fault, Mode, Op, Request, Trace};
+use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
 use foretrace_witness::{
     Certainty, LockMisuse, Property, Violation, context_switches, reported_order,
 };
 
 use crate::describe::{coming_store, failed_assertion, operation, operation_with};
 use crate::holds::{OpenHold, Survey};
+use crate::implicit;
 use crate::remarks::{not_asked, notes};
 
 /// What a report says besides the prediction.
@@ -30,6 +31,11 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         prediction.findings.iter().map(|finding| points(trace, finding)).collect();
     let excerpt = excerpt(trace, &prediction, &points);
     let notes = notes(trace, &prediction);
+    // Where assertions are added, none is an answer.
+    let adds = !frame.settings.implicit.is_empty() && trace.dependences() == Dependences::Recorded;
+    let parts =
+        prediction.not_asked.iter().filter(|&part| !adds || *part != NotAsked::NoAssertions);
+    let parts_not_asked: Vec<_> = parts.map(|part| not_asked(trace, part)).collect();
     let is_by_object = frame.settings.granularity == "variable";
     let findings = findings(trace, prediction.findings, &points, is_by_object);
     Report {
@@ -54,7 +60,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
         unsupported: None,
         slicing: prediction.slicing.map(slicing),
-        not_asked: prediction.not_asked.iter().map(|part| not_asked(trace, part)).collect(),
+        not_asked: parts_not_asked,
         why: None,
         comparison: None,
         notes,
@@ -89,7 +95,11 @@ fn points(trace: &Trace, finding: &Finding) -> Vec<Point> {
             points.extend(unfinished(trace, &finding.schedule, *event));
             points
         }
-        Violation::Lock(_, event) | Violation::Assertion(event) => vec![blocked(event)],
+        Violation::Lock(_, event) | Violation::Assertion(event) => {
+            let free = implicit::freed(trace, &finding.violation).map(|(free, _)| free);
+            let free = free.as_ref().map(at(SideState::Executed));
+            [blocked(event)].into_iter().chain(free).collect()
+        }
     }
 }
 
@@ -140,7 +150,7 @@ pub(crate) fn violating(violation: &Violation) -> Vec<EventId> {
 fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec<EventText> {
     let mut mentioned = vec![false; trace.len()];
     for finding in &prediction.findings {
-        finding.schedule.iter().for_each(|event| mentioned[event.index()] = true);
+        shown(trace, &finding.schedule).for_each(|event| mentioned[event.index()] = true);
     }
     points.iter().flatten().for_each(|point| mentioned[point.event.index()] = true);
     for open in &prediction.undecided {
@@ -158,6 +168,11 @@ fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec
             }
         })
         .collect()
+}
+
+/// The steps of a schedule that the program does.
+fn shown<'a>(trace: &'a Trace, schedule: &'a [EventId]) -> impl Iterator<Item = EventId> + 'a {
+    schedule.iter().copied().filter(|&event| !trace.is_made_up(event))
 }
 
 fn location(trace: &Trace, event: EventId) -> Option<String> {
@@ -209,8 +224,10 @@ fn finding(
 ) -> report::Finding {
     let kind = kind(&finding.violation);
     let object = object_name(trace, &finding);
-    let places: Vec<String> =
-        violating(&finding.violation).into_iter().map(|event| place(trace, event)).collect();
+    let freed = implicit::freed(trace, &finding.violation);
+    let at_fault = violating(&finding.violation).into_iter().chain(freed.map(|(free, _)| free));
+    let mut places: Vec<String> = at_fault.map(|event| place(trace, event)).collect();
+    places.extend(implicit::fault(trace, &finding.violation).map(|fault| fault.name().to_string()));
     let places: Vec<&str> = places.iter().map(String::as_str).collect();
     let side = |point: &Point| Side {
         event: point.event.0,
@@ -236,24 +253,13 @@ fn finding(
         sides: points.iter().map(side).collect(),
         context_switches: context_switches(trace, &reported) as u64,
         changes: changes(trace, &finding),
-        what: fault(trace, &finding.violation),
+        what: implicit::what(trace, &finding.violation),
         reads: asserted_reads(trace, &finding),
         inputs: Vec::new(),
         fallback: finding.fallback.map(|(model, reason)| (model.name().to_string(), reason)),
         replay: None,
-        schedule: finding.schedule.into_iter().map(|event| event.0).collect(),
+        schedule: shown(trace, &finding.schedule).map(|event| event.0).collect(),
     }
-}
-
-/// What happens where an assertion fails that nobody wrote.
-fn fault(trace: &Trace, violation: &Violation) -> Option<String> {
-    let &Violation::Assertion(event) = violation else { return None };
-    let words = match trace.fault(event)? {
-        Fault::Null => "a null pointer is used",
-        Fault::Division => "a number is divided by zero",
-        Fault::Bounds => "an index is out of bounds",
-    };
-    Some(words.to_string())
 }
 
 /// What the events of a witness do otherwise than in the recorded run.
@@ -261,12 +267,14 @@ fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
     let Some(explanation) = &finding.explanation else { return Vec::new() };
     let steps = finding.schedule.iter().zip(&explanation.steps);
     let mut changes: Vec<(u32, String)> = steps
+        .filter(|(event, _)| !trace.is_made_up(**event))
         .map(|(&event, values)| (event, operation_with(trace, event, values)))
         .filter(|(event, text)| *text != operation(trace, *event))
         .map(|(event, text)| (event.0, text))
         .collect();
     if let (Violation::Assertion(event), Some(assertion)) =
         (&finding.violation, &explanation.assertion)
+        && !trace.is_made_up(*event)
     {
         changes.push((event.0, failed_assertion(trace, *event, assertion)));
     }
@@ -290,7 +298,8 @@ fn asserted_reads(trace: &Trace, finding: &Finding) -> Vec<u32> {
     let assertion = finding.explanation.as_ref().and_then(|all| all.assertion.as_ref());
     let names = assertion.map_or(&[][..], |assertion| &assertion.names);
     let reads = names.iter().map(|named| named.of).filter(|&of| trace.access(of).is_some());
-    reads.filter(|of| finding.schedule.contains(of)).map(|of| of.0).collect()
+    let is_shown = |of: &EventId| finding.schedule.contains(of) && !trace.is_made_up(*of);
+    reads.filter(is_shown).map(|of| of.0).collect()
 }
 
 /// Where the event is in the source, or else what it is.
@@ -314,6 +323,9 @@ fn named_hold(trace: &Trace, hold: &OpenHold) -> Hold {
 pub(crate) fn object_name(trace: &Trace, finding: &Finding) -> Option<String> {
     if let Some(object) = finding.object {
         return Some(trace.objects().get(object.index()).to_string());
+    }
+    if let Some((_, block)) = implicit::freed(trace, &finding.violation) {
+        return Some(block.to_string());
     }
     let mut names: Vec<&str> = Vec::new();
     for event in violating(&finding.violation) {
@@ -435,6 +447,7 @@ mod tests {
                 context_bound: None,
                 iterate_bound: false,
                 no_prune: false,
+                implicit: Vec::new(),
                 solver: None,
             },
             timing: None,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use foretrace_trace::expr::Expr;
 use foretrace_trace::{
-    EventId, MemoryOrder, Mode, Op, Patience, Place, Request, Trace, WakeReason,
+    EventId, Fault, MemoryOrder, Mode, Op, Patience, Place, Request, Trace, WakeReason,
 };
 use foretrace_witness::{FailedAssertion, StepValues};
 
@@ -49,6 +49,17 @@ pub(crate) fn coming_store(trace: &Trace, event: EventId) -> Option<String> {
     Some(format!("{text} {joint} {}", Readable::of(trace, event, expression).show()))
 }
 
+/// An access whose value is not known.
+fn coming_access(trace: &Trace, event: EventId) -> String {
+    let op = match trace.op(event) {
+        Op::Read { at, order, .. } => Op::Read { at, value: None, order },
+        Op::Write { at, order, .. } => Op::Write { at, value: None, order },
+        Op::Rmw { at, order, .. } => Op::Rmw { at, read: None, written: None, order },
+        op => op,
+    };
+    operation_of(trace, event, op)
+}
+
 /// The assertion and what its names are worth: `assert balance >= 0 : false (balance = -60)`.
 pub(crate) fn failed_assertion(
     trace: &Trace,
@@ -84,6 +95,10 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
             let mut text = access("rmw", trace, at, order, " : ", read);
             push_value(&mut text, " -> ", at.size, written);
             text
+        }
+        // Nobody wrote it; what is next is the access.
+        Op::Assert { .. } if trace.fault(event) == Some(Fault::Freed) => {
+            trace.next(event).map_or(String::new(), |access| coming_access(trace, access))
         }
         Op::Branch { taken } => format!("branch{} : {taken}", condition()),
         Op::Assert { holds } => format!("assert{} : {holds}", condition()),

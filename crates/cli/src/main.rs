@@ -11,6 +11,7 @@ mod explain;
 mod failure;
 mod fallback;
 mod holds;
+mod implicit;
 mod input;
 mod output;
 mod predict;

@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 
 use foretrace_predict::{Budget, Granularity, Options, Prune, Switches};
 use foretrace_report::{Certainty, Report, Settings, Style, Timing, write_json, write_text};
-use foretrace_trace::{Dependences, Fault, Model, Trace};
+use foretrace_trace::{Dependences, Model, Trace};
 use foretrace_witness::Property;
 
-use crate::args::{
-    Check, GranularityChoice, Implicit, ModelChoice, PredictArguments, PredictionOptions,
-};
+use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments, PredictionOptions};
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
+use crate::implicit::{self, assert_no};
 use crate::progress::ProgressLine;
 use crate::{compare, explain, fallback, input, output, second_opinion, source};
 
@@ -34,7 +33,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     }
     let start = Instant::now();
     let mut trace = input::open_valid(path, arguments.format)?;
-    trace.assert_no(&faults(&arguments.options));
+    let implicit = assert_no(&mut trace, &arguments.options.implicit, arguments.options.model);
     let trace = trace;
     let read_time = start.elapsed();
 
@@ -71,6 +70,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
                     Some(_) => "event".to_string(),
                     None => settings(chosen, &options).granularity,
                 },
+                implicit,
                 ..settings(chosen, &options)
             },
             full_schedules: chosen.full_schedule,
@@ -78,6 +78,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
         },
     );
     report.why = why;
+    implicit::say_what_is_open(&trace, chosen, &mut report);
     if let Some(predictions) = &compared {
         report.comparison = Some(compare::table(&trace, options.granularity, predictions, &report));
     }
@@ -158,16 +159,6 @@ pub(crate) fn options_for(arguments: &PredictionOptions, trace: &Trace) -> Optio
     options
 }
 
-/// What else must not happen.
-pub(crate) fn faults(arguments: &PredictionOptions) -> Vec<Fault> {
-    let fault = |implicit: &Implicit| match implicit {
-        Implicit::Null => Fault::Null,
-        Implicit::Division => Fault::Division,
-        Implicit::Bounds => Fault::Bounds,
-    };
-    arguments.implicit.iter().map(fault).collect()
-}
-
 /// The model that is asked for; `None`: the one that suits the trace.
 pub(crate) fn model(choice: ModelChoice) -> Option<Model> {
     match choice {
@@ -202,6 +193,7 @@ pub(crate) fn settings(arguments: &PredictionOptions, options: &Options) -> Sett
         context_bound: arguments.context_bound,
         iterate_bound: arguments.iterate_bound,
         no_prune: arguments.no_prune,
+        implicit: Vec::new(),
         solver: None,
     }
 }

@@ -18,6 +18,8 @@ mod determinism;
 mod failing;
 #[path = "recording/harness.rs"]
 mod harness;
+#[path = "recording/implicit.rs"]
+mod implicit;
 #[path = "recording/limits.rs"]
 mod limits;
 #[path = "recording/merging.rs"]

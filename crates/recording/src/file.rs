@@ -72,6 +72,8 @@ pub mod flags {
     pub const UNSUPPORTED: u32 = 16;
     /// Something of the control flow is missing (a signal handler interrupted the runtime): no walk along it can be trusted.
     pub const PATH_LOST: u32 = 32;
+    /// An assertion of the program failed.
+    pub const ASSERTION_FAILED: u32 = 64;
 }
 
 /// How a process ended.

@@ -1,11 +1,11 @@
 //! A plan: the schedule that a replay forces on the program; and the outcome that it answers with.
 //!
 //! The file is words: [`MAGIC`], the counts of threads, of steps and of final operations, how to go on afterwards
-//! ([`goal`]); then the threads (parent, which child of it; thread 0 is the main thread), the steps in order, and the
-//! final operations. Each step or final operation is a [`Step`].
+//! ([`goal`]); then the threads (parent, which child of it; thread 0 is the main thread), the steps in order, the
+//! final operations, and a [`Memory`]. Each step or final operation is a [`Step`].
 
 /// First word.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN02");
 
 /// One operation of one thread.
 #[repr(C)]
@@ -21,6 +21,21 @@ pub struct Step {
     pub event: u32,
     /// [`place_hash`] of where it is in the source; 0 if unknown.
     pub place: u64,
+}
+
+/// The memory that the last goals are about; of the others all is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Who frees it, as the plan numbers threads.
+    pub thread: u32,
+    /// Before which visible operations of that thread: the first.
+    pub from: u32,
+    /// And the last.
+    pub to: u32,
+    /// Where it was in the recorded run.
+    pub start: u64,
+    /// How many bytes it has.
+    pub size: u64,
 }
 
 /// In [`Step::kind`]: the replay remembers what this access touches. ([`goal::REACHED`] has two such steps.)
@@ -49,6 +64,12 @@ pub mod goal {
     pub const ASSERTION: u64 = 6;
     /// The final operation is reached, and is an access to what a null pointer points to: below [`super::NULL_PAGE`].
     pub const NULL: u64 = 7;
+    /// The first final operation is reached, and is an access to a block of the [`super::Memory`]: one that its thread has freed before one of these operations.
+    /// (The replay keeps such blocks, so that nobody has them again. The second final operation, if there is one, is behind the free.)
+    pub const FREED: u64 = 8;
+    /// The final operation is reached, and is an access that is not inside of the [`super::Memory`]: the global variable that has this place and size, or, if there is none,
+    /// any block of the heap that has this size.
+    pub const BOUNDS: u64 = 9;
 }
 
 /// The runtime's answer, as words: verdict, step, then details.

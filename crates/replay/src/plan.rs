@@ -1,8 +1,10 @@
 //! Plans: `foretrace_recording::plan` has their layout.
 
-use foretrace_recording::plan::{BY_ITSELF, MAGIC, Step, WATCHED, goal};
+use foretrace_recording::plan::{BY_ITSELF, MAGIC, Memory, Step, WATCHED, goal};
 use foretrace_recording::record::kind;
-use foretrace_trace::{EventId, Fault, Op, Request, ThreadId, Trace, WakeReason, place_hash};
+use foretrace_trace::{
+    EventId, Fault, Op, Otherwise, Request, ThreadId, Trace, WakeReason, place_hash,
+};
 use foretrace_witness::Violation;
 
 /// A schedule that the runtime can follow.
@@ -12,6 +14,7 @@ pub struct Plan {
     steps: Vec<Step>,
     finals: Vec<Step>,
     goal: u64,
+    memory: Memory,
 }
 
 /// Why a schedule cannot be forced on the program.
@@ -28,9 +31,9 @@ pub enum NotReplayable {
     /// An event of the violation has no counterpart.
     #[error("event {0} is no operation of the program that a replay can wait for")]
     NoOperation(u32),
-    /// What happens does not stop the program.
-    #[error("an index out of bounds does not stop the program, so that a replay could not tell")]
-    Unnoticed,
+    /// How large the array is has not been recorded.
+    #[error("the trace does not say which memory the index belongs to")]
+    UnknownArray,
 }
 
 impl Plan {
@@ -64,8 +67,8 @@ impl Plan {
                 }
             }
         }
-        let (goal, finals) = numbers.finals(trace, violation, schedule)?;
-        Ok(Plan { threads: numbers.lineage, steps, finals, goal })
+        let (goal, finals, memory) = numbers.finals(trace, violation, schedule)?;
+        Ok(Plan { threads: numbers.lineage, steps, finals, goal, memory })
     }
 
     /// How many operations it forces.
@@ -95,6 +98,8 @@ impl Plan {
                 step.place,
             ]);
         }
+        let Memory { thread, from, to, start, size } = self.memory;
+        words.extend([pair(thread, from), u64::from(to), start, size]);
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 }
@@ -198,9 +203,9 @@ impl Numbers {
         trace: &Trace,
         violation: &Violation,
         schedule: &[EventId],
-    ) -> Result<(u64, Vec<Step>), NotReplayable> {
+    ) -> Result<(u64, Vec<Step>, Memory), NotReplayable> {
         let last = |event: &EventId| self.last(trace, *event, schedule.contains(event));
-        Ok(match violation {
+        let (goal, finals) = match violation {
             // The one that only reads goes first: it then misses what the other one stores.
             Violation::Race(a, b) => {
                 let reads =
@@ -214,19 +219,64 @@ impl Numbers {
             }
             Violation::Stuck(_) => (goal::STUCK, self.stuck(trace, schedule)?),
             Violation::Lock(_, event) => (goal::LOCK_ERROR, vec![last(event)?]),
-            Violation::Assertion(event) => match trace.fault(*event) {
-                Some(Fault::Bounds) => return Err(NotReplayable::Unnoticed),
-                Some(Fault::Null) => {
-                    let ordinal = trace.faulty_operation(*event);
-                    let step = ordinal
-                        .and_then(|ordinal| self.at(trace, *event, ordinal, kind::END_OF_STREAM));
-                    (goal::NULL, vec![step.ok_or(NotReplayable::NoOperation(event.0))?])
-                }
-                Some(Fault::Division) | None => {
-                    (goal::ASSERTION, vec![self.assertion(trace, *event)?])
-                }
+            Violation::Assertion(event) => match trace.otherwise(*event) {
+                Some(otherwise) => return self.fault(trace, *event, otherwise, schedule),
+                None => (goal::ASSERTION, vec![self.assertion(trace, *event)?]),
             },
-        })
+        };
+        Ok((goal, finals, Memory::default()))
+    }
+
+    /// Where an assertion fails that nobody wrote.
+    fn fault(
+        &self,
+        trace: &Trace,
+        event: EventId,
+        otherwise: Otherwise,
+        schedule: &[EventId],
+    ) -> Result<(u64, Vec<Step>, Memory), NotReplayable> {
+        let access = || {
+            let step = otherwise
+                .operation
+                .and_then(|ordinal| self.at(trace, event, ordinal, kind::END_OF_STREAM));
+            step.ok_or(NotReplayable::NoOperation(event.0))
+        };
+        match otherwise.fault {
+            Fault::Null => Ok((goal::NULL, vec![access()?], Memory::default())),
+            Fault::Division => {
+                Ok((goal::ASSERTION, vec![self.assertion(trace, event)?], Memory::default()))
+            }
+            Fault::Bounds => {
+                let (start, size) = otherwise.object.ok_or(NotReplayable::UnknownArray)?;
+                let memory = Memory { start, size, ..Memory::default() };
+                Ok((goal::BOUNDS, vec![access()?], memory))
+            }
+            Fault::Freed => self.freed(trace, event, schedule),
+        }
+    }
+
+    /// One thread is at the access, the other one behind the free. A free is no operation that a thread could be stopped at, so it goes on to the
+    /// next one, unless that is in the schedule.
+    fn freed(
+        &self,
+        trace: &Trace,
+        event: EventId,
+        schedule: &[EventId],
+    ) -> Result<(u64, Vec<Step>, Memory), NotReplayable> {
+        let missing = NotReplayable::NoOperation(event.0);
+        let (access, free) = trace.access_and_free(event).ok_or(missing.clone())?;
+        let mut finals = vec![self.step(trace, access).ok_or(missing.clone())?];
+        let behind = operation_behind(trace, free).ok_or(missing.clone())?;
+        let to = trace.ordinal(behind).ok_or(missing.clone())?;
+        if !schedule.contains(&behind) {
+            let there = self.at(trace, behind, to, kind::END_OF_STREAM).ok_or(missing.clone())?;
+            finals.push(Step { place: 0, ..there });
+        }
+        let events = trace.thread_events(trace.thread_of(free));
+        let before = events[..trace.position(free)].iter().rev();
+        let from = before.copied().find_map(|other| trace.ordinal(other)).map_or(0, |at| at + 1);
+        let thread = self.number[trace.thread_of(free).index()].ok_or(missing)?;
+        Ok((goal::FREED, finals, Memory { thread, from, to, ..Memory::default() }))
     }
 
     /// The operation before which an assertion fails. One that is no operation itself (C's `assert`) fails before the next one that

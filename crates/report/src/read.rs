@@ -9,7 +9,9 @@ use crate::{Kind, SCHEMA};
 pub struct Recalled {
     /// The trace, as the user named it.
     pub trace: String,
-    /// How many events it had.
+    /// The assertions that were added to it.
+    pub implicit: Vec<String>,
+    /// How many events it then had.
     pub trace_events: u64,
     /// Its id in the report.
     pub id: String,
@@ -39,6 +41,8 @@ pub enum ReadError {
 struct Document {
     schema: String,
     trace: TraceObject,
+    #[serde(default)]
+    settings: SettingsObject,
     findings: Vec<FindingObject>,
 }
 
@@ -46,6 +50,12 @@ struct Document {
 struct TraceObject {
     path: Option<String>,
     events: u64,
+}
+
+#[derive(Default, Deserialize)]
+struct SettingsObject {
+    #[serde(default)]
+    implicit: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +89,7 @@ pub fn read_json(text: &[u8]) -> Result<Vec<Recalled>, ReadError> {
     let trace = document.trace.path.ok_or(ReadError::NoTrace)?;
     let recall = |finding: FindingObject| Recalled {
         trace: trace.clone(),
+        implicit: document.settings.implicit.clone(),
         trace_events: document.trace.events,
         id: finding.id,
         kind: finding.kind,

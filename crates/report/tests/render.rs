@@ -36,6 +36,7 @@ fn small() -> Report {
             budget_ms: None,
             context_bound: None,
             iterate_bound: false,
+            implicit: Vec::new(),
             solver: None,
             no_prune: false,
         },

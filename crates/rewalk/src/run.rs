@@ -3,7 +3,7 @@
 use foretrace_recording::image::{binary, flags};
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::Step;
+use foretrace_trace::import::recording::{NO_EXTENT, Step};
 
 use crate::Program;
 use crate::arithmetic::{Update, cut, update};
@@ -200,11 +200,23 @@ impl Thread {
         let ones = cut(u64::MAX, width);
         match u64::from(op) {
             binary::UDIV | binary::UREM => {
-                self.demand(context, (binary::NE, width), (right, 0), site, Fault::Division);
+                self.demand(
+                    context,
+                    (binary::NE, width),
+                    (right, 0),
+                    site,
+                    (Fault::Division, NO_EXTENT),
+                );
                 self.require(context, (binary::NE, width), (right, 0), site, "divisor");
             }
             binary::SDIV | binary::SREM => {
-                self.demand(context, (binary::NE, width), (right, 0), site, Fault::Division);
+                self.demand(
+                    context,
+                    (binary::NE, width),
+                    (right, 0),
+                    site,
+                    (Fault::Division, NO_EXTENT),
+                );
                 self.require(context, (binary::NE, width), (right, 0), site, "divisor");
                 if right.known && right.bits == ones {
                     let least = 1 << (width - 1);

@@ -7,7 +7,7 @@ use foretrace_recording::plan::NULL_PAGE;
 use foretrace_recording::record::PATH_OUTCOMES;
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Seen, Sharing, Step, Told};
+use foretrace_trace::import::recording::{Extent, NO_EXTENT, Seen, Sharing, Step, Told};
 
 use crate::Program;
 use crate::code::{Function, Instruction, Operand};
@@ -407,12 +407,19 @@ impl Thread {
         let offset = address.bits.wrapping_sub(base.bits);
         let (start, end) = access.extent;
         if offset < NULL_PAGE {
-            self.demand(context, (binary::NE, 64), (base, 0), access.site, Fault::Null);
+            self.demand(
+                context,
+                (binary::NE, 64),
+                (base, 0),
+                access.site,
+                (Fault::Null, NO_EXTENT),
+            );
         } else if (start..end).contains(&offset) && end - start >= u64::from(access.size) {
             let before = Value::number(offset - start);
             let index = self.terms.binary(binary::ADD as u8, 64, base, before);
             let most = end - start - u64::from(access.size);
-            self.demand(context, (binary::ULE, 64), (index, most), access.site, Fault::Bounds);
+            let fault = (Fault::Bounds, access.extent);
+            self.demand(context, (binary::ULE, 64), (index, most), access.site, fault);
         }
     }
 
@@ -423,7 +430,7 @@ impl Thread {
         (op, width): (u64, u8),
         (left, right): (Value, u64),
         site: u64,
-        fault: Fault,
+        (fault, extent): (Fault, Extent),
     ) {
         let holds = self.terms.binary(op as u8, width, left, Value::number(right));
         let holds = self.terms.refresh(holds);
@@ -431,7 +438,7 @@ impl Thread {
             return;
         }
         let condition = self.terms.express(holds, context.steps);
-        context.steps.push(Step::Demand { condition, fault, site });
+        context.steps.push(Step::Demand { condition, fault, extent, site });
         self.terms.fix(holds);
     }
 

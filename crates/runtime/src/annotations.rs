@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use foretrace_recording::file::table;
+use foretrace_recording::file::{flags, table};
 use foretrace_recording::record::kind;
 
 use crate::thread::enter;
@@ -66,6 +66,7 @@ pub(crate) fn failed(
 ) {
     let place = format!(":{line}: ");
     let message = [text(file), place.as_bytes(), text(function), b": ", text(expression)].concat();
+    crate::log::flag(flags::ASSERTION_FAILED);
     enter(|_| hold().tables.table(table::ASSERTION, &[&message]));
 }
 

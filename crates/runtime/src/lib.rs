@@ -30,6 +30,7 @@ mod schedule;
 mod sync;
 mod thread;
 mod watchdog;
+mod watched;
 mod world;
 
 #[global_allocator]

@@ -236,3 +236,14 @@ pub(crate) fn file_of(site: &Site) -> &'static [u8] {
         })
     })
 }
+
+/// First addresses and sizes of the global variables that have this size.
+pub(crate) fn globals_of(size: u64) -> Vec<(u64, u64)> {
+    KNOWN.lock.with(|| {
+        let modules = unsafe { &*KNOWN.modules.get() };
+        let all = modules.iter().flat_map(|module| {
+            (0..module.global_count as usize).map(|index| unsafe { *module.globals.add(index) })
+        });
+        all.filter(|global| global.size == size).map(|global| (global.address, size)).collect()
+    })
+}

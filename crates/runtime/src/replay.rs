@@ -1,7 +1,7 @@
 //! Forcing a schedule on the program, and saying what came of it.
 
 use foretrace_recording::plan::{
-    BY_ITSELF, MAGIC, NULL_PAGE, Step, WATCHED, goal, outcome, place_hash,
+    BY_ITSELF, MAGIC, Memory, NULL_PAGE, Step, WATCHED, goal, outcome, place_hash,
 };
 use foretrace_recording::record::{acquire, kind};
 use foretrace_recording::site::{SYSTEM, Site};
@@ -9,6 +9,7 @@ use foretrace_recording::site::{SYSTEM, Site};
 use crate::message;
 use crate::sync::Pending;
 use crate::thread::{Next, Thread};
+use crate::watched::Watched;
 use crate::world::{Entry, State, World};
 
 /// What a thread at a decision learns from the plan.
@@ -32,6 +33,7 @@ pub(crate) struct Replay {
     carried_out: Option<usize>,
     /// What the watched steps were about to touch.
     watched: Vec<Next>,
+    pub(crate) memory: Watched,
     answer: Vec<u8>,
     answered: bool,
 }
@@ -59,7 +61,11 @@ impl Replay {
         }
         let steps = (0..steps).map(|_| step()).collect::<Option<_>>()?;
         let finals = (0..finals).map(|_| step()).collect::<Option<_>>()?;
+        let (thread, to, start, size) =
+            (words.next()?, words.next()? as u32, words.next()?, words.next()?);
+        let (thread, from) = (thread as u32, (thread >> 32) as u32);
         Some(Replay {
+            memory: Watched::new(goal, Memory { thread, from, to, start, size }),
             threads: parents,
             steps,
             finals,
@@ -380,6 +386,13 @@ impl World {
                 message::say("the program is deadlocked, as predicted");
                 message::leave(124);
             }
+            // What the program would do to its memory helps nobody.
+            goal::FREED | goal::BOUNDS => {
+                message::say(
+                    "the program is about to use memory that is not its own, as predicted",
+                );
+                message::leave(123);
+            }
             goal::RACE => replay.carried_out = Some(0),
             _ => replay.carried_out = Some(replay.finals.len()),
         }
@@ -422,6 +435,8 @@ impl World {
             }),
             goal::LOCK_ERROR => self.misuses(at[0]),
             goal::NULL => next(0).address < NULL_PAGE,
+            goal::FREED => replay.memory.is_gone(next(0)),
+            goal::BOUNDS => replay.memory.is_outside(next(0)),
             _ => false,
         }
     }

@@ -8,6 +8,7 @@ pub mod event;
 pub mod export;
 pub mod expr;
 pub mod ids;
+mod implicit;
 pub mod import;
 mod open;
 mod store;
@@ -17,6 +18,7 @@ pub mod validate;
 pub use anchors::place_hash;
 pub use event::*;
 pub use ids::*;
+pub use implicit::Otherwise;
 pub use open::{Format, OpenError, Opened, open, open_as, open_with};
 pub use store::{Builder, Dependences, LockKind, Names, Trace};
 

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::event::*;
 use crate::expr::Expr;
 use crate::ids::*;
+use crate::implicit::Otherwise;
 
 mod builder;
 
@@ -97,6 +98,15 @@ pub(crate) struct Columns {
     pub(crate) value: Vec<u64>,
 }
 
+impl Columns {
+    /// The branch is an assertion from now on.
+    pub(crate) fn assert(&mut self, branch: EventId) {
+        let kind = &mut self.kind[branch.index()];
+        debug_assert_eq!(*kind, Kind::Branch as u8, "only branches can fail so");
+        *kind = Kind::Assert as u8;
+    }
+}
+
 /// One recorded run: totally ordered and self-contained.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Trace {
@@ -108,8 +118,9 @@ pub struct Trace {
     /// What read-modify-writes assume of what they see.
     pub(crate) assumptions: FxHashMap<EventId, Expr>,
     /// Branches behind which the program does not go on if they go the other way.
-    /// With the visible operation that then goes wrong, if it is known.
-    pub(crate) faults: FxHashMap<EventId, (Fault, Option<u32>)>,
+    pub(crate) faults: FxHashMap<EventId, Otherwise>,
+    /// The first of the objects that are no memory of the program, see `implicit`.
+    pub(crate) first_cell: Option<ObjectId>,
     pub(crate) dependences: Dependences,
     initial: Vec<(Place, u64)>,
     pub(crate) lock_kinds: FxHashMap<LockId, LockKind>,
@@ -288,25 +299,6 @@ impl Trace {
     /// What a read-modify-write assumes of what it sees: it happens only when this holds.
     pub fn assumption(&self, id: EventId) -> Option<&Expr> {
         self.assumptions.get(&id)
-    }
-
-    /// What goes wrong if a branch goes the other way.
-    pub fn fault(&self, id: EventId) -> Option<Fault> {
-        self.faults.get(&id).map(|(fault, _)| *fault)
-    }
-
-    /// Which visible operation of its thread goes wrong if a branch goes the other way.
-    pub fn faulty_operation(&self, id: EventId) -> Option<u32> {
-        self.faults.get(&id).and_then(|(_, ordinal)| *ordinal)
-    }
-
-    /// Makes assertions of the branches whose other way is one of these faults.
-    pub fn assert_no(&mut self, faults: &[Fault]) {
-        for (event, _) in self.faults.iter().filter(|(_, (fault, _))| faults.contains(fault)) {
-            let kind = &mut self.columns.kind[event.index()];
-            debug_assert_eq!(*kind, Kind::Branch as u8, "only branches can fail so");
-            *kind = Kind::Assert as u8;
-        }
     }
 
     /// Whether any event has an expression.

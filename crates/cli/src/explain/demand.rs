@@ -3,11 +3,12 @@
 use std::fmt;
 
 use foretrace_report::Kind;
-use foretrace_trace::Op;
+use foretrace_trace::{Fault, Op};
 use foretrace_witness::{LockMisuse, Violation};
 
 use super::words::Words;
 use crate::assemble::{kind, place, violating};
+use crate::implicit::{fault, freed};
 
 /// How sentences call a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +66,10 @@ pub(super) fn demand(words: Words, violation: &Violation) -> String {
             };
             format!("{}, {state}", about_to(event))
         }
-        Violation::Assertion(event) => format!("{}, and it is false", about_to(event)),
+        Violation::Assertion(event) => match words.trace.access_and_free(*event) {
+            Some((access, _)) => format!("{}, which is freed already", about_to(&access)),
+            None => format!("{}, and it is false", about_to(event)),
+        },
     };
     format!("For {noun}, {what}.")
 }
@@ -82,7 +86,13 @@ pub(super) fn title(words: Words, violation: &Violation) -> String {
         Kind::UnlockNotHeld => "unlock of a lock that nobody has",
         Kind::UnlockByOther => "unlock of a lock that another thread has",
         Kind::DestroyHeld => "destruction of a held lock",
-        Kind::Assertion => "failing assertion",
+        Kind::Assertion => match fault(trace, violation) {
+            Some(Fault::Null) => "use of a null pointer",
+            Some(Fault::Division) => "division by zero",
+            Some(Fault::Bounds) => "index out of bounds",
+            Some(Fault::Freed) => "use after free",
+            None => "failing assertion",
+        },
     };
     let object = match violation {
         Violation::Race(event, _) | Violation::Atomicity { first: event, .. } => {
@@ -90,7 +100,7 @@ pub(super) fn title(words: Words, violation: &Violation) -> String {
                 format!(" on {}", trace.objects().get(access.at.object.index()))
             })
         }
-        _ => String::new(),
+        _ => freed(trace, violation).map_or(String::new(), |(_, block)| format!(" of {block}")),
     };
     let places: Vec<String> =
         violating(violation).into_iter().map(|event| place(trace, event)).collect();

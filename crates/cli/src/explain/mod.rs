@@ -28,7 +28,7 @@ use crate::args::ExplainArguments;
 use crate::assemble::{Frame, assemble, kind, property, violating};
 use crate::failure::{Failure, Status};
 use crate::predict::{jobs, model, style};
-use crate::{input, output, source};
+use crate::{implicit, input, output, source};
 use demand::{demand, title};
 use name::Named;
 use proof::{Proof, Telling, Told};
@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<Status, Failure> {
         return Err(Failure::input("a program has no recorded events that could be named")
             .hint("explain takes a trace"));
     }
-    let trace = input::open_valid(&arguments.trace, arguments.format)?;
+    let mut trace = input::open_valid(&arguments.trace, arguments.format)?;
+    implicit::assert_no(&mut trace, &arguments.implicit, arguments.model);
     let named = name::parse(&trace, &arguments.candidate)?;
     let options = Options {
         model: model(arguments.model),
@@ -124,6 +125,7 @@ fn frame(arguments: &ExplainArguments) -> Frame {
             context_bound: None,
             iterate_bound: false,
             no_prune: false,
+            implicit: Vec::new(),
             solver: None,
         },
         timing: None,

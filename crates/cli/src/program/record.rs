@@ -176,9 +176,11 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
         );
     }
     if header.ending == 0 {
-        remarks.push(
-            "the program was killed or crashed; the trace has everything up to that moment".into(),
-        );
+        let how = match header.flags & flags::ASSERTION_FAILED {
+            0 => "the program was killed or crashed",
+            _ => "an assertion of the program failed",
+        };
+        remarks.push(format!("{how}; the trace has everything up to that moment"));
     }
     Ok((header, remarks))
 }

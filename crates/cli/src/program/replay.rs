@@ -16,6 +16,7 @@ use super::record::say;
 use crate::args::ReplayArguments;
 use crate::describe::operation;
 use crate::failure::{Failure, Status};
+use crate::implicit;
 use crate::input;
 use crate::output::Folder;
 
@@ -73,9 +74,10 @@ fn open_trace(report: &Path, finding: &Recalled) -> Result<ManuallyDrop<Trace>, 
     let beside = report.parent().map(|folder| folder.join(named)).filter(|path| path.exists());
     let path =
         if named.exists() { named.to_path_buf() } else { beside.unwrap_or(named.to_path_buf()) };
-    let trace = input::open_valid(&path, None).map_err(|failure| {
+    let mut trace = input::open_valid(&path, None).map_err(|failure| {
         failure.hint("a replay needs the trace of its report: `foretrace run -o`, or `foretrace test --trace`")
     })?;
+    implicit::assert_again(&mut trace, &finding.implicit);
     if trace.len() as u64 != finding.trace_events {
         let (now, then) = (trace.len(), finding.trace_events);
         return Err(Failure::input(format_args!(
@@ -201,7 +203,7 @@ fn in_words(
     outcome: &Outcome,
 ) -> (Evidence, String) {
     match outcome {
-        Outcome::Confirmed => (Evidence::Confirmed, confirmed(violation).to_string()),
+        Outcome::Confirmed => (Evidence::Confirmed, confirmed(trace, violation).to_string()),
         Outcome::NotReached => (
             Evidence::NotReached,
             "the program followed the schedule, but the bug was not there at its end".into(),
@@ -242,14 +244,16 @@ fn expected(trace: &Trace, event: EventId) -> String {
     format!("{thread}: {}{place}", operation(trace, event))
 }
 
-fn confirmed(violation: &Violation) -> &'static str {
+fn confirmed(trace: &Trace, violation: &Violation) -> &'static str {
     match violation {
         Violation::Race(..) => "both accesses were about to happen at once",
         Violation::Atomicity { .. } => "the other thread's access came in between",
         Violation::LockCycle(_) => "the threads waited for each other",
         Violation::Stuck(_) => "no thread could go on",
         Violation::Lock(..) => "the lock was misused",
-        Violation::Assertion(_) => "the assertion failed",
+        Violation::Assertion(event) => {
+            trace.fault(*event).map_or("the assertion failed", implicit::confirmed)
+        }
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
+use foretrace_report as report;
+use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Settings};
 use foretrace_trace::binary;
 use foretrace_witness::Property;
 
@@ -15,6 +16,7 @@ use crate::args::{RecordOptions, TestArguments};
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::fallback;
+use crate::implicit;
 use crate::output::{self, Folder};
 use crate::predict;
 use crate::progress::ProgressLine;
@@ -95,7 +97,8 @@ impl Test<'_> {
         if let Some(path) = &kept {
             output::to_path(path, |writer| binary::write(trace, writer))?;
         }
-        recorded.trace.assert_no(&predict::faults(&arguments.prediction));
+        let (kinds, model) = (&arguments.prediction.implicit, arguments.prediction.model);
+        let implicit = implicit::assert_no(&mut recorded.trace, kinds, model);
         let trace = &recorded.trace;
 
         let progress = ProgressLine::new();
@@ -118,11 +121,12 @@ impl Test<'_> {
             arguments.prediction.timing.then(|| predict::timing(recorded_time, predicted_time));
         let frame = Frame {
             path: Some(path.unwrap_or(name)),
-            settings: predict::settings(&arguments.prediction, &options),
+            settings: Settings { implicit, ..predict::settings(&arguments.prediction, &options) },
             full_schedules: arguments.prediction.full_schedule,
             timing,
         };
         let mut report = assemble(trace, prediction, frame);
+        implicit::say_what_is_open(trace, &arguments.prediction, &mut report);
         let replays = self.replay(&report, |replayer, index| {
             let (violation, schedule) = &schedules[index];
             replayer.replay(trace, violation, schedule, false)
@@ -147,6 +151,12 @@ impl Test<'_> {
         }
         let name = format!("{}, all runs", self.arguments.command[0].display());
         let (mut report, ways) = source::predict_recordings(recordings, chosen, name)?;
+        if !chosen.implicit.is_empty() {
+            let reason =
+                "--implicit: what nobody asserted is asked of single runs only".to_string();
+            let property = report::Property::Assertion;
+            report.not_asked.push(report::NotAsked { property, whole: false, reason });
+        }
         let replays = self.replay(&report, |replayer, index| match &ways[index] {
             Some(way) => {
                 let (mixed, violation) = (&way.mixed, &way.violation);

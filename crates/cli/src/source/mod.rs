@@ -174,6 +174,9 @@ fn refuse(arguments: &PredictArguments, subject: &str) -> Result<(), Failure> {
         _ if options.infer_regions => {
             ("--infer-regions", "mark regions with `region begin` and `region end`")
         }
+        _ if !options.implicit.is_empty() => {
+            ("--implicit", "what nobody asserted is asked of single runs only")
+        }
         _ if is_asked(Property::Lock) && !is_asked(Property::Assertion) => {
             ("--check lock", "misuse of locks is found with assertions: --check assertion")
         }

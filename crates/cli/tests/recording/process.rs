@@ -25,8 +25,11 @@ fn endings() {
         program.everywhere(&[way], status, |_, run| {
             let shown = run.shown();
             let killed = status > 128;
-            let says_so = run.done.log.contains("the program was killed or crashed");
-            assert_eq!(killed, says_so, "{way}: {}", run.done.log);
+            let says = |text: &str| run.done.log.contains(text);
+            let asserts = says("an assertion of the program failed; the trace has everything");
+            assert_eq!(asserts, way == "assert", "{way}: {}", run.done.log);
+            let says_so = says("the program was killed or crashed");
+            assert_eq!(killed && !asserts, says_so, "{way}: {}", run.done.log);
             if !matches!(way, "alone" | "longjmp") {
                 // Everything up to the end is there.
                 assert!(shown.contains(": write shared"), "{way}: {shown}");

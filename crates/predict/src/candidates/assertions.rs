@@ -4,8 +4,9 @@
 //! known, and the report says that it was not asked about.
 
 use foretrace_model::{Data, Skeleton};
-use foretrace_trace::{EventId, Model, Op};
+use foretrace_trace::{EventId, Fault, Model, Op};
 use foretrace_witness::{Property, Violation};
+use rustc_hash::FxHashMap;
 
 use super::{Candidates, Context, Gathering, Parts};
 use crate::prediction::NotAsked;
@@ -15,11 +16,20 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
     let trace = skeleton.trace;
     let mut gathering = Gathering::new();
     let (mut all, mut opaque) = (0, 0);
+    // Where memory is freed tells uses after that apart.
+    let free = |(event, op)| match op {
+        Op::Free { object } => Some((object, trace.location_of(event))),
+        _ => None,
+    };
+    let frees: FxHashMap<_, _> = trace.other_ops().filter_map(free).collect();
     for (event, op) in trace.other_ops() {
         let Op::Assert { holds } = op else { continue };
         all += 1;
         if may_fail(skeleton, event, holds) {
-            let site = context.site_without_object(event);
+            let freed = || trace.access(trace.next(event)?).and_then(|it| frees.get(&it.at.object));
+            let is_freed = |fault| (fault == Fault::Freed).then(freed).flatten();
+            let fault = trace.fault(event).map(|fault| (fault, is_freed(fault)));
+            let site = (context.site_without_object(event), fault);
             gathering.add(site, || Violation::Assertion(event), event);
         } else {
             opaque += 1;

@@ -172,13 +172,10 @@ pub fn write_finding(
     let mut sides = Table::default();
     for side in &finding.sides {
         let text = report.event(side.event);
+        let operation = report.operation_in(finding, side.event);
         sides.row([
             format!("  {}", report.thread_name(text)),
-            format!(
-                "{} {}",
-                state_in_words(finding, side),
-                report.operation_in(finding, side.event)
-            ),
+            format!("{} {operation}", state_in_words(finding, side)),
             text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
             holding(&side.holds),
         ]);
@@ -230,7 +227,8 @@ fn state_in_words(finding: &Finding, side: &Side) -> &'static str {
         (SideState::Executed, _) => "did",
         (SideState::Waiting, _) => "waits in",
         (SideState::Next, Kind::LockCycle | Kind::Stuck) => "blocks at",
-        (SideState::Next, _) if finding.what.is_some() => "is at",
+        // What goes wrong there alone; with another side it is an access.
+        (SideState::Next, _) if finding.what.is_some() && finding.sides.len() == 1 => "is at",
         (SideState::Next, _) => "is about to",
     }
 }

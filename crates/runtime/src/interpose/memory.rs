@@ -19,22 +19,31 @@ fn allocated(block: *mut c_void, size: usize) -> *mut c_void {
     if !block.is_null() {
         enter(|thread| {
             let site = thread.call_site;
-            hold().stamped(thread, kind::ALLOC, 0, site, [block as u64, size as u64]);
+            let mut world = hold();
+            if let Some(replay) = &mut world.replay {
+                replay.memory.allocated(block as u64, size as u64);
+            }
+            world.stamped(thread, kind::ALLOC, 0, site, [block as u64, size as u64]);
         });
     }
     block
 }
 
-/// Before the block is given back, so that nobody can have it again earlier.
-fn freed(block: *mut c_void) {
-    if !block.is_null() {
-        enter(|thread| {
-            let site = thread.call_site;
-            let mut world = hold();
-            world.objects.forget(block as usize, unsafe { libc::malloc_usable_size(block) });
-            world.stamped(thread, kind::FREE, 0, site, [block as u64]);
-        });
-    }
+/// Before the block is given back, so that nobody can have it again earlier. Says whether it must not be given back at all.
+fn freed(block: *mut c_void) -> bool {
+    !block.is_null() && gone(block, unsafe { libc::malloc_usable_size(block) })
+}
+
+fn gone(block: *mut c_void, size: usize) -> bool {
+    let is_kept = enter(|thread| {
+        let site = thread.call_site;
+        let mut world = hold();
+        world.objects.forget(block as usize, size);
+        world.stamped(thread, kind::FREE, 0, site, [block as u64]);
+        let replay = world.replay.as_mut();
+        replay.is_some_and(|replay| replay.memory.freed(thread, block as u64, size as u64))
+    });
+    is_kept.unwrap_or(false)
 }
 
 #[unsafe(no_mangle)]
@@ -50,18 +59,34 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // Another thread may get the old block before we know that it is free; hence it counts as freed first.
-    freed(block);
-    let new = unsafe { __libc_realloc(block, size) };
+    let new = match freed(block) {
+        true if size == 0 => std::ptr::null_mut(),
+        true => unsafe { copied(block, size) },
+        false => unsafe { __libc_realloc(block, size) },
+    };
     if new.is_null() && size > 0 {
         return new;
     }
     allocated(new, size)
 }
 
+/// As `realloc`, but the old block stays.
+unsafe fn copied(block: *mut c_void, size: usize) -> *mut c_void {
+    unsafe {
+        let new = __libc_malloc(size);
+        if !new.is_null() {
+            let length = size.min(libc::malloc_usable_size(block));
+            std::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), length);
+        }
+        new
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free(block: *mut c_void) {
-    freed(block);
-    unsafe { __libc_free(block) };
+    if !freed(block) {
+        unsafe { __libc_free(block) };
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -143,11 +168,8 @@ unsafe extern "C" fn mmap64(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
-    enter(|thread| {
-        let site = thread.call_site;
-        let mut world = hold();
-        world.objects.forget(start as usize, size);
-        world.stamped(thread, kind::FREE, 0, site, [start as u64]);
-    });
-    unsafe { next::munmap(start, size) }
+    match gone(start, size) {
+        true => 0,
+        false => unsafe { next::munmap(start, size) },
+    }
 }

@@ -10,11 +10,11 @@ use rustc_hash::FxHashMap;
 use super::BinaryError;
 use super::bytes::{Cursor, put_number, put_string};
 use super::sections::{Index, Tag};
-use crate::Fault;
 use crate::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use crate::store::{Builder, Dependences, LockKind};
 use crate::text::MAX_DEPTH;
 use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemId, Trace};
+use crate::{Fault, Otherwise};
 
 /// The tables of names with their tags.
 pub(super) fn all_names(trace: &Trace) -> [(Tag, &Names); 8] {
@@ -162,10 +162,15 @@ pub(super) fn decode_assumptions(
 pub(super) fn encode_faults(trace: &Trace) -> Vec<u8> {
     let mut out = Vec::new();
     if !trace.faults.is_empty() {
-        let number = |(fault, ordinal): (Fault, Option<u32>)| {
-            fault as u64 | ordinal.map_or(0, |ordinal| u64::from(ordinal) + 1) << 8
+        let number = |otherwise: &Otherwise| {
+            let operation = otherwise.operation.map_or(0, |ordinal| u64::from(ordinal) + 1);
+            otherwise.fault as u64 | operation << 8
         };
-        put_pairs(&mut out, trace.faults.iter().map(|(event, fault)| (event.0, number(*fault))));
+        let faults = || trace.faults.iter();
+        put_pairs(&mut out, faults().map(|(event, fault)| (event.0, number(fault))));
+        let objects = || faults().filter_map(|(event, fault)| Some((event.0, fault.object?)));
+        put_pairs(&mut out, objects().map(|(event, (start, _))| (event, start)));
+        put_pairs(&mut out, objects().map(|(event, (_, size))| (event, size)));
     }
     out
 }
@@ -188,9 +193,21 @@ pub(super) fn decode_faults(index: &mut Index, builder: &mut Builder) -> Result<
         if !matches!(builder.so_far().op(EventId(event)), Op::Branch { .. }) {
             return Err(cursor.damaged(format!("event {event} is no branch")));
         }
-        builder.fails_otherwise(EventId(event), fault, ordinal);
+        let otherwise = Otherwise { fault, operation: ordinal, object: None };
+        builder.fails_otherwise(EventId(event), otherwise);
         Ok(())
     })?;
+    for is_size in [false, true] {
+        take_pairs(&mut cursor, events, "event", |cursor, event| {
+            let number = cursor.number()?;
+            let Some(otherwise) = builder.trace.faults.get_mut(&EventId(event)) else {
+                return Err(cursor.damaged(format!("event {event} cannot go wrong")));
+            };
+            let (start, size) = otherwise.object.get_or_insert_default();
+            *if is_size { size } else { start } = number;
+            Ok(())
+        })?;
+    }
     cursor.finish()
 }
 

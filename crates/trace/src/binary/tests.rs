@@ -106,6 +106,20 @@ fn recorded_trace() -> Trace {
     builder.finish()
 }
 
+/// Branches that must go as they went, for every reason, and with all that is known of them.
+fn guarded_trace() -> Trace {
+    let mut builder = Trace::builder();
+    let thread = builder.thread("T0");
+    for (number, fault) in Fault::ALL.into_iter().cycle().take(9).enumerate() {
+        let op = Op::Branch { taken: true };
+        let event = builder.push(Event { thread, op, location: None });
+        let operation = (number % 3 > 0).then_some(u32::MAX - number as u32);
+        let object = (number % 2 > 0).then_some((0x7fff_0000_0000 + number as u64, 1 << number));
+        builder.fails_otherwise(event, Otherwise { fault, operation, object });
+    }
+    builder.finish()
+}
+
 /// Many events of a few threads, as a recorder would write them.
 pub(super) fn long_trace(events: u32) -> Trace {
     let mut builder = Trace::builder();
@@ -136,6 +150,8 @@ fn every_kind_of_event_survives() {
     assert_eq!(decode(&encode(&trace).unwrap()).unwrap(), trace);
     let recorded = recorded_trace();
     assert_eq!(decode(&encode(&recorded).unwrap()).unwrap(), recorded);
+    let guarded = guarded_trace();
+    assert_eq!(decode(&encode(&guarded).unwrap()).unwrap(), guarded);
     let empty = Trace::builder().finish();
     assert_eq!(decode(&encode(&empty).unwrap()).unwrap(), empty);
 }
@@ -257,6 +273,8 @@ fn every_changed_byte_under_a_correct_checksum_is_handled() {
     let (errors, traces) = change_bytes(&full_trace());
     assert!(errors > 1000 && traces > 500, "{errors} errors, {traces} traces");
     let (errors, traces) = change_bytes(&recorded_trace());
+    assert!(errors > 100 && traces > 100, "{errors} errors, {traces} traces");
+    let (errors, traces) = change_bytes(&guarded_trace());
     assert!(errors > 100 && traces > 100, "{errors} errors, {traces} traces");
 }
 

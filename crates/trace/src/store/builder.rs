@@ -117,9 +117,9 @@ impl Builder {
         self.trace.expressions.insert(event, expression);
     }
 
-    /// Says what goes wrong if a branch goes the other way, and in which visible operation, if that is known.
-    pub fn fails_otherwise(&mut self, branch: EventId, fault: Fault, ordinal: Option<u32>) {
-        self.trace.faults.insert(branch, (fault, ordinal));
+    /// Says what goes wrong if a branch goes the other way.
+    pub fn fails_otherwise(&mut self, branch: EventId, otherwise: impl Into<Otherwise>) {
+        self.trace.faults.insert(branch, otherwise.into());
     }
 
     /// Says what a read-modify-write assumes of what it sees.

@@ -86,7 +86,7 @@ impl Parser {
             self.builder.express(event, expr);
         }
         if let Some(fault) = statement.fault {
-            self.builder.fails_otherwise(event, fault, None);
+            self.builder.fails_otherwise(event, fault);
         }
         if let Some(assumption) = statement.assumption {
             self.builder.assume(event, assumption);

@@ -64,9 +64,9 @@ impl Parser {
                 let taken = self.condition(cursor, thread, &mut expr)?;
                 if cursor.keyword("else") {
                     let known = Fault::ALL.into_iter().find(|fault| cursor.keyword(fault.name()));
-                    fault = Some(
-                        known.ok_or_else(|| cursor.expected("`null`, `division` or `bounds`"))?,
-                    );
+                    fault = Some(known.ok_or_else(|| {
+                        cursor.expected("`null`, `division`, `bounds` or `freed`")
+                    })?);
                 }
                 Op::Branch { taken }
             }

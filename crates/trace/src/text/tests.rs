@@ -39,6 +39,27 @@ fn the_examples_of_the_design() {
 }
 
 #[test]
+fn branches_that_must_go_as_they_went() {
+    check(
+        "t1: r = read x : 5\nt1: branch r != 0 : true else null @ a.c:3\nt1: branch r != 0 : true else division\n\
+         t1: branch r <u 9 : true else bounds\nt1: branch r == 5 : true else freed\n",
+        expect![[r#"
+            t1: r = read x : 5
+            t1: branch r != 0 : true else null @ a.c:3
+            t1: branch r != 0 : true else division
+            t1: branch r <u 9 : true else bounds
+            t1: branch r == 5 : true else freed
+        "#]],
+    );
+    check_error(
+        "t1: branch 1 : true else wrong",
+        expect![
+            "line 1, column 26: expected `null`, `division`, `bounds` or `freed`, but found `wrong`"
+        ],
+    );
+}
+
+#[test]
 fn benign_places() {
     check(
         "t1: read y\nbenign x[4:2] why\nbenign y \"two words\"\n",

@@ -13,7 +13,7 @@ use super::records::{Record, Touch, for_each};
 use super::survey::{Survey, synchronises};
 use super::sync::{Signals, Sync};
 use super::tables::Tables;
-use super::walk::{Sharing, Walk};
+use super::walk::{NO_EXTENT, Sharing, Walk};
 use crate::*;
 
 pub(super) struct Emit<'r> {
@@ -397,11 +397,12 @@ impl<'r> Emit<'r> {
     fn access(&mut self, now: Now, touch: Touch) {
         let mut pieces: Vec<(Found, u32, u32)> = Vec::new();
         let shadow = &self.survey.shadow;
-        let mut extent = (0, 0);
+        let (mut extent, mut in_region) = (NO_EXTENT, false);
         self.objects.split(touch.address, touch.size, |found, bytes| {
+            in_region |= found.what == What::Region;
             extent = match found.what {
                 What::Global(_) | What::Heap(_) => (found.start, found.end),
-                What::Stack(_) | What::Region => (0, 0),
+                What::Stack(_) | What::Region => NO_EXTENT,
             };
             let offset = |address: u64| (address - found.start) as u32;
             shadow.shared_parts(
@@ -413,6 +414,7 @@ impl<'r> Emit<'r> {
                 },
             );
         });
+        self.counts.freed += u64::from(in_region && self.objects.is_freed(touch.address));
         let sharing = match &pieces[..] {
             [] => Sharing::Own,
             [(_, start, end)] if u64::from(end - start) == touch.size => Sharing::Shared,
@@ -437,9 +439,6 @@ impl<'r> Emit<'r> {
 
     /// One part of an access that is in one object.
     fn piece(&mut self, now: Now, touch: &Touch, found: &Found, start: u32, end: u32) {
-        if found.what == What::Region && self.objects.is_freed(found.start + u64::from(start)) {
-            self.counts.freed += 1;
-        }
         if matches!(found.what, What::Global(_)) && (self.together || touch.reads.is_none()) {
             self.declare_contents(found, start, end);
         }

@@ -148,13 +148,14 @@ impl Emit<'_> {
             return;
         }
         for step in steps.drain(..) {
-            let (mut bound, mut fault) = (None, None);
+            let (mut bound, mut fault, mut object) = (None, None, None);
             let (op, site, expression) = match step {
                 Step::Branch { condition, taken, site } => {
                     (Op::Branch { taken }, site, Some(condition))
                 }
-                Step::Demand { condition, site, fault: otherwise } => {
+                Step::Demand { condition, site, fault: otherwise, extent: (start, end) } => {
                     fault = Some(otherwise);
+                    object = (start < end).then(|| (start, end - start));
                     (Op::Branch { taken: true }, site, Some(condition))
                 }
                 Step::Assert { condition, holds, site } => {
@@ -176,8 +177,8 @@ impl Emit<'_> {
                 self.builder.express(event, expression);
             }
             if let Some(fault) = fault {
-                let ordinal = now.access_ordinal().filter(|_| fault != Fault::Division);
-                self.builder.fails_otherwise(event, fault, ordinal);
+                let operation = now.access_ordinal().filter(|_| fault != Fault::Division);
+                self.builder.fails_otherwise(event, Otherwise { fault, operation, object });
             }
             if let Some(name) = bound {
                 self.builder.bind(event, name);

@@ -53,7 +53,7 @@ mod walk;
 
 pub use code::Code;
 pub use together::{parse_together, read_together};
-pub use walk::{Extent, Seen, Sharing, Step, Told, Walk};
+pub use walk::{Extent, NO_EXTENT, Seen, Sharing, Step, Told, Walk};
 
 use std::fs::File;
 use std::path::Path;

@@ -50,6 +50,25 @@ impl Shadow {
         self.kept.contains(&object)
     }
 
+    /// A thread frees the object of that size: it takes all words from those who might still use them.
+    pub(super) fn free(
+        &mut self,
+        object: u32,
+        size: u64,
+        thread: u32,
+        may_use: impl Fn(u32) -> bool,
+    ) {
+        for page in 0..=(size.saturating_sub(1) / u64::from(PAGE)) as u32 {
+            let Some(rows) = self.pages.get_mut(&(object, page)) else { continue };
+            for row in rows.iter_mut() {
+                if *row != 0 && *row != SHARED && *row != thread + 1 && may_use(*row - 1) {
+                    *row = SHARED;
+                    self.kept.insert(object);
+                }
+            }
+        }
+    }
+
     /// The object of that size is no more: what was not shared will not be.
     pub(super) fn retire(&mut self, object: u32, size: u64) {
         for page in 0..=(size.saturating_sub(1) / u64::from(PAGE)) as u32 {

@@ -1,7 +1,7 @@
 //! The first pass: what must be known of the whole recording before events can be made.
 
 use foretrace_recording::record::kind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ImportError;
 use super::chunks::Recording;
@@ -17,6 +17,8 @@ pub(super) struct Survey {
     /// What the touched objects are, if that is asked for.
     pub(super) found: FxHashMap<u32, Found>,
     keeps_all: bool,
+    /// Which threads a thread has joined.
+    joined: FxHashSet<(u32, u32)>,
 }
 
 /// What a thread does over all.
@@ -65,8 +67,8 @@ impl Survey {
         order: &Order,
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
-        let (threads, found) = Default::default();
-        let mut survey = Survey { shadow: Shadow::default(), threads, found, keeps_all };
+        let (shadow, threads, found, joined) = Default::default();
+        let mut survey = Survey { shadow, threads, found, keeps_all, joined };
         let mut objects = Objects::new(&tables.globals);
         for_each(recording, order, |thread, record| survey.record(&mut objects, thread, record))?;
         Ok(survey)
@@ -93,7 +95,16 @@ impl Survey {
             });
             return Ok(());
         }
+        if record.kind == kind::JOIN {
+            self.joined.insert((thread, record.word(0) as u32));
+        }
         let change = objects.follow(thread, &record)?;
+        if let Change::Free(Some(block)) = change {
+            let joined = &self.joined;
+            shadow.free(block.object, block.end - block.start, thread, |other| {
+                !joined.contains(&(thread, other))
+            });
+        }
         match change {
             _ if keeps_all => {}
             Change::Alloc { gone, .. } | Change::Begin { gone, .. } => {

@@ -21,6 +21,9 @@ pub enum Sharing {
 /// First address of the global variable or block that an access is in, and the first behind it; both 0 if it is in neither.
 pub type Extent = (u64, u64);
 
+/// It is in neither.
+pub const NO_EXTENT: Extent = (0, 0);
+
 /// One record, as the walk sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
@@ -79,6 +82,8 @@ pub enum Step {
         condition: Expr,
         /// What goes wrong otherwise.
         fault: Fault,
+        /// What an index should stay in.
+        extent: Extent,
         /// Where.
         site: u64,
     },

@@ -160,6 +160,34 @@ fn only_shared_bytes_are_kept() {
 }
 
 #[test]
+fn memory_that_another_thread_frees_is_shared() {
+    let mut writer = Writer::scheduled();
+    writer.threads(2);
+    writer.push(0, kind::ALLOC, 0, 0, &[0x4000, 64]).push(0, kind::ALLOC, 0, 0, &[0x5000, 64]);
+    writer.store(1, 0, 0x4000, 1).store(1, 0, 0x5008, 1);
+    writer.push(0, kind::FREE, 0, 0, &[0x4000]);
+    // The thread that has touched this one is over.
+    writer.push(1, kind::END, 0, 0, &[]).push(0, kind::JOIN, 0, 0, &[1]);
+    writer.push(0, kind::FREE, 0, 0, &[0x5000]);
+    check(
+        &writer.bytes(),
+        expect![[r#"
+        dependences unknown
+        note "access to memory of one thread left out" = 1
+        note "block of memory of one thread left out" = 1
+        T0: begin
+        T0: fork T1
+        T1: begin
+        T0: alloc heap#1 size 64 at 0x4000
+        T1: write heap#1 : 1
+        T0: free heap#1
+        T1: end
+        T0: join T1
+    "#]],
+    );
+}
+
+#[test]
 fn memory_that_is_given_out_again_is_another_object() {
     let mut writer = Writer::scheduled();
     writer.threads(3);

@@ -1,0 +1,117 @@
+//! Assertions that nobody wrote: which ones are asked for, and what they are called.
+
+use foretrace_report as report;
+use foretrace_report::Report;
+use foretrace_trace::{Dependences, EventId, Fault, Trace};
+use foretrace_witness::Violation;
+
+use crate::args::{Implicit, ModelChoice, PredictionOptions};
+
+/// The faults that an option names.
+pub(crate) fn faults(chosen: &[Implicit]) -> Vec<Fault> {
+    let fault = |implicit: &Implicit| match implicit {
+        Implicit::Null => vec![Fault::Null],
+        Implicit::Division => vec![Fault::Division],
+        Implicit::Bounds => vec![Fault::Bounds],
+        Implicit::Freed => vec![Fault::Freed],
+        Implicit::All => Fault::ALL.to_vec(),
+    };
+    let mut faults: Vec<Fault> = chosen.iter().flat_map(fault).collect();
+    faults.sort_unstable();
+    faults.dedup();
+    faults
+}
+
+/// Makes assertions of what is asked for and can be answered, and says what that is.
+pub(crate) fn assert_no(trace: &mut Trace, chosen: &[Implicit], model: ModelChoice) -> Vec<String> {
+    let mut faults = faults(chosen);
+    if why_not_freed(trace, model).is_some() {
+        faults.retain(|&fault| fault != Fault::Freed);
+    }
+    trace.assert_no(&faults);
+    faults.iter().map(|fault| fault.name().to_string()).collect()
+}
+
+/// The same for what a report says.
+pub(crate) fn assert_again(trace: &mut Trace, names: &[String]) {
+    let is_named = |fault: &Fault| names.iter().any(|name| name == fault.name());
+    let faults: Vec<Fault> = Fault::ALL.into_iter().filter(is_named).collect();
+    trace.assert_no(&faults);
+}
+
+/// Whether memory is freed is read from a cell of our own. Where all reads are pinned it is always as recorded, and where they are
+/// free it is anything.
+fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<&'static str> {
+    if trace.dependences() == Dependences::Unknown {
+        Some("use after free: the trace does not record what depends on what was read")
+    } else if model == ModelChoice::Control {
+        Some("use after free: model control does not know what was freed")
+    } else {
+        None
+    }
+}
+
+/// Says what was asked for and is not answered.
+pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report: &mut Report) {
+    if !faults(&chosen.implicit).contains(&Fault::Freed) {
+        return;
+    }
+    let property = report::Property::Assertion;
+    if let Some(reason) = why_not_freed(trace, chosen.model) {
+        let reason = reason.to_string();
+        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+    }
+    // Such an access is to memory of no block, so that nothing is asked about it.
+    let has_used = trace.notes().iter().any(|(note, _)| note.starts_with("access to freed memory"));
+    let ledger = report.summary.iter_mut().find(|(known, _)| *known == property);
+    if let (true, Some((_, ledger))) = (has_used, ledger) {
+        ledger.candidates += 1;
+        ledger.undecided += 1;
+        let left = &mut ledger.remaining;
+        for left in [&mut left.total, &mut left.lsa, &mut left.mhb, &mut left.ucg] {
+            *left += 1;
+        }
+        report.undecided.push(report::Undecided {
+            property,
+            kind: report::Kind::Assertion,
+            events: Vec::new(),
+            reason: "the recorded run itself uses memory that was freed".to_string(),
+        });
+    }
+}
+
+/// What goes wrong in a violation, if no programmer wrote its assertion.
+pub(crate) fn fault(trace: &Trace, violation: &Violation) -> Option<Fault> {
+    match violation {
+        Violation::Assertion(event) => trace.fault(*event),
+        _ => None,
+    }
+}
+
+/// What happens where such an assertion fails.
+pub(crate) fn what(trace: &Trace, violation: &Violation) -> Option<String> {
+    Some(match fault(trace, violation)? {
+        Fault::Null => "a null pointer is used".to_string(),
+        Fault::Division => "a number is divided by zero".to_string(),
+        Fault::Bounds => "an index is out of bounds".to_string(),
+        Fault::Freed => format!("use after free of {}", freed(trace, violation)?.1),
+    })
+}
+
+/// The free that comes too early, and what it frees.
+pub(crate) fn freed<'t>(trace: &'t Trace, violation: &Violation) -> Option<(EventId, &'t str)> {
+    let &Violation::Assertion(assertion) = violation else { return None };
+    let (access, free) = trace.access_and_free(assertion)?;
+    let object = trace.access(access)?.at.object;
+    Some((free, trace.objects().get(object.index())))
+}
+
+/// What a replay has seen.
+pub(crate) fn confirmed(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Null => "a null pointer was about to be used",
+        Fault::Division => "a number was divided by zero",
+        Fault::Bounds => "an access outside of what it should be in was about to happen",
+        Fault::Freed => "an access to memory that had been freed was about to happen",
+    }
+}

@@ -1,0 +1,400 @@
+//! Assertions that nobody wrote: what must not go wrong on the recorded path.
+//!
+//! **Computes.** Of the guards that the walk has put before the use of a pointer, a divisor or an index
+//! (`branch r != 0 : true else null`), assertions. And for accesses to memory that another thread frees later, the
+//! assertion that this has not happened yet: a cell of our own says that the block is alive, the free ends that, and the
+//! access is preceded by a look at the cell.
+//!
+//! **Follows.** `docs/theory.md` as it is: cells are read and written like other memory, and atomically, so that they race with nothing.
+//! The read belongs to its assertion alone, so no model that knows dependences pins it; what the free stores is a constant. A free needs a live block, hence nobody finds
+//! one freed that was not given out. Each schedule of the trace without the cells is one of the trace with them, and the other way round: where
+//! the assertion does not hold, the access behind it is no step either.
+//!
+//! **Invariant.** The order of the other events stays; their numbers do not, if there is a cell.
+//!
+//! **Cost.** Linear in the events and in threads × (forks + joins). Accesses that forks and joins put before the free get no assertion.
+
+use std::mem::take;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::event::*;
+use crate::expr::{BinaryOp, Expr};
+use crate::ids::*;
+use crate::store::{Builder, Dependences, Names, Trace};
+
+/// What follows where a branch goes the other way than in the recorded run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Otherwise {
+    /// What goes wrong.
+    pub fault: Fault,
+    /// In which visible operation of the thread, if that is known.
+    pub operation: Option<u32>,
+    /// First address and size of the object that the operation was to stay in, if that is known.
+    pub object: Option<(u64, u64)>,
+}
+
+impl From<Fault> for Otherwise {
+    fn from(fault: Fault) -> Otherwise {
+        Otherwise { fault, operation: None, object: None }
+    }
+}
+
+/// How many events of each thread precede for sure.
+type Clock = Rc<Vec<u32>>;
+
+impl Trace {
+    /// What goes wrong if a branch goes the other way.
+    pub fn fault(&self, id: EventId) -> Option<Fault> {
+        self.faults.get(&id).map(|otherwise| otherwise.fault)
+    }
+
+    /// The same, with what a replay needs to see it.
+    pub fn otherwise(&self, id: EventId) -> Option<Otherwise> {
+        self.faults.get(&id).copied()
+    }
+
+    /// Makes assertions that none of these faults happens.
+    pub fn assert_no(&mut self, faults: &[Fault]) {
+        if faults.contains(&Fault::Freed) {
+            self.watch_frees();
+        }
+        for (event, otherwise) in &self.faults {
+            if faults.contains(&otherwise.fault) {
+                self.columns.assert(*event);
+            }
+        }
+    }
+
+    /// Whether the event is part of an assertion that nobody wrote and reads or writes no memory of the program.
+    pub fn is_made_up(&self, id: EventId) -> bool {
+        let first = |access: Access| self.first_cell.is_some_and(|cell| access.at.object >= cell);
+        self.access(id).is_some_and(first) || self.fault(id) == Some(Fault::Freed)
+    }
+
+    /// Of the assertion that memory is not freed yet: the access behind it, and the free.
+    pub fn access_and_free(&self, assertion: EventId) -> Option<(EventId, EventId)> {
+        if self.fault(assertion) != Some(Fault::Freed) {
+            return None;
+        }
+        let access = self.next(assertion)?;
+        let object = self.access(access)?.at.object;
+        let free = self.other_ops().find(|(_, op)| *op == Op::Free { object })?;
+        Some((access, free.0))
+    }
+
+    /// Puts a look at whether the memory is still there before accesses that may come too late.
+    fn watch_frees(&mut self) {
+        if self.dependences == Dependences::Unknown {
+            return;
+        }
+        let watched = self.late_accesses();
+        if watched.is_empty() {
+            return;
+        }
+        let mut blocks: Vec<ObjectId> = watched.values().copied().collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        self.insert_cells(&watched, &blocks);
+    }
+
+    /// The accesses that may come after the free of their memory, as far as forks and joins say. Of those of one thread to one block between which it changes nothing
+    /// that others see, and nobody else does anything in the recorded run, the first: where the free comes before a later one, it can come before that one as well. (What others do
+    /// may be a read that nothing explains, which comes after all that was recorded before it.)
+    fn late_accesses(&self) -> FxHashMap<EventId, ObjectId> {
+        let frees = self.frees();
+        let mut late = FxHashMap::default();
+        let (mut known, mut running) = (FxHashSet::default(), None);
+        for event in (0..self.len()).map(EventId::from) {
+            let thread = self.thread_of(event);
+            if running.replace(thread) != Some(thread) {
+                known.clear();
+            }
+            let Some(access) = self.access(event) else {
+                if changes_something(self.op(event)) {
+                    known.clear();
+                }
+                continue;
+            };
+            if let Some((freeing, clock)) = frees.get(&access.at.object) {
+                let is_ordered = (self.position(event) as u32) < clock[thread.index()];
+                let is_late = thread != *freeing && !is_ordered && !self.goes_on(event);
+                if is_late && known.insert(access.at.object) {
+                    late.insert(event, access.at.object);
+                }
+            }
+            if access.writes {
+                known.clear();
+            }
+        }
+        late
+    }
+
+    /// Whether the event before is another piece of the same operation.
+    fn goes_on(&self, event: EventId) -> bool {
+        let ordinal = self.previous(event).and_then(|before| self.ordinal(before));
+        ordinal.is_some() && ordinal == self.ordinal(event)
+    }
+
+    /// Who frees an object, and what forks and joins put before that.
+    fn frees(&self) -> FxHashMap<ObjectId, (ThreadId, Clock)> {
+        let mut frees = FxHashMap::default();
+        let nothing: Clock = Rc::new(vec![0; self.threads().len()]);
+        let mut clocks: Vec<Clock> = self.thread_ids().map(|_| nothing.clone()).collect();
+        for (event, op) in self.other_ops() {
+            let thread = self.thread_of(event);
+            match op {
+                Op::Fork { child } => {
+                    let mut clock = clocks[thread.index()].to_vec();
+                    clock[thread.index()] = self.position(event) as u32 + 1;
+                    clocks[child.index()] = Rc::new(clock);
+                }
+                Op::Join { child } => {
+                    let mut clock = clocks[thread.index()].to_vec();
+                    clock[child.index()] = self.thread_events(child).len() as u32;
+                    let known = clock.iter_mut().zip(clocks[child.index()].iter());
+                    known.for_each(|(mine, &other)| *mine = (*mine).max(other));
+                    clocks[thread.index()] = Rc::new(clock);
+                }
+                Op::Free { object } => {
+                    frees.insert(object, (thread, clocks[thread.index()].clone()));
+                }
+                _ => {}
+            }
+        }
+        frees
+    }
+
+    fn insert_cells(&mut self, watched: &FxHashMap<EventId, ObjectId>, blocks: &[ObjectId]) {
+        let mut old = Trace::default();
+        old.columns = take(&mut self.columns);
+        old.written = take(&mut self.written);
+        old.bindings = take(&mut self.bindings);
+        old.expressions = take(&mut self.expressions);
+        old.assumptions = take(&mut self.assumptions);
+        old.faults = take(&mut self.faults);
+        old.ordinals = take(&mut self.ordinals);
+        old.record_kinds = take(&mut self.record_kinds);
+        let mut builder = Builder { trace: take(self) };
+        let live = fresh(builder.trace.names(), "live");
+        let live = builder.name(&live);
+        let mut cells: FxHashMap<ObjectId, Place> = FxHashMap::default();
+        for &block in blocks {
+            let names = builder.trace.objects();
+            let name = fresh(names, &format!("life of {}", names.get(block.index())));
+            let object = builder.object(&name);
+            builder.trace.first_cell.get_or_insert(object);
+            let cell = Place { object, offset: 0, size: 1 };
+            builder.set_initial(cell, 1);
+            cells.insert(block, cell);
+        }
+        let order = MemoryOrder::SeqCst;
+        for row in 0..old.len() {
+            let (id, event) = (EventId::from(row), old.event(EventId::from(row)));
+            if let Some(block) = watched.get(&id) {
+                let op = Op::Read { at: cells[block], value: Some(1), order };
+                let read = builder.push(Event { op, ..event });
+                builder.bind(read, live);
+                let branch = builder.push(Event { op: Op::Branch { taken: true }, ..event });
+                let is_live = (Box::new(Expr::Name(live)), Box::new(Expr::Literal(1)));
+                builder.express(branch, Expr::Binary(BinaryOp::Eq, is_live.0, is_live.1));
+                let otherwise = Otherwise { operation: old.ordinal(id), ..Fault::Freed.into() };
+                builder.fails_otherwise(branch, otherwise);
+            }
+            old.move_event(id, event, &mut builder);
+            let Op::Free { object } = event.op else { continue };
+            if let Some(&at) = cells.get(&object) {
+                let op = Op::Write { at, value: Some(0), order };
+                let write = builder.push(Event { op, ..event });
+                builder.express(write, Expr::Literal(0));
+            }
+        }
+        *self = builder.finish();
+    }
+
+    /// Appends an event with all that is known of it.
+    fn move_event(&mut self, id: EventId, event: Event, builder: &mut Builder) {
+        let new = match (self.ordinal(id), self.record_kind(id)) {
+            (Some(ordinal), Some(kind)) => builder.push_recorded(event, ordinal, kind),
+            _ => builder.push(event),
+        };
+        if let Some(name) = self.bindings.get(&id) {
+            builder.bind(new, *name);
+        }
+        if let Some(expression) = self.expressions.remove(&id) {
+            builder.express(new, expression);
+        }
+        if let Some(assumed) = self.assumptions.remove(&id) {
+            builder.assume(new, assumed);
+        }
+        if let Some(&otherwise) = self.faults.get(&id) {
+            builder.fails_otherwise(new, otherwise);
+        }
+    }
+}
+
+/// Whether other threads may see that a thread has done this, which is no access.
+fn changes_something(op: Op) -> bool {
+    !matches!(
+        op,
+        Op::Let
+            | Op::Branch { .. }
+            | Op::Assert { .. }
+            | Op::Assume { .. }
+            | Op::RegionBegin
+            | Op::RegionEnd
+            | Op::Fence { .. }
+            | Op::External
+    )
+}
+
+/// A name that nothing has.
+fn fresh(names: &Names, wanted: &str) -> String {
+    let mut name = wanted.to_string();
+    while names.find(&name).is_some() {
+        name.push('\'');
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use crate::validate::validate;
+    use crate::*;
+
+    /// Shows what becomes of a trace, which stays valid.
+    fn check(input: &str, faults: &[Fault], expected: Expect) {
+        let mut trace = text::parse(input).unwrap();
+        validate(&trace).unwrap();
+        trace.assert_no(faults);
+        validate(&trace).unwrap_or_else(|invalid| panic!("{invalid}"));
+        let shown = text::print(&trace);
+        expected.assert_eq(shown.strip_prefix("foretrace-trace 1\n").unwrap());
+    }
+
+    const GUARDS: &str = "init x = 5
+        t1: r = read x : 5
+        t1: branch r != 0 : true else null
+        t1: branch r + 1 != 0 : true else division
+        t1: branch r <=u 8 : true else bounds
+        t1: branch r > 1 : true";
+
+    #[test]
+    fn guards_become_assertions_if_that_is_asked_for() {
+        check(
+            GUARDS,
+            &[Fault::Null, Fault::Bounds],
+            expect![[r#"
+                init x = 5
+                t1: r = read x : 5
+                t1: assert r != 0 : true
+                t1: branch r + 1 != 0 : true else division
+                t1: assert r <=u 8 : true
+                t1: branch r > 1 : true
+            "#]],
+        );
+        check(
+            GUARDS,
+            &[],
+            expect![[r#"
+            init x = 5
+            t1: r = read x : 5
+            t1: branch r != 0 : true else null
+            t1: branch r + 1 != 0 : true else division
+            t1: branch r <=u 8 : true else bounds
+            t1: branch r > 1 : true
+        "#]],
+        );
+    }
+
+    #[test]
+    fn memory_that_another_thread_frees_has_a_cell() {
+        check(
+            "t1: alloc p size 16
+             t1: fork t2
+             t2: live = read p[0:4] : 0
+             t2: write p[0:4] = live + 1 : 1
+             t2: write p[8:4] = 2 : 2
+             t1: write p[4:4] = 3 : 3
+             t1: free p",
+            &[Fault::Freed],
+            expect![[r#"
+                object p
+                object "life of p"
+                name live
+                name live'
+                init "life of p"[0:1] = 1
+                t1: alloc p size 16
+                t1: fork t2
+                t2: "live'" = read "life of p"[0:1] : 1 atomic seq_cst
+                t2: assert "live'" == 1 : true
+                t2: live = read p[0:4] : 0
+                t2: write p[0:4] = live + 1 : 1
+                t2: "live'" = read "life of p"[0:1] : 1 atomic seq_cst
+                t2: assert "live'" == 1 : true
+                t2: write p[8:4] = 2
+                t1: write p[4:4] = 3
+                t1: free p
+                t1: write "life of p"[0:1] = 0 atomic seq_cst
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_forks_and_joins_put_before_the_free_has_none() {
+        let ordered = "t1: write p = 1 : 1
+            t1: fork t2
+            t2: fork t3
+            t3: write p = 2 : 2
+            t3: end
+            t2: join t3
+            t2: free p";
+        let mut trace = text::parse(ordered).unwrap();
+        trace.assert_no(&[Fault::Freed]);
+        assert_eq!(trace, text::parse(ordered).unwrap());
+        let late = format!("{}\nt1: write x", ordered.replace("t2: join t3", ""));
+        let mut trace = text::parse(&late).unwrap();
+        trace.assert_no(&[Fault::Freed]);
+        let assertions = trace.ops().filter(|(_, op)| matches!(op, Op::Assert { .. }));
+        let threads: Vec<ThreadId> = assertions.map(|(event, _)| trace.thread_of(event)).collect();
+        assert_eq!(threads, [ThreadId(2)], "t1 has forked whoever forked the thread that frees");
+    }
+
+    #[test]
+    fn all_that_is_known_of_events_moves_with_them() {
+        let mut builder = Trace::builder();
+        let [one, two] = ["a", "b"].map(|name| builder.thread(name));
+        let at = Place { object: builder.object("p"), offset: 0, size: 8 };
+        let order = MemoryOrder::SeqCst;
+        let event = |thread, op| Event { thread, op, location: None };
+        let rmw = Op::Rmw { at, read: Some(3), written: Some(4), order };
+        let update = builder.push_recorded(event(one, rmw), 7, 42);
+        let name = builder.name("r");
+        builder.bind(update, name);
+        builder.express(update, expr::Expr::Literal(4));
+        builder.assume(update, expr::Expr::Name(name));
+        let branch = builder.push(event(one, Op::Branch { taken: true }));
+        builder.express(branch, expr::Expr::Name(name));
+        let otherwise =
+            Otherwise { fault: Fault::Bounds, operation: Some(8), object: Some((0x5000, 16)) };
+        builder.fails_otherwise(branch, otherwise);
+        builder.push(event(two, Op::Free { object: at.object }));
+        let plain = builder.finish();
+        let mut trace = plain.clone();
+        trace.assert_no(&[Fault::Freed]);
+        assert_eq!(trace.len(), plain.len() + 3);
+        let [update, branch, free] = [2, 3, 4].map(EventId);
+        assert_eq!((trace.op(update), trace.ordinal(update)), (rmw, Some(7)));
+        assert_eq!((trace.record_kind(update), trace.binding(update)), (Some(42), Some(name)));
+        assert_eq!(trace.expression(update), Some(&expr::Expr::Literal(4)));
+        assert_eq!(trace.assumption(update), Some(&expr::Expr::Name(name)));
+        assert_eq!(trace.otherwise(branch), Some(otherwise));
+        assert_eq!(trace.otherwise(EventId(1)).unwrap().operation, Some(7));
+        assert_eq!(trace.access_and_free(EventId(1)), Some((update, free)));
+        let is_made_up = |at: &u32| trace.is_made_up(EventId(*at));
+        assert_eq!((0..6).filter(is_made_up).collect::<Vec<_>>(), [0, 1, 5]);
+    }
+}
