@@ -77,7 +77,7 @@ fn what_a_thread_is_created_with() {
         "write pointed[0:4] = u32(r_ + 3)",
         "write other[0:4] = u32(r_ + 9)",
     ];
-    check("arguments", "arguments.c", &expected, None);
+    check("created-with", "created_with.c", &expected, None);
 }
 
 #[test]

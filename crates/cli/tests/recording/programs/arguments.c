@@ -1,51 +1,49 @@
-/* Threads that add what they were created with: by POSIX and by C11, a number and what a pointer leads to. */
+// As Fig. 11 of paper 000, with a structure on the stack of the main thread, a semaphore and an attempt. With TWIN the two steps of `work` are one.
+#include <assert.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <threads.h>
+#include <semaphore.h>
 
-static unsigned number, pointed, other;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const unsigned three = 3;
+struct shared {
+  pthread_mutex_t m;
+  sem_t s;
+  int a, b;
+};
 
-static void *add(void *argument)
-{
-    pthread_mutex_lock(&lock);
-    number += (unsigned)(uintptr_t)argument * 7;
-    pthread_mutex_unlock(&lock);
-    return NULL;
+static void *work(void *argument) {
+  struct shared *s = argument;
+  sem_wait(&s->s);
+  int a = s->a;
+#ifndef TWIN
+  sem_post(&s->s);
+#endif
+  if (a < 1) {
+#ifndef TWIN
+    sem_wait(&s->s);
+#endif
+    s->a++;
+    if (pthread_mutex_trylock(&s->m) == 0) {
+      s->b++;
+      pthread_mutex_unlock(&s->m);
+    }
+#ifndef TWIN
+    sem_post(&s->s);
+#endif
+  }
+#ifdef TWIN
+  sem_post(&s->s);
+#endif
+  return 0;
 }
 
-static void *add_pointed(void *argument)
-{
-    pthread_mutex_lock(&lock);
-    pointed += *(const unsigned *)argument;
-    pthread_mutex_unlock(&lock);
-    return NULL;
-}
-
-static int add_other(void *argument)
-{
-    pthread_mutex_lock(&lock);
-    other += (unsigned)(uintptr_t)argument + 1;
-    pthread_mutex_unlock(&lock);
-    return 0;
-}
-
-int main(void)
-{
-    pthread_t threads[2];
-    thrd_t third;
-    pthread_create(&threads[0], NULL, add, (void *)(uintptr_t)2);
-    pthread_create(&threads[1], NULL, add_pointed, (void *)(uintptr_t)&three);
-    thrd_create(&third, add_other, (void *)(uintptr_t)8);
-    pthread_mutex_lock(&lock);
-    number++;
-    pointed++;
-    other++;
-    pthread_mutex_unlock(&lock);
-    for (int at = 0; at < 2; at++)
-        pthread_join(threads[at], NULL);
-    thrd_join(third, NULL);
-    return number == 15 && pointed == 4 && other == 10 ? 0 : 99;
+int main(void) {
+  struct shared s = {.a = 0, .b = 0};
+  pthread_mutex_init(&s.m, 0);
+  sem_init(&s.s, 0, 1);
+  pthread_t one, two;
+  pthread_create(&one, 0, work, &s);
+  pthread_create(&two, 0, work, &s);
+  pthread_join(one, 0);
+  pthread_join(two, 0);
+  assert(s.a < 2);
+  return 0;
 }
