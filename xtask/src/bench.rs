@@ -7,6 +7,7 @@ mod causality;
 mod classes;
 mod front;
 mod predicted;
+mod programs;
 mod public;
 mod recording;
 mod reference;
@@ -36,6 +37,8 @@ pub(crate) enum Part {
     Public,
     /// Assertions of traces with expressions, and the papers' formula in z3.
     Symbolic,
+    /// The same of recorded C programs.
+    Programs,
     /// Races, and the papers' formula in z3.
     Reference,
     /// The stages of the papers' formula in z3.
@@ -47,12 +50,13 @@ pub(crate) enum Part {
 }
 
 /// All of them.
-pub(crate) const ALL: [Part; 9] = [
+pub(crate) const ALL: [Part; 10] = [
     Part::Front,
     Part::Classes,
     Part::Causality,
     Part::Public,
     Part::Symbolic,
+    Part::Programs,
     Part::Reference,
     Part::Staged,
     Part::Recording,
@@ -69,6 +73,7 @@ pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
             Part::Causality => causality::causality(&Bench::build()?, quick)?,
             Part::Public => public::public()?,
             Part::Symbolic => symbolic::symbolic(&Bench::build()?, quick)?,
+            Part::Programs => programs::programs(quick)?,
             Part::Reference => reference::reference(&Bench::build()?, quick)?,
             Part::Staged => staged::staged(&Bench::build()?, quick)?,
             Part::Recording => recording::recording(quick)?,

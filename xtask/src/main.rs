@@ -31,7 +31,7 @@ cargo xtask COMMAND
   differential [--programs N] [--seed S]
                               compare with all schedules of random C programs
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [front|classes|causality|public|symbolic|reference|staged|recording|rewalk] [--quick]
+  bench [front|classes|causality|public|symbolic|programs|reference|staged|recording|rewalk] [--quick]
                               throughput of the front end; predictions with many pairs;
                               public traces [../shared/traces]; against the papers' formula in
                               z3: assertions, races, and its stages; what recording costs, and what the
@@ -79,6 +79,7 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
                 "causality" => Ok(Part::Causality),
                 "public" => Ok(Part::Public),
                 "symbolic" => Ok(Part::Symbolic),
+                "programs" => Ok(Part::Programs),
                 "reference" => Ok(Part::Reference),
                 "staged" => Ok(Part::Staged),
                 "recording" => Ok(Part::Recording),

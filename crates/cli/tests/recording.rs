@@ -6,6 +6,8 @@
 
 #[path = "recording/annotations.rs"]
 mod annotations;
+#[path = "recording/benchmarks.rs"]
+mod benchmarks;
 #[path = "recording/blind_spots.rs"]
 mod blind_spots;
 #[path = "recording/blocking.rs"]

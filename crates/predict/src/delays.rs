@@ -1,8 +1,7 @@
 //! Schedules in which one thread sleeps: the recorded order, but before or behind one of its reads a thread stops until the others can do no more.
 //!
-//! **Computes.** For an assertion, schedules that are worth a try: most bugs need one thread to act on what it read too long ago. For a race in a short trace,
-//! the two in which one of the threads sleeps before it takes the locks that it has there. Whether a schedule is feasible, and ends in the violation, is for the
-//! judge to say, so nothing here needs to be exact.
+//! **Computes.** For an assertion, schedules that are worth a try: most bugs need one thread to act on what it read too long ago. Whether a schedule is feasible, and
+//! ends in the violation, is for the judge to say, so nothing here needs to be exact.
 //!
 //! **Follows.** Few context switches find most bugs (Qadeer, Rehof, TACAS 2005), here as points to stop at among the reads on which the assertion
 //! depends.
@@ -21,9 +20,6 @@ const MOST_STEPS: usize = 2_000_000;
 
 /// And how many before anything else is asked.
 const FIRST_STEPS: usize = 10_000;
-
-/// In longer traces no schedules for races are tried: to ask the solver costs little beside them.
-const SHORT: usize = 500;
 
 /// How long to try.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,21 +55,7 @@ pub(crate) fn schedules<'s>(
     let mut seen = FxHashSet::default();
     stops.retain(|&stop| seen.insert(stop));
     stops.truncate(tries);
-    stops.into_iter().map(move |stop| Run::new(skeleton, [assertion; 2], stop).finish())
-}
-
-/// Schedules for a race of two events, each until both are next; none if the trace is long.
-pub(crate) fn race_schedules<'s>(
-    skeleton: &'s Skeleton<'s>,
-    race: [EventId; 2],
-) -> impl Iterator<Item = Vec<EventId>> + 's {
-    let is_short = !skeleton.is_program() && skeleton.trace.len() <= SHORT;
-    let sleepers = race.into_iter().filter(move |_| is_short);
-    sleepers.filter_map(move |event| {
-        let thread = skeleton.trace.thread_of(event);
-        let stop = Stop { thread, count: outside_of_locks(skeleton, event)[0]? };
-        Some(Run::new(skeleton, race, stop).finish())
-    })
+    stops.into_iter().map(move |stop| Run::new(skeleton, assertion, stop).finish())
 }
 
 /// A thread stops when it has executed so many events.
@@ -153,7 +135,7 @@ fn points(skeleton: &Skeleton, order: &MustHappenBefore, assertion: EventId) -> 
 struct Run<'s> {
     skeleton: &'s Skeleton<'s>,
     /// What must not happen, but be next.
-    targets: [EventId; 2],
+    target: EventId,
     schedule: Vec<EventId>,
     done: Vec<usize>,
     /// Who has which lock, and how.
@@ -163,14 +145,14 @@ struct Run<'s> {
 
 impl<'s> Run<'s> {
     /// Runs until the others can do no more while one thread has stopped.
-    fn new(skeleton: &'s Skeleton<'s>, targets: [EventId; 2], stop: Stop) -> Self {
+    fn new(skeleton: &'s Skeleton<'s>, target: EventId, stop: Stop) -> Self {
         let trace = skeleton.trace;
         let counts = (0..trace.semaphores().len())
             .map(|sem| skeleton.waiting.semaphore(foretrace_trace::SemId::from(sem)).initial)
             .collect();
         let mut run = Run {
             skeleton,
-            targets,
+            target,
             schedule: Vec::new(),
             done: vec![0; trace.threads().len()],
             holds: Vec::new(),
@@ -180,7 +162,7 @@ impl<'s> Run<'s> {
         run
     }
 
-    /// Wakes the sleeper, and runs until nothing is left but what the targets keep back.
+    /// Wakes the sleeper, and runs until nothing is left but what the target keeps back.
     fn finish(mut self) -> Vec<EventId> {
         self.advance(None);
         self.schedule
@@ -196,7 +178,7 @@ impl<'s> Run<'s> {
             for event in (0..trace.len()).map(EventId::from) {
                 let thread = trace.thread_of(event);
                 let position = trace.position(event);
-                if self.targets.contains(&event)
+                if event == self.target
                     || position != self.done[thread.index()]
                     || sleeper.is_some_and(|stop| stop.thread == thread && position >= stop.count)
                     || blocked[thread.index()]

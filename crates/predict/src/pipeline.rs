@@ -473,4 +473,35 @@ mod tests {
         }
         assert!(cut_short > 5, "{cut_short}");
     }
+
+    /// Counts how often a solver is asked.
+    #[derive(Default)]
+    struct Asked(AtomicUsize);
+
+    impl Progress for Asked {
+        fn report(&self, _: Phase, _: u64, _: u64) {}
+
+        fn solved(&self, _: std::time::Duration) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_comes_late_needs_no_solver() {
+        // For b to be at its read, c must have had m before a has it; e cannot read what it read then, and stays away.
+        let text = "a: acquire m\na: write v\n\
+             e: acquire n\ne: read v\ne: release n\n\
+             d: acquire n\nd: write w\nd: release n\n\
+             a: write x\na: release m\n\
+             c: acquire m\nc: write y\nc: read w\nc: release m\n\
+             b: read y\nb: read x\n";
+        let trace = foretrace_trace::text::parse(text).unwrap();
+        let options = Options { properties: vec![Property::Race], ..Options::default() };
+        let asked = Asked::default();
+        let prediction = predict(&trace, &options, &asked).unwrap();
+        let [first, last] = [8, 15].map(foretrace_trace::EventId::from);
+        let race = Violation::Race(first, last);
+        assert!(prediction.findings.iter().any(|finding| finding.violation == race));
+        assert_eq!(asked.0.into_inner(), 0);
+    }
 }

@@ -240,31 +240,24 @@ impl<'w> Shard<'w> {
     }
 
     /// A witness for a race of one pair in which one of its threads comes late.
-    fn late_race(
-        &self,
-        class: &Class,
-        most: Option<u32>,
-        terms: &Terms,
-    ) -> Result<Option<Finding>, PredictError> {
-        let (Parts::Race(parts), true) = (&class.parts, self.pruner.is_some()) else {
-            return Ok(None);
+    fn late_race(&self, class: &Class, most: Option<u32>, terms: &Terms) -> Option<Finding> {
+        // Without pruning, everything is the solver's.
+        self.pruner.as_ref()?;
+        let (Parts::Race(parts), Some(recorded_order)) = (&class.parts, self.work.recorded_order)
+        else {
+            return None;
         };
-        let [part] = &parts[..] else { return Ok(None) };
+        let [part] = &parts[..] else { return None };
         let groups = &self.work.candidates.groups;
-        let (&[first], &[second]) = (groups.events(part.first), groups.events(part.second)) else {
-            return Ok(None);
-        };
-        let violation = Violation::Race(first.min(second), first.max(second));
-        for schedule in delays::race_schedules(self.work.context.skeleton, [first, second]) {
-            if self.work.judge.accepts(&violation, &schedule)
-                && let Ok(finding) = self.witness(violation.clone(), schedule, Vec::new())?
-                && most.is_none_or(|most| self.switches_of(&finding) <= most)
+        let tries = recorded_order.late_races(groups, part, terms.explained);
+        // That a try is refused is no bug.
+        let mut findings = tries.filter_map(|(violation, schedule)| {
+            self.witness(violation, schedule, Vec::new()).ok()?.ok()
+        });
+        findings.find(|finding| {
+            most.is_none_or(|most| self.switches_of(finding) <= most)
                 && (!terms.explained || finding.certainty == Certainty::Real)
-            {
-                return Ok(Some(finding));
-            }
-        }
-        Ok(None)
+        })
     }
 
     /// Decides a class; `most`: only schedules with at most so many context switches count.
@@ -278,7 +271,7 @@ impl<'w> Shard<'w> {
             return Ok(decided);
         }
         // What the solver does not see at once may be easy to find by trying.
-        if let Some(finding) = self.late_race(class, most, terms)? {
+        if let Some(finding) = self.late_race(class, most, terms) {
             return Ok(Decided::Found(finding));
         }
         let mut verdict = Verdict::Undecided(String::new());

@@ -7,7 +7,7 @@ use crate::arithmetic::cut;
 use crate::code::{Function, Op, Operand, Terminator};
 use crate::libraries::{Reach, changes_stack, reach, returns_twice, routine};
 use crate::terms::Value;
-use crate::thread::{Caller, Context, Phase, Thread};
+use crate::thread::{Caller, Context, PRIVATE, Phase, Start, Thread};
 
 /// So many bytes behind an argument may be written by a function that gives results through its arguments.
 const RESULT_BYTES: u64 = 128;
@@ -21,7 +21,18 @@ impl Thread {
         };
         let address = program.functions[function as usize].address;
         let mut caller = Caller::Unknown;
-        let mut arguments = Vec::new();
+        // Only the first function can be the one that the thread was created for.
+        let is_pointer = program.functions[function as usize].registers.first() == Some(&64);
+        let mut arguments = match self.start.take() {
+            Some(start)
+                if self.frames.is_empty()
+                    && program.at(start.routine) == Some(function)
+                    && is_pointer =>
+            {
+                vec![Value::number(start.argument)]
+            }
+            _ => Vec::new(),
+        };
         match self.frames.last().map(|frame| &frame.phase) {
             Some(Phase::Enter(expected))
                 if program.functions[*expected as usize].address == address =>
@@ -126,6 +137,7 @@ impl Thread {
             let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
             self.give_errno(context, site);
             self.give_arguments(context, name, &arguments, instruction.result.is_some(), site);
+            self.start = start(name, &arguments);
             // Where it goes on, nothing tells.
             let frame = self.frames.last().expect("it has an instruction");
             let block = &function.blocks[frame.block as usize];
@@ -254,6 +266,14 @@ impl Thread {
         }
         Value { bits, known: true, ..value }
     }
+}
+
+/// What a thread begins with that the call creates, if that is known.
+fn start(name: &str, arguments: &[Value]) -> Option<Start> {
+    let index = routine(name)?;
+    let [routine, argument] = [arguments.get(index)?, arguments.get(index + 1)?];
+    let is_known = routine.known && argument.known && argument.bits < PRIVATE;
+    is_known.then_some(Start { routine: routine.bits, argument: argument.bits })
 }
 
 /// Whether the call starts a thread in a function that has no image.

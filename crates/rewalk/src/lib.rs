@@ -144,6 +144,11 @@ impl Walk for Walker {
             let end = address.saturating_add(size);
             self.threads.values_mut().for_each(|thread| thread.forget(address, end));
         }
+        if let Seen::Fork { child } = seen
+            && let Some(start) = self.threads.get_mut(&number).and_then(|one| one.start.take())
+        {
+            self.threads.entry(child).or_default().start = Some(start);
+        }
         let thread = self.threads.entry(number).or_default();
         thread.follow(&self.program, &mut self.counts, seen, told);
     }

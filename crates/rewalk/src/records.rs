@@ -49,7 +49,7 @@ impl Thread {
             Seen::Fence => self.plain(context, |op| matches!(op, Op::Fence { recorded: true })),
             Seen::Region => self.plain(context, |op| matches!(op, Op::Mark { region: true })),
             Seen::Assert { site, holds } => self.assert(context, site, holds, told),
-            Seen::Alloc { .. } | Seen::Free { .. } | Seen::Other => {}
+            Seen::Alloc { .. } | Seen::Free { .. } | Seen::Fork { .. } | Seen::Other => {}
         }
     }
 

@@ -44,6 +44,8 @@ pub(crate) struct Thread {
     conditions: u64,
     /// Where the thread has its `errno`, which every library function may write.
     pub(crate) errno: Option<u64>,
+    /// What this thread begins with; in a thread that is about to create another, what that one does.
+    pub(crate) start: Option<Start>,
     /// The last assertion of a branch failed.
     pub(crate) has_failed: bool,
     /// The branches that became assertions: which outcomes they are.
@@ -51,6 +53,14 @@ pub(crate) struct Thread {
     is_lost: bool,
     /// In a lost thread: it has read something that nothing has pinned yet.
     has_loose_reads: bool,
+}
+
+/// What a thread is created for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// The function that it runs, and its argument, which is guarded where the thread is created.
+    pub(crate) routine: u64,
+    pub(crate) argument: u64,
 }
 
 /// One call.
@@ -149,6 +159,7 @@ impl Default for Thread {
             records: 0,
             conditions: 0,
             errno: None,
+            start: None,
             has_failed: false,
             assertions: Vec::new(),
             is_lost: false,
@@ -196,7 +207,7 @@ impl Thread {
                 (sharing != Sharing::Own, false)
             }
             Seen::Fence | Seen::Region | Seen::Assert { .. } | Seen::Alloc { .. } => (true, false),
-            Seen::Free { .. } | Seen::Other => (true, false),
+            Seen::Free { .. } | Seen::Fork { .. } | Seen::Other => (true, false),
             _ => (false, false),
         };
         if is_event && std::mem::take(&mut self.has_loose_reads) {

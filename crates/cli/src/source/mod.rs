@@ -44,10 +44,9 @@ pub(crate) fn is_program(path: &Path) -> bool {
     }
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut start));
-    let start = String::from_utf8_lossy(&start);
-    let mut lines = start.lines().map(str::trim_start);
-    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
-    read.is_ok() && first.is_some_and(|line| line.starts_with(HEADER))
+    let mut lines = start.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
+    read.is_ok() && first.is_some_and(|line| line.starts_with(HEADER.as_bytes()))
 }
 
 /// Predicts what a program can do.

@@ -71,6 +71,16 @@ fn constructs_of_cpp() {
 }
 
 #[test]
+fn what_a_thread_is_created_with() {
+    let expected = [
+        "write number[0:4] = u32(r_ + 14)",
+        "write pointed[0:4] = u32(r_ + 3)",
+        "write other[0:4] = u32(r_ + 9)",
+    ];
+    check("created-with", "created_with.c", &expected, None);
+}
+
+#[test]
 fn handlers_of_signals_run_in_between() {
     check("signals", "handled.c", &["write number[0:4] = u32(r_ + (r_ + 1))"], None);
 }

@@ -4,17 +4,17 @@
 //! in between: the first write, and what each other adds. What a read then sees is the first value plus all that was added before it, in
 //! whatever order. This follows from the rules, but no solver finds it by itself: orders of n additions are n! cases to it.
 //!
-//! **Invariant.** Between the read and the write of an addition no other write of the cell can happen: it is one atomic step, or all additions hold one
-//! lock, or one cell that is used as a lock.
+//! **Invariant.** Between the read and the write of an addition no other write of the cell can happen: it is one atomic step; or no addition of another thread
+//! overlaps with it in any schedule, by fork and join alone; or it holds a lock, or a cell that is used as one, that all other additions hold of which neither is true.
 //!
-//! **Cost.** Linear in the accesses, times the locks that are held.
+//! **Cost.** Linear in the accesses, times the threads and the locks that are held.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::terms::TermId;
 use foretrace_model::{CellId, Skeleton};
-use foretrace_trace::{EventId, LockId, Mode, Op};
+use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
 
 use super::latches::Latches;
 
@@ -75,27 +75,41 @@ fn sum_of(
         let access = |event: EventId| trace.access(event).expect("a cell has accesses");
         accesses.iter().copied().filter(move |&event| access(event).writes)
     };
-    // The common guards of the additions; `None`: each is one atomic step.
+    let is_conditional = |event: EventId| data.occurs(event).is_some();
+    let addition = |write: EventId| {
+        let at = trace.access(write)?.at;
+        data.addition(write).filter(|&(read, _)| {
+            memory.size_of(cell) == at.size
+                && !is_conditional(read)
+                // It has seen what nobody recorded.
+                && !memory.has_unknown_writer(read)
+                && trace.access(read).is_some_and(|access| access.at == at)
+        })
+    };
+    // From when on until when each write takes.
+    let mut updates: FxHashMap<ThreadId, Vec<[EventId; 2]>> = FxHashMap::default();
+    for write in writes() {
+        let begin = addition(write).map_or(write, |(read, _)| read);
+        updates.entry(trace.thread_of(write)).or_default().push([begin, write]);
+    }
+    let is_alone = |read: EventId, write: EventId| {
+        let others = updates.iter().filter(|&(&thread, _)| thread != trace.thread_of(write));
+        others.into_iter().all(|(_, updates)| {
+            let at = updates.partition_point(|&[_, other]| order.precedes(trace, other, read));
+            updates.get(at).is_none_or(|&[begin, _]| order.precedes(trace, write, begin))
+        })
+    };
+    // The common guards of the additions; `None`: each is one atomic step, or alone.
     let mut common: Option<Vec<Guard>> = None;
     let mut is_locked = false;
     let (mut additions, mut bases) = (Vec::new(), Vec::new());
     let mut last_of = FxHashMap::default();
     let mut reads = Vec::new();
-    let is_conditional = |event: EventId| data.occurs(event).is_some();
     for write in writes() {
         if is_conditional(write) {
             return None;
         }
-        let at = trace.access(write)?.at;
-        let is_whole = memory.size_of(cell) == at.size;
-        let added = data.addition(write).filter(|&(read, _)| {
-            is_whole
-                && !is_conditional(read)
-                // It has seen what nobody recorded.
-                && !memory.has_unknown_writer(read)
-                && trace.access(read).is_some_and(|access| access.at == at)
-        });
-        let Some((read, what)) = added else {
+        let Some((read, what)) = addition(write) else {
             last_of.insert(trace.thread_of(write), write);
             bases.push(write);
             continue;
@@ -107,6 +121,9 @@ fn sum_of(
         }
         additions.push((write, what));
         reads.push(read);
+        if is_alone(read, write) {
+            continue;
+        }
         let is_atomic = read == write && matches!(trace.op(write), Op::Rmw { .. });
         is_locked |= !is_atomic;
         let holds = |guard: &Guard| match *guard {
@@ -156,4 +173,41 @@ fn holds_around(skeleton: &Skeleton, lock: LockId, read: EventId, write: EventId
         let is_long = |close: EventId| close > write && trace.thread_of(close) == thread;
         hold.mode == Mode::Exclusive && hold.close.is_none_or(is_long)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use foretrace_trace::Model;
+
+    use super::*;
+
+    /// How many cells of the trace are sums.
+    fn count(text: &str) -> usize {
+        let trace = foretrace_trace::text::parse(text).unwrap();
+        let skeleton = Skeleton::new(&trace, Model::Symbolic);
+        let order = MustHappenBefore::new(&trace);
+        Sums::new(&skeleton, &order, &Latches::default()).cells.len()
+    }
+
+    #[test]
+    fn what_nobody_else_can_disturb_needs_no_lock() {
+        let text = "init x = 0\nmain: r = read x : 0\nmain: write x = r + 5\nmain: fork a\nmain: fork b\n\
+            a: acquire m\na: r = read x : 5\na: write x = r + 1\na: release m\n\
+            b: acquire m\nb: r = read x : 6\nb: write x = r + 1\nb: release m\n";
+        assert_eq!(count(text), 1);
+        let text = text.replace("main: fork a\n", "").replacen("main:", "main: fork a\nmain:", 1);
+        assert_eq!(count(&text), 0, "{text}");
+    }
+
+    #[test]
+    fn an_addition_that_waits_for_another_one_is_none() {
+        // What `a` adds is lost if the main thread has read before.
+        let text = "init x = 0\nmain: fork a\na: r = read x : 0\na: write x = r + 1\na: end\n\
+            main: acquire m\nmain: r = read x : 1\nmain: join a\nmain: write x = r + 1\nmain: release m\n";
+        assert_eq!(count(text), 0);
+        let text = text
+            .replace("main: join a\n", "")
+            .replace("main: acquire m", "main: join a\nmain: acquire m");
+        assert_eq!(count(&text), 1, "{text}");
+    }
 }

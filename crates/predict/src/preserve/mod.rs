@@ -11,6 +11,9 @@
 //! two groups in program order misses no pair: a member inside the closure of the current pair is inside
 //! that of every later pair.
 //!
+//! For a race of one pair there is a second try, in which one of the two threads comes late: all that it does from the locks on that it has at the race
+//! comes behind everything else, in a set that is closed under that order of holds.
+//!
 //! The same sweep with only those needs that hold in *any* order, and without the rule for locks, refutes: if it
 //! finds no member outside the closure, no schedule has one.
 //!
@@ -108,6 +111,36 @@ impl<'s> Preserve<'s> {
     pub(crate) fn witness(&self, groups: &Groups, class: &Class, explained: bool) -> Option<Found> {
         assert_eq!(self.order, Order::Recorded);
         self.find(groups, class, explained)
+    }
+
+    /// Schedules for a race of one pair in which the thread of one of its events comes late; the checker may refuse them.
+    pub(crate) fn late_races<'f>(
+        &'f self,
+        groups: &'f Groups,
+        part: &'f RacePart,
+        explained: bool,
+    ) -> impl Iterator<Item = Found> + 'f {
+        let events = [groups.events(part.first), groups.events(part.second)];
+        let is_one_pair = events.iter().all(|events| events.len() == 1);
+        let late = events.into_iter().filter(move |_| is_one_pair);
+        late.filter_map(move |events| {
+            let mut closure = Closure::new(self, explained);
+            closure.late = Some(self.first_lock_at(events[0])?);
+            self.race(groups, part, closure)
+        })
+    }
+
+    /// Where the thread of an event took a lock when it last had none before the event, if it has any there.
+    fn first_lock_at(&self, event: EventId) -> Option<EventId> {
+        let mut first = None;
+        for &id in self.opened[self.skeleton.trace.thread_of(event).index()].iter().rev() {
+            let hold = self.skeleton.locks.hold(id);
+            let until = first.unwrap_or(event);
+            if hold.open < until && hold.close.is_none_or(|close| close > until) {
+                first = Some(hold.open);
+            }
+        }
+        first
     }
 
     fn find(&self, groups: &Groups, class: &Class, explained: bool) -> Option<Found> {
@@ -228,16 +261,19 @@ impl<'s> Preserve<'s> {
     }
 }
 
+/// When a hold is: those that come late behind all others, the rest in recorded order.
+type When = (bool, HoldId);
+
 /// The latest of some holds, and the latest one of any other thread: enough to know the latest that is not a given
 /// thread's.
 #[derive(Clone, Copy, Default, Debug)]
 struct Latest {
-    first: Option<(HoldId, ThreadId)>,
-    second: Option<HoldId>,
+    first: Option<(When, ThreadId)>,
+    second: Option<When>,
 }
 
 impl Latest {
-    fn add(&mut self, id: HoldId, thread: ThreadId) {
+    fn add(&mut self, id: When, thread: ThreadId) {
         match self.first {
             Some((first, by)) if by == thread => self.first = Some((first.max(id), by)),
             Some((first, _)) if first > id => self.second = self.second.max(Some(id)),
@@ -249,7 +285,7 @@ impl Latest {
         }
     }
 
-    fn of_others(&self, thread: ThreadId) -> Option<HoldId> {
+    fn of_others(&self, thread: ThreadId) -> Option<When> {
         match self.first {
             Some((_, by)) if by == thread => self.second,
             first => first.map(|(id, _)| id),
@@ -265,6 +301,8 @@ struct Closure<'p> {
     cut: Vec<u32>,
     /// How many events of each thread may be in it.
     most: Option<&'p [u32]>,
+    /// From here on a thread comes behind all others.
+    late: Option<EventId>,
     /// How many of each thread's opened holds are in it.
     holds: Vec<u32>,
     /// The last hold of each slot in it.
@@ -285,6 +323,7 @@ impl<'p> Closure<'p> {
             trace,
             cut: vec![0; threads],
             most: explained.then_some(&base.explained[..]),
+            late: None,
             holds: vec![0; threads],
             last: vec![None; base.slots.len()],
             work: Vec::new(),
@@ -365,7 +404,17 @@ impl<'p> Closure<'p> {
         }
     }
 
-    /// Of conflicting holds of a lock that are both in the set, the recorded earlier one must be closed in it.
+    /// Whether the event is one of a thread that comes late.
+    fn is_late(&self, event: EventId) -> bool {
+        let same = |late| self.trace.thread_of(late) == self.trace.thread_of(event);
+        self.late.is_some_and(|late| event >= late && same(late))
+    }
+
+    fn when(&self, id: HoldId) -> When {
+        (self.is_late(self.base.skeleton.locks.hold(id).open), id)
+    }
+
+    /// Of conflicting holds of a lock that are both in the set, the earlier one must be closed in it.
     fn close_holds(&mut self, lock: LockId) -> bool {
         let locks = &self.base.skeleton.locks;
         let slots = &self.base.slots_of[lock.index()];
@@ -374,9 +423,9 @@ impl<'p> Closure<'p> {
         for &slot in slots {
             if let Some(id) = self.last[slot as usize] {
                 let Slot { thread, mode, .. } = self.base.slots[slot as usize];
-                any.add(id, thread);
+                any.add(self.when(id), thread);
                 if mode == Mode::Exclusive {
-                    exclusive.add(id, thread);
+                    exclusive.add(self.when(id), thread);
                 }
             }
         }
@@ -385,7 +434,8 @@ impl<'p> Closure<'p> {
             let Slot { thread, mode, lock: of } = self.base.slots[slot as usize];
             debug_assert_eq!(of, lock);
             let conflicting = if mode == Mode::Exclusive { &any } else { &exclusive };
-            let overtaken = conflicting.of_others(thread).is_some_and(|later| later > id);
+            let overtaken =
+                conflicting.of_others(thread).is_some_and(|later| later > self.when(id));
             if overtaken && !is_seeded(Fault::ClosureKeepsHolds) {
                 let Some(close) = locks.hold(id).close else { return false };
                 if !self.contains(close) {
@@ -396,7 +446,7 @@ impl<'p> Closure<'p> {
         true
     }
 
-    /// The set in recorded order.
+    /// The set in recorded order, with what comes late behind it.
     fn schedule(&self) -> Vec<EventId> {
         if self.base.order == Order::Any {
             return Vec::new();
@@ -413,6 +463,9 @@ impl<'p> Closure<'p> {
             }
             schedule.sort_unstable();
         }
+        if self.late.is_some() {
+            schedule.sort_by_key(|&event| self.is_late(event));
+        }
         schedule
     }
 }
@@ -426,7 +479,8 @@ mod tests {
         // Every sequence of five holds of three threads, in any order of their numbers.
         for threads in 0..3u32.pow(5) {
             for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [1, 4, 0, 3, 2]] {
-                let holds = order.map(|id| (HoldId(id), ThreadId(threads / 3u32.pow(id) % 3)));
+                let holds =
+                    order.map(|id| ((false, HoldId(id)), ThreadId(threads / 3u32.pow(id) % 3)));
                 let mut latest = Latest::default();
                 for (id, thread) in holds {
                     latest.add(id, thread);

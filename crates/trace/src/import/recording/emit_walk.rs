@@ -92,6 +92,7 @@ impl Emit<'_> {
                 }
                 _ => Seen::Free { address: record.word(0), size: 1 },
             },
+            kind::FORK => record.thread().map_or(Seen::Other, |child| Seen::Fork { child }),
             _ => Seen::Other,
         };
         self.follow(now, seen)

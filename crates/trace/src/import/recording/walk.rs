@@ -60,6 +60,8 @@ pub enum Seen<'a> {
     Alloc { address: u64, size: u64 },
     /// Memory is given back, so many bytes.
     Free { address: u64, size: u64 },
+    /// Another thread is created.
+    Fork { child: u32 },
     /// Something else that is an event.
     Other,
 }
