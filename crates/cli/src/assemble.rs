@@ -251,6 +251,7 @@ fn fault(trace: &Trace, violation: &Violation) -> Option<String> {
         Fault::Null => "a null pointer is used",
         Fault::Division => "a number is divided by zero",
         Fault::Bounds => "an index is out of bounds",
+        Fault::Address => "an access is somewhere else",
     };
     Some(words.to_string())
 }
@@ -434,6 +435,7 @@ mod tests {
                 context_bound: None,
                 iterate_bound: false,
                 no_prune: false,
+                symbolic_addresses: false,
                 solver: None,
             },
             timing: None,

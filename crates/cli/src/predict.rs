@@ -23,6 +23,11 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
         [path] if arguments.format.is_none() && source::is_program(path) => {
             source::run_program(path, arguments)
         }
+        [path] if arguments.options.symbolic_addresses => {
+            let ranging = source::Ranging::open(path, arguments)?;
+            let statuses = [run_trace(path, arguments)?, ranging.run(arguments)?];
+            Ok(overall(&statuses))
+        }
         [path] => run_trace(path, arguments),
         paths => source::run_merged(paths, arguments),
     }
@@ -201,6 +206,7 @@ pub(crate) fn settings(arguments: &PredictionOptions) -> Settings {
         context_bound: arguments.context_bound,
         iterate_bound: arguments.iterate_bound,
         no_prune: arguments.no_prune,
+        symbolic_addresses: false,
         solver: None,
     }
 }
@@ -220,6 +226,16 @@ pub(crate) fn style(full_schedule: bool) -> Style {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = columns.filter(|&columns| columns >= 40).unwrap_or(Style::default().width);
     Style { width, color: is_terminal && !no_color, full_schedule }
+}
+
+/// The status of several reports.
+pub(crate) fn overall(statuses: &[Status]) -> Status {
+    let has = |status: Status| statuses.contains(&status);
+    match () {
+        () if has(Status::Found) => Status::Found,
+        () if has(Status::Uncertain) => Status::Uncertain,
+        () => Status::Nothing,
+    }
 }
 
 pub(crate) fn verdict(report: &Report) -> Status {

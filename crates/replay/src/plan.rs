@@ -222,7 +222,7 @@ impl Numbers {
                         .and_then(|ordinal| self.at(trace, *event, ordinal, kind::END_OF_STREAM));
                     (goal::NULL, vec![step.ok_or(NotReplayable::NoOperation(event.0))?])
                 }
-                Some(Fault::Division) | None => {
+                Some(Fault::Division | Fault::Address) | None => {
                     (goal::ASSERTION, vec![self.assertion(trace, *event)?])
                 }
             },

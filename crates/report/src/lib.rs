@@ -214,6 +214,9 @@ pub struct Settings {
     /// Whether nothing was refuted before the solver was asked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_prune: bool,
+    /// Whether addresses that depend on reads range over their objects.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub symbolic_addresses: bool,
     /// The command of the solver that decided, if it is not our own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solver: Option<String>,

@@ -38,6 +38,7 @@ fn small() -> Report {
             iterate_bound: false,
             solver: None,
             no_prune: false,
+            symbolic_addresses: false,
         },
         summary: vec![
             (

@@ -259,7 +259,7 @@ impl Thread {
         address: Value,
         site: u64,
     ) -> Option<u64> {
-        self.guard_address(context, address, site);
+        self.guard_address(context, address, site, "address of private or constant memory");
         address.known.then_some(address.bits)
     }
 

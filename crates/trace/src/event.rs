@@ -189,11 +189,13 @@ pub enum Fault {
     Division,
     /// An index lies outside of its array.
     Bounds,
+    /// Nothing goes wrong, but the access that follows may be to another place of its object.
+    Address,
 }
 
 impl Fault {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Fault; 3] = [Fault::Null, Fault::Division, Fault::Bounds];
+    pub const ALL: [Fault; 4] = [Fault::Null, Fault::Division, Fault::Bounds, Fault::Address];
 
     /// What the text form calls it.
     pub fn name(self) -> &'static str {
@@ -201,6 +203,7 @@ impl Fault {
             Fault::Null => "null",
             Fault::Division => "division",
             Fault::Bounds => "bounds",
+            Fault::Address => "address",
         }
     }
 }

@@ -109,6 +109,7 @@ pub struct Trace {
     pub(crate) assumptions: FxHashMap<EventId, Expr>,
     /// Branches behind which the program does not go on if they go the other way.
     /// With the visible operation that then goes wrong, if it is known.
+    /// With the visible operation that goes wrong; of addresses, with the bytes of the object.
     pub(crate) faults: FxHashMap<EventId, (Fault, Option<u32>)>,
     pub(crate) dependences: Dependences,
     initial: Vec<(Place, u64)>,
@@ -297,7 +298,17 @@ impl Trace {
 
     /// Which visible operation of its thread goes wrong if a branch goes the other way.
     pub fn faulty_operation(&self, id: EventId) -> Option<u32> {
-        self.faults.get(&id).and_then(|(_, ordinal)| *ordinal)
+        self.faults.get(&id).and_then(|(fault, ordinal)| ordinal.filter(|_| *fault != Fault::Address))
+    }
+
+    /// How many bytes the object has that the next access of the thread is to, if a branch says that this access is where it was in the recorded run.
+    pub fn guards_address(&self, id: EventId) -> Option<u32> {
+        self.faults.get(&id).and_then(|(fault, bytes)| bytes.filter(|_| *fault == Fault::Address))
+    }
+
+    /// The branches that say where the access behind them is, with the bytes of its object, in no order.
+    pub fn address_guards(&self) -> impl Iterator<Item = (EventId, u32)> + '_ {
+        self.faults.keys().filter_map(|&id| Some((id, self.guards_address(id)?)))
     }
 
     /// Makes assertions of the branches whose other way is one of these faults.

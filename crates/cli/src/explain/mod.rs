@@ -124,6 +124,7 @@ fn frame(arguments: &ExplainArguments) -> Frame {
             context_bound: None,
             iterate_bound: false,
             no_prune: false,
+            symbolic_addresses: false,
             solver: None,
         },
         timing: None,

@@ -14,14 +14,16 @@ use foretrace_predict::{Options, ProgramError, predict_program};
 use foretrace_program::merge::MergeError;
 use foretrace_program::validate::check_bounded;
 use foretrace_program::{Program, merge, merge_recorded, parse, validate};
-use foretrace_report::{Certainty, Report, Subject};
+use foretrace_report::{Certainty, Report, Settings, Subject};
 use foretrace_trace::Model;
 use foretrace_witness::Property;
 
 use crate::args::{ModelChoice, PredictArguments, PredictionOptions};
 use crate::assemble::Frame;
 use crate::failure::{Failure, Status};
+use crate::output;
 use crate::predict;
+use crate::program::test::numbered;
 use crate::progress::ProgressLine;
 
 use merged::{Mixing, Replayable, Runs};
@@ -53,6 +55,9 @@ pub(crate) fn is_program(path: &Path) -> bool {
 /// Predicts what a program can do.
 pub(crate) fn run_program(path: &Path, arguments: &PredictArguments) -> Result<Status, Failure> {
     refuse(arguments, "a program")?;
+    if arguments.options.symbolic_addresses {
+        return Err(Failure::input("--symbolic-addresses is for recorded runs, not for a program"));
+    }
     let start = Instant::now();
     let program = read(path)?;
     let options = &arguments.options;
@@ -86,27 +91,69 @@ pub(crate) fn run_merged(
     }
     let start = Instant::now();
     let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-    let runs = Runs::open(&paths, arguments.format)?;
+    let range = arguments.options.symbolic_addresses;
+    let runs = Runs::open(&paths, arguments.format, range)?;
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let question = Question { options: &arguments.options, start, path: names.join(", ") };
+    let report = ask_all(&question, &runs)?;
+    question.answer(&report)
+}
+
+/// What runs can do together.
+fn ask_all(question: &Question, runs: &Runs) -> Result<Report, Failure> {
     if runs.are_recorded() {
-        let (report, _) = ask_recorded(&question, &runs)?;
-        return question.answer(&report);
+        return Ok(ask_recorded(question, runs)?.0);
     }
-    let subject = Subject::Runs(paths.len() as u64);
-    match merge(&runs.traces()) {
+    let traces = runs.traces();
+    let subject = Subject::Runs(traces.len() as u64);
+    match merge(&traces) {
         Ok(program) => {
             check(&program)?;
-            let (report, _) = question.ask(&program, subject, None)?;
-            question.answer(&report)
+            Ok(question.ask(&program, subject, None)?.0)
         }
         Err(error @ MergeError::Unsupported { .. }) => {
-            question.answer(&question.not_supported(subject, &error.to_string()))
+            Ok(question.not_supported(subject, &error.to_string()))
         }
         Err(error) => {
             Err(Failure::input(error)
                 .hint("runs are numbered in the order in which they are given"))
         }
+    }
+}
+
+/// A run of which addresses are to range over their objects.
+pub(crate) struct Ranging {
+    runs: Runs,
+    start: Instant,
+    path: String,
+}
+
+impl Ranging {
+    /// Reads the run.
+    pub(crate) fn open(path: &Path, arguments: &PredictArguments) -> Result<Ranging, Failure> {
+        refuse(arguments, "--symbolic-addresses")?;
+        let start = Instant::now();
+        let runs = Runs::open(&[path], arguments.format, true)?;
+        if !runs.are_recorded() && !runs.have_address_guards() || runs.lack_accesses() {
+            let path = path.display();
+            let what = "lacks accesses to memory that only one thread touched, though with other addresses it may be shared";
+            return Err(Failure::input(format_args!("--symbolic-addresses: {path} {what}"))
+                .hint("give a recording (`foretrace run -o RUN.ftrec`), or use `foretrace test`"));
+        }
+        Ok(Ranging { runs, start, path: format!("{}, other addresses", path.display()) })
+    }
+
+    /// Predicts, and shows the report beside the one of the run as it is.
+    pub(crate) fn run(self, arguments: &PredictArguments) -> Result<Status, Failure> {
+        let Ranging { runs, start, path } = self;
+        let question = Question { options: &arguments.options, start, path };
+        let report = ask_all(&question, &runs)?;
+        let json = arguments.options.json.as_deref().map(|path| match output::is_stdout(path) {
+            true => path.to_path_buf(),
+            false => numbered(path, Some("addresses".to_string())),
+        });
+        predict::show_in(&report, &arguments.options, json.as_deref())?;
+        Ok(predict::verdict(&report))
     }
 }
 
@@ -129,9 +176,15 @@ fn ask_recorded(
     if report.unsupported.is_none() {
         merged::tell_what_is_left_out(&mut report, runs.reasons(&merged));
     }
+    let range = question.options.symbolic_addresses;
+    if range {
+        report.notes.extend(runs.addresses(&merged));
+    }
     if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {
-        let note = "what no run has on its own path is possible until a replay confirms it (`foretrace test --runs`)";
-        report.notes.push(note.to_string());
+        let option = if range { "--symbolic-addresses" } else { "--runs" };
+        report.notes.push(format!(
+            "what no run has on its own path is possible until a replay confirms it (`foretrace test {option}`)"
+        ));
     }
     Ok((report, replayable))
 }
@@ -146,7 +199,7 @@ pub(crate) fn predict_recordings(
     let budget = options.budget.or(Some(MIXTURE_BUDGET));
     let options = &PredictionOptions { budget, ..options.clone() };
     let question = Question { options, start: Instant::now(), path };
-    ask_recorded(&question, &Runs::of_recordings(recordings)?)
+    ask_recorded(&question, &Runs::of_recordings(recordings, options.symbolic_addresses)?)
 }
 
 /// A merged program is a program: if not, that is a bug of ours.
@@ -256,7 +309,10 @@ impl Question<'_> {
     fn frame(&self) -> Frame {
         Frame {
             path: Some(self.path.clone()),
-            settings: predict::settings(self.options),
+            settings: Settings {
+                symbolic_addresses: self.options.symbolic_addresses,
+                ..predict::settings(self.options)
+            },
             full_schedules: self.options.full_schedule,
             timing: None,
         }

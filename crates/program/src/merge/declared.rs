@@ -16,6 +16,7 @@ use crate::ir::{
     Barrier, Function, FunctionId, Global, GlobalId, Lock, Program, Semaphore, Thread,
 };
 
+use super::cells::Ranging;
 use super::{MergeError, Spot};
 
 /// The largest object that becomes a variable.
@@ -39,6 +40,8 @@ pub(super) struct Run<'t> {
     pub(super) joined: FxHashSet<ThreadId>,
     /// Whether our runtime recorded it.
     pub(super) is_recorded: bool,
+    /// What ranges over objects.
+    pub(super) ranging: Ranging,
     /// Objects that are too large for one variable, in pages.
     pages: FxHashMap<(ObjectId, u32), usize>,
 }
@@ -112,6 +115,7 @@ impl<'t> Run<'t> {
             locations: into(&mut declared.locations, trace.locations()),
             joined: joined.collect(),
             is_recorded: declared.is_recorded,
+            ranging: Ranging::of(trace, MOST_BYTES),
             pages,
         }
     }
@@ -306,9 +310,15 @@ impl Declared {
             }
             let Some((global, at)) = self.variable(run, access.at, &here)? else { continue };
             let (seen, stored) = run.trace.values(event);
+            let cells = run.ranging.cells.get(&event);
+            if let Some(cells) = cells {
+                let contents = self.contents.entry(global).or_default();
+                contents.size = contents.size.max(cells.bytes);
+            }
             if access.reads {
                 let contents = self.contents.entry(global).or_default();
-                for offset in at.offset..at.end() {
+                let starts = cells.map_or(vec![at.offset], |cells| cells.starts.clone());
+                for offset in starts.into_iter().flat_map(|start| start..start + at.size) {
                     contents.read.entry(offset).or_insert_with(|| here.clone());
                     if self.is_recorded {
                         self.read_in.entry((global, offset)).or_default().insert(run.number);

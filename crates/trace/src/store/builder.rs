@@ -122,6 +122,11 @@ impl Builder {
         self.trace.faults.insert(branch, (fault, ordinal));
     }
 
+    /// Says that a branch tells where the next access of its thread is, in an object of so many bytes.
+    pub fn guard_address(&mut self, branch: EventId, bytes: u32) {
+        self.trace.faults.insert(branch, (Fault::Address, Some(bytes)));
+    }
+
     /// Says what a read-modify-write assumes of what it sees.
     pub fn assume(&mut self, event: EventId, expression: Expr) {
         self.trace.assumptions.insert(event, expression);

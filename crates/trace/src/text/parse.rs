@@ -85,8 +85,8 @@ impl Parser {
         if let Some(expr) = statement.expr {
             self.builder.express(event, expr);
         }
-        if let Some(fault) = statement.fault {
-            self.builder.fails_otherwise(event, fault, None);
+        if let Some((fault, bytes)) = statement.fault {
+            self.builder.fails_otherwise(event, fault, bytes);
         }
         if let Some(assumption) = statement.assumption {
             self.builder.assume(event, assumption);

@@ -20,7 +20,7 @@ pub(super) struct Statement {
     pub(super) binding: Option<NameId>,
     pub(super) expr: Option<Expr>,
     pub(super) assumption: Option<Expr>,
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<(Fault, Option<u32>)>,
 }
 
 /// The words that events begin with, for the hint.
@@ -64,9 +64,13 @@ impl Parser {
                 let taken = self.condition(cursor, thread, &mut expr)?;
                 if cursor.keyword("else") {
                     let known = Fault::ALL.into_iter().find(|fault| cursor.keyword(fault.name()));
-                    fault = Some(
-                        known.ok_or_else(|| cursor.expected("`null`, `division` or `bounds`"))?,
-                    );
+                    let wanted = "`null`, `division`, `bounds` or `address`";
+                    let known = known.ok_or_else(|| cursor.expected(wanted))?;
+                    let bytes = match known {
+                        Fault::Address => Some(cursor.small("the bytes of the object")?),
+                        _ => None,
+                    };
+                    fault = Some((known, bytes));
                 }
                 Op::Branch { taken }
             }

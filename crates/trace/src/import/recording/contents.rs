@@ -49,6 +49,25 @@ impl Emit<'_> {
         }
     }
 
+    /// What bytes hold that nobody has accessed, but of objects of which every byte may be read.
+    pub(super) fn declare_whole_objects(&mut self) {
+        let mut whole: Vec<u32> = self.survey.whole.iter().copied().collect();
+        whole.sort_unstable();
+        for object in whole {
+            let Some(&id) = self.object_ids.get(&object) else { continue };
+            let Some(global) = self.tables.globals.get(object as usize) else { continue };
+            let key = u64::from(object) << 32;
+            for offset in 0..(global.end - global.start) as u32 {
+                let held = self.tables.content(global.start + u64::from(offset));
+                let held = held.or(global.is_zero.then_some(0));
+                if let (Some(byte), None) = (held, self.image.get(key | u64::from(offset))) {
+                    let at = Place { object: id, offset, size: 1 };
+                    self.builder.set_initial(at, byte.into());
+                }
+            }
+        }
+    }
+
     /// Compares what was read with what memory holds. A difference that the trace cannot show by itself is pinned.
     pub(super) fn compare(
         &mut self,

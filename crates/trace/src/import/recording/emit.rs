@@ -13,7 +13,7 @@ use super::records::{Record, Touch, for_each};
 use super::survey::{Survey, synchronises};
 use super::sync::{Signals, Sync};
 use super::tables::Tables;
-use super::walk::{Sharing, Walk};
+use super::walk::{Extent, Sharing, Walk};
 use crate::*;
 
 pub(super) struct Emit<'r> {
@@ -38,6 +38,8 @@ pub(super) struct Emit<'r> {
     pub(super) together: bool,
     /// Words, by object, that are declared to be 0 at the start.
     pub(super) zeros: FxHashSet<(u32, u32)>,
+    /// Objects that addresses could range over, if all accesses to them were in the trace.
+    ranged_over: FxHashSet<u32>,
     /// The event after which nothing follows.
     pub(super) exited: bool,
     /// Which record this is, from 1.
@@ -124,6 +126,7 @@ impl<'r> Emit<'r> {
             unknown_writers: FxHashMap::default(),
             together: false,
             zeros: FxHashSet::default(),
+            ranged_over: FxHashSet::default(),
             exited: false,
             now: 0,
         }
@@ -134,8 +137,8 @@ impl<'r> Emit<'r> {
         Emit { together: true, ..self }
     }
 
-    /// Makes the trace.
-    pub(super) fn trace(mut self, order: &Order) -> Result<Trace, ImportError> {
+    /// Makes the trace. Beside it are the objects that addresses could range over, if all accesses to them were in it.
+    pub(super) fn trace(mut self, order: &Order) -> Result<(Trace, FxHashSet<u32>), ImportError> {
         if self.survey.threads.contains_key(&0) {
             // The main thread is the first of the table, whoever has the first event.
             self.thread(0);
@@ -146,9 +149,10 @@ impl<'r> Emit<'r> {
         for_each(self.recording, order, |thread, record| self.record(thread, record))?;
         self.finish_walk();
         self.declare_benign();
+        self.declare_whole_objects();
         self.finish_notes(order);
         self.check_lineages();
-        Ok(self.builder.finish())
+        Ok((self.builder.finish(), self.ranged_over))
     }
 
     fn record(&mut self, thread: u32, record: Record) -> Result<(), ImportError> {
@@ -400,11 +404,16 @@ impl<'r> Emit<'r> {
     fn access(&mut self, now: Now, touch: Touch) {
         let mut pieces: Vec<(Found, u32, u32)> = Vec::new();
         let shadow = &self.survey.shadow;
-        let mut extent = (0, 0);
+        let (mut extent, mut object) = (Extent::default(), None);
+        let whole = &self.survey.whole;
         self.objects.split(touch.address, touch.size, |found, bytes| {
-            extent = match found.what {
-                What::Global(_) | What::Heap(_) => (found.start, found.end),
-                What::Stack(_) | What::Region => (0, 0),
+            (extent, object) = match found.what {
+                What::Global(_) | What::Heap(_) => {
+                    let is_whole = whole.contains(&found.object);
+                    let (start, end) = (found.start, found.end);
+                    (Extent { start, end, is_whole }, Some(found.object))
+                }
+                What::Stack(_) | What::Region => (Extent::default(), None),
             };
             let offset = |address: u64| (address - found.start) as u32;
             shadow.shared_parts(
@@ -426,6 +435,7 @@ impl<'r> Emit<'r> {
             return;
         }
         let mut told = self.walk_access(now, &touch, sharing, extent);
+        self.ranged_over.extend(object.filter(|_| told.ranges));
         if touch.writes.is_some() && touch.reads.is_some() && pieces.len() > 1 {
             self.builder.note("read-modify-write across objects taken apart", 1);
         }

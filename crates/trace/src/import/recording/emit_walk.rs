@@ -148,13 +148,17 @@ impl Emit<'_> {
             return;
         }
         for step in steps.drain(..) {
-            let (mut bound, mut fault) = (None, None);
+            let (mut bound, mut fault, mut object) = (None, None, None);
             let (op, site, expression) = match step {
                 Step::Branch { condition, taken, site } => {
                     (Op::Branch { taken }, site, Some(condition))
                 }
                 Step::Demand { condition, site, fault: otherwise } => {
                     fault = Some(otherwise);
+                    (Op::Branch { taken: true }, site, Some(condition))
+                }
+                Step::Address { condition, bytes, site } => {
+                    object = Some(bytes);
                     (Op::Branch { taken: true }, site, Some(condition))
                 }
                 Step::Assert { condition, holds, site } => {
@@ -178,6 +182,9 @@ impl Emit<'_> {
             if let Some(fault) = fault {
                 let ordinal = now.access_ordinal().filter(|_| fault != Fault::Division);
                 self.builder.fails_otherwise(event, fault, ordinal);
+            }
+            if let Some(bytes) = object {
+                self.builder.guard_address(event, bytes);
             }
             if let Some(name) = bound {
                 self.builder.bind(event, name);

@@ -86,5 +86,5 @@ pub fn parse(bytes: &[u8], walk: Option<&mut dyn Walk>) -> Result<Trace, ImportE
     let survey = survey::Survey::of(&recording, &tables, &order)?;
     // A reference to the same walk that lives no longer than what it looks at.
     let walk = walk.map(|walk| walk as &mut dyn Walk);
-    emit::Emit::new(&recording, &tables, &survey, walk).trace(&order)
+    emit::Emit::new(&recording, &tables, &survey, walk).trace(&order).map(|(trace, _)| trace)
 }

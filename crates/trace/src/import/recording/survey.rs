@@ -1,7 +1,7 @@
 //! The first pass: what must be known of the whole recording before events can be made.
 
 use foretrace_recording::record::kind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ImportError;
 use super::chunks::Recording;
@@ -16,6 +16,8 @@ pub(super) struct Survey {
     pub(super) threads: FxHashMap<u32, Life>,
     /// What the touched objects are, if that is asked for.
     pub(super) found: FxHashMap<u32, Found>,
+    /// Objects of which all accesses belong into the trace.
+    pub(super) whole: FxHashSet<u32>,
     keeps_all: bool,
 }
 
@@ -65,8 +67,8 @@ impl Survey {
         order: &Order,
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
-        let (threads, found) = Default::default();
-        let mut survey = Survey { shadow: Shadow::default(), threads, found, keeps_all };
+        let (threads, found, whole) = Default::default();
+        let mut survey = Survey { shadow: Shadow::default(), threads, found, whole, keeps_all };
         let mut objects = Objects::new(&tables.globals);
         for_each(recording, order, |thread, record| survey.record(&mut objects, thread, record))?;
         Ok(survey)
