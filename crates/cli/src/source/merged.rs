@@ -180,8 +180,16 @@ impl Mixing<'_> {
         kind: Kind,
     ) -> (report::Certainty, Option<Replayable>) {
         // A begin has the site of what comes first.
-        let is_step =
-            |event: &&run::Event| event.action != run::Action::Begin && !next.contains(&event.site);
+        let is_access = |site: Site| {
+            let origin = self.merged.origins(site).first();
+            origin.is_some_and(|&(run, event)| self.traces[run].access(event).is_some())
+        };
+        let is_step = |event: &&run::Event| match event.action {
+            run::Action::Begin => false,
+            // Which place an access is to is chosen before it happens.
+            run::Action::Branch { .. } if is_access(event.site) => false,
+            _ => !next.contains(&event.site),
+        };
         let steps = happened.filter(is_step).map(|event| self.merged.origins(event.site));
         let steps: Vec<_> = steps.filter(|origins| !origins.is_empty()).collect();
         let next: Vec<_> = next.iter().map(|&site| self.merged.origins(site)).collect();
