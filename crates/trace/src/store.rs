@@ -298,7 +298,9 @@ impl Trace {
 
     /// Which visible operation of its thread goes wrong if a branch goes the other way.
     pub fn faulty_operation(&self, id: EventId) -> Option<u32> {
-        self.faults.get(&id).and_then(|(fault, ordinal)| ordinal.filter(|_| *fault != Fault::Address))
+        self.faults
+            .get(&id)
+            .and_then(|(fault, ordinal)| ordinal.filter(|_| *fault != Fault::Address))
     }
 
     /// How many bytes the object has that the next access of the thread is to, if a branch says that this access is where it was in the recorded run.

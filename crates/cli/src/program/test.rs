@@ -146,14 +146,22 @@ impl Test<'_> {
         let asked = predict::options(chosen).properties;
         if !asked.iter().any(|asked| matches!(asked, Property::Race | Property::Assertion)) {
             say(match recordings {
-                [_] => "addresses are kept as recorded: only races and assertions are asked of others",
+                [_] => {
+                    "addresses are kept as recorded: only races and assertions are asked of others"
+                }
                 _ => "the runs are not merged: of merged runs only races and assertions are asked",
             });
             return Ok(None);
         }
         let which = if recordings.len() == 1 { "other addresses" } else { "all runs" };
         let name = format!("{}, {which}", self.arguments.command[0].display());
-        let (mut report, ways) = source::predict_recordings(recordings, chosen, name)?;
+        let (mut report, ways) = match source::predict_recordings(recordings, chosen, name)? {
+            source::Asked::Answered(report, ways) => (report, ways),
+            source::Asked::NoAddresses(notes) => {
+                notes.iter().for_each(|note| say(note));
+                return Ok(None);
+            }
+        };
         let replays = self.replay(&report, |replayer, index| match &ways[index] {
             Some(way) => {
                 let (mixed, violation) = (&way.mixed, &way.violation);

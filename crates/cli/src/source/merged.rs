@@ -102,7 +102,8 @@ impl Runs {
         let of_others = merged.kept_addresses.iter();
         kept.extend(of_others.map(|(why, count)| (why.as_str(), *count)));
         kept.sort_unstable();
-        let keep = |(why, count): &(&str, u64)| format!("addresses kept as recorded: {count} ({why})");
+        let keep =
+            |(why, count): &(&str, u64)| format!("addresses kept as recorded: {count} ({why})");
         notes.extend(kept.iter().map(keep));
         notes
     }

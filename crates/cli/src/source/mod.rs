@@ -23,6 +23,7 @@ use crate::assemble::Frame;
 use crate::failure::{Failure, Status};
 use crate::output;
 use crate::predict;
+use crate::program::record::say;
 use crate::program::test::numbered;
 use crate::progress::ProgressLine;
 
@@ -95,24 +96,31 @@ pub(crate) fn run_merged(
     let runs = Runs::open(&paths, arguments.format, range)?;
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let question = Question { options: &arguments.options, start, path: names.join(", ") };
-    let report = ask_all(&question, &runs)?;
-    question.answer(&report)
+    match ask_all(&question, &runs)? {
+        Asked::Answered(report, _) => question.answer(&report),
+        Asked::NoAddresses(notes) => {
+            notes.iter().for_each(|note| say(note));
+            Ok(Status::Nothing)
+        }
+    }
 }
 
 /// What runs can do together.
-fn ask_all(question: &Question, runs: &Runs) -> Result<Report, Failure> {
+fn ask_all(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
     if runs.are_recorded() {
-        return Ok(ask_recorded(question, runs)?.0);
+        return ask_recorded(question, runs);
     }
     let traces = runs.traces();
     let subject = Subject::Runs(traces.len() as u64);
     match merge(&traces) {
         Ok(program) => {
             check(&program)?;
-            Ok(question.ask(&program, subject, None)?.0)
+            let (report, replayable) = question.ask(&program, subject, None)?;
+            Ok(Asked::Answered(report, replayable))
         }
         Err(error @ MergeError::Unsupported { .. }) => {
-            Ok(question.not_supported(subject, &error.to_string()))
+            let report = question.not_supported(subject, &error.to_string());
+            Ok(Asked::Answered(report, Vec::new()))
         }
         Err(error) => {
             Err(Failure::input(error)
@@ -147,7 +155,13 @@ impl Ranging {
     pub(crate) fn run(self, arguments: &PredictArguments) -> Result<Status, Failure> {
         let Ranging { runs, start, path } = self;
         let question = Question { options: &arguments.options, start, path };
-        let report = ask_all(&question, &runs)?;
+        let report = match ask_all(&question, &runs)? {
+            Asked::Answered(report, _) => report,
+            Asked::NoAddresses(notes) => {
+                notes.iter().for_each(|note| say(note));
+                return Ok(Status::Nothing);
+            }
+        };
         let json = arguments.options.json.as_deref().map(|path| match output::is_stdout(path) {
             true => path.to_path_buf(),
             false => numbered(path, Some("addresses".to_string())),
@@ -157,26 +171,36 @@ impl Ranging {
     }
 }
 
+/// What came of a question about recorded runs.
+#[allow(clippy::large_enum_variant)]
+pub(crate) enum Asked {
+    /// The report, and what replays of its findings follow.
+    Answered(Report, Vec<Option<Replayable>>),
+    /// Nothing would be different: no address of the run ranges over its object. What there is to say of its addresses.
+    NoAddresses(Vec<String>),
+}
+
 /// What recorded runs can do together, and what replays of the findings follow.
-fn ask_recorded(
-    question: &Question,
-    runs: &Runs,
-) -> Result<(Report, Vec<Option<Replayable>>), Failure> {
+fn ask_recorded(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
     let traces = runs.traces();
     let subject = Subject::Runs(traces.len() as u64);
     let merged = match merge_recorded(&traces) {
         Ok(merged) => merged,
         Err(error) => {
-            return Ok((question.not_supported(subject, &error.to_string()), Vec::new()));
+            let report = question.not_supported(subject, &error.to_string());
+            return Ok(Asked::Answered(report, Vec::new()));
         }
     };
     check(&merged.program)?;
+    let range = question.options.symbolic_addresses;
+    if range && merged.ranging_accesses == 0 && traces.len() == 1 {
+        return Ok(Asked::NoAddresses(runs.addresses(&merged)));
+    }
     let mixing = Mixing { merged: &merged, traces: &traces };
     let (mut report, replayable) = question.ask(&merged.program, subject, Some(&mixing))?;
     if report.unsupported.is_none() {
         merged::tell_what_is_left_out(&mut report, runs.reasons(&merged));
     }
-    let range = question.options.symbolic_addresses;
     if range {
         report.notes.extend(runs.addresses(&merged));
     }
@@ -186,7 +210,7 @@ fn ask_recorded(
             "what no run has on its own path is possible until a replay confirms it (`foretrace test {option}`)"
         ));
     }
-    Ok((report, replayable))
+    Ok(Asked::Answered(report, replayable))
 }
 
 /// `foretrace test --runs`: what recordings of one program can do together.
@@ -194,7 +218,7 @@ pub(crate) fn predict_recordings(
     recordings: &[&Path],
     options: &PredictionOptions,
     path: String,
-) -> Result<(Report, Vec<Option<Replayable>>), Failure> {
+) -> Result<Asked, Failure> {
     // The single runs have been told by now; that mixtures take for ever should not keep the user from them.
     let budget = options.budget.or(Some(MIXTURE_BUDGET));
     let options = &PredictionOptions { budget, ..options.clone() };

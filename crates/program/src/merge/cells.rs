@@ -14,6 +14,8 @@ use foretrace_trace::expr::{BinaryOp, Expr, UnaryOp};
 use foretrace_trace::{EventId, NameId, Op, Trace};
 use rustc_hash::FxHashMap;
 
+use super::settled::Settled;
+
 /// So many places an access may range over.
 const MOST_CELLS: usize = 64;
 /// Why an address does not range over its object.
@@ -57,16 +59,21 @@ pub(super) struct Ranging {
 }
 
 impl Ranging {
-    /// What ranges over objects of at most so many bytes.
-    pub(super) fn of(trace: &Trace, most_bytes: u32) -> Ranging {
+    /// What ranges over objects of at most so many bytes. In a recorded run that `is_alone` some reads see the same value in every schedule.
+    pub(super) fn of(trace: &Trace, most_bytes: u32, is_alone: bool) -> Ranging {
         let mut ranging = Ranging::default();
         if trace.address_guards().next().is_none() {
             return ranging;
         }
+        let settled = is_alone.then(|| Settled::of(trace));
         for thread in trace.thread_ids() {
             let mut spans = Spans::default();
             for &event in trace.thread_events(thread) {
                 spans.note(trace, event);
+                let value = settled.as_ref().and_then(|settled| settled.value(event));
+                if let (Some(name), Some(value)) = (trace.binding(event), value) {
+                    spans.0.insert(name, Span::number(i128::from(value as i64)));
+                }
                 let Some(bytes) = trace.guards_address(event) else { continue };
                 let Some(access) = access_behind(trace, event) else { continue };
                 match spans.cells(trace, event, access, bytes, most_bytes) {
@@ -85,11 +92,13 @@ impl Ranging {
 }
 
 /// The access that an address belongs to.
-fn access_behind(trace: &Trace, guard: EventId) -> Option<EventId> {
+pub(super) fn access_behind(trace: &Trace, guard: EventId) -> Option<EventId> {
     let mut at = trace.next(guard)?;
     loop {
         match trace.op(at) {
-            Op::Let | Op::Branch { .. } | Op::Assert { .. } | Op::External => at = trace.next(at)?,
+            Op::Let | Op::Branch { .. } | Op::Assert { .. } | Op::External => {
+                at = trace.next(at)?
+            }
             _ => return trace.access(at).map(|_| at),
         }
     }
@@ -328,7 +337,7 @@ mod tests {
     /// Where the access of the last guard may be.
     fn starts(text: &str) -> Option<Vec<u32>> {
         let trace = foretrace_trace::text::parse(text).unwrap();
-        let ranging = Ranging::of(&trace, 1 << 20);
+        let ranging = Ranging::of(&trace, 1 << 20, false);
         let last = ranging.cells.iter().max_by_key(|(event, _)| **event);
         last.map(|(_, cells)| cells.starts.clone())
     }

@@ -51,6 +51,8 @@ pub(super) struct Run<'t> {
 pub(super) struct Declared {
     /// Whether our runtime recorded all runs.
     pub(super) is_recorded: bool,
+    /// Whether there is one run only.
+    pub(super) is_alone: bool,
     /// Names of objects that are too large for one variable.
     pub(super) paged: FxHashSet<String>,
     /// Threads by whose child they are.
@@ -115,7 +117,7 @@ impl<'t> Run<'t> {
             locations: into(&mut declared.locations, trace.locations()),
             joined: joined.collect(),
             is_recorded: declared.is_recorded,
-            ranging: Ranging::of(trace, MOST_BYTES),
+            ranging: Ranging::of(trace, MOST_BYTES, declared.is_alone),
             pages,
         }
     }

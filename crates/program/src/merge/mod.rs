@@ -24,6 +24,7 @@
 //! | `declared` | what the runs share: objects with their contents at the start, locks, counts, threads |
 //! | `steps` | the events of a thread as statements and outcomes |
 //! | `cells` | accesses whose address is computed from what was read |
+//! | `settled` | reads that see the same value in every schedule |
 //! | `update` | what a read-modify-write does, as an instruction can say it |
 //! | `exchange` | compare-and-exchanges that failed |
 //! | `tree` | the prefix tree |
@@ -39,6 +40,7 @@ mod declared;
 mod exchange;
 mod expression;
 mod mix;
+mod settled;
 mod steps;
 mod tree;
 mod update;
@@ -188,6 +190,7 @@ impl Merged {
 fn merge_as(traces: &[&Trace], is_recorded: bool) -> Result<Merged, MergeError> {
     let mut declared = Declared::default();
     declared.is_recorded = is_recorded;
+    declared.is_alone = is_recorded && traces.len() == 1;
     if is_recorded {
         declared.paged = traces.iter().flat_map(|trace| Declared::too_large(trace)).collect();
     }

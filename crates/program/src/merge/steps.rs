@@ -473,10 +473,12 @@ impl List<'_, '_> {
     fn bytes(&self, event: EventId, at: Place) -> Bytes {
         let size = u8::try_from(at.size).expect("larger accesses are refused before");
         let (global, offset) = self.run.place(at).expect("others are refused before");
-        let cells = self.run.ranging.cells.get(&event).map(|cells| Cells {
-            offset: self.renamed(&cells.offset),
-            ..cells.clone()
-        });
+        let cells = self
+            .run
+            .ranging
+            .cells
+            .get(&event)
+            .map(|cells| Cells { offset: self.renamed(&cells.offset), ..cells.clone() });
         let offset = cells.as_ref().map_or(offset, |cells| cells.starts[0]);
         Bytes { global, offset, size, cells }
     }
