@@ -517,7 +517,7 @@ impl Thread {
     /// What the thread has stored is where it was stored in the recorded run.
     pub(crate) fn settle_addresses(&mut self, context: &mut Context, site: u64) {
         for address in std::mem::take(&mut self.ranging) {
-            self.guard(context, address, site, "memory that a library can reach");
+            self.guard_address(context, address, site, "address of what a library can reach");
         }
     }
 }

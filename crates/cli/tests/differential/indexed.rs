@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-use foretrace_predict::{Granularity, Options, predict_program};
+use foretrace_predict::{Granularity, Options, Prediction, predict, predict_program};
 use foretrace_program::merge_recorded;
 use foretrace_trace::import::recording::{self, Walk};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model};
+use foretrace_trace::{EventId, Model, Trace};
 use foretrace_witness::{Property, Violation};
 
 use crate::compare::{Recording, Watched, has_note};
@@ -21,7 +21,9 @@ use crate::generator::Random;
 pub(crate) struct Ranging {
     pub(crate) recorded: Recorded,
     /// How many accesses range over their objects.
-    pub(crate) accesses: u64,
+    pub(crate) accesses: usize,
+    /// How much is found that recorded addresses do not show.
+    pub(crate) beyond: usize,
     /// All that is found: failing assertions, and pairs of operations that race.
     found: Truth,
     /// Nothing is kept as recorded or left out.
@@ -48,24 +50,40 @@ pub(crate) fn prepare(path: &Path) -> Ranging {
         let origins = merged.origins(answer.summary.origins[of.index()].site);
         origins.first().expect("what is found was recorded").1
     };
+    let found = violations(&answer.prediction, &trace, &recording, event);
+    let pinned = predict(&trace, &options, &()).unwrap();
+    let pinned = violations(&pinned, &trace, &recording, |event| event);
+    let beyond = found.failures.difference(&pinned.failures).count()
+        + found.races.difference(&pinned.races).count();
+    let is_kept =
+        has_note(&trace, &["kept as recorded", "unknown writer", "path of a thread lost"]);
+    let is_whole = merged.left_out.is_empty() && merged.kept_addresses.is_empty();
+    let is_exact = is_whole && !is_kept && !recording.has_switch;
+    let accesses = merged.ranging_accesses as usize;
+    Ranging { recorded: recording.recorded, accesses, beyond, found, is_exact }
+}
+
+/// What is found, in terms of the operations of the program.
+fn violations(
+    prediction: &Prediction,
+    trace: &Trace,
+    recording: &Recording,
+    event: impl Fn(EventId) -> EventId,
+) -> Truth {
     let mut found = Truth::default();
-    for finding in &answer.prediction.findings {
+    for finding in &prediction.findings {
         match finding.violation {
             Violation::Assertion(id) => {
                 found.failures.insert(recording.assertions[&event(id)]);
             }
             Violation::Race(one, other) => {
-                let [a, b] = [one, other].map(|id| recording.operation(&trace, event(id)));
+                let [a, b] = [one, other].map(|id| recording.operation(trace, event(id)));
                 found.races.insert((a.min(b), a.max(b)));
             }
             _ => unreachable!("nobody asked for more"),
         }
     }
-    let is_kept =
-        has_note(&trace, &["kept as recorded", "unknown writer", "path of a thread lost"]);
-    let is_whole = merged.left_out.is_empty() && merged.kept_addresses.is_empty();
-    let is_exact = is_whole && !is_kept && !recording.has_switch;
-    Ranging { recorded: recording.recorded, accesses: merged.ranging_accesses, found, is_exact }
+    found
 }
 
 impl Ranging {
@@ -107,8 +125,9 @@ int main(void) {
     n = 1;
     for (int i = 0; i < 4; i++) { v[i] = i; rows[i].value = 3 - i; rows[i].tag = i; rows[i].more = 1; }
     for (int i = 0; i < 8; i++) c[i] = i & 3;
-    heap = malloc(4 * sizeof *heap);
-    for (int i = 0; i < 4; i++) heap[i] = i ^ 1;
+    int *block = malloc(4 * sizeof *block);
+    for (int i = 0; i < 4; i++) block[i] = i ^ 1;
+    heap = block;
     cursor = v;
     queue.head = queue.tail = 0;
     for (int i = 0; i < 3; i++) queue.ring[i] = i;
@@ -116,7 +135,7 @@ int main(void) {
 ";
 
 /// A statement about what an index says; `INDEX` is the index, `NUMBER` a number.
-const STATEMENTS: [&str; 26] = [
+const STATEMENTS: [&str; 28] = [
     "i = n & 3;",
     "i = v[INDEX] & 3;",
     "i = c[INDEX] & 3;",
@@ -143,6 +162,8 @@ const STATEMENTS: [&str; 26] = [
     "FORETRACE_ASSERT(v[INDEX] != NUMBER);",
     "FORETRACE_ASSERT(heap[INDEX] != NUMBER);",
     "FORETRACE_ASSERT(i != NUMBER);",
+    "FORETRACE_ASSERT(v[INDEX] == heap[NUMBER]);",
+    "FORETRACE_ASSERT(rows[INDEX].value + c[INDEX] != NUMBER);",
 ];
 
 /// The program of a seed.
@@ -184,6 +205,15 @@ pub(crate) fn program(seed: u64) -> String {
     for thread in 0..threads {
         writeln!(text, "    pthread_join(t[{thread}], 0);").unwrap();
     }
-    text.push_str("    FORETRACE_ASSERT(v[0] + v[3] + heap[1] != 2);\n    return 0;\n}\n");
+    for (place, value) in
+        [("v[0]", 0), ("v[2]", 2), ("rows[1].value", 2), ("c[3]", 3), ("heap[2]", 3)]
+    {
+        if random.below(2) == 0 {
+            continue;
+        }
+        let operator = ["<=", "==", ">="][random.below(3) as usize];
+        writeln!(text, "    FORETRACE_ASSERT({place} {operator} {value});").unwrap();
+    }
+    text.push_str("    return 0;\n}\n");
     text
 }
