@@ -10,6 +10,8 @@
 //!
 //! **Cost.** Linear in the expressions of traces that have such guards.
 
+use std::collections::BTreeSet;
+
 use foretrace_trace::expr::{BinaryOp, Expr, UnaryOp};
 use foretrace_trace::{EventId, NameId, Op, Trace};
 use rustc_hash::FxHashMap;
@@ -70,9 +72,10 @@ impl Ranging {
             let mut spans = Spans::default();
             for &event in trace.thread_events(thread) {
                 spans.note(trace, event);
-                let value = settled.as_ref().and_then(|settled| settled.value(event));
-                if let (Some(name), Some(value)) = (trace.binding(event), value) {
-                    spans.0.insert(name, Span::number(i128::from(value as i64)));
+                let values = settled.as_ref().and_then(|settled| settled.values(event));
+                if let (Some(name), Some(values)) = (trace.binding(event), values) {
+                    let number = |&value: &u64| Span::number(i128::from(value as i64));
+                    spans.0.insert(name, values.iter().map(number).collect());
                 }
                 let Some(bytes) = trace.guards_address(event) else { continue };
                 let Some(access) = access_behind(trace, event) else { continue };
@@ -183,9 +186,12 @@ fn gcd(a: i128, b: i128) -> i128 {
     a
 }
 
-/// What is known of the names of a thread; those that are not there have no value that counts.
+/// So many spans are kept apart.
+const MOST_SPANS: usize = 16;
+
+/// What is known of the names of a thread, each of which is in one of its spans; those that are not there have no value that counts.
 #[derive(Default)]
-struct Spans(FxHashMap<NameId, Span>);
+struct Spans(FxHashMap<NameId, Vec<Span>>);
 
 impl Spans {
     /// Takes note of the name that an event binds.
@@ -193,10 +199,10 @@ impl Spans {
         let Some(name) = trace.binding(event) else { return };
         let span = match trace.op(event) {
             Op::Read { at, value: Some(_), .. } | Op::Rmw { at, read: Some(_), .. } => {
-                Some(match at.size {
+                Some(vec![match at.size {
                     8.. => Span::ANY,
                     size => Span::within(0, (1 << (8 * size)) - 1),
-                })
+                }])
             }
             Op::Let => trace.expression(event).and_then(|expr| self.of(expr)),
             _ => None,
@@ -222,36 +228,44 @@ impl Spans {
         let Some(Expr::Binary(BinaryOp::Eq, of, with)) = trace.expression(guard) else {
             return Err(NOT_KNOWN);
         };
-        let (Expr::Literal(recorded), Some(span)) = (&**with, self.of(of)) else {
+        let (Expr::Literal(recorded), Some(spans)) = (&**with, self.of(of)) else {
             return Err(NOT_KNOWN);
         };
         let at = trace.access(access).ok_or(NOT_KNOWN)?.at;
         if at.size > 8 {
             return Err(TOO_LARGE);
         }
-        if span.step == 0 || at.end() > bytes {
+        if at.end() > bytes {
             return Ok(None);
         }
-        let size = i128::from(at.size);
-        // What is known of the remainder may be less than that places lie side by side.
-        let step = match span.step >= size {
-            true => span.step,
-            false => span.step / gcd(span.step, size) * size,
-        };
         let (here, value) = (i128::from(at.offset), i128::from(*recorded as i64));
-        let first = here.rem_euclid(step);
-        let last = i128::from(bytes) - size;
-        let mut starts = Vec::new();
-        let mut start = first;
-        while start <= last {
-            if (span.low..=span.high).contains(&(start - here + value)) {
-                starts.push(start as u32);
+        let last = i128::from(bytes) - i128::from(at.size);
+        let mut starts = BTreeSet::from([at.offset]);
+        for span in spans {
+            // As an offset in the object.
+            let rest = span.rest - value + here;
+            let (low, high) = (span.low - value + here, span.high - value + here);
+            let (low, high) = (low.max(0), high.min(last));
+            let step = match side_by_side(span.step, at.size) {
+                0 if (low..=high).contains(&rest) => {
+                    starts.insert(rest as u32);
+                    continue;
+                }
+                0 => continue,
+                step => step,
+            };
+            // What is known of the remainder may be less than that places lie side by side; then they are aligned as the recorded one is.
+            let rest = if step == span.step { rest } else { here };
+            let mut start = low + (rest - low).rem_euclid(step);
+            while start <= high && starts.len() <= MOST_CELLS {
+                starts.insert(start as u32);
+                start += step;
             }
-            if starts.len() > MOST_CELLS {
-                return Err(TOO_MANY);
-            }
-            start += step;
         }
+        if starts.len() > MOST_CELLS {
+            return Err(TOO_MANY);
+        }
+        let starts: Vec<u32> = starts.into_iter().collect();
         if starts.len() < 2 {
             return Ok(None);
         }
@@ -264,26 +278,48 @@ impl Spans {
     }
 
     /// What is known of an expression; `None` if it uses a name that does not count.
-    fn of(&self, expr: &Expr) -> Option<Span> {
+    fn of(&self, expr: &Expr) -> Option<Vec<Span>> {
         Some(match expr {
-            Expr::Literal(word) => Span::number(i128::from(*word as i64)),
-            Expr::Name(name) => *self.0.get(name)?,
-            Expr::Unary(op, a) => {
-                let a = self.of(a)?;
-                match op {
-                    UnaryOp::Neg => a.negated(),
-                    UnaryOp::Not => Span::within(0, 1),
-                    UnaryOp::BitNot => a.negated().add(Span::number(-1)),
-                    UnaryOp::ZeroExtend(to) => a.cut(to.bits(), false),
-                    UnaryOp::SignExtend(to) => a.cut(to.bits(), true),
-                }
+            Expr::Literal(word) => vec![Span::number(i128::from(*word as i64))],
+            Expr::Name(name) => self.0.get(name)?.clone(),
+            Expr::Unary(op, a) => self.of(a)?.into_iter().map(|a| unary(*op, a)).collect(),
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.of(a)?, self.of(b)?);
+                few(a.iter().flat_map(|a| b.iter().map(|b| binary(*op, *a, *b))))
             }
-            Expr::Binary(op, a, b) => binary(*op, self.of(a)?, self.of(b)?),
             Expr::IfThenElse(condition, a, b) => {
                 self.of(condition)?;
-                self.of(a)?.or_else(self.of(b)?)
+                few(self.of(a)?.into_iter().chain(self.of(b)?))
             }
         })
+    }
+}
+
+/// The same spans, or one around them if they are many.
+fn few(spans: impl Iterator<Item = Span>) -> Vec<Span> {
+    let spans: Vec<Span> = spans.collect();
+    match spans.len() > MOST_SPANS {
+        true => spans.into_iter().reduce(Span::or_else).into_iter().collect(),
+        false => spans,
+    }
+}
+
+/// How far apart the places of an access are, given that of their beginnings.
+fn side_by_side(step: i128, size: u32) -> i128 {
+    let size = i128::from(size);
+    match step == 0 || step >= size {
+        true => step,
+        false => step / gcd(step, size) * size,
+    }
+}
+
+fn unary(op: UnaryOp, a: Span) -> Span {
+    match op {
+        UnaryOp::Neg => a.negated(),
+        UnaryOp::Not => Span::within(0, 1),
+        UnaryOp::BitNot => a.negated().add(Span::number(-1)),
+        UnaryOp::ZeroExtend(to) => a.cut(to.bits(), false),
+        UnaryOp::SignExtend(to) => a.cut(to.bits(), true),
     }
 }
 

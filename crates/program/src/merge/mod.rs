@@ -24,7 +24,7 @@
 //! | `declared` | what the runs share: objects with their contents at the start, locks, counts, threads |
 //! | `steps` | the events of a thread as statements and outcomes |
 //! | `cells` | accesses whose address is computed from what was read |
-//! | `settled` | reads that see the same value in every schedule |
+//! | `settled` | reads that can see only a few numbers |
 //! | `update` | what a read-modify-write does, as an instruction can say it |
 //! | `exchange` | compare-and-exchanges that failed |
 //! | `tree` | the prefix tree |
