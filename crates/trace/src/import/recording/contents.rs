@@ -4,6 +4,9 @@ use super::emit::{Emit, Now};
 use super::objects::{Found, What};
 use crate::*;
 
+/// Of larger objects it is not said what all bytes hold: addresses do not range over them.
+const MOST_BYTES: u32 = 1 << 20;
+
 impl Emit<'_> {
     /// What bytes that are about to be written for the first time, and were not read, held at first. (Where a read came first, it says so itself:
     /// code that is not instrumented may have been there before it.)
@@ -33,11 +36,18 @@ impl Emit<'_> {
 
     /// Says what a variable holds at the start, where that is known. (Of one recording the first read says it; but in a mixture of several an earlier one may be the first.)
     pub(super) fn declare_zeros(&mut self, found: &Found, start: u32, end: u32) {
-        let What::Global(at) = found.what else { return };
-        if !self.together || !self.tables.globals[at].is_zero {
+        let is_zero = match found.what {
+            What::Global(at) => self.tables.globals[at].is_zero,
+            What::Heap(block) => block.is_zero,
+            What::Stack(_) | What::Region => false,
+        };
+        if !self.together || !is_zero {
             return;
         }
         let length = (found.end - found.start) as u32;
+        // Where addresses range over the object, all of it may be read.
+        let is_whole = self.survey.whole.contains(&found.object) && length <= MOST_BYTES;
+        let (start, end) = if is_whole { (0, length) } else { (start, end) };
         for word in start / 8..=(end - 1) / 8 {
             if self.zeros.insert((found.object, word)) {
                 let (offset, size) = (8 * word, (length - 8 * word).min(8));
@@ -49,7 +59,7 @@ impl Emit<'_> {
         }
     }
 
-    /// What bytes hold that nobody has accessed, but of objects of which every byte may be read.
+    /// What bytes of variables hold that nobody has accessed, where every byte may be read. (Of those that are zero it is declared.)
     pub(super) fn declare_whole_objects(&mut self) {
         let mut whole: Vec<u32> = self.survey.whole.iter().copied().collect();
         whole.sort_unstable();
@@ -57,9 +67,9 @@ impl Emit<'_> {
             let Some(&id) = self.object_ids.get(&object) else { continue };
             let Some(global) = self.tables.globals.get(object as usize) else { continue };
             let key = u64::from(object) << 32;
-            for offset in 0..(global.end - global.start) as u32 {
+            let length = u32::try_from(global.end - global.start).unwrap_or(u32::MAX);
+            for offset in 0..length.min(MOST_BYTES) {
                 let held = self.tables.content(global.start + u64::from(offset));
-                let held = held.or(global.is_zero.then_some(0));
                 if let (Some(byte), None) = (held, self.image.get(key | u64::from(offset))) {
                     let at = Place { object: id, offset, size: 1 };
                     self.builder.set_initial(at, byte.into());
