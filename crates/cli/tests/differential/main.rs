@@ -19,7 +19,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Of programs with addresses that depend on what was read.
-const INDEXED_PROGRAMS: u64 = 120;
+const INDEXED_PROGRAMS: u64 = 60;
 /// How many programs are tried if nobody asks for more.
 const PROGRAMS: u64 = 240;
 /// A program that needs more runs than this is too large to be explored.
@@ -177,14 +177,20 @@ fn check_indexed(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
     };
     let program = compile(case, folder);
     add(&sums.programs, 1);
-    let Some(recording) = record(&program, case.seed) else {
-        add(&sums.never_passed, 1);
-        return Vec::new();
+    let [source, area, recording] = ["c", "area", "ftrec"].map(|end| program.with_extension(end));
+    // Some of them may not be there.
+    let forget = || {
+        [&source, &area, &recording, &program].iter().for_each(|file| _ = fs::remove_file(file));
     };
+    if record(&program, case.seed).is_none() {
+        add(&sums.never_passed, 1);
+        forget();
+        return Vec::new();
+    }
     let ranging = indexed::prepare(&recording);
-    let area = program.with_extension("area");
     let Some(truth) = explorer::explore(&program, &area, &ranging.recorded, MOST_RUNS) else {
         add(&sums.too_large, 1);
+        forget();
         return Vec::new();
     };
     add(&sums.runs, truth.runs);
@@ -202,6 +208,9 @@ fn check_indexed(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
         false => add(&sums.one_way, 1),
     }
     let differences = ranging.differences(&truth);
+    if differences.is_empty() {
+        forget();
+    }
     differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
 }
 
@@ -271,7 +280,7 @@ fn model_and_truth_agree_with_addresses_that_range_over_their_objects() {
     let cases: Vec<Case> = (first..first + count).map(case).collect();
     let sums = check_all(&cases, "differential-indexed", check_indexed);
     let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
-    assert!(of(&sums.both_ways, 50) && of(&sums.ranging, 200), "too few are compared: {sums:?}");
+    assert!(of(&sums.both_ways, 40) && of(&sums.ranging, 200), "too few are compared: {sums:?}");
     assert!(of(&sums.beyond, 20), "too little needs other addresses: {sums:?}");
     assert!(of(&sums.failures_both_ways, 15), "too few fail: {sums:?}");
     assert!(of(&sums.races_both_ways, 100), "too few race: {sums:?}");
