@@ -511,9 +511,7 @@ impl Thread {
             self.guard(context, value, site, "memory that a library can reach");
         }
     }
-}
 
-impl Thread {
     /// What the thread has stored is where it was stored in the recorded run.
     pub(crate) fn settle_addresses(&mut self, context: &mut Context, site: u64) {
         for address in std::mem::take(&mut self.ranging) {
