@@ -318,6 +318,10 @@ pub(crate) struct PredictionOptions {
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) implicit: Vec<Implicit>,
 
+    /// Let addresses that depend on what was read range over their objects, in a report of its own; of recordings only
+    #[arg(long)]
+    pub(crate) symbolic_addresses: bool,
+
     /// Threads that solve; changes nothing in the result [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,

@@ -448,6 +448,7 @@ mod tests {
                 iterate_bound: false,
                 no_prune: false,
                 implicit: Vec::new(),
+                symbolic_addresses: false,
                 solver: None,
             },
             timing: None,

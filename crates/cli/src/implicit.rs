@@ -14,7 +14,7 @@ pub(crate) fn faults(chosen: &[Implicit]) -> Vec<Fault> {
         Implicit::Division => vec![Fault::Division],
         Implicit::Bounds => vec![Fault::Bounds],
         Implicit::Freed => vec![Fault::Freed],
-        Implicit::All => Fault::ALL.to_vec(),
+        Implicit::All => Fault::IMPLICIT.to_vec(),
     };
     let mut faults: Vec<Fault> = chosen.iter().flat_map(fault).collect();
     faults.sort_unstable();
@@ -35,7 +35,7 @@ pub(crate) fn assert_no(trace: &mut Trace, chosen: &[Implicit], model: ModelChoi
 /// The same for what a report says.
 pub(crate) fn assert_again(trace: &mut Trace, names: &[String]) {
     let is_named = |fault: &Fault| names.iter().any(|name| name == fault.name());
-    let faults: Vec<Fault> = Fault::ALL.into_iter().filter(is_named).collect();
+    let faults: Vec<Fault> = Fault::IMPLICIT.into_iter().filter(is_named).collect();
     trace.assert_no(&faults);
 }
 
@@ -95,6 +95,7 @@ pub(crate) fn what(trace: &Trace, violation: &Violation) -> Option<String> {
         Fault::Division => "a number is divided by zero".to_string(),
         Fault::Bounds => "an index is out of bounds".to_string(),
         Fault::Freed => format!("use after free of {}", freed(trace, violation)?.1),
+        Fault::Address => "an access is somewhere else".to_string(),
     })
 }
 
@@ -113,5 +114,6 @@ pub(crate) fn confirmed(fault: Fault) -> &'static str {
         Fault::Division => "a number was divided by zero",
         Fault::Bounds => "an access outside of what it should be in was about to happen",
         Fault::Freed => "an access to memory that had been freed was about to happen",
+        Fault::Address => "an access somewhere else was about to happen",
     }
 }

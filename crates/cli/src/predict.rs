@@ -22,6 +22,11 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
         [path] if arguments.format.is_none() && source::is_program(path) => {
             source::run_program(path, arguments)
         }
+        [path] if arguments.options.symbolic_addresses => {
+            let ranging = source::Ranging::open(path, arguments)?;
+            let statuses = [run_trace(path, arguments)?, ranging.run(arguments)?];
+            Ok(overall(&statuses))
+        }
         [path] => run_trace(path, arguments),
         paths => source::run_merged(paths, arguments),
     }
@@ -194,6 +199,7 @@ pub(crate) fn settings(arguments: &PredictionOptions, options: &Options) -> Sett
         iterate_bound: arguments.iterate_bound,
         no_prune: arguments.no_prune,
         implicit: Vec::new(),
+        symbolic_addresses: false,
         solver: None,
     }
 }
@@ -213,6 +219,16 @@ pub(crate) fn style(full_schedule: bool) -> Style {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = columns.filter(|&columns| columns >= 40).unwrap_or(Style::default().width);
     Style { width, color: is_terminal && !no_color, full_schedule }
+}
+
+/// The status of several reports.
+pub(crate) fn overall(statuses: &[Status]) -> Status {
+    let has = |status: Status| statuses.contains(&status);
+    match () {
+        () if has(Status::Found) => Status::Found,
+        () if has(Status::Uncertain) => Status::Uncertain,
+        () => Status::Nothing,
+    }
 }
 
 pub(crate) fn verdict(report: &Report) -> Status {

@@ -4,6 +4,8 @@
 //! the tests run them by themselves and under every schedule, and look at the trace and the report.
 //! Plugin and runtime must lie beside the command line: `cargo build --workspace` puts them there.
 
+#[path = "recording/addresses.rs"]
+mod addresses;
 #[path = "recording/annotations.rs"]
 mod annotations;
 #[path = "recording/benchmarks.rs"]

@@ -127,7 +127,7 @@ pub mod kind {
     /// Operands: address; stamp.
     pub const BARRIER_DESTROY: u8 = 75;
 
-    /// Memory comes to life. Operands: address, size; stamp.
+    /// Memory comes to life. Detail: `alloc`. Operands: address, size; stamp.
     pub const ALLOC: u8 = 80;
     /// It is given back. Operands: address; stamp.
     pub const FREE: u8 = 81;
@@ -141,6 +141,12 @@ pub mod lock {
     pub const ERROR_CHECKING: u8 = 2;
     pub const READER_WRITER: u8 = 3;
     pub const SPIN: u8 = 4;
+}
+
+/// The detail of allocations.
+pub mod alloc {
+    /// All bytes are 0.
+    pub const ZERO: u8 = 1;
 }
 
 /// The detail of acquires: `mode | patience << 1`.

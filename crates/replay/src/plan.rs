@@ -243,7 +243,7 @@ impl Numbers {
         };
         match otherwise.fault {
             Fault::Null => Ok((goal::NULL, vec![access()?], Memory::default())),
-            Fault::Division => {
+            Fault::Division | Fault::Address => {
                 Ok((goal::ASSERTION, vec![self.assertion(trace, event)?], Memory::default()))
             }
             Fault::Bounds => {

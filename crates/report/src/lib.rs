@@ -217,6 +217,9 @@ pub struct Settings {
     /// Assertions that nobody wrote: `null`, `division`, `bounds`, `freed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implicit: Vec<String>,
+    /// Whether addresses that depend on reads range over their objects.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub symbolic_addresses: bool,
     /// The command of the solver that decided, if it is not our own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solver: Option<String>,

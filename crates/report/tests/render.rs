@@ -39,6 +39,7 @@ fn small() -> Report {
             implicit: Vec::new(),
             solver: None,
             no_prune: false,
+            symbolic_addresses: false,
         },
         summary: vec![
             (

@@ -52,6 +52,10 @@ impl Walk for Counting {
         self.walker.follow(thread, seen, told);
     }
 
+    fn again(&mut self) {
+        self.walker.again();
+    }
+
     fn notes(&self) -> Vec<(String, u64)> {
         self.walker.notes()
     }

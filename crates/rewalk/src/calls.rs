@@ -175,6 +175,7 @@ impl Thread {
             }
             Reach::Arguments => {}
             Reach::Results if arguments.iter().all(|argument| argument.known) => {
+                self.settle_addresses(context, site);
                 for argument in arguments {
                     let end = argument.bits.saturating_add(RESULT_BYTES);
                     let mut values = self.own.values(argument.bits, end);

@@ -51,7 +51,7 @@ impl Thread {
             _ => unreachable!("only copies begin"),
         };
         for address in [to, from].into_iter().flatten() {
-            self.guard_address(context, address, site);
+            self.guard_address(context, address, site, "address of a copy");
         }
         self.guard(context, size, site, "size of a copy");
         let Some(size) = recorded_size.or(size.known.then_some(size.bits)) else {

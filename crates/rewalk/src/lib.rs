@@ -153,6 +153,10 @@ impl Walk for Walker {
         thread.follow(&self.program, &mut self.counts, seen, told);
     }
 
+    fn again(&mut self) {
+        *self = Walker::default();
+    }
+
     fn notes(&self) -> Vec<(String, u64)> {
         self.counts.notes()
     }

@@ -16,6 +16,7 @@ pub(crate) struct Access {
     pub(crate) size: u8,
     pub(crate) sharing: Sharing,
     pub(crate) extent: Extent,
+    pub(crate) writes: bool,
 }
 
 impl Thread {
@@ -29,15 +30,15 @@ impl Thread {
             Seen::Call { site, target } => self.leave(context, site, target),
             Seen::Return { site, value } => self.come_back(context, site, value),
             Seen::Load { site, address, size, value, sharing, extent } => {
-                let access = Access { site, address, size, sharing, extent };
+                let access = Access { site, address, size, sharing, extent, writes: false };
                 self.load(context, access, value, told);
             }
             Seen::Store { site, address, size, value, sharing, extent } => {
-                let access = Access { site, address, size, sharing, extent };
+                let access = Access { site, address, size, sharing, extent, writes: true };
                 self.store(context, access, value, told);
             }
             Seen::Rmw { site, address, size, old, new, sharing, extent } => {
-                let access = Access { site, address, size, sharing, extent };
+                let access = Access { site, address, size, sharing, extent, writes: true };
                 self.update(context, access, (old, new), told);
             }
             Seen::LoadRange { address, bytes, sharing } => {
@@ -204,7 +205,7 @@ impl Thread {
                     let address = self.value(*address);
                     if self.matches(context, access, *size, address, instruction.site) {
                         self.demand_object(context, address, access);
-                        self.guard_address(context, address, access.site);
+                        self.range_address(context, address, access, told);
                         let value = self.found(context, access, bits, told);
                         self.set(program, instruction.result, value);
                         return self.advance();
@@ -215,7 +216,8 @@ impl Thread {
                     let (address, expected) = (self.value(*address), self.value(*expected));
                     if self.matches(context, access, *size, address, instruction.site) {
                         self.demand_object(context, address, access);
-                        self.guard_address(context, address, access.site);
+                        let why = "address of a compare-exchange";
+                        self.guard_address(context, address, access.site, why);
                         let old = self.found(context, access, bits, told);
                         self.note_difference(context, old, expected, access, told);
                         self.set(program, instruction.result, old);
@@ -261,7 +263,7 @@ impl Thread {
                     let (address, value) = (self.value(*address), self.value(*value));
                     if self.matches(context, access, *size, address, instruction.site) {
                         self.demand_object(context, address, access);
-                        self.guard_address(context, address, access.site);
+                        self.range_address(context, address, access, told);
                         self.put(context, access, value, bits, told);
                         return self.advance();
                     }

@@ -3,7 +3,7 @@
 use foretrace_recording::image::{binary, flags};
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{NO_EXTENT, Step};
+use foretrace_trace::import::recording::{Extent, Step};
 
 use crate::Program;
 use crate::arithmetic::{Update, cut, update};
@@ -205,7 +205,7 @@ impl Thread {
                     (binary::NE, width),
                     (right, 0),
                     site,
-                    (Fault::Division, NO_EXTENT),
+                    (Fault::Division, Extent::default()),
                 );
                 self.require(context, (binary::NE, width), (right, 0), site, "divisor");
             }
@@ -215,7 +215,7 @@ impl Thread {
                     (binary::NE, width),
                     (right, 0),
                     site,
-                    (Fault::Division, NO_EXTENT),
+                    (Fault::Division, Extent::default()),
                 );
                 self.require(context, (binary::NE, width), (right, 0), site, "divisor");
                 if right.known && right.bits == ones {
@@ -271,7 +271,7 @@ impl Thread {
         address: Value,
         site: u64,
     ) -> Option<u64> {
-        self.guard_address(context, address, site);
+        self.guard_address(context, address, site, "address of private or constant memory");
         address.known.then_some(address.bits)
     }
 

@@ -7,7 +7,7 @@ use foretrace_recording::plan::NULL_PAGE;
 use foretrace_recording::record::PATH_OUTCOMES;
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Extent, NO_EXTENT, Seen, Sharing, Step, Told};
+use foretrace_trace::import::recording::{Extent, Seen, Sharing, Step, Told};
 
 use crate::Program;
 use crate::code::{Function, Instruction, Operand};
@@ -31,6 +31,8 @@ pub(crate) struct Thread {
     pub(crate) own: Memory,
     /// What this thread has stored in memory that others touch too, if it depends on reads: no record says what code without an image reads there.
     pub(crate) published: Memory,
+    /// Addresses of stores that may range over their objects: what is in `published` is there only if they are as recorded.
+    ranging: Vec<Value>,
     /// Memory whose accesses are not recorded.
     pub(crate) private: Memory,
     pub(crate) next_slot: u64,
@@ -151,6 +153,7 @@ impl Default for Thread {
             terms: Terms::new(),
             own: Memory::default(),
             published: Memory::default(),
+            ranging: Vec::new(),
             private: Memory::default(),
             next_slot: PRIVATE,
             spare_values: Vec::new(),
@@ -254,8 +257,9 @@ impl Thread {
         if !self.terms.are_many() {
             return;
         }
-        let Thread { frames, own, published, private, terms, .. } = self;
+        let Thread { frames, own, published, ranging, private, terms, .. } = self;
         let mut keep = terms.keep();
+        ranging.iter_mut().for_each(|value| keep.value(value));
         for frame in frames {
             frame.registers.iter_mut().for_each(|value| keep.value(value));
             match &mut frame.phase {
@@ -398,14 +402,51 @@ impl Thread {
     }
 
     /// An address is what it was.
-    pub(crate) fn guard_address(&mut self, context: &mut Context, address: Value, site: u64) {
+    pub(crate) fn guard_address(
+        &mut self,
+        context: &mut Context,
+        address: Value,
+        site: u64,
+        why: &'static str,
+    ) {
         let address = self.terms.now(address);
         if address.term != TermId::NONE && address.known && self.terms.is_exact(address) {
             let base = self.terms.base(address);
-            self.guard(context, base, site, "address");
+            self.guard(context, base, site, why);
             self.terms.fix(address);
         }
-        self.guard(context, address, site, "address");
+        self.guard(context, address, site, why);
+    }
+
+    /// The address of an access is what it was; or, where all accesses to its object are in the trace, this is the only thing that depends on it: the access may be
+    /// taken to range over the object.
+    pub(crate) fn range_address(
+        &mut self,
+        context: &mut Context,
+        address: Value,
+        access: Access,
+        told: &mut Told,
+    ) {
+        let address = self.terms.refresh(address);
+        let Extent { start, end, is_whole } = access.extent;
+        if address.term == TermId::NONE || !address.known || !self.terms.is_exact(address) {
+            let why = "address that is not modelled";
+            return self.guard_address(context, address, access.site, why);
+        }
+        let Ok(bytes @ 1..) = u32::try_from(end - start) else {
+            let why = "address in no variable or block";
+            return self.guard_address(context, address, access.site, why);
+        };
+        told.ranges = true;
+        if !is_whole || access.sharing != Sharing::Shared {
+            return self.guard_address(context, address, access.site, "address");
+        }
+        let base = self.terms.base(address);
+        let condition = self.terms.equals_recorded(base, context.steps);
+        context.steps.push(Step::Address { condition, bytes, site: access.site });
+        if access.writes {
+            self.ranging.push(address);
+        }
     }
 
     /// An access hits what it should, if that depends on what was read: a pointer is not null, an index inside of its array.
@@ -416,15 +457,10 @@ impl Thread {
         }
         let base = self.terms.base(address);
         let offset = address.bits.wrapping_sub(base.bits);
-        let (start, end) = access.extent;
+        let Extent { start, end, .. } = access.extent;
         if offset < NULL_PAGE {
-            self.demand(
-                context,
-                (binary::NE, 64),
-                (base, 0),
-                access.site,
-                (Fault::Null, NO_EXTENT),
-            );
+            let what = (Fault::Null, Extent::default());
+            self.demand(context, (binary::NE, 64), (base, 0), access.site, what);
         } else if (start..end).contains(&offset) && end - start >= u64::from(access.size) {
             let before = Value::number(offset - start);
             let index = self.terms.binary(binary::ADD as u8, 64, base, before);
@@ -481,10 +517,18 @@ impl Thread {
 
     /// Memory that code without an image may read or write: what it holds is what it was, and may be something else afterwards.
     pub(crate) fn give_away_memory(&mut self, context: &mut Context, site: u64) {
+        self.settle_addresses(context, site);
         let mut values = self.own.clear();
         values.extend(self.published.clear());
         for value in values {
             self.guard(context, value, site, "memory that a library can reach");
+        }
+    }
+
+    /// What the thread has stored is where it was stored in the recorded run.
+    pub(crate) fn settle_addresses(&mut self, context: &mut Context, site: u64) {
+        for address in std::mem::take(&mut self.ranging) {
+            self.guard_address(context, address, site, "address of what a library can reach");
         }
     }
 }

@@ -63,7 +63,14 @@ impl Thread {
             return self.update_elsewhere(context, access, bits);
         }
         self.demand_object(context, address, access);
-        self.guard_address(context, address, access.site);
+        match expected {
+            // Whether it stores depends on what is there.
+            Some(_) => {
+                let why = "address of a compare-exchange";
+                self.guard_address(context, address, access.site, why);
+            }
+            None => self.range_address(context, address, access, told),
+        }
         let width = 8 * size;
         let operand = self.value(operand);
         // What the event stores must not need a name for a part of which its own read is one.

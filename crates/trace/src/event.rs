@@ -191,11 +191,17 @@ pub enum Fault {
     Bounds,
     /// Memory is used that another thread has freed.
     Freed,
+    /// Nothing goes wrong, but the access that follows may be to another place of its object.
+    Address,
 }
 
 impl Fault {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Fault; 4] = [Fault::Null, Fault::Division, Fault::Bounds, Fault::Freed];
+    pub const ALL: [Fault; 5] =
+        [Fault::Null, Fault::Division, Fault::Bounds, Fault::Freed, Fault::Address];
+
+    /// Those of which an assertion can be made.
+    pub const IMPLICIT: [Fault; 4] = [Fault::Null, Fault::Division, Fault::Bounds, Fault::Freed];
 
     /// What the text form calls it.
     pub fn name(self) -> &'static str {
@@ -204,6 +210,7 @@ impl Fault {
             Fault::Division => "division",
             Fault::Bounds => "bounds",
             Fault::Freed => "freed",
+            Fault::Address => "address",
         }
     }
 }

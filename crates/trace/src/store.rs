@@ -14,6 +14,7 @@ use crate::ids::*;
 use crate::implicit::Otherwise;
 
 mod builder;
+mod faults;
 
 pub use builder::Builder;
 

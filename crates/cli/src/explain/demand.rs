@@ -91,7 +91,7 @@ pub(super) fn title(words: Words, violation: &Violation) -> String {
             Some(Fault::Division) => "division by zero",
             Some(Fault::Bounds) => "index out of bounds",
             Some(Fault::Freed) => "use after free",
-            None => "failing assertion",
+            Some(Fault::Address) | None => "failing assertion",
         },
     };
     let object = match violation {

@@ -126,6 +126,7 @@ fn frame(arguments: &ExplainArguments) -> Frame {
             iterate_bound: false,
             no_prune: false,
             implicit: Vec::new(),
+            symbolic_addresses: false,
             solver: None,
         },
         timing: None,

@@ -28,7 +28,15 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     if arguments.runs == 1 {
         let report = test.single(None, &folder.path().join("recording.ftrec"))?;
         predict::show(&report, &arguments.prediction)?;
-        return Ok(predict::verdict(&report));
+        let mut statuses = vec![predict::verdict(&report)];
+        if arguments.prediction.symbolic_addresses {
+            let recording = folder.path().join("recording.ftrec");
+            if let Some(report) = test.together(&[&recording])? {
+                test.show(&report, "addresses")?;
+                statuses.push(predict::verdict(&report));
+            }
+        }
+        return Ok(predict::overall(&statuses));
     }
     let (mut reports, mut recordings) = (Vec::new(), Vec::new());
     for number in 1..=arguments.runs {
@@ -43,12 +51,7 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
         test.show(&report, "merged")?;
         reports.push(predict::verdict(&report));
     }
-    let all = |status: Status| reports.contains(&status);
-    Ok(match () {
-        () if all(Status::Found) => Status::Found,
-        () if all(Status::Uncertain) => Status::Uncertain,
-        () => Status::Nothing,
-    })
+    Ok(predict::overall(&reports))
 }
 
 /// What all runs of a test share.
@@ -146,11 +149,23 @@ impl Test<'_> {
         let chosen = &self.arguments.prediction;
         let asked = predict::options(chosen).properties;
         if !asked.iter().any(|asked| matches!(asked, Property::Race | Property::Assertion)) {
-            say("the runs are not merged: of merged runs only races and assertions are asked");
+            say(match recordings {
+                [_] => {
+                    "addresses are kept as recorded: only races and assertions are asked of others"
+                }
+                _ => "the runs are not merged: of merged runs only races and assertions are asked",
+            });
             return Ok(None);
         }
-        let name = format!("{}, all runs", self.arguments.command[0].display());
-        let (mut report, ways) = source::predict_recordings(recordings, chosen, name)?;
+        let which = if recordings.len() == 1 { "other addresses" } else { "all runs" };
+        let name = format!("{}, {which}", self.arguments.command[0].display());
+        let (mut report, ways) = match source::predict_recordings(recordings, chosen, name)? {
+            source::Asked::Answered(report, ways) => (report, ways),
+            source::Asked::NoAddresses(notes) => {
+                notes.iter().for_each(|note| say(note));
+                return Ok(None);
+            }
+        };
         if !chosen.implicit.is_empty() {
             let reason =
                 "--implicit: what nobody asserted is asked of single runs only".to_string();
@@ -173,7 +188,10 @@ impl Test<'_> {
         };
         let new = report.findings.iter().filter(is_new).count();
         if new > 0 {
-            say(&format!("{new} of the bugs are in no single run"));
+            say(&match recordings {
+                [_] => format!("{new} of the bugs need other addresses than the recorded ones"),
+                _ => format!("{new} of the bugs are in no single run"),
+            });
         }
         Ok(Some(report))
     }
@@ -243,7 +261,7 @@ fn bug(report: &Report, finding: &Finding) -> Option<String> {
 }
 
 /// `report.json` is `report.2.json` for the second run.
-fn numbered(path: &Path, number: Option<String>) -> PathBuf {
+pub(crate) fn numbered(path: &Path, number: Option<String>) -> PathBuf {
     let Some(number) = number else { return path.to_path_buf() };
     match path.extension() {
         Some(extension) => path.with_extension(format!("{number}.{}", extension.display())),

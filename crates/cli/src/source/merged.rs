@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use foretrace_program::merge::{Merged, MixedTrace, Mixture};
-use foretrace_program::{Site, run};
+use foretrace_program::{Operand, Site, run};
 use foretrace_report as report;
 use foretrace_report::{Kind, Report};
 use foretrace_rewalk::Walker;
@@ -31,10 +31,14 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Reads runs. Recordings are read together, so that what is shared in one of them is in all traces.
-    pub(crate) fn open(paths: &[&Path], format: Option<InputFormat>) -> Result<Runs, Failure> {
+    pub(crate) fn open(
+        paths: &[&Path],
+        format: Option<InputFormat>,
+        range: bool,
+    ) -> Result<Runs, Failure> {
         let is_wanted = matches!(format, None | Some(InputFormat::Recording));
         if is_wanted && paths.iter().all(|path| is_recording(path)) {
-            return Runs::of_recordings(paths);
+            return Runs::of_recordings(paths, range);
         }
         let open = |path: &&Path| input::open_valid(path, format);
         let traces = paths.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
@@ -52,12 +56,12 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Reads recordings together.
-    pub(crate) fn of_recordings(paths: &[&Path]) -> Result<Runs, Failure> {
+    /// Reads recordings together; if addresses are to range over their objects, with all accesses to these.
+    pub(crate) fn of_recordings(paths: &[&Path], range: bool) -> Result<Runs, Failure> {
         let mut walkers: Vec<Walker> = paths.iter().map(|_| Walker::default()).collect();
         let mut walks: Vec<&mut dyn Walk> =
             walkers.iter_mut().map(|walker| walker as &mut dyn Walk).collect();
-        let traces = recording::read_together(paths, &mut walks).map_err(Failure::input)?;
+        let traces = recording::read_together(paths, &mut walks, range).map_err(Failure::input)?;
         for (trace, path) in traces.iter().zip(paths) {
             validate(trace).map_err(|invalid| {
                 Failure::internal(format_args!("{}: {invalid}", path.display()))
@@ -74,6 +78,34 @@ impl Runs {
     /// Whether our runtime recorded all of them.
     pub(crate) fn are_recorded(&self) -> bool {
         self.traces.iter().all(|trace| trace.has_ordinals())
+    }
+
+    /// Whether accesses are missing to memory that is not shared in its run.
+    pub(crate) fn lack_accesses(&self) -> bool {
+        self.left_out.is_some()
+    }
+
+    /// Whether some address may range over its object.
+    pub(crate) fn have_address_guards(&self) -> bool {
+        self.traces.iter().any(|trace| trace.address_guards().next().is_some())
+    }
+
+    /// What the report should say of addresses.
+    pub(crate) fn addresses(&self, merged: &Merged) -> Vec<String> {
+        let ranging = merged.ranging_accesses;
+        let mut notes = vec![format!("addresses that range over their objects: {ranging}")];
+        let mut kept: Vec<(&str, u64)> = Vec::new();
+        for (note, count) in self.traces.iter().flat_map(|trace| trace.notes()) {
+            let why = note.strip_prefix("terms: read kept as recorded: ");
+            kept.extend(why.filter(|why| why.starts_with("address")).map(|why| (why, *count)));
+        }
+        let of_others = merged.kept_addresses.iter();
+        kept.extend(of_others.map(|(why, count)| (why.as_str(), *count)));
+        kept.sort_unstable();
+        let keep =
+            |(why, count): &(&str, u64)| format!("addresses kept as recorded: {count} ({why})");
+        notes.extend(kept.iter().map(keep));
+        notes
     }
 
     /// What the report must say of what is missing.
@@ -149,8 +181,16 @@ impl Mixing<'_> {
         kind: Kind,
     ) -> (report::Certainty, Option<Replayable>) {
         // A begin has the site of what comes first.
-        let is_step =
-            |event: &&run::Event| event.action != run::Action::Begin && !next.contains(&event.site);
+        let is_access = |site: Site| {
+            let origin = self.merged.origins(site).first();
+            origin.is_some_and(|&(run, event)| self.traces[run].access(event).is_some())
+        };
+        let is_step = |event: &&run::Event| match event.action {
+            run::Action::Begin => false,
+            // Which place an access is to is chosen before it happens.
+            run::Action::Branch { .. } if is_access(event.site) => false,
+            _ => !next.contains(&event.site),
+        };
         let steps = happened.filter(is_step).map(|event| self.merged.origins(event.site));
         let steps: Vec<_> = steps.filter(|origins| !origins.is_empty()).collect();
         let next: Vec<_> = next.iter().map(|&site| self.merged.origins(site)).collect();
@@ -171,7 +211,18 @@ impl Mixing<'_> {
     pub(super) fn is_benign(&self, next: &[Site]) -> bool {
         let place = |site: &Site| {
             let &(run, event) = self.merged.origins(*site).first()?;
-            Some((run, self.traces[run].access(event)?.at))
+            let at = self.traces[run].access(event)?.at;
+            // An access that ranges over its object is somewhere else than in the run. (What is cut into pages has other names.)
+            let instruction = self.merged.program.instruction(*site)?;
+            let here = match instruction.op.access()? {
+                (Operand::Global { global, offset }, _) => {
+                    let name = &self.merged.program.globals[global.index()].name;
+                    let is_same = name == self.traces[run].objects().get(at.object.index());
+                    is_same.then_some(offset as u32)
+                }
+                _ => None,
+            };
+            Some((run, Place { offset: here.unwrap_or(at.offset), ..at }))
         };
         let &[(run, a), (other, b)] = &next.iter().filter_map(place).collect::<Vec<_>>()[..] else {
             return false;

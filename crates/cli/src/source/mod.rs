@@ -14,14 +14,17 @@ use foretrace_predict::{Options, ProgramError, predict_program};
 use foretrace_program::merge::MergeError;
 use foretrace_program::validate::check_bounded;
 use foretrace_program::{Program, merge, merge_recorded, parse, validate};
-use foretrace_report::{Certainty, Report, Subject};
+use foretrace_report::{Certainty, Report, Settings, Subject};
 use foretrace_trace::Model;
 use foretrace_witness::Property;
 
 use crate::args::{ModelChoice, PredictArguments, PredictionOptions};
 use crate::assemble::Frame;
 use crate::failure::{Failure, Status};
+use crate::output;
 use crate::predict;
+use crate::program::record::say;
+use crate::program::test::numbered;
 use crate::progress::ProgressLine;
 
 use merged::{Mixing, Replayable, Runs};
@@ -52,6 +55,9 @@ pub(crate) fn is_program(path: &Path) -> bool {
 /// Predicts what a program can do.
 pub(crate) fn run_program(path: &Path, arguments: &PredictArguments) -> Result<Status, Failure> {
     refuse(arguments, "a program")?;
+    if arguments.options.symbolic_addresses {
+        return Err(Failure::input("--symbolic-addresses is for recorded runs, not for a program"));
+    }
     let start = Instant::now();
     let program = read(path)?;
     let options = &arguments.options;
@@ -85,22 +91,35 @@ pub(crate) fn run_merged(
     }
     let start = Instant::now();
     let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-    let runs = Runs::open(&paths, arguments.format)?;
+    let range = arguments.options.symbolic_addresses;
+    let runs = Runs::open(&paths, arguments.format, range)?;
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let question = Question { options: &arguments.options, start, path: names.join(", ") };
-    if runs.are_recorded() {
-        let (report, _) = ask_recorded(&question, &runs)?;
-        return question.answer(&report);
+    match ask_all(&question, &runs)? {
+        Asked::Answered(report, _) => question.answer(&report),
+        Asked::NoAddresses(notes) => {
+            notes.iter().for_each(|note| say(note));
+            Ok(Status::Nothing)
+        }
     }
-    let subject = Subject::Runs(paths.len() as u64);
-    match merge(&runs.traces()) {
+}
+
+/// What runs can do together.
+fn ask_all(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
+    if runs.are_recorded() {
+        return ask_recorded(question, runs);
+    }
+    let traces = runs.traces();
+    let subject = Subject::Runs(traces.len() as u64);
+    match merge(&traces) {
         Ok(program) => {
             check(&program)?;
-            let (report, _) = question.ask(&program, subject, None)?;
-            question.answer(&report)
+            let (report, replayable) = question.ask(&program, subject, None)?;
+            Ok(Asked::Answered(report, replayable))
         }
         Err(error @ MergeError::Unsupported { .. }) => {
-            question.answer(&question.not_supported(subject, &error.to_string()))
+            let report = question.not_supported(subject, &error.to_string());
+            Ok(Asked::Answered(report, Vec::new()))
         }
         Err(error) => {
             Err(Failure::input(error)
@@ -109,30 +128,88 @@ pub(crate) fn run_merged(
     }
 }
 
+/// A run of which addresses are to range over their objects.
+pub(crate) struct Ranging {
+    runs: Runs,
+    start: Instant,
+    path: String,
+}
+
+impl Ranging {
+    /// Reads the run.
+    pub(crate) fn open(path: &Path, arguments: &PredictArguments) -> Result<Ranging, Failure> {
+        refuse(arguments, "--symbolic-addresses")?;
+        let start = Instant::now();
+        let runs = Runs::open(&[path], arguments.format, true)?;
+        if !runs.are_recorded() && !runs.have_address_guards() || runs.lack_accesses() {
+            let path = path.display();
+            let what = "lacks accesses to memory that only one thread touched, though with other addresses it may be shared";
+            return Err(Failure::input(format_args!("--symbolic-addresses: {path} {what}"))
+                .hint("give a recording (`foretrace run -o RUN.ftrec`), or use `foretrace test`"));
+        }
+        Ok(Ranging { runs, start, path: format!("{}, other addresses", path.display()) })
+    }
+
+    /// Predicts, and shows the report beside the one of the run as it is.
+    pub(crate) fn run(self, arguments: &PredictArguments) -> Result<Status, Failure> {
+        let Ranging { runs, start, path } = self;
+        let question = Question { options: &arguments.options, start, path };
+        let report = match ask_all(&question, &runs)? {
+            Asked::Answered(report, _) => report,
+            Asked::NoAddresses(notes) => {
+                notes.iter().for_each(|note| say(note));
+                return Ok(Status::Nothing);
+            }
+        };
+        let json = arguments.options.json.as_deref().map(|path| match output::is_stdout(path) {
+            true => path.to_path_buf(),
+            false => numbered(path, Some("addresses".to_string())),
+        });
+        predict::show_in(&report, &arguments.options, json.as_deref())?;
+        Ok(predict::verdict(&report))
+    }
+}
+
+/// What came of a question about recorded runs.
+#[allow(clippy::large_enum_variant)]
+pub(crate) enum Asked {
+    /// The report, and what replays of its findings follow.
+    Answered(Report, Vec<Option<Replayable>>),
+    /// Nothing would be different: no address of the run ranges over its object. What there is to say of its addresses.
+    NoAddresses(Vec<String>),
+}
+
 /// What recorded runs can do together, and what replays of the findings follow.
-fn ask_recorded(
-    question: &Question,
-    runs: &Runs,
-) -> Result<(Report, Vec<Option<Replayable>>), Failure> {
+fn ask_recorded(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
     let traces = runs.traces();
     let subject = Subject::Runs(traces.len() as u64);
     let merged = match merge_recorded(&traces) {
         Ok(merged) => merged,
         Err(error) => {
-            return Ok((question.not_supported(subject, &error.to_string()), Vec::new()));
+            let report = question.not_supported(subject, &error.to_string());
+            return Ok(Asked::Answered(report, Vec::new()));
         }
     };
     check(&merged.program)?;
+    let range = question.options.symbolic_addresses;
+    if range && merged.ranging_accesses == 0 && traces.len() == 1 {
+        return Ok(Asked::NoAddresses(runs.addresses(&merged)));
+    }
     let mixing = Mixing { merged: &merged, traces: &traces };
     let (mut report, replayable) = question.ask(&merged.program, subject, Some(&mixing))?;
     if report.unsupported.is_none() {
         merged::tell_what_is_left_out(&mut report, runs.reasons(&merged));
     }
-    if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {
-        let note = "what no run has on its own path is possible until a replay confirms it (`foretrace test --runs`)";
-        report.notes.push(note.to_string());
+    if range {
+        report.notes.extend(runs.addresses(&merged));
     }
-    Ok((report, replayable))
+    if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {
+        let option = if range { "--symbolic-addresses" } else { "--runs" };
+        report.notes.push(format!(
+            "what no run has on its own path is possible until a replay confirms it (`foretrace test {option}`)"
+        ));
+    }
+    Ok(Asked::Answered(report, replayable))
 }
 
 /// `foretrace test --runs`: what recordings of one program can do together.
@@ -140,12 +217,12 @@ pub(crate) fn predict_recordings(
     recordings: &[&Path],
     options: &PredictionOptions,
     path: String,
-) -> Result<(Report, Vec<Option<Replayable>>), Failure> {
+) -> Result<Asked, Failure> {
     // The single runs have been told by now; that mixtures take for ever should not keep the user from them.
     let budget = options.budget.or(Some(MIXTURE_BUDGET));
     let options = &PredictionOptions { budget, ..options.clone() };
     let question = Question { options, start: Instant::now(), path };
-    ask_recorded(&question, &Runs::of_recordings(recordings)?)
+    ask_recorded(&question, &Runs::of_recordings(recordings, options.symbolic_addresses)?)
 }
 
 /// A merged program is a program: if not, that is a bug of ours.
@@ -258,7 +335,10 @@ impl Question<'_> {
     fn frame(&self) -> Frame {
         Frame {
             path: Some(self.path.clone()),
-            settings: predict::settings(self.options, &self.options()),
+            settings: Settings {
+                symbolic_addresses: self.options.symbolic_addresses,
+                ..predict::settings(self.options, &self.options())
+            },
             full_schedules: self.options.full_schedule,
             timing: None,
         }

@@ -28,9 +28,7 @@ const WRONG: [&str; 7] = [
 /// What is predicted of one recording.
 pub(crate) struct Predicted {
     trace: Trace,
-    pub(crate) recorded: Recorded,
-    /// What the assertions of the trace are.
-    pub(crate) assertions: BTreeMap<EventId, Failure>,
+    pub(crate) recording: Recording,
     prediction: Prediction,
     /// Nothing is kept as recorded for want of an expression.
     pub(crate) is_exact: bool,
@@ -38,7 +36,7 @@ pub(crate) struct Predicted {
 
 /// A walk that keeps which way the threads went.
 #[derive(Default)]
-struct Watched {
+pub(crate) struct Watched {
     walker: Walker,
     outcomes: Vec<Vec<bool>>,
     has_switch: bool,
@@ -61,9 +59,21 @@ impl Walk for Watched {
         self.walker.follow(thread, seen, told);
     }
 
+    fn again(&mut self) {
+        *self = Watched::default();
+    }
+
     fn notes(&self) -> Vec<(String, u64)> {
         self.walker.notes()
     }
+}
+
+/// What a recording says of the operations of its threads.
+pub(crate) struct Recording {
+    pub(crate) recorded: Recorded,
+    /// What the assertions of the trace are.
+    pub(crate) assertions: BTreeMap<EventId, Failure>,
+    pub(crate) has_switch: bool,
 }
 
 fn thread_number(trace: &Trace, event: EventId) -> u32 {
@@ -71,34 +81,48 @@ fn thread_number(trace: &Trace, event: EventId) -> u32 {
     name[1..].parse().expect("threads of a recording are called T0, T1, ...")
 }
 
+impl Recording {
+    pub(crate) fn new(trace: &Trace, walk: Watched) -> Recording {
+        let mut kinds = HashMap::new();
+        let mut assertions = BTreeMap::new();
+        let mut branches: HashMap<u32, usize> = HashMap::new();
+        for (id, event) in trace.events() {
+            let thread = thread_number(trace, id);
+            let ordinal = trace.ordinal(id);
+            if let (Some(ordinal), Some(kind)) = (ordinal, trace.record_kind(id))
+                && !matches!(event.op, Op::Request(_))
+            {
+                kinds.insert((thread, ordinal), kind);
+            }
+            if let Op::Assert { .. } = event.op {
+                let failure = match ordinal {
+                    Some(ordinal) => Failure::Operation(thread, ordinal),
+                    None => {
+                        let which = branches.entry(thread).or_default();
+                        *which += 1;
+                        Failure::Branch(thread, walk.walker.assertions(thread)[*which - 1])
+                    }
+                };
+                assertions.insert(id, failure);
+            }
+        }
+        let recorded = Recorded { outcomes: walk.outcomes, kinds };
+        Recording { recorded, assertions, has_switch: walk.has_switch }
+    }
+
+    /// The operation that an access is.
+    pub(crate) fn operation(&self, trace: &Trace, access: EventId) -> Operation {
+        let ordinal = trace.ordinal(access).expect("accesses are visible operations");
+        (thread_number(trace, access), ordinal)
+    }
+}
+
 /// Reads a recording and predicts. `is_initialised`: all that is read without having been written has a recorded value.
 pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
     let mut walk = Watched::default();
     let trace = recording::read(recording, Some(&mut walk)).unwrap();
     validate(&trace).unwrap();
-    let mut kinds = HashMap::new();
-    let mut assertions = BTreeMap::new();
-    let mut branches: HashMap<u32, usize> = HashMap::new();
-    for (id, event) in trace.events() {
-        let thread = thread_number(&trace, id);
-        let ordinal = trace.ordinal(id);
-        if let (Some(ordinal), Some(kind)) = (ordinal, trace.record_kind(id))
-            && !matches!(event.op, Op::Request(_))
-        {
-            kinds.insert((thread, ordinal), kind);
-        }
-        if let Op::Assert { .. } = event.op {
-            let failure = match ordinal {
-                Some(ordinal) => Failure::Operation(thread, ordinal),
-                None => {
-                    let which = branches.entry(thread).or_default();
-                    *which += 1;
-                    Failure::Branch(thread, walk.walker.assertions(thread)[*which - 1])
-                }
-            };
-            assertions.insert(id, failure);
-        }
-    }
+    let recording = Recording::new(&trace, walk);
     let options = Options {
         model: Some(Model::Symbolic),
         properties: vec![Property::Race, Property::Assertion],
@@ -108,12 +132,11 @@ pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
     let prediction = predict(&trace, &options, &()).unwrap();
     assert!(prediction.undecided.is_empty(), "nothing keeps the solver from deciding all");
     // A switch has more ways than its value tells: what the explorer takes for the same way may be another one.
-    let is_exact = is_initialised && !walk.has_switch && !has_note(&trace, &KEPT);
-    let recorded = Recorded { outcomes: walk.outcomes, kinds };
-    Predicted { trace, recorded, assertions, prediction, is_exact }
+    let is_exact = is_initialised && !recording.has_switch && !has_note(&trace, &KEPT);
+    Predicted { trace, recording, prediction, is_exact }
 }
 
-fn has_note(trace: &Trace, texts: &[&str]) -> bool {
+pub(crate) fn has_note(trace: &Trace, texts: &[&str]) -> bool {
     trace.notes().iter().any(|(note, _)| texts.iter().any(|text| note.contains(text)))
 }
 
@@ -129,7 +152,7 @@ impl Predicted {
             let is_real = finding.certainty == Certainty::Real;
             match finding.violation {
                 Violation::Assertion(id) => {
-                    let failure = self.assertions[&id];
+                    let failure = self.recording.assertions[&id];
                     failing.insert(failure);
                     if is_real && !truth.failures.contains(&failure) {
                         let place = self.place(id);
@@ -137,7 +160,10 @@ impl Predicted {
                     }
                 }
                 Violation::Race(one, other) => {
-                    let (a, b) = (self.operation(one), self.operation(other));
+                    let (a, b) = (
+                        self.recording.operation(&self.trace, one),
+                        self.recording.operation(&self.trace, other),
+                    );
                     let pair = (a.min(b), a.max(b));
                     racing.insert(pair);
                     if is_real && !truth.races.contains(&pair) {
@@ -155,11 +181,6 @@ impl Predicted {
             differences.extend(missed.map(|pair| format!("missed: race {pair:?}")));
         }
         differences
-    }
-
-    fn operation(&self, access: EventId) -> Operation {
-        let ordinal = self.trace.ordinal(access).expect("accesses are visible operations");
-        (thread_number(&self.trace, access), ordinal)
     }
 
     fn place(&self, event: EventId) -> &str {

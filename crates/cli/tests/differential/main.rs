@@ -10,6 +10,7 @@
 mod compare;
 mod explorer;
 mod generator;
+mod indexed;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+/// Of programs with addresses that depend on what was read.
+const INDEXED_PROGRAMS: u64 = 60;
 /// How many programs are tried if nobody asks for more.
 const PROGRAMS: u64 = 240;
 /// A program that needs more runs than this is too large to be explored.
@@ -44,6 +47,10 @@ struct Sums {
     runs: AtomicU64,
     states: AtomicU64,
     assertions: AtomicU64,
+    /// Accesses that range over their objects.
+    ranging: AtomicU64,
+    /// What is found that recorded addresses do not show.
+    beyond: AtomicU64,
     failures: AtomicU64,
     failures_both_ways: AtomicU64,
     races: AtomicU64,
@@ -138,7 +145,7 @@ fn check(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
     };
     let is_initialised = case.source.contains(generator::INITIALISED);
     let predicted = compare::prepare(&recording, is_initialised);
-    let truth = explorer::explore(&program, &area, &predicted.recorded, MOST_RUNS);
+    let truth = explorer::explore(&program, &area, &predicted.recording.recorded, MOST_RUNS);
     let Some(truth) = truth else {
         add(&sums.too_large, 1);
         forget(&[&source, &program, &recording, &area]);
@@ -146,7 +153,7 @@ fn check(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
     };
     add(&sums.runs, truth.runs);
     add(&sums.states, truth.states);
-    add(&sums.assertions, predicted.assertions.len());
+    add(&sums.assertions, predicted.recording.assertions.len());
     add(&sums.failures, truth.failures.len());
     add(&sums.races, truth.races.len());
     if predicted.is_exact {
@@ -163,18 +170,66 @@ fn check(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
     differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
 }
 
-#[test]
-fn model_and_truth_agree() {
+/// As [`check`], with addresses that range over their objects.
+fn check_indexed(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
+    let add = |sum: &AtomicU64, count: usize| {
+        sum.fetch_add(count as u64, Relaxed);
+    };
+    let program = compile(case, folder);
+    add(&sums.programs, 1);
+    let [source, area, recording] = ["c", "area", "ftrec"].map(|end| program.with_extension(end));
+    // Some of them may not be there.
+    let forget = || {
+        [&source, &area, &recording, &program].iter().for_each(|file| _ = fs::remove_file(file));
+    };
+    if record(&program, case.seed).is_none() {
+        add(&sums.never_passed, 1);
+        forget();
+        return Vec::new();
+    }
+    let ranging = indexed::prepare(&recording);
+    let Some(truth) = explorer::explore(&program, &area, &ranging.recorded, MOST_RUNS) else {
+        add(&sums.too_large, 1);
+        forget();
+        return Vec::new();
+    };
+    add(&sums.runs, truth.runs);
+    add(&sums.states, truth.states);
+    add(&sums.ranging, ranging.accesses);
+    add(&sums.beyond, ranging.beyond);
+    add(&sums.failures, truth.failures.len());
+    add(&sums.races, truth.races.len());
+    match ranging.is_exact {
+        true => {
+            add(&sums.both_ways, 1);
+            add(&sums.failures_both_ways, truth.failures.len());
+            add(&sums.races_both_ways, truth.races.len());
+        }
+        false => add(&sums.one_way, 1),
+    }
+    let differences = ranging.differences(&truth);
+    if differences.is_empty() {
+        forget();
+    }
+    differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
+}
+
+/// How many programs are asked for, and the seed of the first.
+fn wanted(default: u64) -> (u64, u64) {
     let number = |name: &str, default: u64| {
         std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
     };
-    let count = number("FORETRACE_DIFFERENTIAL", PROGRAMS);
-    let first = number("FORETRACE_DIFFERENTIAL_SEED", 1);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("differential");
+    (number("FORETRACE_DIFFERENTIAL", default), number("FORETRACE_DIFFERENTIAL_SEED", 1))
+}
+
+/// Checks all cases, and returns what came of them.
+fn check_all(
+    cases: &[Case],
+    folder: &str,
+    check: impl Fn(&Case, &Path, &Sums) -> Vec<String> + Sync + std::panic::RefUnwindSafe,
+) -> Sums {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     fs::create_dir_all(&folder).unwrap();
-    let mut cases = kept();
-    cases.extend(letters());
-    cases.extend((first..first + count).map(generated));
     let (next, sums) = (AtomicUsize::new(0), Sums::default());
     let differences = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -198,9 +253,35 @@ fn model_and_truth_agree() {
         folder.display(),
         differences.join("\n")
     );
+    sums
+}
+
+#[test]
+fn model_and_truth_agree() {
+    let (count, first) = wanted(PROGRAMS);
+    let mut cases = kept();
+    cases.extend(letters());
+    cases.extend((first..first + count).map(generated));
+    let sums = check_all(&cases, "differential", check);
     // The comparison means something: of a hundred programs so many show something.
     let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
     assert!(of(&sums.both_ways, 15) && of(&sums.one_way, 25), "too few are compared: {sums:?}");
     assert!(of(&sums.failures, 15) && of(&sums.failures_both_ways, 5), "too few fail: {sums:?}");
     assert!(of(&sums.races, 200) && of(&sums.races_both_ways, 50), "too few race: {sums:?}");
+}
+
+#[test]
+fn model_and_truth_agree_with_addresses_that_range_over_their_objects() {
+    let (count, first) = wanted(INDEXED_PROGRAMS);
+    let case = |seed: u64| {
+        let (source, level) = (indexed::program(seed), LEVELS[seed as usize % LEVELS.len()]);
+        Case { name: format!("{seed}{level}"), source, level, seed }
+    };
+    let cases: Vec<Case> = (first..first + count).map(case).collect();
+    let sums = check_all(&cases, "differential-indexed", check_indexed);
+    let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
+    assert!(of(&sums.both_ways, 40) && of(&sums.ranging, 200), "too few are compared: {sums:?}");
+    assert!(of(&sums.beyond, 20), "too little needs other addresses: {sums:?}");
+    assert!(of(&sums.failures_both_ways, 15), "too few fail: {sums:?}");
+    assert!(of(&sums.races_both_ways, 100), "too few race: {sums:?}");
 }

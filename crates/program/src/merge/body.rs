@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::ir::*;
 
 use super::MergeError;
+use super::cells::Cells;
 use super::declared::Declared;
 use super::steps::{Bytes, Condition, Outcome, Statement, Value};
 use super::tree::{Next, Node, NodeId, Tree};
@@ -111,8 +112,9 @@ impl Body<'_> {
             }
             Statement::Depends => return Ok(self.part_by_reads(node)),
             Statement::Read { at, order, name } => {
-                let (address, size) = (address(*at), at.size);
-                let read = self.compute(Op::Load { address, size, order: *order }, size * 8);
+                let (size, order) = (at.size, *order);
+                let load = |address| Op::Load { address, size, order };
+                let read = self.access(at, Some(size * 8), load).expect("a load gives a value");
                 self.have_read(read, size, *name);
             }
             Statement::Write { at, order, value } => {
@@ -120,12 +122,12 @@ impl Body<'_> {
                     Value::Computed(expr) => self.word(expr),
                     Value::Recorded(value) => Operand::constant(*value, 64),
                 };
-                let (address, size) = (address(*at), at.size);
+                let (size, order) = (at.size, *order);
                 let value = self.cut(value, size);
-                self.push(Op::Store { address, size, value, order: *order });
+                self.access(at, None, |address| Op::Store { address, size, value, order });
             }
             Statement::Rmw { at, order, name, update } => {
-                if let Some(found) = self.rmw(*at, *order, *name, update) {
+                if let Some(found) = self.rmw(at, *order, *name, update) {
                     return Ok(self.part(found, node));
                 }
             }
@@ -186,27 +188,70 @@ impl Body<'_> {
     /// Returns whether it found what it expected, if runs part by that.
     fn rmw(
         &mut self,
-        at: Bytes,
+        at: &Bytes,
         order: MemoryOrder,
         name: Option<NameId>,
         update: &Update,
     ) -> Option<Operand> {
-        let (address, size) = (address(at), at.size);
+        let (size, width) = (at.size, Some(at.size * 8));
         match update {
             Update::By(op, operand) => {
                 let operand = self.word(operand);
                 let value = self.cut(operand, size);
-                let old = self.compute(Op::Rmw { op: *op, address, size, value, order }, size * 8);
+                let rmw = |address| Op::Rmw { op: *op, address, size, value, order };
+                let old = self.access(at, width, rmw).expect("it gives what was there");
                 self.have_read(old, size, name);
                 None
             }
             Update::CompareExchange { expected, new, is_assumed } => {
                 let (expected, new) = (self.word(expected), self.word(new));
                 let (expected, new) = (self.cut(expected, size), self.cut(new, size));
-                let op = Op::CompareExchange { address, size, expected, new, order };
-                let old = self.compute(op, size * 8);
+                let op = |address| Op::CompareExchange { address, size, expected, new, order };
+                let old = self.access(at, width, op).expect("it gives what was there");
                 self.have_read(old, size, name);
                 is_assumed.then(|| self.binary(BinaryOp::Eq, old, expected))
+            }
+        }
+    }
+
+    /// An access, and the value that it gives, if it has a width. One that ranges over an object is a switch between its places; a branch before it has said that it is one of them.
+    fn access(
+        &mut self,
+        at: &Bytes,
+        width: Option<u8>,
+        op: impl Fn(Operand) -> Op,
+    ) -> Option<Operand> {
+        let global = at.global;
+        let place = |offset: u32| Operand::Global { global, offset: offset.into() };
+        let Some(Cells { offset, starts, .. }) = &at.cells else {
+            return self.perform(op(place(at.offset)), width);
+        };
+        let offset = self.word(offset);
+        let blocks: Vec<BlockId> = starts.iter().map(|_| self.new_block()).collect();
+        let behind = self.new_block();
+        let result = width.map(|width| self.new_register(width));
+        self.function.blocks[behind.index()].params.extend(result);
+        let target = |block: BlockId| Target { block, args: Vec::new() };
+        let (&last, others) = blocks.split_last().expect("there are places");
+        let cases = starts.iter().map(|&start| u64::from(start));
+        let cases = cases.zip(others.iter().map(|&block| target(block))).collect();
+        let default = target(last);
+        self.close(TerminatorKind::Switch { value: offset, cases, default });
+        for (&start, &block) in starts.iter().zip(&blocks) {
+            self.block = block;
+            let args = self.perform(op(place(start)), width).into_iter().collect();
+            self.close(TerminatorKind::Jump(Target { block: behind, args }));
+        }
+        self.block = behind;
+        result.map(Operand::Register)
+    }
+
+    fn perform(&mut self, op: Op, width: Option<u8>) -> Option<Operand> {
+        match width {
+            Some(width) => Some(self.compute(op, width)),
+            None => {
+                self.push(op);
+                None
             }
         }
     }
@@ -300,11 +345,15 @@ impl Body<'_> {
 
     /// An instruction that gives a value.
     pub(super) fn compute(&mut self, op: Op, width: u8) -> Operand {
-        let result = RegisterId::from(self.function.registers.len());
-        self.function.registers.push(Register { width, name: None });
+        let result = self.new_register(width);
         let instruction = Instruction { op, result: Some(result), location: self.location };
         self.function.blocks[self.block.index()].instructions.push(instruction);
         Operand::Register(result)
+    }
+
+    fn new_register(&mut self, width: u8) -> RegisterId {
+        self.function.registers.push(Register { width, name: None });
+        RegisterId::from(self.function.registers.len() - 1)
     }
 
     fn push(&mut self, op: Op) {
@@ -330,8 +379,4 @@ impl Body<'_> {
         self.function.blocks.push(Block { label: None, params, instructions, terminator });
         BlockId::from(self.function.blocks.len() - 1)
     }
-}
-
-fn address(at: Bytes) -> Operand {
-    Operand::Global { global: at.global, offset: at.offset.into() }
 }

@@ -12,10 +12,11 @@ use foretrace_trace::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ir::{
-    Barrier, Function, FunctionId, Global, GlobalId, Lock, Program, Semaphore, Thread,
-};
+use crate::ir::GlobalId;
 
+mod program;
+
+use super::cells::Ranging;
 use super::{MergeError, Spot};
 
 /// The largest object that becomes a variable.
@@ -39,6 +40,8 @@ pub(super) struct Run<'t> {
     pub(super) joined: FxHashSet<ThreadId>,
     /// Whether our runtime recorded it.
     pub(super) is_recorded: bool,
+    /// What ranges over objects.
+    pub(super) ranging: Ranging,
     /// Objects that are too large for one variable, in pages.
     pages: FxHashMap<(ObjectId, u32), usize>,
 }
@@ -48,6 +51,8 @@ pub(super) struct Run<'t> {
 pub(super) struct Declared {
     /// Whether our runtime recorded all runs.
     pub(super) is_recorded: bool,
+    /// Whether there is one run only.
+    pub(super) is_alone: bool,
     /// Names of objects that are too large for one variable.
     pub(super) paged: FxHashSet<String>,
     /// Threads by whose child they are.
@@ -112,6 +117,7 @@ impl<'t> Run<'t> {
             locations: into(&mut declared.locations, trace.locations()),
             joined: joined.collect(),
             is_recorded: declared.is_recorded,
+            ranging: Ranging::of(trace, MOST_BYTES, declared.is_alone),
             pages,
         }
     }
@@ -306,9 +312,15 @@ impl Declared {
             }
             let Some((global, at)) = self.variable(run, access.at, &here)? else { continue };
             let (seen, stored) = run.trace.values(event);
+            let cells = run.ranging.cells.get(&event);
+            if let Some(cells) = cells {
+                let contents = self.contents.entry(global).or_default();
+                contents.size = contents.size.max(cells.bytes);
+            }
             if access.reads {
                 let contents = self.contents.entry(global).or_default();
-                for offset in at.offset..at.end() {
+                let starts = cells.map_or(vec![at.offset], |cells| cells.starts.clone());
+                for offset in starts.into_iter().flat_map(|start| start..start + at.size) {
                     contents.read.entry(offset).or_insert_with(|| here.clone());
                     if self.is_recorded {
                         self.read_in.entry((global, offset)).or_default().insert(run.number);
@@ -511,66 +523,6 @@ impl Declared {
             }
         }
         Ok(())
-    }
-
-    /// The names of the functions that the threads run: their own, unless a variable has it.
-    pub(super) fn function_names(&self) -> Vec<String> {
-        let mut taken: FxHashSet<String> =
-            self.objects.iter().chain(self.threads.iter()).map(str::to_string).collect();
-        let names = self.threads.iter().map(|thread| {
-            let mut name = thread.to_string();
-            if self.objects.find(thread).is_some() {
-                while !taken.insert(name.clone()) {
-                    name.push('_');
-                }
-            }
-            name
-        });
-        names.collect()
-    }
-
-    /// The program whose threads run these functions.
-    pub(super) fn program(self, functions: Vec<Function>) -> Program {
-        let nothing = Contents::default();
-        let globals = self.objects.iter().enumerate().map(|(index, name)| {
-            let contents = self.contents.get(&GlobalId::from(index)).unwrap_or(&nothing);
-            let byte = |offset| contents.initial.get(&offset).map_or(0, |(byte, _)| *byte);
-            let mut initial: Vec<u8> = (0..contents.size).map(byte).collect();
-            initial
-                .truncate(initial.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
-            Global { name: name.to_string(), size: contents.size.max(1), initial }
-        });
-        let locks = self.locks.iter().enumerate().map(|(index, name)| {
-            let kind = self.kinds.get(&LockId::from(index));
-            Lock {
-                name: name.to_string(),
-                recursive: kind.is_some_and(|(recursive, _)| *recursive),
-            }
-        });
-        let semaphores = self.semaphores.iter().enumerate().map(|(index, name)| {
-            let count = self.counts.get(&SemId::from(index)).map_or(0, |(count, _)| *count);
-            Semaphore { name: name.to_string(), count }
-        });
-        let barriers = self.barriers.iter().enumerate().map(|(index, name)| {
-            let parties =
-                self.parties.get(&BarrierId::from(index)).map_or(1, |(parties, _)| *parties);
-            Barrier { name: name.to_string(), parties }
-        });
-        let threads = self.threads.iter().enumerate().filter_map(|(index, name)| {
-            let (parent, _) = self.parents.get(&ThreadId::from(index))?;
-            let function = FunctionId::from(index);
-            parent.is_none().then(|| Thread { name: name.to_string(), function, args: Vec::new() })
-        });
-        Program {
-            globals: globals.collect(),
-            locks: locks.collect(),
-            conds: self.conds.iter().map(str::to_string).collect(),
-            semaphores: semaphores.collect(),
-            barriers: barriers.collect(),
-            functions,
-            threads: threads.collect(),
-            locations: self.locations,
-        }
     }
 }
 

@@ -23,6 +23,8 @@
 //! | --- | --- |
 //! | `declared` | what the runs share: objects with their contents at the start, locks, counts, threads |
 //! | `steps` | the events of a thread as statements and outcomes |
+//! | `cells` | accesses whose address is computed from what was read |
+//! | `settled` | reads that can see only a few numbers |
 //! | `update` | what a read-modify-write does, as an instruction can say it |
 //! | `exchange` | compare-and-exchanges that failed |
 //! | `tree` | the prefix tree |
@@ -33,16 +35,19 @@
 //! **Cost.** Linear in the events, but for the names that are copied where ways part.
 
 mod body;
+mod cells;
 mod declared;
 mod exchange;
 mod expression;
 mod mix;
+mod settled;
 mod steps;
 mod tree;
 mod update;
 
 pub use mix::{MixedTrace, Mixture};
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use foretrace_trace::validate::{Invalid, validate};
@@ -164,6 +169,10 @@ pub struct Merged {
     pub program: Program,
     /// What of the runs is not in it, and why.
     pub left_out: Vec<String>,
+    /// How many addresses that depend on reads are kept as recorded though their objects are wholly known, by the reason.
+    pub kept_addresses: Vec<(String, u64)>,
+    /// How many accesses range over their objects.
+    pub ranging_accesses: u64,
     /// By function and block, of which events of which runs each instruction is, the end of the block last.
     origins: BySite<Vec<(usize, EventId)>>,
     /// By run, which function each thread runs.
@@ -181,6 +190,7 @@ impl Merged {
 fn merge_as(traces: &[&Trace], is_recorded: bool) -> Result<Merged, MergeError> {
     let mut declared = Declared::default();
     declared.is_recorded = is_recorded;
+    declared.is_alone = is_recorded && traces.len() == 1;
     if is_recorded {
         declared.paged = traces.iter().flat_map(|trace| Declared::too_large(trace)).collect();
     }
@@ -228,5 +238,12 @@ fn merge_as(traces: &[&Trace], is_recorded: bool) -> Result<Merged, MergeError> 
     let functions_of =
         |run: &Run| run.trace.thread_ids().map(|thread| run.thread(thread).index()).collect();
     let threads = runs.iter().map(functions_of).collect();
-    Ok(Merged { program: declared.program(functions), left_out, origins, threads })
+    let mut kept: BTreeMap<String, u64> = BTreeMap::new();
+    for (why, count) in runs.iter().flat_map(|run| &run.ranging.kept) {
+        *kept.entry(why.to_string()).or_default() += count;
+    }
+    let kept_addresses = kept.into_iter().collect();
+    let ranging_accesses = runs.iter().map(|run| run.ranging.cells.len() as u64).sum();
+    let program = declared.program(functions);
+    Ok(Merged { program, left_out, kept_addresses, ranging_accesses, origins, threads })
 }

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{GlobalId, LocationId, Op, SyncRef};
 
+use super::cells::Cells;
 use super::declared::{Declared, Run};
 use super::update::{self, Update};
 use super::{MergeError, Spot};
@@ -65,11 +66,13 @@ pub(super) enum Statement {
 }
 
 /// Where an access goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Bytes {
     pub(super) global: GlobalId,
     pub(super) offset: u32,
     pub(super) size: u8,
+    /// The places that it may be to; then the offset is that of the first one.
+    pub(super) cells: Option<Cells>,
 }
 
 /// What a write stores.
@@ -181,8 +184,12 @@ impl List<'_, '_> {
             let Some((global, offset)) = run.place(access.at) else {
                 return spot.unsupported("an access across a page of a large object");
             };
-            let at = (global, offset, access.at.size);
-            if access.reads && self.declared.is_doubtful(run.number, event, at) {
+            let starts = run.ranging.cells.get(&event).map(|cells| cells.starts.clone());
+            let is_doubtful = |offset: u32| {
+                let at = (global, offset, access.at.size);
+                self.declared.is_doubtful(run.number, event, at)
+            };
+            if access.reads && starts.unwrap_or(vec![offset]).into_iter().any(is_doubtful) {
                 return spot.unsupported("a read of something that no recorded write left");
             }
         }
@@ -199,7 +206,7 @@ impl List<'_, '_> {
             Recorded::Read { at, value, order } => {
                 let name = self.bind(event, at, value);
                 self.unused.push(value);
-                self.push(event, Statement::Read { at: self.bytes(at), order, name });
+                self.push(event, Statement::Read { at: self.bytes(event, at), order, name });
             }
             Recorded::Write { at, value, order } => {
                 let value = match (self.counting(event), value) {
@@ -210,7 +217,7 @@ impl List<'_, '_> {
                     }
                     (_, None) => return spot.unsupported("a write of what is not recorded"),
                 };
-                self.push(event, Statement::Write { at: self.bytes(at), order, value });
+                self.push(event, Statement::Write { at: self.bytes(event, at), order, value });
             }
             Recorded::Rmw { at, read, written, order } => {
                 let name = self.bind(event, at, read);
@@ -229,7 +236,7 @@ impl List<'_, '_> {
                     _ => Outcome::Only,
                 };
                 self.unused.push(read);
-                let statement = Statement::Rmw { at: self.bytes(at), order, name, update };
+                let statement = Statement::Rmw { at: self.bytes(event, at), order, name, update };
                 self.push_with(event, statement, outcome);
             }
             Recorded::Let => {
@@ -242,6 +249,11 @@ impl List<'_, '_> {
                 self.bound.insert(name, meant);
                 let value = meant.counts.then_some(expr);
                 self.push(event, Statement::Let { name, value });
+            }
+            Recorded::Branch { .. } if run.ranging.guards.contains_key(&event) => {
+                let cells = &run.ranging.cells[&run.ranging.guards[&event]];
+                let condition = Condition::Of(self.renamed(&cells.condition()));
+                self.push_with(event, Statement::Branch(condition), Outcome::Yes(true));
             }
             Recorded::Branch { taken } => {
                 let condition = self.condition(event, taken)?;
@@ -458,10 +470,17 @@ impl List<'_, '_> {
         }
     }
 
-    fn bytes(&self, at: Place) -> Bytes {
+    fn bytes(&self, event: EventId, at: Place) -> Bytes {
         let size = u8::try_from(at.size).expect("larger accesses are refused before");
         let (global, offset) = self.run.place(at).expect("others are refused before");
-        Bytes { global, offset, size }
+        let cells = self
+            .run
+            .ranging
+            .cells
+            .get(&event)
+            .map(|cells| Cells { offset: self.renamed(&cells.offset), ..cells.clone() });
+        let offset = cells.as_ref().map_or(offset, |cells| cells.starts[0]);
+        Bytes { global, offset, size, cells }
     }
 }
 

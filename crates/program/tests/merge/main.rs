@@ -3,6 +3,7 @@
 mod figure_11;
 mod generate;
 mod mirror;
+mod ranging;
 mod recorded;
 mod refusals;
 mod statements;

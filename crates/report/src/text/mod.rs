@@ -132,6 +132,9 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
         _ if report.unsupported.is_some() => writeln!(writer, "{name}: {}", subject(report))?,
         _ => writeln!(writer, "{name}: {}, {threads}, {events}", subject(report))?,
     }
+    if report.settings.symbolic_addresses {
+        writeln!(writer, "addresses that depend on what was read range over their objects")?;
+    }
     // What nobody else touches was left out; that is no news.
     for repair in trace.repairs.iter().filter(|repair| repair.is_news()) {
         writeln!(writer, "import: {} ({})", repair.what, counted(repair.count, "time"))?;
@@ -143,6 +146,7 @@ fn subject(report: &Report) -> String {
     match report.trace.subject {
         Subject::Trace => "trace".to_string(),
         Subject::Program => "program".to_string(),
+        Subject::Runs(1) => "the run as a program".to_string(),
         Subject::Runs(runs) => format!("{} merged into one program", counted(runs, "run")),
     }
 }
@@ -345,6 +349,9 @@ fn verdict(report: &Report, style: Style) -> String {
                 ),
                 Subject::Program => {
                     format!("no bug in any execution of this program{bound} ({scope})")
+                }
+                Subject::Runs(1) => {
+                    format!("no bug in any execution on the paths of this run{bound} ({scope})")
                 }
                 Subject::Runs(_) => format!("no bug in any mixture of these runs{bound} ({scope})"),
             });

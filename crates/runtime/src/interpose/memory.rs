@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use foretrace_recording::record::alloc::ZERO;
 use foretrace_recording::record::kind;
 
 use crate::thread::enter;
@@ -16,6 +17,10 @@ unsafe extern "C" {
 }
 
 fn allocated(block: *mut c_void, size: usize) -> *mut c_void {
+    allocated_with(block, size, 0)
+}
+
+fn allocated_with(block: *mut c_void, size: usize, detail: u8) -> *mut c_void {
     if !block.is_null() {
         enter(|thread| {
             let site = thread.call_site;
@@ -23,7 +28,7 @@ fn allocated(block: *mut c_void, size: usize) -> *mut c_void {
             if let Some(replay) = &mut world.replay {
                 replay.memory.allocated(block as u64, size as u64);
             }
-            world.stamped(thread, kind::ALLOC, 0, site, [block as u64, size as u64]);
+            world.stamped(thread, kind::ALLOC, detail, site, [block as u64, size as u64]);
         });
     }
     block
@@ -53,7 +58,8 @@ unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    allocated(unsafe { __libc_calloc(count, size) }, count.saturating_mul(size))
+    let size_of_all = count.saturating_mul(size);
+    allocated_with(unsafe { __libc_calloc(count, size) }, size_of_all, ZERO)
 }
 
 #[unsafe(no_mangle)]

@@ -157,6 +157,22 @@ fn every_kind_of_event_survives() {
 }
 
 #[test]
+fn branches_that_nobody_wrote_survive() {
+    let text = "t: i = read n : 2\nt: branch i != 0 : true else null\nt: branch i == 2 : true else address 4294967294\nt: write a : 1\n";
+    let trace = crate::text::parse(text).unwrap();
+    let again = decode(&encode(&trace).unwrap()).unwrap();
+    assert_eq!(again, trace);
+    assert_eq!(again.guards_address(EventId(2)), Some(4294967294));
+    assert_eq!(
+        (
+            again.guards_address(EventId(1)),
+            again.otherwise(EventId(2)).and_then(|otherwise| otherwise.operation)
+        ),
+        (None, None)
+    );
+}
+
+#[test]
 fn several_blocks_survive() {
     for events in [1, 65_535, 65_536, 65_537, 200_000] {
         let trace = long_trace(events);

@@ -223,7 +223,9 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
         Op::Branch { taken } => {
             let shown = show_condition(trace, "branch", expr, taken, out);
             let fault = trace.fault(id).map(|fault| format!(" else {}", fault.name()));
-            shown.and_then(|()| out.write_str(&fault.unwrap_or_default()))
+            let bytes = trace.guards_address(id).map(|bytes| format!(" {bytes}"));
+            let behind = fault.unwrap_or_default() + &bytes.unwrap_or_default();
+            shown.and_then(|()| out.write_str(&behind))
         }
         Op::Assert { holds } => show_condition(trace, "assert", expr, holds, out),
         Op::Assume { holds } => show_condition(trace, "assume", expr, holds, out),

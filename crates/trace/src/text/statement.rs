@@ -7,6 +7,7 @@
 use crate::event::*;
 use crate::expr::Expr;
 use crate::ids::*;
+use crate::implicit::Otherwise;
 
 use super::Error;
 use super::cursor::{Cursor, Word, shorten};
@@ -20,7 +21,7 @@ pub(super) struct Statement {
     pub(super) binding: Option<NameId>,
     pub(super) expr: Option<Expr>,
     pub(super) assumption: Option<Expr>,
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<Otherwise>,
 }
 
 /// The words that events begin with, for the hint.
@@ -64,9 +65,15 @@ impl Parser {
                 let taken = self.condition(cursor, thread, &mut expr)?;
                 if cursor.keyword("else") {
                     let known = Fault::ALL.into_iter().find(|fault| cursor.keyword(fault.name()));
-                    fault = Some(known.ok_or_else(|| {
-                        cursor.expected("`null`, `division`, `bounds` or `freed`")
-                    })?);
+                    let wanted = "`null`, `division`, `bounds`, `freed` or `address`";
+                    let known = known.ok_or_else(|| cursor.expected(wanted))?;
+                    let object = match known {
+                        Fault::Address => {
+                            Some((0, cursor.small("the bytes of the object")?.into()))
+                        }
+                        _ => None,
+                    };
+                    fault = Some(Otherwise { object, ..known.into() });
                 }
                 Op::Branch { taken }
             }

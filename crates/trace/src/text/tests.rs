@@ -257,6 +257,25 @@ fn everything_else() {
 }
 
 #[test]
+fn branches_that_nobody_wrote() {
+    check(
+        "t1: i = read n : 2\nt1: branch i != 0 : true else null\nt1: branch i < 8 : true else bounds\n\
+         t1: branch i * 4 == 8 : true else address 0x20\nt1: write a[8:4] = 1\n",
+        expect![[r#"
+            t1: i = read n : 2
+            t1: branch i != 0 : true else null
+            t1: branch i < 8 : true else bounds
+            t1: branch i * 4 == 8 : true else address 32
+            t1: write a[8:4] = 1
+        "#]],
+    );
+    check_error(
+        "t1: branch : true else address",
+        expect!["line 1, column 31: expected the bytes of the object, but the line ends"],
+    );
+}
+
+#[test]
 fn names_are_almost_anything() {
     check(
         "# a comment, then white space and a line end of Windows\n \t\n\

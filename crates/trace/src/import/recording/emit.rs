@@ -1,7 +1,7 @@
 //! The second pass: events from records.
 
 use foretrace_recording::record::{self, acquire, kind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::{ImportError, Position, Problem};
 use super::chunks::Recording;
@@ -13,7 +13,7 @@ use super::records::{Record, Touch, for_each};
 use super::survey::{Survey, synchronises};
 use super::sync::{Signals, Sync};
 use super::tables::Tables;
-use super::walk::{NO_EXTENT, Sharing, Walk};
+use super::walk::{Extent, Sharing, Walk};
 use crate::*;
 
 pub(super) struct Emit<'r> {
@@ -36,6 +36,10 @@ pub(super) struct Emit<'r> {
     pub(super) unknown_writers: FxHashMap<Option<LocationId>, u64>,
     /// Names are such that other recordings of the program have the same ones.
     pub(super) together: bool,
+    /// Objects that addresses could range over, if all accesses to them were in the trace.
+    ranged_over: FxHashSet<u32>,
+    /// Objects of which it is said what all their bytes held at first.
+    pub(super) declared_whole: FxHashSet<u32>,
     /// The event after which nothing follows.
     pub(super) exited: bool,
     /// Which record this is, from 1.
@@ -121,6 +125,8 @@ impl<'r> Emit<'r> {
             counts: Counts::default(),
             unknown_writers: FxHashMap::default(),
             together: false,
+            ranged_over: FxHashSet::default(),
+            declared_whole: FxHashSet::default(),
             exited: false,
             now: 0,
         }
@@ -131,8 +137,8 @@ impl<'r> Emit<'r> {
         Emit { together: true, ..self }
     }
 
-    /// Makes the trace.
-    pub(super) fn trace(mut self, order: &Order) -> Result<Trace, ImportError> {
+    /// Makes the trace. Beside it are the objects that addresses could range over, if all accesses to them were in it.
+    pub(super) fn trace(mut self, order: &Order) -> Result<(Trace, FxHashSet<u32>), ImportError> {
         if self.survey.threads.contains_key(&0) {
             // The main thread is the first of the table, whoever has the first event.
             self.thread(0);
@@ -145,7 +151,7 @@ impl<'r> Emit<'r> {
         self.declare_benign();
         self.finish_notes(order);
         self.check_lineages();
-        Ok(self.builder.finish())
+        Ok((self.builder.finish(), self.ranged_over))
     }
 
     fn record(&mut self, thread: u32, record: Record) -> Result<(), ImportError> {
@@ -397,12 +403,17 @@ impl<'r> Emit<'r> {
     fn access(&mut self, now: Now, touch: Touch) {
         let mut pieces: Vec<(Found, u32, u32)> = Vec::new();
         let shadow = &self.survey.shadow;
-        let (mut extent, mut in_region) = (NO_EXTENT, false);
+        let (mut extent, mut object, mut in_region) = (Extent::default(), None, false);
+        let whole = &self.survey.whole;
         self.objects.split(touch.address, touch.size, |found, bytes| {
             in_region |= found.what == What::Region;
-            extent = match found.what {
-                What::Global(_) | What::Heap(_) => (found.start, found.end),
-                What::Stack(_) | What::Region => NO_EXTENT,
+            (extent, object) = match found.what {
+                What::Global(_) | What::Heap(_) => {
+                    let is_whole = whole.contains(&found.object);
+                    let (start, end) = (found.start, found.end);
+                    (Extent { start, end, is_whole }, Some(found.object))
+                }
+                What::Stack(_) | What::Region => (Extent::default(), None),
             };
             let offset = |address: u64| (address - found.start) as u32;
             shadow.shared_parts(
@@ -425,6 +436,7 @@ impl<'r> Emit<'r> {
             return;
         }
         let mut told = self.walk_access(now, &touch, sharing, extent);
+        self.ranged_over.extend(object.filter(|_| told.ranges));
         if touch.writes.is_some() && touch.reads.is_some() && pieces.len() > 1 {
             self.builder.note("read-modify-write across objects taken apart", 1);
         }
@@ -439,9 +451,7 @@ impl<'r> Emit<'r> {
 
     /// One part of an access that is in one object.
     fn piece(&mut self, now: Now, touch: &Touch, found: &Found, start: u32, end: u32) {
-        if matches!(found.what, What::Global(_)) && (self.together || touch.reads.is_none()) {
-            self.declare_contents(found, start, end);
-        }
+        self.declare_contents(found, touch, start..end);
         let skipped = (found.start + u64::from(start) - touch.address) as usize;
         let size = end - start;
         let is_range = matches!(now.record.kind, kind::LOAD_RANGE | kind::STORE_RANGE);

@@ -154,9 +154,18 @@ impl Emit<'_> {
                 Step::Branch { condition, taken, site } => {
                     (Op::Branch { taken }, site, Some(condition))
                 }
-                Step::Demand { condition, site, fault: otherwise, extent: (start, end) } => {
+                Step::Demand {
+                    condition,
+                    site,
+                    fault: otherwise,
+                    extent: Extent { start, end, .. },
+                } => {
                     fault = Some(otherwise);
                     object = (start < end).then(|| (start, end - start));
+                    (Op::Branch { taken: true }, site, Some(condition))
+                }
+                Step::Address { condition, bytes, site } => {
+                    (fault, object) = (Some(Fault::Address), Some((0, bytes.into())));
                     (Op::Branch { taken: true }, site, Some(condition))
                 }
                 Step::Assert { condition, holds, site } => {
@@ -178,7 +187,8 @@ impl Emit<'_> {
                 self.builder.express(event, expression);
             }
             if let Some(fault) = fault {
-                let operation = now.access_ordinal().filter(|_| fault != Fault::Division);
+                let has_operation = !matches!(fault, Fault::Division | Fault::Address);
+                let operation = now.access_ordinal().filter(|_| has_operation);
                 self.builder.fails_otherwise(event, Otherwise { fault, operation, object });
             }
             if let Some(name) = bound {

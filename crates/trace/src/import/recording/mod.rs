@@ -53,7 +53,7 @@ mod walk;
 
 pub use code::Code;
 pub use together::{parse_together, read_together};
-pub use walk::{Extent, NO_EXTENT, Seen, Sharing, Step, Told, Walk};
+pub use walk::{Extent, Seen, Sharing, Step, Told, Walk};
 
 use std::fs::File;
 use std::path::Path;
@@ -86,5 +86,5 @@ pub fn parse(bytes: &[u8], walk: Option<&mut dyn Walk>) -> Result<Trace, ImportE
     let survey = survey::Survey::of(&recording, &tables, &order)?;
     // A reference to the same walk that lives no longer than what it looks at.
     let walk = walk.map(|walk| walk as &mut dyn Walk);
-    emit::Emit::new(&recording, &tables, &survey, walk).trace(&order)
+    emit::Emit::new(&recording, &tables, &survey, walk).trace(&order).map(|(trace, _)| trace)
 }

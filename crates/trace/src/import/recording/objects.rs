@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use foretrace_recording::record::kind;
+use foretrace_recording::record::{alloc, kind};
 use rustc_hash::FxHashMap;
 
 use super::super::ImportError;
@@ -45,6 +45,8 @@ pub(super) struct Block {
     pub(super) thread: u32,
     /// Which of those that the thread asked for there, from 1.
     pub(super) nth: u32,
+    /// All its bytes are 0 at first.
+    pub(super) is_zero: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -162,7 +164,8 @@ impl<'t> Objects<'t> {
             self.freed.remove(&at);
         }
         let (object, number) = (self.new_object(), self.allocations);
-        let block = Block { start, end, object, number, site, thread, nth };
+        let is_zero = record.detail == alloc::ZERO;
+        let block = Block { start, end, object, number, site, thread, nth, is_zero };
         self.blocks.insert(start, block);
         Change::Alloc { block: Some(block), gone }
     }

@@ -117,6 +117,16 @@ impl Shadow {
         self.kept.extend(objects.iter().filter(is_kept).map(|(object, _)| object));
     }
 
+    /// Counts as shared all that is touched of these objects.
+    pub(super) fn share_whole(&mut self, whole: &FxHashSet<u32>) {
+        for ((object, _), rows) in &mut self.pages {
+            if whole.contains(object) {
+                rows.iter_mut().filter(|row| **row != 0).for_each(|row| *row = SHARED);
+            }
+        }
+        self.kept.extend(whole);
+    }
+
     fn is_shared(&self, object: u32, word: u32) -> bool {
         let rows = self.pages.get(&(object, word / WORDS));
         rows.is_some_and(|rows| rows[(word % WORDS) as usize] == SHARED)

@@ -16,6 +16,8 @@ pub(super) struct Survey {
     pub(super) threads: FxHashMap<u32, Life>,
     /// What the touched objects are, if that is asked for.
     pub(super) found: FxHashMap<u32, Found>,
+    /// Objects of which all accesses belong into the trace.
+    pub(super) whole: FxHashSet<u32>,
     keeps_all: bool,
     /// Which threads a thread has joined.
     joined: FxHashSet<(u32, u32)>,
@@ -67,8 +69,8 @@ impl Survey {
         order: &Order,
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
-        let (shadow, threads, found, joined) = Default::default();
-        let mut survey = Survey { shadow, threads, found, keeps_all, joined };
+        let (shadow, threads, found, whole, joined) = Default::default();
+        let mut survey = Survey { shadow, threads, found, whole, keeps_all, joined };
         let mut objects = Objects::new(&tables.globals);
         for_each(recording, order, |thread, record| survey.record(&mut objects, thread, record))?;
         Ok(survey)

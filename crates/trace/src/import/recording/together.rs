@@ -14,7 +14,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::{ImportError, Position, Problem};
 use super::chunks::Recording;
@@ -27,13 +27,19 @@ use super::tables::Tables;
 use super::walk::Walk;
 use crate::Trace;
 
+/// How often recordings are read to find the objects that addresses range over: what is found in one pass may show more in the next.
+const PASSES: usize = 4;
+
 /// Reads recordings of one program; each walk adds what threads computed in one of them.
+///
+/// If addresses are to `range` over their objects, the traces have all accesses to objects in which an address depends on what was read.
 ///
 /// # Panics
 /// If there are not as many walks as paths.
 pub fn read_together(
     paths: &[&Path],
     walks: &mut [&mut dyn Walk],
+    range: bool,
 ) -> Result<Vec<Trace>, ImportError> {
     let mut maps = Vec::new();
     for path in paths {
@@ -47,7 +53,7 @@ pub fn read_together(
         maps.push(map);
     }
     let bytes: Vec<&[u8]> = maps.iter().map(|map| map.as_deref().unwrap_or_default()).collect();
-    parse_together(&bytes, walks).map_err(|(number, error)| error.in_file(paths[number]))
+    parse_together(&bytes, walks, range).map_err(|(number, error)| error.in_file(paths[number]))
 }
 
 /// Reads the bytes of recordings; an error is told with the number of its recording.
@@ -57,6 +63,7 @@ pub fn read_together(
 pub fn parse_together(
     all: &[&[u8]],
     walks: &mut [&mut dyn Walk],
+    range: bool,
 ) -> Result<Vec<Trace>, (usize, ImportError)> {
     assert_eq!(all.len(), walks.len(), "each recording has a walk");
     let mut parsed = Vec::new();
@@ -96,15 +103,32 @@ pub fn parse_together(
             .collect();
         union.join(&survey.shadow, known, &threads);
     }
-    let mut traces = Vec::new();
-    for (number, (recording, tables, order)) in parsed.iter().enumerate() {
-        surveys[number].shadow.share_as(&union, &known[number]);
-        // A reference to the same walk that lives no longer than what it looks at.
-        let walk = &mut *walks[number] as &mut dyn Walk;
-        let emit = Emit::new(recording, tables, &surveys[number], Some(walk)).together();
-        traces.push(emit.trace(order).map_err(|error| (number, error))?);
+    for (survey, known) in surveys.iter_mut().zip(&known) {
+        survey.shadow.share_as(&union, known);
     }
-    Ok(traces)
+    let mut whole: FxHashSet<u32> = FxHashSet::default();
+    for pass in 1.. {
+        let (mut traces, mut found) = (Vec::new(), whole.clone());
+        for (number, (recording, tables, order)) in parsed.iter().enumerate() {
+            // A reference to the same walk that lives no longer than what it looks at.
+            let walk = &mut *walks[number] as &mut dyn Walk;
+            let emit = Emit::new(recording, tables, &surveys[number], Some(walk)).together();
+            let (trace, ranged_over) = emit.trace(order).map_err(|error| (number, error))?;
+            traces.push(trace);
+            found.extend(ranged_over.iter().filter_map(|object| known[number].get(object)));
+        }
+        if !range || found.len() == whole.len() || pass == PASSES {
+            return Ok(traces);
+        }
+        whole = found;
+        for ((survey, known), walk) in surveys.iter_mut().zip(&known).zip(walks.iter_mut()) {
+            let is_whole = |(_, key): &(&u32, &u32)| whole.contains(key);
+            survey.whole = known.iter().filter(is_whole).map(|(&object, _)| object).collect();
+            survey.shadow.share_whole(&survey.whole);
+            walk.again();
+        }
+    }
+    unreachable!("the last pass returns")
 }
 
 /// What an object is called in all recordings.

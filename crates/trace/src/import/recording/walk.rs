@@ -18,11 +18,16 @@ pub enum Sharing {
     Parts,
 }
 
-/// First address of the global variable or block that an access is in, and the first behind it; both 0 if it is in neither.
-pub type Extent = (u64, u64);
-
-/// It is in neither.
-pub const NO_EXTENT: Extent = (0, 0);
+/// The global variable or block that an access is in; empty if it is in neither.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Extent {
+    /// Its first address.
+    pub start: u64,
+    /// The first address behind it.
+    pub end: u64,
+    /// Whether all accesses to it are in the trace, whoever makes them.
+    pub is_whole: bool,
+}
 
 /// One record, as the walk sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +94,15 @@ pub enum Step {
         /// Where.
         site: u64,
     },
+    /// The address of the next access is what it was, in an object of which all accesses are in the trace.
+    Address {
+        /// What holds then, and did: an expression equals a number.
+        condition: Expr,
+        /// How many bytes the object has.
+        bytes: u32,
+        /// Where.
+        site: u64,
+    },
     /// An assertion about what was read.
     Assert {
         /// What should hold.
@@ -126,6 +140,8 @@ pub struct Told {
     pub after: Vec<Step>,
     /// The event is one of the steps already.
     pub is_told: bool,
+    /// The address depends on what was read: to let it range over its object, all accesses to that must be in the trace.
+    pub ranges: bool,
 }
 
 impl Told {
@@ -133,7 +149,8 @@ impl Told {
     pub fn clear(&mut self) {
         self.before.clear();
         self.after.clear();
-        (self.name, self.value, self.assumed, self.is_told) = (None, None, None, false);
+        (self.name, self.value, self.assumed) = (None, None, None);
+        (self.is_told, self.ranges) = (false, false);
     }
 }
 
@@ -144,6 +161,9 @@ pub trait Walk {
 
     /// A record of a thread, in program order. `told` is empty.
     fn follow(&mut self, thread: u32, seen: Seen, told: &mut Told);
+
+    /// The recording is read once more, from its modules on.
+    fn again(&mut self);
 
     /// What the walk has to say of itself: notes with counts.
     fn notes(&self) -> Vec<(String, u64)>;
