@@ -13,10 +13,11 @@ use foretrace_recording::image::{binary, cast};
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::import::recording::Step;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::arithmetic::{apply, convert, is_comparison};
 use crate::expressions::{cut_to, extended, operation};
+use crate::sharing::Shared;
 
 /// Parts of an expression that have more operators get names of their own.
 const LARGE: u16 = 24;
@@ -29,7 +30,7 @@ const DEPTH: u32 = 6;
 
 /// A term; 0 is none: the value does not depend on what was read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct TermId(u32);
+pub(crate) struct TermId(pub(crate) u32);
 
 impl TermId {
     pub(crate) const NONE: TermId = TermId(0);
@@ -54,8 +55,8 @@ impl Value {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Kind {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
     Number(u64),
     Read(u32),
     Binary {
@@ -103,10 +104,13 @@ struct Node {
 #[derive(Debug)]
 pub(crate) struct Terms {
     nodes: Vec<Node>,
-    shared: FxHashMap<Kind, TermId>,
+    shared: Shared,
     next_name: u32,
     /// When there are so many terms, those that nothing refers to are dropped.
     limit: usize,
+    /// Kept so that nothing is allocated whenever terms are dropped.
+    spare_moved: Vec<u32>,
+    spare_nodes: Vec<Node>,
 }
 
 /// Terms that are still needed, while the others are dropped.
@@ -115,6 +119,8 @@ pub(crate) struct Keep<'t> {
     /// The new number of each old term, 0 if it is not kept so far.
     moved: Vec<u32>,
     nodes: Vec<Node>,
+    /// Terms whose parts come first.
+    open: Vec<TermId>,
 }
 
 /// So many terms may be there before any is dropped.
@@ -129,9 +135,13 @@ impl Keep<'_> {
 
     /// Parts have smaller numbers than what they are parts of, before and after.
     fn term(&mut self, term: TermId) -> TermId {
-        let mut open = vec![term];
+        if term == TermId::NONE {
+            return term;
+        }
+        let mut open = std::mem::take(&mut self.open);
+        open.push(term);
         while let Some(&next) = open.last() {
-            if next == TermId::NONE || self.moved[next.0 as usize] != 0 {
+            if self.moved[next.0 as usize] != 0 {
                 open.pop();
                 continue;
             }
@@ -153,20 +163,22 @@ impl Keep<'_> {
             self.nodes.push(node);
             open.pop();
         }
-        match term {
-            TermId::NONE => term,
-            term => TermId(self.moved[term.0 as usize]),
-        }
+        self.open = open;
+        TermId(self.moved[term.0 as usize])
     }
 
     pub(crate) fn finish(self) {
-        let Keep { terms, nodes, .. } = self;
-        terms.nodes = nodes;
+        let Keep { terms, nodes, moved, .. } = self;
+        (terms.spare_nodes, terms.spare_moved) =
+            (std::mem::replace(&mut terms.nodes, nodes), moved);
         terms.limit = FEW.max(2 * terms.nodes.len());
-        terms.shared = FxHashMap::default();
-        let kept = terms.nodes.iter().zip(0..).skip(1);
-        let kept = kept.filter(|(node, _)| !matches!(node.kind, Kind::Read(_)));
-        terms.shared.extend(kept.map(|(node, term)| (node.kind, TermId(term))));
+        terms.shared.clear();
+        let Terms { nodes, shared, .. } = terms;
+        for (node, term) in nodes.iter().zip(0..).skip(1) {
+            if !matches!(node.kind, Kind::Read(_)) {
+                shared.insert(term, |term| nodes[term as usize].kind);
+            }
+        }
     }
 }
 
@@ -183,7 +195,14 @@ impl Terms {
             named: false,
             name: 0,
         };
-        Terms { nodes: vec![none], shared: FxHashMap::default(), next_name: 0, limit: FEW }
+        Terms {
+            nodes: vec![none],
+            shared: Shared::new(),
+            next_name: 0,
+            limit: FEW,
+            spare_moved: Vec::new(),
+            spare_nodes: Vec::new(),
+        }
     }
 
     /// Whether it is time to drop terms.
@@ -193,8 +212,13 @@ impl Terms {
 
     /// Drops all terms but those that the result is shown.
     pub(crate) fn keep(&mut self) -> Keep<'_> {
-        let nodes = vec![self.nodes[0]];
-        Keep { moved: vec![0; self.nodes.len()], nodes, terms: self }
+        let mut nodes = std::mem::take(&mut self.spare_nodes);
+        nodes.clear();
+        nodes.push(self.nodes[0]);
+        let mut moved = std::mem::take(&mut self.spare_moved);
+        moved.clear();
+        moved.resize(self.nodes.len(), 0);
+        Keep { moved, nodes, open: Vec::new(), terms: self }
     }
 
     fn node(&self, term: TermId) -> &Node {
@@ -202,12 +226,18 @@ impl Terms {
     }
 
     fn push(&mut self, kind: Kind, bits: u64, width: u8) -> TermId {
-        if let Some(&known) = self.shared.get(&kind) {
+        if let Some(known) = self.find(kind) {
             return known;
         }
         let term = self.push_new(kind, bits, width);
-        self.shared.insert(kind, term);
+        let Terms { nodes, shared, .. } = self;
+        shared.insert(term.0, |term| nodes[term as usize].kind);
         term
+    }
+
+    /// The term of this kind, if there is one.
+    fn find(&self, kind: Kind) -> Option<TermId> {
+        self.shared.get(kind, |term| self.nodes[term as usize].kind).map(TermId)
     }
 
     fn push_new(&mut self, kind: Kind, bits: u64, width: u8) -> TermId {
@@ -357,7 +387,7 @@ impl Terms {
 
     /// The same, if there is a term of it.
     fn contrary_of(&self, kind: Kind) -> Option<TermId> {
-        contrary(kind).and_then(|kind| self.shared.get(&kind).copied())
+        contrary(kind).and_then(|kind| self.find(kind))
     }
 
     /// A change of width.
