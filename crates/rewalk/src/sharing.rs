@@ -2,56 +2,66 @@
 //!
 //! **Computes.** The number of the term of a kind. Only numbers are kept: what a term is, its node says.
 //!
-//! **Cost.** 8 to 16 bytes for each term.
+//! **Cost.** 16 to 32 bytes for each term.
 
 use crate::terms::Kind;
 
-/// Numbers of terms by the hashes of their kinds, each at or behind its own place; 0 is none. A power of two, of which at least half is empty.
+/// A table by the hashes of kinds, each term at or behind its own place. A power of two, of which at least half is empty.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    places: Vec<u32>,
+    /// The number of a term, 0 if there is none; above it one half of its hash, so that other terms are hardly ever looked at.
+    places: Vec<u64>,
     len: usize,
 }
 
+/// Where the term of a kind is, or belongs.
+pub(crate) struct Place {
+    /// The term, if it is there.
+    pub(crate) term: Option<u32>,
+    at: usize,
+    tag: u64,
+}
+
 const LEAST: usize = 1 << 10;
+const TAG: u64 = !0 << 32;
 
 impl Shared {
     pub(crate) fn new() -> Shared {
         Shared { places: vec![0; LEAST], len: 0 }
     }
 
-    /// The term of this kind, where `kind_of` knows what terms are.
+    /// Looks for the term of a kind, where `kind_of` knows what terms are.
     #[inline]
-    pub(crate) fn get(&self, kind: Kind, kind_of: impl Fn(u32) -> Kind) -> Option<u32> {
-        let term = self.places[self.place(kind, kind_of)];
-        (term != 0).then_some(term)
-    }
-
-    /// Where the term of this kind is, or belongs.
-    #[inline]
-    fn place(&self, kind: Kind, kind_of: impl Fn(u32) -> Kind) -> usize {
-        let mask = self.places.len() - 1;
-        let mut place = (hash(kind) >> 32) as usize & mask;
-        while self.places[place] != 0 && kind_of(self.places[place]) != kind {
-            place = (place + 1) & mask;
+    pub(crate) fn find(&self, kind: Kind, kind_of: impl Fn(u32) -> Kind) -> Place {
+        let (hash, mask) = (hash(kind), self.places.len() - 1);
+        let tag = hash & TAG;
+        let mut at = hash as usize & mask;
+        loop {
+            let found = self.places[at];
+            let term = found as u32;
+            if found == 0 {
+                return Place { term: None, at, tag };
+            }
+            if found & TAG == tag && kind_of(term) == kind {
+                return Place { term: Some(term), at, tag };
+            }
+            at = (at + 1) & mask;
         }
-        place
     }
 
-    /// From now on this is the term of its kind.
+    /// From now on this is the term of its kind. Nothing was added since the place was found.
     #[inline]
-    pub(crate) fn insert(&mut self, term: u32, kind_of: impl Fn(u32) -> Kind) {
-        if 2 * (self.len + 1) > self.places.len() {
+    pub(crate) fn put(&mut self, place: Place, term: u32, kind_of: impl Fn(u32) -> Kind) {
+        self.places[place.at] = place.tag | u64::from(term);
+        self.len += usize::from(place.term.is_none());
+        if 2 * self.len > self.places.len() {
             let old = std::mem::take(&mut self.places);
             self.places = vec![0; 2 * old.len()];
-            for term in old.into_iter().filter(|term| *term != 0) {
-                let place = self.place(kind_of(term), &kind_of);
-                self.places[place] = term;
+            for found in old.into_iter().filter(|found| *found != 0) {
+                let place = self.find(kind_of(found as u32), &kind_of);
+                self.places[place.at] = found;
             }
         }
-        let place = self.place(kind_of(term), kind_of);
-        self.len += usize::from(self.places[place] == 0);
-        self.places[place] = term;
     }
 
     /// Forgets all.
@@ -61,7 +71,7 @@ impl Shared {
     }
 }
 
-/// The highest bits depend on all of it.
+/// Every bit depends on all of it.
 #[inline]
 fn hash(kind: Kind) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -81,5 +91,6 @@ fn hash(kind: Kind) -> u64 {
         Kind::Unmodelled(a, b) => (word(tag(6, 0, 0), a.0), b.0.into()),
     };
     let mixed = (first.wrapping_mul(ODD) ^ second).wrapping_mul(ODD);
-    (mixed ^ mixed >> 29).wrapping_mul(ODD)
+    let mixed = (mixed ^ mixed >> 32).wrapping_mul(ODD);
+    mixed ^ mixed >> 32
 }

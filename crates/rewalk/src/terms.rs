@@ -176,7 +176,8 @@ impl Keep<'_> {
         let Terms { nodes, shared, .. } = terms;
         for (node, term) in nodes.iter().zip(0..).skip(1) {
             if !matches!(node.kind, Kind::Read(_)) {
-                shared.insert(term, |term| nodes[term as usize].kind);
+                let kind_of = |term: u32| nodes[term as usize].kind;
+                shared.put(shared.find(node.kind, kind_of), term, kind_of);
             }
         }
     }
@@ -226,18 +227,19 @@ impl Terms {
     }
 
     fn push(&mut self, kind: Kind, bits: u64, width: u8) -> TermId {
-        if let Some(known) = self.find(kind) {
-            return known;
+        let place = self.shared.find(kind, |term| self.nodes[term as usize].kind);
+        if let Some(known) = place.term {
+            return TermId(known);
         }
         let term = self.push_new(kind, bits, width);
         let Terms { nodes, shared, .. } = self;
-        shared.insert(term.0, |term| nodes[term as usize].kind);
+        shared.put(place, term.0, |term| nodes[term as usize].kind);
         term
     }
 
     /// The term of this kind, if there is one.
     fn find(&self, kind: Kind) -> Option<TermId> {
-        self.shared.get(kind, |term| self.nodes[term as usize].kind).map(TermId)
+        self.shared.find(kind, |term| self.nodes[term as usize].kind).term.map(TermId)
     }
 
     fn push_new(&mut self, kind: Kind, bits: u64, width: u8) -> TermId {
