@@ -170,8 +170,9 @@ impl Memory {
             return None;
         }
         let (rank, offset) = (line.rank(hit.trailing_zeros().into()), 63 - hit.leading_zeros());
-        let removed = line.entries.drain(rank..rank + hit.count_ones() as usize);
-        let (size, value) = removed.last()?;
+        let mut removed = line.entries.drain(rank..rank + hit.count_ones() as usize);
+        let (size, value) = removed.next_back()?;
+        drop(removed);
         line.starts &= !hit;
         if line.starts == 0 {
             self.index.remove(&number);

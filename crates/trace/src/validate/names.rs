@@ -194,7 +194,8 @@ impl Bound {
             let why = format!("an expression is more than {MAX_DEPTH} operators deep");
             return Err(breach(Rule::ExpressionDepth, why));
         }
-        for name in expr.names().filter(|name| !self.values.contains_key(&(thread, *name))) {
+        let is_bound = |name: &NameId| self.values.contains_key(&(thread, *name));
+        if let Some(name) = expr.names().find(|name| !is_bound(name)) {
             inside(name.0, trace.names(), "read name")?;
             let name = trace.names().get(name.index());
             let why = format!("no earlier read of the thread binds the name {name}");
