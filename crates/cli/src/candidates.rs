@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 
-use foretrace_trace::expr::Expr;
 use foretrace_trace::{Access, EventId, NameId, Op, Place, Trace};
 use foretrace_witness::{Property, Violation};
 
@@ -123,7 +122,9 @@ fn known_conditions(trace: &Trace) -> Vec<EventId> {
             if let Some(name) = trace.binding(event).filter(|_| trace.is_access(event)) {
                 names.insert(name, trace.values(event).0.is_some());
             }
-            let is_known = trace.expression(event).is_some_and(|expr| has_values(expr, &names));
+            let is_known = trace.expression(event).is_some_and(|expr| {
+                expr.names().all(|name| names.get(&name).copied().unwrap_or(false))
+            });
             match trace.op(event) {
                 Op::Let => {
                     names.extend(trace.binding(event).map(|name| (name, is_known)));
@@ -134,16 +135,4 @@ fn known_conditions(trace: &Trace) -> Vec<EventId> {
         }
     }
     known
-}
-
-fn has_values(expr: &Expr, names: &HashMap<NameId, bool>) -> bool {
-    match expr {
-        Expr::Literal(_) => true,
-        Expr::Name(name) => names.get(name).copied().unwrap_or(false),
-        Expr::Unary(_, operand) => has_values(operand, names),
-        Expr::Binary(_, left, right) => has_values(left, names) && has_values(right, names),
-        Expr::IfThenElse(condition, then, other) => {
-            [condition, then, other].iter().all(|part| has_values(part, names))
-        }
-    }
 }

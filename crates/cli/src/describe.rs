@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use foretrace_trace::expr::Expr;
 use foretrace_trace::{
     EventId, Fault, MemoryOrder, Mode, Op, Patience, Place, Request, Trace, WakeReason,
 };
@@ -30,7 +29,7 @@ pub(crate) fn operation_with(trace: &Trace, event: EventId, values: &StepValues)
         op => op,
     };
     let mut text = operation_of(trace, event, op);
-    let is_constant = matches!(trace.expression(event), Some(Expr::Literal(_)));
+    let is_constant = trace.expression(event).is_some_and(|expr| expr.literal().is_some());
     if let (Op::Let, Some(value), false) = (op, values.computed, is_constant) {
         push_value(&mut text, " : ", WORD, Some(value));
     }

@@ -6,7 +6,7 @@
 //!
 //! **Cost.** Looks back at most [`FAR`] events of the thread for each expression.
 
-use foretrace_trace::expr::{Expr, UnaryOp};
+use foretrace_trace::expr::{Expr, ExprRef, UnaryOp};
 use foretrace_trace::text::{Leaves, show_with};
 use foretrace_trace::{EventId, NameId, Place, Trace};
 
@@ -16,7 +16,7 @@ const FAR: usize = 4096;
 /// An expression and what its names mean.
 pub(crate) struct Readable<'t> {
     trace: &'t Trace,
-    expression: &'t Expr,
+    expression: Expr,
     names: Vec<Named>,
 }
 
@@ -32,9 +32,10 @@ struct Named {
 
 impl<'t> Readable<'t> {
     /// The expression of an event.
-    pub(crate) fn of(trace: &'t Trace, event: EventId, expression: &'t Expr) -> Readable<'t> {
+    pub(crate) fn of(trace: &'t Trace, event: EventId, expression: ExprRef<'_>) -> Readable<'t> {
+        let expression = expression.tree();
         let mut used = Vec::new();
-        collect(expression, None, &mut used);
+        collect(&expression, None, &mut used);
         let mut names: Vec<Named> = Vec::new();
         for &(name, _) in &used {
             if names.iter().all(|known| known.name != name) {
@@ -100,7 +101,7 @@ impl<'t> Readable<'t> {
 
     /// The text of the expression.
     pub(crate) fn show(&self) -> String {
-        let bare = self.without_casts(self.expression);
+        let bare = self.without_casts(&self.expression);
         let name = |name: NameId, out: &mut String| out.push_str(&self.named(name).word);
         show_with(&bare, &Leaves { name: &name, number: &number })
     }

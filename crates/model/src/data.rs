@@ -12,8 +12,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use foretrace_trace::expr::Expr;
-use foretrace_trace::text::eval::evaluate;
+use foretrace_trace::expr::ExprRef;
 use foretrace_trace::{Dependences, EventId, Model, NameId, Op, Trace};
 
 use crate::memory::{CellId, Memory};
@@ -208,23 +207,25 @@ impl Data {
     }
 
     /// The value of an expression, if it counts.
-    fn term(&mut self, expr: &Expr, names: &Names) -> Option<TermId> {
+    fn term(&mut self, expr: ExprRef<'_>, names: &Names) -> Option<TermId> {
         let meaning = |name: NameId| names.meanings.get(&name).and_then(|meaning| meaning.term);
         let number = |terms: &Terms, term: TermId| terms.as_constant(term).map(|word| word as u64);
         let (mut counts, mut is_constant) = (true, true);
-        for_each_name(expr, &mut |name| match meaning(name) {
-            Some(term) => is_constant &= number(&self.terms, term).is_some(),
-            None => counts = false,
-        });
+        for name in expr.names() {
+            match meaning(name) {
+                Some(term) => is_constant &= number(&self.terms, term).is_some(),
+                None => counts = false,
+            }
+        }
         if !counts {
             return None;
         }
         // Most of what threads compute for themselves is a number: then no term is made for each step of it.
         if is_constant {
-            let word = evaluate(expr, &|name| number(&self.terms, meaning(name)?));
+            let word = expr.evaluate(&|name| number(&self.terms, meaning(name)?));
             return word.map(|word| self.terms.constant(word.into(), WORD));
         }
-        Some(self.terms.from_expr(expr, |name| meaning(name).expect("all names count")))
+        Some(self.terms.from_expr(expr.nodes(), |name| meaning(name).expect("all names count")))
     }
 
     /// Marks what an event uses, and notes the reads that an assertion is the first to use.
@@ -335,31 +336,14 @@ impl Data {
 
 impl Names {
     /// Marks the reads that expressions use directly; a `let` has used those behind its name. Returns those that nothing has used before.
-    fn use_reads<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) -> Vec<EventId> {
+    fn use_reads<'e>(&mut self, exprs: impl IntoIterator<Item = ExprRef<'e>>) -> Vec<EventId> {
         let mut new = Vec::new();
         for expr in exprs {
-            for_each_name(expr, &mut |name| {
+            for name in expr.names() {
                 let read = self.meanings.get(&name).and_then(|meaning| meaning.read);
                 new.extend(read.filter(|&read| self.used.insert(read)));
-            });
+            }
         }
         new
-    }
-}
-
-fn for_each_name(expr: &Expr, each: &mut impl FnMut(NameId)) {
-    match expr {
-        Expr::Literal(_) => {}
-        Expr::Name(name) => each(*name),
-        Expr::Unary(_, a) => for_each_name(a, each),
-        Expr::Binary(_, a, b) => {
-            for_each_name(a, each);
-            for_each_name(b, each);
-        }
-        Expr::IfThenElse(c, a, b) => {
-            for_each_name(c, each);
-            for_each_name(a, each);
-            for_each_name(b, each);
-        }
     }
 }

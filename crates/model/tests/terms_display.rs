@@ -16,7 +16,7 @@ fn check(expression: &str, expected: &Expect) {
     let names: Vec<TermId> =
         symbols.map(|(symbol, width)| terms.symbol(SymbolId(symbol as u32), width)).collect();
     let expr = trace.expression(branch).expect("its condition");
-    let term = terms.from_expr(expr, |name| names[name.index()]);
+    let term = terms.from_expr(expr.nodes(), |name| names[name.index()]);
     expected.assert_eq(&show(&terms, term));
 }
 

@@ -77,7 +77,7 @@ fn names(terms: &mut Terms) -> Vec<TermId> {
 fn check(expr: &Expr, random: &mut Random, context: &str) {
     let mut terms = Terms::new();
     let names = names(&mut terms);
-    let term = terms.from_expr(expr, |name| names[name.index()]);
+    let term = terms.from_expr(expr.nodes(), |name| names[name.index()]);
     assert_eq!(terms.width(term), 64);
     let shown = terms.show(term, |symbol| format!("n{}", symbol.0)).to_string();
     for _ in 0..6 {
@@ -120,7 +120,7 @@ fn corner_cases() {
                     [(Some(a), Some(b)), (Some(a), None), (None, Some(b)), (None, None)]
                 {
                     let expr = Expr::Binary(op, operand(0, left), operand(1, right));
-                    let term = terms.from_expr(&expr, |name| symbols[name.index()]);
+                    let term = terms.from_expr(expr.nodes(), |name| symbols[name.index()]);
                     let read = |symbol: SymbolId| [a, b][symbol.0 as usize] as u128;
                     let found = terms.evaluate(term, &read);
                     assert_eq!(found, eval::binary(op, a, b) as u128, "{a} {op:?} {b}");
@@ -141,7 +141,7 @@ fn printed_terms_are_expressions() {
         let mut terms = Terms::new();
         let words: Vec<TermId> =
             (0..SIZES.len()).map(|name| terms.symbol(SymbolId(name as u32), 64)).collect();
-        let term = terms.from_expr(&expr, |name| words[name.index()]);
+        let term = terms.from_expr(expr.nodes(), |name| words[name.index()]);
         let shown = terms.show(term, |symbol| format!("n{}", symbol.0)).depth(40).to_string();
         // What is computed in fewer bits has no place in the text form, nor have booleans.
         let is_cast = |at: usize| {
@@ -164,7 +164,7 @@ fn printed_terms_are_expressions() {
         for _ in 0..4 {
             let values = SIZES.map(|_| random.word());
             let value = |name: NameId| Some(values[name.index()]);
-            let (before, after) = (eval::evaluate(&expr, &value), eval::evaluate(back, &value));
+            let (before, after) = (eval::evaluate(&expr, &value), back.evaluate(&value));
             assert_eq!(before, after, "seed {seed}: {shown}\n{expr:?}\n{back:?}");
         }
     }
@@ -182,7 +182,7 @@ fn check_shown(text: &str, expected: &Expect) {
     let symbols: Vec<TermId> =
         (0..6).map(|name| terms.symbol(SymbolId(name), widths[name as usize])).collect();
     let expr = trace.expression(trace.events().last().unwrap().0).unwrap();
-    let term = terms.from_expr(expr, |name| symbols[name.index()]);
+    let term = terms.from_expr(expr.nodes(), |name| symbols[name.index()]);
     let names = |symbol: SymbolId| ["a", "b", "c", "p", "q", "w"][symbol.0 as usize].to_owned();
     expected.assert_eq(&terms.show(term, names).to_string());
 }

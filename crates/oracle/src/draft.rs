@@ -55,8 +55,8 @@ impl<'t> Draft<'t> {
         let line = |(id, event): (EventId, Event)| Line {
             event,
             binding: trace.binding(id),
-            expression: trace.expression(id).cloned(),
-            assumption: trace.assumption(id).cloned(),
+            expression: trace.expression(id).map(|expr| expr.tree()),
+            assumption: trace.assumption(id).map(|expr| expr.tree()),
         };
         Draft { original: trace, lines: trace.events().map(line).collect(), declarations }
     }

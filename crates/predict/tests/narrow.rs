@@ -15,7 +15,7 @@ fn size_of(expression: &str) -> CircuitSize {
     let mut terms = Terms::new();
     let reads = [0, 1, 2].map(|read| terms.symbol(SymbolId(read), 32));
     let expr = trace.expression(last).expect("it has an expression");
-    let term = terms.from_expr(expr, |name| reads[name.index()]);
+    let term = terms.from_expr(expr.nodes(), |name| reads[name.index()]);
     let condition = terms.truth(term);
     size_of_circuit(&terms, condition)
 }

@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     };
     println!("time {} ns", time_used());
     println!("records {} records", counting.records);
+    let (instructions, branches) = counting.walker.followed();
+    println!("instructions {instructions} instructions");
+    println!("branches {branches} branches");
     println!("events {} events", trace.len());
     println!("memory {} bytes", peak_memory());
     for (note, count) in counting.walker.notes() {

@@ -35,6 +35,8 @@ pub(crate) struct Instruction {
     /// Its address, 0 if it has none.
     pub(crate) site: u64,
     pub(crate) result: Option<u32>,
+    /// Bits of the result, 0 if there is none.
+    pub(crate) width: u8,
     pub(crate) op: Op,
 }
 
@@ -334,7 +336,8 @@ impl Reader<'_> {
             number if number <= self.registers.len() as u64 => Some((number - 1) as u32),
             _ => return None,
         };
-        Some(Instruction { site, result, op: self.op(opcode)? })
+        let width = result.map_or(0, |register| self.registers[register as usize]);
+        Some(Instruction { site, result, width, op: self.op(opcode)? })
     }
 
     fn op(&mut self, opcode: u64) -> Option<Op> {

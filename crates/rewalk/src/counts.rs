@@ -8,6 +8,8 @@ pub(crate) struct Counts {
     /// Writes of memory that others touch, and branches.
     pub(crate) writes: u64,
     pub(crate) branches: u64,
+    /// Instructions that needed no record.
+    pub(crate) instructions: u64,
     /// Those that depend on reads, and are expressed.
     pub(crate) expressed: u64,
     /// Those that depend on reads, and are kept as recorded.

@@ -18,11 +18,13 @@
 //! | `code` | images, decoded |
 //! | `arithmetic` | what operations are worth |
 //! | `terms` | values in terms of reads, and their expressions |
+//! | `sharing` | equal terms are one |
 //! | `expressions` | how operations are written in the trace |
 //! | `memory` | what memory of one thread holds |
 //! | `libraries` | what is known of functions that are not instrumented |
 //! | `thread` | one thread: frames, what it waits for, guards |
 //! | `run` | instructions that need no record |
+//! | `simple` | those that only compute |
 //! | `records` | records, and the instructions that made them |
 //! | `calls` | functions that begin, code that is left and come back to, exceptions |
 //! | `updates` | operations that read and write in one step |
@@ -38,6 +40,8 @@ mod libraries;
 mod memory;
 mod records;
 mod run;
+mod sharing;
+mod simple;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -45,6 +49,7 @@ mod thread;
 mod updates;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use foretrace_trace::import::recording::{Code, Seen, Told, Walk};
 use rustc_hash::FxHashMap;
@@ -69,6 +74,8 @@ struct Program {
     by_address: FxHashMap<u64, u32>,
     /// Constants by address.
     constants: BTreeMap<u64, Vec<u8>>,
+    /// The first address of a constant, and the first behind all.
+    constant_range: Range<u64>,
     /// Addresses of sites in system headers: first, behind the last, which.
     systems: Vec<(u64, u64, Vec<bool>)>,
 }
@@ -94,6 +101,10 @@ impl Program {
     /// Takes a constant. Where a module was loaded in place of another, nobody knows which of the two it was.
     fn add_constant(&mut self, address: u64, bytes: &[u8]) {
         let end = address.saturating_add(bytes.len() as u64);
+        self.constant_range = match self.constant_range.is_empty() {
+            true => address..end,
+            false => self.constant_range.start.min(address)..self.constant_range.end.max(end),
+        };
         let before = self.constants.range(..end).next_back();
         let overlapping = before.filter(|(start, old)| *start + old.len() as u64 > address);
         match overlapping.map(|(start, old)| (*start, old == bytes)) {
@@ -105,6 +116,9 @@ impl Program {
 
     /// Bytes of a constant, if all are known.
     fn constant(&self, address: u64, size: u64) -> Option<&[u8]> {
+        if !self.constant_range.contains(&address) {
+            return None;
+        }
         let (&start, bytes) = self.constants.range(..=address).next_back()?;
         let from = usize::try_from(address - start).ok()?;
         bytes.get(from..from.checked_add(usize::try_from(size).ok()?)?)
@@ -115,6 +129,11 @@ impl Walker {
     /// Of each assertion that a branch of the thread became, in their order: which of the thread's outcomes it is, from 0.
     pub fn assertions(&self, thread: u32) -> &[u64] {
         self.threads.get(&thread).map_or(&[], |thread| &thread.assertions)
+    }
+
+    /// Instructions of the image that were followed between records, and branches among them.
+    pub fn followed(&self) -> (u64, u64) {
+        (self.counts.instructions, self.counts.branches)
     }
 }
 

@@ -8,11 +8,12 @@ use foretrace_trace::import::recording::{Extent, Step};
 use crate::Program;
 use crate::arithmetic::{Update, cut, update};
 use crate::code::{Instruction, Op, Target, Terminator};
+use crate::simple::load_private;
 use crate::terms::{TermId, Value};
-use crate::thread::{Caller, Context, PRIVATE, Phase, Thread};
+use crate::thread::{Caller, Context, Phase, Thread};
 
 /// So many jumps without a record or an outcome are a loop that never ends.
-const IDLE: u32 = 1 << 20;
+pub(crate) const IDLE: u32 = 1 << 20;
 
 /// Terms of wider values are not kept in memory.
 const MANY: u64 = 1 << 16;
@@ -31,6 +32,8 @@ impl Thread {
             if !matches!(frame.phase, Phase::Ready) {
                 return;
             }
+            self.compute(context);
+            let frame = self.frames.last().expect("it computes");
             let function = &program.functions[frame.function as usize];
             let block = &function.blocks[frame.block as usize];
             let goes_on = match block.instructions.get(frame.index as usize) {
@@ -52,16 +55,7 @@ impl Thread {
                 self.guard_undefined(context, *op, *width, left, right, site);
                 self.terms.binary(*op, *width, left, right)
             }
-            Op::Cast { kind, from, value } => {
-                let value = self.value(*value);
-                let to = self.result_width(context.program, instruction);
-                self.terms.cast(*kind, value, *from, to)
-            }
-            Op::Select { condition, then, otherwise } => {
-                let [condition, then, otherwise] =
-                    [condition, then, otherwise].map(|one| self.value(*one));
-                self.terms.choice(condition, then, otherwise)
-            }
+            Op::Cast { .. } | Op::Select { .. } => unreachable!("these are simple"),
             Op::Slot { private, size } => self.slot(*private, self.value(*size)),
             Op::Opaque { name, arguments } => {
                 let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
@@ -176,15 +170,10 @@ impl Thread {
             | Op::Assert { .. }
             | Op::Mark { .. } => return false,
         };
+        context.counts.instructions += 1;
         self.set(context.program, instruction.result, value);
         self.advance();
         true
-    }
-
-    fn result_width(&self, program: &Program, instruction: &Instruction) -> u8 {
-        let frame = self.frames.last().expect("it runs an instruction");
-        let registers = &program.functions[frame.function as usize].registers;
-        instruction.result.map_or(64, |register| registers[register as usize])
     }
 
     /// Where the machine traps, or anything may happen, the recorded run did not go.
@@ -286,14 +275,7 @@ impl Thread {
             let all = self.private.values(0, u64::MAX);
             return self.terms.unmodelled(all);
         };
-        if address < PRIVATE
-            && let Some(bytes) = program.constant(address, size.into())
-        {
-            let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            return Value::number(u64::from_le_bytes(word));
-        }
-        self.private.load(&mut self.terms, address, size, None)
+        load_private(program, &mut self.terms, &self.private, address, size)
     }
 
     pub(crate) fn store_private(

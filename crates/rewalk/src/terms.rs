@@ -13,10 +13,13 @@ use foretrace_recording::image::{binary, cast};
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::import::recording::Step;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::arithmetic::{apply, convert, is_comparison};
 use crate::expressions::{cut_to, extended, operation};
+use crate::sharing::Shared;
+
+mod keep;
 
 /// Parts of an expression that have more operators get names of their own.
 const LARGE: u16 = 24;
@@ -29,7 +32,7 @@ const DEPTH: u32 = 6;
 
 /// A term; 0 is none: the value does not depend on what was read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct TermId(u32);
+pub(crate) struct TermId(pub(crate) u32);
 
 impl TermId {
     pub(crate) const NONE: TermId = TermId(0);
@@ -54,8 +57,8 @@ impl Value {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Kind {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
     Number(u64),
     Read(u32),
     Binary {
@@ -103,72 +106,17 @@ struct Node {
 #[derive(Debug)]
 pub(crate) struct Terms {
     nodes: Vec<Node>,
-    shared: FxHashMap<Kind, TermId>,
+    shared: Shared,
     next_name: u32,
     /// When there are so many terms, those that nothing refers to are dropped.
     limit: usize,
-}
-
-/// Terms that are still needed, while the others are dropped.
-pub(crate) struct Keep<'t> {
-    terms: &'t mut Terms,
-    /// The new number of each old term, 0 if it is not kept so far.
-    moved: Vec<u32>,
-    nodes: Vec<Node>,
+    /// Kept so that nothing is allocated whenever terms are dropped.
+    spare_moved: Vec<u32>,
+    spare_nodes: Vec<Node>,
 }
 
 /// So many terms may be there before any is dropped.
 const FEW: usize = 1 << 15;
-
-impl Keep<'_> {
-    /// Keeps the term of a value, if it depends on reads that may still differ, and with it its parts.
-    pub(crate) fn value(&mut self, value: &mut Value) {
-        *value = self.terms.now(*value);
-        value.term = self.term(value.term);
-    }
-
-    /// Parts have smaller numbers than what they are parts of, before and after.
-    fn term(&mut self, term: TermId) -> TermId {
-        let mut open = vec![term];
-        while let Some(&next) = open.last() {
-            if next == TermId::NONE || self.moved[next.0 as usize] != 0 {
-                open.pop();
-                continue;
-            }
-            let mut node = *self.terms.node(next);
-            if !node.fixed {
-                let missing = open.len();
-                open.extend(children(node.kind).filter(|part| self.moved[part.0 as usize] == 0));
-                if open.len() > missing {
-                    continue;
-                }
-            }
-            // Nobody asks any more what a fixed term is made of.
-            node.kind = match (node.fixed, node.exact) {
-                (true, true) => Kind::Number(node.bits),
-                (true, false) => Kind::Unmodelled(TermId::NONE, TermId::NONE),
-                _ => with_parts(node.kind, |part| TermId(self.moved[part.0 as usize])),
-            };
-            self.moved[next.0 as usize] = self.nodes.len() as u32;
-            self.nodes.push(node);
-            open.pop();
-        }
-        match term {
-            TermId::NONE => term,
-            term => TermId(self.moved[term.0 as usize]),
-        }
-    }
-
-    pub(crate) fn finish(self) {
-        let Keep { terms, nodes, .. } = self;
-        terms.nodes = nodes;
-        terms.limit = FEW.max(2 * terms.nodes.len());
-        terms.shared = FxHashMap::default();
-        let kept = terms.nodes.iter().zip(0..).skip(1);
-        let kept = kept.filter(|(node, _)| !matches!(node.kind, Kind::Read(_)));
-        terms.shared.extend(kept.map(|(node, term)| (node.kind, TermId(term))));
-    }
-}
 
 impl Terms {
     pub(crate) fn new() -> Terms {
@@ -183,7 +131,14 @@ impl Terms {
             named: false,
             name: 0,
         };
-        Terms { nodes: vec![none], shared: FxHashMap::default(), next_name: 0, limit: FEW }
+        Terms {
+            nodes: vec![none],
+            shared: Shared::new(),
+            next_name: 0,
+            limit: FEW,
+            spare_moved: Vec::new(),
+            spare_nodes: Vec::new(),
+        }
     }
 
     /// Whether it is time to drop terms.
@@ -191,23 +146,24 @@ impl Terms {
         self.nodes.len() > self.limit
     }
 
-    /// Drops all terms but those that the result is shown.
-    pub(crate) fn keep(&mut self) -> Keep<'_> {
-        let nodes = vec![self.nodes[0]];
-        Keep { moved: vec![0; self.nodes.len()], nodes, terms: self }
-    }
-
     fn node(&self, term: TermId) -> &Node {
         &self.nodes[term.0 as usize]
     }
 
     fn push(&mut self, kind: Kind, bits: u64, width: u8) -> TermId {
-        if let Some(&known) = self.shared.get(&kind) {
-            return known;
+        let place = self.shared.find(kind, |term| self.nodes[term as usize].kind);
+        if let Some(known) = place.term {
+            return TermId(known);
         }
         let term = self.push_new(kind, bits, width);
-        self.shared.insert(kind, term);
+        let Terms { nodes, shared, .. } = self;
+        shared.put(place, term.0, |term| nodes[term as usize].kind);
         term
+    }
+
+    /// The term of this kind, if there is one.
+    fn find(&self, kind: Kind) -> Option<TermId> {
+        self.shared.find(kind, |term| self.nodes[term as usize].kind).term.map(TermId)
     }
 
     fn push_new(&mut self, kind: Kind, bits: u64, width: u8) -> TermId {
@@ -357,7 +313,7 @@ impl Terms {
 
     /// The same, if there is a term of it.
     fn contrary_of(&self, kind: Kind) -> Option<TermId> {
-        contrary(kind).and_then(|kind| self.shared.get(&kind).copied())
+        contrary(kind).and_then(|kind| self.find(kind))
     }
 
     /// A change of width.
@@ -586,24 +542,6 @@ fn children(kind: Kind) -> impl Iterator<Item = TermId> {
         Kind::Unmodelled(a, b) => [a, b, TermId::NONE],
     };
     parts.into_iter().filter(|&part| part != TermId::NONE)
-}
-
-/// The same with other parts.
-fn with_parts(kind: Kind, part: impl Fn(TermId) -> TermId) -> Kind {
-    match kind {
-        Kind::Number(_) | Kind::Read(_) => kind,
-        Kind::Binary { op, width, left, right } => {
-            Kind::Binary { op, width, left: part(left), right: part(right) }
-        }
-        Kind::Truncate { to, of } => Kind::Truncate { to, of: part(of) },
-        Kind::SignExtend { from, to, of } => Kind::SignExtend { from, to, of: part(of) },
-        Kind::Choice { condition, then, otherwise } => Kind::Choice {
-            condition: part(condition),
-            then: part(then),
-            otherwise: part(otherwise),
-        },
-        Kind::Unmodelled(a, b) => Kind::Unmodelled(part(a), part(b)),
-    }
 }
 
 /// The comparison that holds where this one does not.

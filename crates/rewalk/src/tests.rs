@@ -1,5 +1,7 @@
 //! Terms against plain computation: what a term says must hold for every value of its reads, not only the recorded ones.
 
+use std::collections::BTreeMap;
+
 use foretrace_recording::image::{binary, cast};
 use foretrace_trace::expr::Expr;
 use foretrace_trace::import::recording::Step;
@@ -168,12 +170,64 @@ fn fixed_terms_are_numbers() {
     assert!(checked > 10_000, "{checked}");
 }
 
+/// Numbers in memory, against one entry for each byte.
+#[test]
+fn memory_forgets_what_is_cut_out() {
+    let (mut memory, mut terms) = (Memory::default(), Terms::new());
+    let mut bytes: BTreeMap<u64, u8> = BTreeMap::new();
+    let mut random = Random(5);
+    let word = |bytes: &BTreeMap<u64, u8>, address: u64, size: u8| {
+        let all: Option<Vec<u8>> = (0..8)
+            .map(|at| if at < size.into() { bytes.get(&(address + at)).copied() } else { Some(0) })
+            .collect();
+        all.map(|all| u64::from_le_bytes(std::array::from_fn(|at| all[at])))
+    };
+    for _ in 0..40_000 {
+        let (address, size) = (random.below(1000), 1 + random.below(8) as u8);
+        match random.below(12) {
+            0 => {
+                let end = address + [3, 40, 130, 700][random.below(4) as usize];
+                memory.cut_out(&mut terms, address, end);
+                bytes.retain(|at, _| !(address..end).contains(at));
+            }
+            1 if random.below(500) == 0 => {
+                memory.clear();
+                bytes.clear();
+            }
+            1..8 => {
+                let value = random.word(8 * size);
+                memory.store(&mut terms, address, size, Value::number(value), true);
+                bytes.extend((address..).zip(value.to_le_bytes()).take(size.into()));
+            }
+            8 => {
+                let end = address + random.below(300);
+                let found = memory.values(address, end);
+                assert_eq!(
+                    found.is_empty(),
+                    bytes.range(address..end.max(address + 1)).next().is_none()
+                );
+            }
+            _ => {
+                let found = memory.load(&mut terms, address, size, None);
+                let expected = word(&bytes, address, size);
+                assert_eq!(
+                    found.known.then_some(found.bits),
+                    expected,
+                    "{size} bytes at {address}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn memory_gives_back_what_was_stored() {
     for seed in 0..5_000 {
         let mut random = Random(seed ^ 0x3e3e);
         let mut run = Run::new(&mut random);
         let mut memory = Memory::default();
+        // Within a line, and across two.
+        let base = random.below(8) * 16;
         let (mut here, mut there) = ([0u8; 24], [0u8; 24]);
         for _ in 0..20 {
             let size = [1, 2, 4, 8, 3][random.below(5) as usize];
@@ -190,11 +244,11 @@ fn memory_gives_back_what_was_stored() {
                     bytes_of(&mut run.terms, both.value, 0, size.min(both.width.div_ceil(8)));
                 let width = 8 * size.min(both.width.div_ceil(8));
                 let other = cut(both.other, width);
-                memory.store(&mut run.terms, address, size, value, random.below(2) == 0);
+                memory.store(&mut run.terms, base + address, size, value, random.below(2) == 0);
                 here[range.clone()].copy_from_slice(&value.bits.to_le_bytes()[..usize::from(size)]);
                 there[range].copy_from_slice(&other.to_le_bytes()[..usize::from(size)]);
             } else {
-                let value = memory.load(&mut run.terms, address, size, Some(word(&here)));
+                let value = memory.load(&mut run.terms, base + address, size, Some(word(&here)));
                 assert_eq!((value.known, value.bits), (true, word(&here)), "seed {seed}");
                 run.check(Both { value, width: 8 * size, other: word(&there) }, seed);
             }

@@ -131,6 +131,15 @@ impl Outcomes {
         Some(outcome)
     }
 
+    /// Takes the next one, if it is this one.
+    pub(crate) fn take(&mut self, outcome: bool) -> bool {
+        let is_next = self.words.front().is_some_and(|(word, _)| (*word & 1 == 1) == outcome);
+        if is_next {
+            self.pop();
+        }
+        is_next
+    }
+
     /// Which one was taken last, from 0.
     pub(crate) fn last(&self) -> u64 {
         self.taken.saturating_sub(1)

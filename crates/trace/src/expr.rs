@@ -5,6 +5,10 @@
 
 use crate::ids::NameId;
 
+pub(crate) mod nodes;
+
+pub use nodes::{ExprRef, Node, Nodes};
+
 /// A term over read names. All values are 64-bit words; arithmetic wraps.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Expr {

@@ -47,12 +47,12 @@ type Clock = Rc<Vec<u32>>;
 impl Trace {
     /// What goes wrong if a branch goes the other way.
     pub fn fault(&self, id: EventId) -> Option<Fault> {
-        self.faults.get(&id).map(|otherwise| otherwise.fault)
+        self.faults.get(id).map(|otherwise| otherwise.fault)
     }
 
     /// The same, with what a replay needs to see it.
     pub fn otherwise(&self, id: EventId) -> Option<Otherwise> {
-        self.faults.get(&id).copied()
+        self.faults.get(id).copied()
     }
 
     /// Makes assertions that none of these faults happens.
@@ -60,9 +60,9 @@ impl Trace {
         if faults.contains(&Fault::Freed) {
             self.watch_frees();
         }
-        for (event, otherwise) in &self.faults {
+        for (event, otherwise) in self.faults.iter() {
             if faults.contains(&otherwise.fault) {
-                self.columns.assert(*event);
+                self.columns.assert(event);
             }
         }
     }
@@ -219,16 +219,16 @@ impl Trace {
             (Some(ordinal), Some(kind)) => builder.push_recorded(event, ordinal, kind),
             _ => builder.push(event),
         };
-        if let Some(name) = self.bindings.get(&id) {
+        if let Some(name) = self.bindings.get(id) {
             builder.bind(new, *name);
         }
-        if let Some(expression) = self.expressions.remove(&id) {
+        if let Some(expression) = self.expressions.get(id).map(|expression| expression.tree()) {
             builder.express(new, expression);
         }
-        if let Some(assumed) = self.assumptions.remove(&id) {
+        if let Some(assumed) = self.assumptions.get(id).map(|assumed| assumed.tree()) {
             builder.assume(new, assumed);
         }
-        if let Some(&otherwise) = self.faults.get(&id) {
+        if let Some(&otherwise) = self.faults.get(id) {
             builder.fails_otherwise(new, otherwise);
         }
     }
@@ -389,8 +389,8 @@ mod tests {
         let [update, branch, free] = [2, 3, 4].map(EventId);
         assert_eq!((trace.op(update), trace.ordinal(update)), (rmw, Some(7)));
         assert_eq!((trace.record_kind(update), trace.binding(update)), (Some(42), Some(name)));
-        assert_eq!(trace.expression(update), Some(&expr::Expr::Literal(4)));
-        assert_eq!(trace.assumption(update), Some(&expr::Expr::Name(name)));
+        assert_eq!(trace.expression(update).map(|of| of.tree()), Some(expr::Expr::Literal(4)));
+        assert_eq!(trace.assumption(update).map(|of| of.tree()), Some(expr::Expr::Name(name)));
         assert_eq!(trace.otherwise(branch), Some(otherwise));
         assert_eq!(trace.otherwise(EventId(1)).unwrap().operation, Some(7));
         assert_eq!(trace.access_and_free(EventId(1)), Some((update, free)));

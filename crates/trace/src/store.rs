@@ -4,19 +4,25 @@
 //! the events obey the rules of `docs/theory.md` is the business of `validate`.
 //!
 //! **Cost.** 31 bytes per event in the columns and 8 in the thread index; wide or rare fields
-//! (second values, expressions) are in side tables.
+//! (second values, names, expressions) are in columns with gaps.
 
 use rustc_hash::FxHashMap;
 
 use crate::event::*;
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprRef};
 use crate::ids::*;
 use crate::implicit::Otherwise;
 
 mod builder;
+mod expressions;
 mod faults;
+mod names;
+mod sparse;
 
 pub use builder::Builder;
+pub(crate) use expressions::Expressions;
+pub use names::Names;
+use sparse::Sparse;
 
 /// Whether a trace says what depends on what was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,51 +43,6 @@ pub enum LockKind {
     Plain,
     /// Taking it again deepens the hold.
     Recursive,
-}
-
-/// A table of strings with an index.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Names {
-    list: Vec<Box<str>>,
-    index: FxHashMap<Box<str>, u32>,
-}
-
-impl Names {
-    /// The number of the name, new or known.
-    pub fn intern(&mut self, name: &str) -> usize {
-        if let Some(&known) = self.index.get(name) {
-            return known as usize;
-        }
-        let new = u32::try_from(self.list.len()).expect("a table has at most 2^32 entries");
-        self.list.push(name.into());
-        self.index.insert(name.into(), new);
-        new as usize
-    }
-
-    /// The number of a known name.
-    pub fn find(&self, name: &str) -> Option<usize> {
-        self.index.get(name).map(|&index| index as usize)
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    /// The name with that number.
-    pub fn get(&self, index: usize) -> &str {
-        &self.list[index]
-    }
-
-    /// All names in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.list.iter().map(|name| &**name)
-    }
 }
 
 /// The event columns. `kind` and `detail` together encode the operation without its operands.
@@ -113,13 +74,13 @@ impl Columns {
 pub struct Trace {
     pub(crate) columns: Columns,
     /// What read-modify-writes stored, by event.
-    pub(crate) written: FxHashMap<EventId, u64>,
-    pub(crate) bindings: FxHashMap<EventId, NameId>,
-    pub(crate) expressions: FxHashMap<EventId, Expr>,
+    pub(crate) written: Sparse<u64>,
+    pub(crate) bindings: Sparse<NameId>,
+    pub(crate) expressions: Expressions,
     /// What read-modify-writes assume of what they see.
-    pub(crate) assumptions: FxHashMap<EventId, Expr>,
+    pub(crate) assumptions: Expressions,
     /// Branches behind which the program does not go on if they go the other way.
-    pub(crate) faults: FxHashMap<EventId, Otherwise>,
+    pub(crate) faults: Sparse<Otherwise>,
     /// The first of the objects that are no memory of the program, see `implicit`.
     pub(crate) first_cell: Option<ObjectId>,
     pub(crate) dependences: Dependences,
@@ -239,7 +200,7 @@ impl Trace {
         match self.columns.kind[row] {
             kind if kind == Kind::Read as u8 => (value, None),
             kind if kind == Kind::Write as u8 => (None, value),
-            _ => (value, self.written.get(&access).copied()),
+            _ => (value, self.written.get(access).copied()),
         }
     }
 
@@ -289,17 +250,17 @@ impl Trace {
 
     /// The name that a read binds.
     pub fn binding(&self, id: EventId) -> Option<NameId> {
-        self.bindings.get(&id).copied()
+        self.bindings.get(id).copied()
     }
 
     /// The expression that a write stores, that a branch, assertion or assumption tests, or that a `let` names.
-    pub fn expression(&self, id: EventId) -> Option<&Expr> {
-        self.expressions.get(&id)
+    pub fn expression(&self, id: EventId) -> Option<ExprRef<'_>> {
+        self.expressions.get(id)
     }
 
     /// What a read-modify-write assumes of what it sees: it happens only when this holds.
-    pub fn assumption(&self, id: EventId) -> Option<&Expr> {
-        self.assumptions.get(&id)
+    pub fn assumption(&self, id: EventId) -> Option<ExprRef<'_>> {
+        self.assumptions.get(id)
     }
 
     /// Whether any event has an expression.
@@ -403,7 +364,7 @@ impl Trace {
             Kind::Read => Op::Read { at: place(), value, order: order() },
             Kind::Write => Op::Write { at: place(), value, order: order() },
             Kind::Rmw => {
-                let written = self.written.get(&id).copied();
+                let written = self.written.get(id).copied();
                 Op::Rmw { at: place(), read: value, written, order: order() }
             }
             Kind::Branch => Op::Branch { taken: yes },

@@ -148,7 +148,8 @@ impl<'a> Trials<'a> {
     fn words(&self, recorded: &[u64]) -> Vec<u64> {
         let mut literals = recorded.to_vec();
         for &user in self.lets.iter().chain([&self.assertion]) {
-            self.trace.expression(user).into_iter().for_each(|expr| collect(expr, &mut literals));
+            let expression = self.trace.expression(user).map(|expr| expr.tree());
+            expression.iter().for_each(|expr| collect(expr, &mut literals));
         }
         literals.sort_unstable();
         literals.dedup();

@@ -6,7 +6,7 @@
 //! **Invariant.** No recursion, though expressions that are read from files are at most 128 operators deep.
 
 use foretrace_trace::NameId;
-use foretrace_trace::expr::{BinaryOp as ExprBinary, Expr, UnaryOp as ExprUnary};
+use foretrace_trace::expr::{BinaryOp as ExprBinary, Node, UnaryOp as ExprUnary};
 
 use super::{BinaryOp, TermId, Terms};
 
@@ -14,36 +14,25 @@ use super::{BinaryOp, TermId, Terms};
 pub(crate) const WORD: u32 = 64;
 
 impl Terms {
-    /// The value of an expression, a word of 64 bits. `bind` says what a name is: a term of at most 64 bits, as wide
+    /// The value of an expression, given by its nodes, a word of 64 bits. `bind` says what a name is: a term of at most 64 bits, as wide
     /// as the read that bound it. What is stored in a smaller place is the `trunc` of the result.
-    pub fn from_expr(&mut self, expr: &Expr, mut bind: impl FnMut(NameId) -> TermId) -> TermId {
-        // An expression waits here until its operands are on top of `done`.
-        let mut waiting = Vec::with_capacity(16);
-        waiting.push((expr, false));
+    pub fn from_expr(
+        &mut self,
+        nodes: impl IntoIterator<Item = Node>,
+        mut bind: impl FnMut(NameId) -> TermId,
+    ) -> TermId {
         let mut done: Vec<TermId> = Vec::with_capacity(16);
-        while let Some((expr, operands_are_done)) = waiting.pop() {
-            if !operands_are_done {
-                waiting.push((expr, true));
-                match expr {
-                    Expr::Literal(_) | Expr::Name(_) => {}
-                    Expr::Unary(_, a) => waiting.push((a, false)),
-                    Expr::Binary(_, a, b) => waiting.extend([(&**b, false), (&**a, false)]),
-                    Expr::IfThenElse(c, a, b) => {
-                        waiting.extend([(&**b, false), (&**a, false), (&**c, false)]);
-                    }
-                }
-                continue;
-            }
+        for node in nodes {
             let mut operand = || done.pop().expect("operands come before their operator");
-            let term = match expr {
-                Expr::Literal(word) => self.constant(*word as u128, WORD),
-                Expr::Name(name) => self.zext(bind(*name), WORD),
-                Expr::Unary(op, _) => self.unary_word(*op, operand()),
-                Expr::Binary(op, ..) => {
+            let term = match node {
+                Node::Literal(word) => self.constant(word as u128, WORD),
+                Node::Name(name) => self.zext(bind(name), WORD),
+                Node::Unary(op) => self.unary_word(op, operand()),
+                Node::Binary(op) => {
                     let (b, a) = (operand(), operand());
-                    self.binary_word(*op, a, b)
+                    self.binary_word(op, a, b)
                 }
-                Expr::IfThenElse(..) => {
+                Node::IfThenElse => {
                     let (b, a, condition) = (operand(), operand(), operand());
                     let condition = self.truth(condition);
                     self.ite(condition, a, b)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foretrace_trace::expr::Expr;
+use foretrace_trace::expr::{Expr, ExprRef};
 use foretrace_trace::*;
 
 use super::Recorded;
@@ -31,8 +31,10 @@ impl Recorded<'_> {
             if let (Some(name), false) = (self.trace.binding(event), is_let) {
                 meanings.insert((thread, name), Term::Read(event));
             }
-            let resolved = |expr: Option<&Expr>| {
-                expr.map(|expr| resolve(expr, &|name| meanings.get(&(thread, name)).cloned()))
+            let resolved = |expr: Option<ExprRef>| {
+                expr.map(|expr| {
+                    resolve(&expr.tree(), &|name| meanings.get(&(thread, name)).cloned())
+                })
             };
             let expression = resolved(self.trace.expression(event));
             let assumption = resolved(self.trace.assumption(event));

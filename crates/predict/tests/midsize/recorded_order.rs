@@ -127,7 +127,7 @@ fn shuffled(trace: &Trace, random: &mut Random) -> Trace {
             builder.bind(new, name);
         }
         if let Some(expression) = trace.expression(old) {
-            builder.express(new, expression.clone());
+            builder.express(new, expression.tree());
         }
     }
     builder.finish()

@@ -204,7 +204,7 @@ impl Spans {
                     size => Span::within(0, (1 << (8 * size)) - 1),
                 }])
             }
-            Op::Let => trace.expression(event).and_then(|expr| self.of(expr)),
+            Op::Let => trace.expression(event).and_then(|expr| self.of(&expr.tree())),
             _ => None,
         };
         match span {
@@ -225,7 +225,8 @@ impl Spans {
         if bytes > most_bytes {
             return Err(LARGE_OBJECT);
         }
-        let Some(Expr::Binary(BinaryOp::Eq, of, with)) = trace.expression(guard) else {
+        let condition = trace.expression(guard).map(|expr| expr.tree());
+        let Some(Expr::Binary(BinaryOp::Eq, of, with)) = &condition else {
             return Err(NOT_KNOWN);
         };
         let (Expr::Literal(recorded), Some(spans)) = (&**with, self.of(of)) else {

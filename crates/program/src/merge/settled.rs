@@ -9,7 +9,6 @@
 
 use std::collections::BTreeSet;
 
-use foretrace_trace::expr::Expr;
 use foretrace_trace::{EventId, ObjectId, Op, Place, ThreadId, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -97,7 +96,7 @@ impl<'t> Settled<'t> {
 
     /// Whether what is stored depends on nothing that was read, or is as recorded anyhow.
     fn is_number(&self, event: EventId) -> bool {
-        self.trace.expression(event).is_none_or(|expr| matches!(expr, Expr::Literal(_)))
+        self.trace.expression(event).is_none_or(|expr| expr.literal().is_some())
     }
 
     fn write(&mut self, event: EventId, at: Place, value: Option<u64>) {

@@ -222,7 +222,7 @@ impl List<'_, '_> {
             Recorded::Rmw { at, read, written, order } => {
                 let name = self.bind(event, at, read);
                 let (stored, assumed) = (self.counting(event), run.trace.assumption(event));
-                let assumed = assumed.map(|assumed| self.renamed(assumed));
+                let assumed = assumed.map(|assumed| self.renamed(&assumed.tree()));
                 let is_known = assumed.as_ref().is_none_or(|assumed| self.counts(assumed));
                 let (Some(stored), Some(_), true) = (stored, written, is_known) else {
                     return spot.unsupported("a read-modify-write that does not say what it does");
@@ -240,7 +240,7 @@ impl List<'_, '_> {
                 self.push_with(event, statement, outcome);
             }
             Recorded::Let => {
-                let expr = run.trace.expression(event).map(|expr| self.renamed(expr));
+                let expr = run.trace.expression(event).map(|expr| self.renamed(&expr.tree()));
                 let (Some(name), Some(expr)) = (run.trace.binding(event), expr) else {
                     return spot.unsupported("a name without an expression");
                 };
@@ -433,7 +433,7 @@ impl List<'_, '_> {
 
     /// The expression of an event, if it counts.
     fn counting(&self, event: EventId) -> Option<Expr> {
-        let expr = self.renamed(self.run.trace.expression(event)?);
+        let expr = self.renamed(&self.run.trace.expression(event)?.tree());
         self.counts(&expr).then_some(expr)
     }
 

@@ -3,7 +3,7 @@
 //! Under `reads-from` and `values` every read sees what it saw, so every condition and every stored value is as recorded and
 //! nothing is left of them here but what the asked assertion uses.
 
-use foretrace_trace::expr::Expr;
+use foretrace_trace::expr::ExprRef;
 use foretrace_trace::{EventId, Model, Op};
 use foretrace_witness::Violation;
 
@@ -55,7 +55,7 @@ impl Encoder<'_> {
 
     /// Whether a write has a name of its own for what it stores; else that is what was recorded.
     fn is_defined(&self, write: EventId) -> bool {
-        let is_constant = matches!(self.trace.expression(write), None | Some(Expr::Literal(_)));
+        let is_constant = self.trace.expression(write).is_none_or(|expr| expr.literal().is_some());
         self.is_symbolic() && self.recorded.data.counts(write) && !is_constant
     }
 
@@ -75,13 +75,17 @@ impl Encoder<'_> {
     }
 
     /// The word that an expression of the event gives.
-    fn word(&self, event: EventId, expr: &Expr) -> Term {
-        expression::word(expr, &|name| self.meaning(self.recorded.data.meaning(event, name)))
+    fn word(&self, event: EventId, expr: ExprRef<'_>) -> Term {
+        expression::word(&expr.tree(), &|name| {
+            self.meaning(self.recorded.data.meaning(event, name))
+        })
     }
 
     /// Whether an expression of the event is not 0.
-    pub(super) fn truth(&self, event: EventId, expr: &Expr) -> Term {
-        expression::truth(expr, &|name| self.meaning(self.recorded.data.meaning(event, name)))
+    pub(super) fn truth(&self, event: EventId, expr: ExprRef<'_>) -> Term {
+        expression::truth(&expr.tree(), &|name| {
+            self.meaning(self.recorded.data.meaning(event, name))
+        })
     }
 
     /// The word that a name means which this event binds.

@@ -2,7 +2,6 @@
 //!
 //! **Cost.** Linear in the trace and its expressions; [`Data::reads_used_by`] in the `let`s behind one expression.
 
-use foretrace_trace::expr::Expr;
 use foretrace_trace::{Dependences, EventId, NameId, Op, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -49,11 +48,11 @@ impl Data {
         let mut meanings = FxHashMap::default();
         let expressions = trace.expression(event).into_iter().chain(trace.assumption(event));
         for expr in expressions {
-            for_each_name(expr, &mut |name| {
+            for name in expr.names() {
                 if let Some(&meaning) = bound.get(&name) {
                     meanings.insert(name, meaning);
                 }
-            });
+            }
         }
         let all_valued = meanings.values().all(|meaning| self.valued.contains(meaning));
         if trace.expression(event).is_some() && all_valued {
@@ -149,22 +148,5 @@ impl Data {
             }
         }
         released
-    }
-}
-
-fn for_each_name(expr: &Expr, visit: &mut impl FnMut(NameId)) {
-    match expr {
-        Expr::Literal(_) => {}
-        Expr::Name(name) => visit(*name),
-        Expr::Unary(_, operand) => for_each_name(operand, visit),
-        Expr::Binary(_, left, right) => {
-            for_each_name(left, visit);
-            for_each_name(right, visit);
-        }
-        Expr::IfThenElse(condition, then, other) => {
-            for_each_name(condition, visit);
-            for_each_name(then, visit);
-            for_each_name(other, visit);
-        }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foretrace_reference::{Answer, Limits, Options, decide_all};
-use foretrace_trace::expr::Expr;
+use foretrace_trace::expr::{Expr, ExprRef};
 use foretrace_trace::text::eval;
 use foretrace_trace::{
     Dependences, EventId, LockId, Mode, Model, NameId, ObjectId, Op, Place, SemId, ThreadId, Trace,
@@ -133,7 +133,7 @@ impl<'a> Facts<'a> {
                 if let (Some(name), Some(access)) = (self.trace.binding(event), access) {
                     valued.insert(name, seen.is_some() && access.at.size <= 8);
                 }
-                let known = |expr: &Expr| names_in(expr).iter().all(|name| valued[name]);
+                let known = |expr: ExprRef| names_in(&expr.tree()).iter().all(|name| valued[name]);
                 let expressions =
                     self.trace.expression(event).into_iter().chain(self.trace.assumption(event));
                 let counts =
@@ -166,7 +166,7 @@ impl<'a> Facts<'a> {
         let mut reads = BTreeSet::new();
         let expressions =
             self.trace.expression(event).into_iter().chain(self.trace.assumption(event));
-        for name in expressions.flat_map(names_in) {
+        for name in expressions.flat_map(|expr| names_in(&expr.tree())) {
             let events = self.trace.thread_events(self.trace.thread_of(event));
             let own = self.trace.position(event) + usize::from(self.trace.access(event).is_some());
             let binder = events[..own]
@@ -254,9 +254,9 @@ impl<'a> Facts<'a> {
         Some((value, is_as_recorded))
     }
 
-    fn evaluate(&self, state: &State, event: EventId, expr: &Expr) -> u64 {
+    fn evaluate(&self, state: &State, event: EventId, expr: ExprRef) -> u64 {
         let thread = self.trace.thread_of(event);
-        eval::evaluate(expr, &|name| state.names.get(&(thread, name)).copied())
+        eval::evaluate(&expr.tree(), &|name| state.names.get(&(thread, name)).copied())
             .expect("names are bound")
     }
 

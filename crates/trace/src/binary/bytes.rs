@@ -4,14 +4,7 @@
 //! their bytes in UTF-8. A [`Cursor`] says where it stopped understanding.
 
 use super::BinaryError;
-
-pub(super) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
+pub(super) use crate::expr::nodes::put_number;
 
 pub(super) fn put_string(bytes: &mut Vec<u8>, text: &str) {
     put_number(bytes, text.len() as u64);

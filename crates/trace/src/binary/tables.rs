@@ -5,13 +5,12 @@
 
 use std::io;
 
-use rustc_hash::FxHashMap;
-
 use super::BinaryError;
 use super::bytes::{Cursor, put_number, put_string};
 use super::sections::{Index, Tag};
-use crate::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
-use crate::store::{Builder, Dependences, LockKind};
+use crate::expr::nodes::*;
+use crate::expr::{BinaryOp, CastWidth, Node, UnaryOp};
+use crate::store::{Builder, Dependences, Expressions, LockKind};
 use crate::text::MAX_DEPTH;
 use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemId, Trace};
 use crate::{Fault, Otherwise};
@@ -154,7 +153,7 @@ pub(super) fn decode_assumptions(
         return Ok(());
     }
     let mut cursor = Cursor::new(&content, offset);
-    take_expressions(&mut cursor, offset, builder, Builder::assume)?;
+    take_expressions(&mut cursor, offset, builder, Builder::assume_nodes)?;
     cursor.finish()
 }
 
@@ -200,7 +199,7 @@ pub(super) fn decode_faults(index: &mut Index, builder: &mut Builder) -> Result<
     for is_size in [false, true] {
         take_pairs(&mut cursor, events, "event", |cursor, event| {
             let number = cursor.number()?;
-            let Some(otherwise) = builder.trace.faults.get_mut(&EventId(event)) else {
+            let Some(otherwise) = builder.trace.faults.get_mut(EventId(event)) else {
                 return Err(cursor.damaged(format!("event {event} cannot go wrong")));
             };
             let (start, size) = otherwise.object.get_or_insert_default();
@@ -232,19 +231,16 @@ pub(super) fn decode_dependences(
     Ok(())
 }
 
-fn put_expressions(out: &mut Vec<u8>, of: &FxHashMap<EventId, Expr>) -> io::Result<()> {
-    let mut expressions: Vec<(&EventId, &Expr)> = of.iter().collect();
-    expressions.sort_by_key(|&(event, _)| event);
-    put_number(out, expressions.len() as u64);
-    for (event, expression) in expressions {
-        put_number(out, event.0.into());
-        let mut code = Vec::new();
-        if !put_expression(&mut code, expression, 0) {
+fn put_expressions(out: &mut Vec<u8>, of: &Expressions) -> io::Result<()> {
+    put_number(out, of.len() as u64);
+    for (event, expression) in of.iter() {
+        if expression.depth() > MAX_DEPTH {
             let message = format!("event {}: an expression is nested too deep", event.0);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        put_number(out, code.len() as u64);
-        out.extend(code);
+        put_number(out, event.0.into());
+        put_number(out, expression.code().len() as u64);
+        out.extend(expression.code());
     }
     Ok(())
 }
@@ -253,15 +249,16 @@ fn take_expressions(
     cursor: &mut Cursor,
     offset: u64,
     builder: &mut Builder,
-    put: fn(&mut Builder, EventId, Expr),
+    put: fn(&mut Builder, EventId, &[Node]),
 ) -> Result<(), BinaryError> {
     let events = builder.so_far().len() as u64;
     let names = builder.so_far().names().len() as u64;
+    let mut nodes = Vec::new();
     take_pairs(cursor, events, "event", |cursor, event| {
         let length = cursor.number()?;
         let code = cursor.take(length)?;
-        let expression = take_expression(Cursor::new(code, offset), length, names)?;
-        put(builder, EventId(event), expression);
+        take_expression(Cursor::new(code, offset), length, names, &mut nodes)?;
+        put(builder, EventId(event), &nodes);
         Ok(())
     })
 }
@@ -283,7 +280,7 @@ pub(super) fn decode_side(index: &mut Index, builder: &mut Builder) -> Result<()
         builder.bind(EventId(event), NameId(cursor.below(names, "name")?));
         Ok(())
     })?;
-    take_expressions(&mut cursor, offset, builder, Builder::express)?;
+    take_expressions(&mut cursor, offset, builder, Builder::express_nodes)?;
     cursor.finish()
 }
 
@@ -339,88 +336,25 @@ fn take_pairs<'a>(
     Ok(())
 }
 
-/// The operators without a width.
-pub(super) const UNARY: [UnaryOp; 3] = [UnaryOp::Neg, UnaryOp::Not, UnaryOp::BitNot];
-const LITERAL: u8 = 0;
-const NAME: u8 = 1;
-const IF_THEN_ELSE: u8 = 2;
-const FIRST_UNARY: u8 = 16;
-/// Followed by a byte, how many bits are kept.
-const ZERO_EXTEND: u8 = 24;
-const SIGN_EXTEND: u8 = 25;
-const FIRST_BINARY: u8 = 32;
-
-/// Appends an expression with the operands before their operator. False if it is too deep.
-pub(super) fn put_expression(out: &mut Vec<u8>, expression: &Expr, depth: usize) -> bool {
-    // Recursion is safe: it ends at this depth.
-    if depth > MAX_DEPTH {
-        return false;
-    }
-    match expression {
-        Expr::Literal(value) => {
-            out.push(LITERAL);
-            put_number(out, *value);
-            true
-        }
-        Expr::Name(name) => {
-            out.push(NAME);
-            put_number(out, name.0.into());
-            true
-        }
-        Expr::Unary(op, operand) => {
-            let done = put_expression(out, operand, depth + 1);
-            match *op {
-                UnaryOp::Neg => out.push(FIRST_UNARY),
-                UnaryOp::Not => out.push(FIRST_UNARY + 1),
-                UnaryOp::BitNot => out.push(FIRST_UNARY + 2),
-                UnaryOp::ZeroExtend(width) => out.extend([ZERO_EXTEND, width.bits() as u8]),
-                UnaryOp::SignExtend(width) => out.extend([SIGN_EXTEND, width.bits() as u8]),
-            }
-            done
-        }
-        Expr::Binary(op, left, right) => {
-            let done =
-                put_expression(out, left, depth + 1) && put_expression(out, right, depth + 1);
-            out.push(FIRST_BINARY + *op as u8);
-            done
-        }
-        Expr::IfThenElse(condition, then, otherwise) => {
-            let done = [condition, then, otherwise]
-                .iter()
-                .all(|operand| put_expression(out, operand, depth + 1));
-            out.push(IF_THEN_ELSE);
-            done
-        }
-    }
-}
-
-/// Reads an expression of `length` bytes.
+/// Reads an expression of `length` bytes into `nodes`.
 pub(super) fn take_expression(
     mut cursor: Cursor,
     length: u64,
     names: u64,
-) -> Result<Expr, BinaryError> {
-    // With each term its depth.
-    let mut stack: Vec<(Expr, usize)> = Vec::with_capacity(8);
+    nodes: &mut Vec<Node>,
+) -> Result<(), BinaryError> {
+    nodes.clear();
+    // The depths of the parts that no operator has taken yet.
+    let mut parts: Vec<usize> = Vec::with_capacity(8);
     while cursor.position() < length {
         let code = cursor.byte()?;
         let unary = code.checked_sub(FIRST_UNARY).and_then(|op| UNARY.get(usize::from(op)));
         let binary =
             code.checked_sub(FIRST_BINARY).and_then(|op| BinaryOp::ALL.get(usize::from(op)));
-        let mut pop = |cursor: &Cursor| {
-            let term = stack.pop();
-            term.ok_or_else(|| cursor.damaged("an operator without its operands"))
-        };
-        let (term, depth) = match (code, unary, binary) {
-            (LITERAL, ..) => (Expr::Literal(cursor.number()?), 0),
-            (NAME, ..) => (Expr::Name(NameId(cursor.below(names, "name")?)), 0),
-            (IF_THEN_ELSE, ..) => {
-                let (otherwise, depth) = pop(&cursor)?;
-                let (then, then_depth) = pop(&cursor)?;
-                let (condition, condition_depth) = pop(&cursor)?;
-                let term = Expr::IfThenElse(condition.into(), then.into(), otherwise.into());
-                (term, depth.max(then_depth).max(condition_depth) + 1)
-            }
+        let (node, operands) = match (code, unary, binary) {
+            (LITERAL, ..) => (Node::Literal(cursor.number()?), 0),
+            (NAME, ..) => (Node::Name(NameId(cursor.below(names, "name")?)), 0),
+            (IF_THEN_ELSE, ..) => (Node::IfThenElse, 3),
             (ZERO_EXTEND | SIGN_EXTEND, ..) => {
                 let bits = cursor.byte()?;
                 let width = CastWidth::new(bits.into())
@@ -429,27 +363,24 @@ pub(super) fn take_expression(
                     ZERO_EXTEND => UnaryOp::ZeroExtend(width),
                     _ => UnaryOp::SignExtend(width),
                 };
-                let (operand, depth) = pop(&cursor)?;
-                (Expr::Unary(op, operand.into()), depth + 1)
+                (Node::Unary(op), 1)
             }
-            (_, Some(&op), _) => {
-                let (operand, depth) = pop(&cursor)?;
-                (Expr::Unary(op, operand.into()), depth + 1)
-            }
-            (_, _, Some(&op)) => {
-                let (right, right_depth) = pop(&cursor)?;
-                let (left, depth) = pop(&cursor)?;
-                (Expr::Binary(op, left.into(), right.into()), depth.max(right_depth) + 1)
-            }
+            (_, Some(&op), _) => (Node::Unary(op), 1),
+            (_, _, Some(&op)) => (Node::Binary(op), 2),
             _ => return Err(cursor.damaged(format!("the unknown operator {code}"))),
         };
+        let Some(first) = parts.len().checked_sub(operands) else {
+            return Err(cursor.damaged("an operator without its operands"));
+        };
+        let depth = parts.drain(first..).map(|depth| depth + 1).max().unwrap_or(0);
         if depth > MAX_DEPTH {
             return Err(cursor.damaged("an expression that is nested too deep"));
         }
-        stack.push((term, depth));
+        parts.push(depth);
+        nodes.push(node);
     }
-    match (stack.pop(), stack.is_empty()) {
-        (Some((expression, _)), true) => Ok(expression),
+    match parts.len() {
+        1 => Ok(()),
         _ => Err(cursor.damaged("not exactly one expression")),
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::TryReserveError;
 
 use super::*;
+use crate::expr::Node;
+use crate::expr::nodes::encode;
 
 /// Fills a trace event by event.
 #[derive(Debug)]
@@ -114,7 +116,12 @@ impl Builder {
 
     /// Gives a write, branch, assertion or assumption its expression.
     pub fn express(&mut self, event: EventId, expression: Expr) {
-        self.trace.expressions.insert(event, expression);
+        self.trace.expressions.insert(event, |code| put(code, &expression));
+    }
+
+    /// The same with the nodes of an expression, the operands before their operator.
+    pub(crate) fn express_nodes(&mut self, event: EventId, nodes: &[Node]) {
+        self.trace.expressions.insert(event, |code| put_nodes(code, nodes));
     }
 
     /// Says what goes wrong if a branch goes the other way.
@@ -124,7 +131,12 @@ impl Builder {
 
     /// Says what a read-modify-write assumes of what it sees.
     pub fn assume(&mut self, event: EventId, expression: Expr) {
-        self.trace.assumptions.insert(event, expression);
+        self.trace.assumptions.insert(event, |code| put(code, &expression));
+    }
+
+    /// The same with the nodes of an expression, the operands before their operator.
+    pub(crate) fn assume_nodes(&mut self, event: EventId, nodes: &[Node]) {
+        self.trace.assumptions.insert(event, |code| put_nodes(code, nodes));
     }
 
     /// Says whether the trace tells what depends on what was read.
@@ -186,4 +198,12 @@ impl Builder {
         trace.thread_start = start;
         trace
     }
+}
+
+fn put(code: &mut Vec<u8>, expression: &Expr) {
+    expression.for_each_node(|node| encode(code, node));
+}
+
+fn put_nodes(code: &mut Vec<u8>, nodes: &[Node]) {
+    nodes.iter().for_each(|node| encode(code, *node));
 }

@@ -12,6 +12,6 @@ impl Trace {
 
     /// The branches that say where the access behind them is, with the bytes of its object, in no order.
     pub fn address_guards(&self) -> impl Iterator<Item = (EventId, u32)> + '_ {
-        self.faults.keys().filter_map(|&id| Some((id, self.guards_address(id)?)))
+        self.faults.keys().filter_map(|id| Some((id, self.guards_address(id)?)))
     }
 }

@@ -166,6 +166,8 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
         Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } | Op::Let => trace.expression(id),
         _ => None,
     };
+    let expr = expr.map(|expr| expr.tree());
+    let expr = expr.as_ref();
     let lock = |lock: LockId| quoted_if(trace.locks().get(lock.index()), |name| name == "shared");
     let cond = |cond: CondId| named(trace.conds().get(cond.index()));
     let sem = |sem: SemId| named(trace.semaphores().get(sem.index()));
@@ -207,7 +209,7 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
             out.push_str(order_suffix(order, MemoryOrder::SeqCst));
             if let Some(assumption) = trace.assumption(id) {
                 out.push_str(" assuming ");
-                expression::show(assumption, trace.names(), out);
+                expression::show(&assumption.tree(), trace.names(), out);
             }
             Ok(())
         }

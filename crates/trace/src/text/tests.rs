@@ -53,9 +53,9 @@ fn branches_that_must_go_as_they_went() {
     );
     check_error(
         "t1: branch 1 : true else wrong",
-        expect![
-            "line 1, column 26: expected `null`, `division`, `bounds` or `freed`, but found `wrong`"
-        ],
+        expect![[
+            "line 1, column 26: expected `null`, `division`, `bounds`, `freed` or `address`, but found `wrong`"
+        ]],
     );
 }
 

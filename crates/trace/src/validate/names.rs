@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::event::*;
-use crate::expr::Expr;
+use crate::expr::ExprRef;
 use crate::ids::*;
 use crate::store::{Names, Trace};
 use crate::text::{MAX_DEPTH, eval, show_value};
@@ -92,7 +92,7 @@ pub(super) fn misplaced(trace: &Trace) -> Option<(EventId, Breach)> {
     let bindings = trace.bindings.keys().filter(|id| !binds(id));
     let expressions = trace.expressions.keys().filter(|id| !computes(id));
     let assumptions = trace.assumptions.keys().filter(|id| !assumes(id));
-    let first = bindings.chain(expressions).chain(assumptions).min().copied()?;
+    let first = bindings.chain(expressions).chain(assumptions).min()?;
     let why = "it has a name or an expression, which only accesses and conditions have";
     Some((first, breach(Rule::Misplaced, why)))
 }
@@ -188,38 +188,19 @@ impl Bound {
         &self,
         trace: &Trace,
         thread: ThreadId,
-        expr: &Expr,
+        expr: ExprRef<'_>,
     ) -> Result<Option<u64>, Breach> {
-        self.check_bound(trace, thread, expr, 0)?;
-        Ok(eval::evaluate(expr, &|name| self.values.get(&(thread, name)).copied().flatten()))
-    }
-
-    fn check_bound(
-        &self,
-        trace: &Trace,
-        thread: ThreadId,
-        expr: &Expr,
-        depth: usize,
-    ) -> Result<(), Breach> {
-        if depth > MAX_DEPTH {
+        if expr.depth() > MAX_DEPTH {
             let why = format!("an expression is more than {MAX_DEPTH} operators deep");
             return Err(breach(Rule::ExpressionDepth, why));
         }
-        let check = |operand: &Expr| self.check_bound(trace, thread, operand, depth + 1);
-        match expr {
-            Expr::Literal(_) => Ok(()),
-            Expr::Name(name) if self.values.contains_key(&(thread, *name)) => Ok(()),
-            Expr::Name(name) => {
-                inside(name.0, trace.names(), "read name")?;
-                let name = trace.names().get(name.index());
-                let why = format!("no earlier read of the thread binds the name {name}");
-                Err(breach(Rule::UnboundName, why))
-            }
-            Expr::Unary(_, operand) => check(operand),
-            Expr::Binary(_, left, right) => check(left).and_then(|()| check(right)),
-            Expr::IfThenElse(condition, then, other) => {
-                check(condition).and_then(|()| check(then)).and_then(|()| check(other))
-            }
+        let is_bound = |name: &NameId| self.values.contains_key(&(thread, *name));
+        if let Some(name) = expr.names().find(|name| !is_bound(name)) {
+            inside(name.0, trace.names(), "read name")?;
+            let name = trace.names().get(name.index());
+            let why = format!("no earlier read of the thread binds the name {name}");
+            return Err(breach(Rule::UnboundName, why));
         }
+        Ok(expr.evaluate(&|name| self.values.get(&(thread, name)).copied().flatten()))
     }
 }

@@ -12,8 +12,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use foretrace_trace::expr::Expr;
-use foretrace_trace::text::eval::{bound_value, evaluate};
+use foretrace_trace::expr::ExprRef;
+use foretrace_trace::text::eval::bound_value;
 use foretrace_trace::{EventId, NameId, Op, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
@@ -83,7 +83,7 @@ impl Terms {
         event: EventId,
         value: impl Fn(EventId) -> Option<u64>,
     ) -> Option<u64> {
-        evaluate(trace.expression(event)?, &|name| value(self.meaning(event, name)?))
+        trace.expression(event)?.evaluate(&|name| value(self.meaning(event, name)?))
     }
 
     /// What the event's assumption is worth, if it has one.
@@ -93,7 +93,7 @@ impl Terms {
         event: EventId,
         value: impl Fn(EventId) -> Option<u64>,
     ) -> Option<u64> {
-        evaluate(trace.assumption(event)?, &|name| value(self.meaning(event, name)?))
+        trace.assumption(event)?.evaluate(&|name| value(self.meaning(event, name)?))
     }
 
     fn meaning(&self, event: EventId, name: NameId) -> Option<EventId> {
@@ -143,12 +143,12 @@ impl Pass<'_> {
         &self,
         event: EventId,
         op: Op,
-        expression: Option<&Expr>,
-        assumption: Option<&Expr>,
+        expression: Option<ExprRef<'_>>,
+        assumption: Option<ExprRef<'_>>,
     ) -> Term {
         let thread = self.trace.thread_of(event);
-        let mut used = Vec::new();
-        expression.into_iter().chain(assumption).for_each(|expr| collect_names(expr, &mut used));
+        let both = expression.into_iter().chain(assumption);
+        let mut used: Vec<NameId> = both.flat_map(ExprRef::names).collect();
         used.sort_unstable();
         used.dedup();
         let meaning = |&name: &NameId| Some((name, *self.meant.get(&(thread, name))?));
@@ -166,25 +166,8 @@ impl Pass<'_> {
         let of_name = |name| names.iter().find(|&&(known, _)| known == name).map(|&(_, of)| of);
         let recorded = expression
             .filter(|_| is_known)
-            .and_then(|expr| evaluate(expr, &|name| value(of_name(name)?)));
+            .and_then(|expr| expr.evaluate(&|name| value(of_name(name)?)));
         let counts = is_stored && recorded.is_some();
         Term { names, counts, recorded: recorded.unwrap_or_default() }
-    }
-}
-
-fn collect_names(expr: &Expr, names: &mut Vec<NameId>) {
-    match expr {
-        Expr::Literal(_) => {}
-        Expr::Name(name) => names.push(*name),
-        Expr::Unary(_, operand) => collect_names(operand, names),
-        Expr::Binary(_, left, right) => {
-            collect_names(left, names);
-            collect_names(right, names);
-        }
-        Expr::IfThenElse(condition, then, other) => {
-            collect_names(condition, names);
-            collect_names(then, names);
-            collect_names(other, names);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! The rows about memory and expressions once more, byte by byte and name by name, without cells and
 //! without anything resolved beforehand; compared with the checker on random traces.
 
-use foretrace_trace::expr::Expr;
+use foretrace_trace::expr::{Expr, ExprRef};
 use foretrace_trace::text::eval::evaluate;
 use foretrace_trace::{Dependences, EventId, Model, NameId, Op, Place, ThreadId, Trace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,10 +144,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn value(&self, thread: ThreadId, expr: Option<&Expr>) -> Meaning {
-        let Some(expr) = expr else { return Meaning::default() };
+    fn value(&self, thread: ThreadId, expr: Option<ExprRef>) -> Meaning {
+        let Some(expr) = expr.map(ExprRef::tree) else { return Meaning::default() };
         let mut meaning = Meaning { is_known: true, ..Meaning::default() };
-        let mut left = vec![expr];
+        let mut left = vec![&expr];
         while let Some(part) = left.pop() {
             match part {
                 Expr::Literal(_) => {}
@@ -161,7 +161,7 @@ impl<'a> Run<'a> {
                 Expr::IfThenElse(a, b, c) => left.extend([&**a, &**b, &**c]),
             }
         }
-        let worth = evaluate(expr, &|name| self.names[&(thread, name)].value);
+        let worth = evaluate(&expr, &|name| self.names[&(thread, name)].value);
         meaning.value = worth.filter(|_| meaning.is_known);
         meaning
     }
