@@ -9,6 +9,7 @@
 
 mod compare;
 mod explorer;
+mod fragments;
 mod generator;
 mod indexed;
 
@@ -143,7 +144,7 @@ fn check(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
         forget(&[&source, &program, &program.with_extension("ftrec")]);
         return Vec::new();
     };
-    let is_initialised = case.source.contains(generator::INITIALISED);
+    let is_initialised = case.source.contains(fragments::INITIALISED);
     let predicted = compare::prepare(&recording, is_initialised);
     let truth = explorer::explore(&program, &area, &predicted.recording.recorded, MOST_RUNS);
     let Some(truth) = truth else {
