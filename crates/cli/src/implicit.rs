@@ -53,10 +53,22 @@ fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<&'static str> {
 
 /// Says what was asked for and is not answered.
 pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report: &mut Report) {
-    if !faults(&chosen.implicit).contains(&Fault::Freed) {
+    let (faults, property) = (faults(&chosen.implicit), report::Property::Assertion);
+    if faults.contains(&Fault::Bounds) {
+        let reason = "bounds of what a pointer leads to that was itself read from shared memory";
+        let reason = reason.to_string();
+        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+    }
+    let again = trace.given_out_again().len();
+    if again > 0 && (faults.contains(&Fault::Bounds) || faults.contains(&Fault::Freed)) {
+        let reason = format!(
+            "use and bounds of freed memory that was given out again later (blocks: {again}), through pointers that were read"
+        );
+        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+    }
+    if !faults.contains(&Fault::Freed) {
         return;
     }
-    let property = report::Property::Assertion;
     if let Some(reason) = why_not_freed(trace, chosen.model) {
         let reason = reason.to_string();
         report.not_asked.push(report::NotAsked { property, whole: false, reason });

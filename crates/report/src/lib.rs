@@ -182,6 +182,9 @@ impl TraceInfo {
         if broken > 0 {
             line += &format!("; the code of {broken} modules cannot be read");
         }
+        if sum("read kept as recorded: ").1.contains(&"address") {
+            line += "; --symbolic-addresses lets addresses be others";
+        }
         Some(line)
     }
 

@@ -32,6 +32,11 @@ pub enum ReadError {
     /// Another version.
     #[error("schema {0:?}, expected {SCHEMA:?}")]
     Schema(String),
+    /// There is no one trace that could be replayed.
+    #[error(
+        "findings of several runs together, or of other addresses than the recorded ones, are replayed only where they are found: by `foretrace test`"
+    )]
+    NotOneTrace,
     /// It does not say what was analysed.
     #[error("the report does not name its trace")]
     NoTrace,
@@ -49,6 +54,8 @@ struct Document {
 #[derive(Deserialize)]
 struct TraceObject {
     path: Option<String>,
+    #[serde(default)]
+    subject: Option<String>,
     events: u64,
 }
 
@@ -85,6 +92,9 @@ pub fn read_json(text: &[u8]) -> Result<Vec<Recalled>, ReadError> {
     let document: Document = serde_json::from_slice(text)?;
     if document.schema != SCHEMA {
         return Err(ReadError::Schema(document.schema));
+    }
+    if document.trace.subject.is_some() {
+        return Err(ReadError::NotOneTrace);
     }
     let trace = document.trace.path.ok_or(ReadError::NoTrace)?;
     let recall = |finding: FindingObject| Recalled {

@@ -7,20 +7,21 @@
 //!
 //! **Follows.** `docs/theory.md` as it is: cells are read and written like other memory, and atomically, so that they race with nothing.
 //! The read belongs to its assertion alone, so no model that knows dependences pins it; what the free stores is a constant. A free needs a live block, hence nobody finds
-//! one freed that was not given out. Each schedule of the trace without the cells is one of the trace with them, and the other way round: where
+//! one freed that was not given out. Memory that the run gives out again later is not asked about: a pointer with the same number may then be one to the new block. Each schedule of the trace without the cells is one of the trace with them, and the other way round: where
 //! the assertion does not hold, the access behind it is no step either.
 //!
 //! **Invariant.** The order of the other events stays; their numbers do not, if there is a cell.
 //!
 //! **Cost.** Linear in the events and in threads × (forks + joins). Accesses that forks and joins put before the free get no assertion.
 
+use std::collections::BTreeMap;
 use std::mem::take;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::event::*;
-use crate::expr::{BinaryOp, Expr};
+use crate::expr::{BinaryOp, Expr, ExprRef};
 use crate::ids::*;
 use crate::store::{Builder, Dependences, Names, Trace};
 
@@ -57,14 +58,48 @@ impl Trace {
 
     /// Makes assertions that none of these faults happens.
     pub fn assert_no(&mut self, faults: &[Fault]) {
+        let again = self.given_out_again();
         if faults.contains(&Fault::Freed) {
-            self.watch_frees();
+            self.watch_frees(&again);
         }
+        let again: FxHashSet<(u64, u64)> = again.values().copied().collect();
+        let is_again = |otherwise: &Otherwise| {
+            let (start, size) = otherwise.object.unwrap_or_default();
+            otherwise.fault == Fault::Bounds && again.contains(&(start, start + size))
+        };
         for (event, otherwise) in self.faults.iter() {
-            if faults.contains(&otherwise.fault) {
+            if faults.contains(&otherwise.fault) && !is_again(otherwise) {
                 self.columns.assert(event);
             }
         }
+    }
+
+    /// The blocks whose memory was given out again after they were freed, with their first addresses and those behind their last ones.
+    pub fn given_out_again(&self) -> FxHashMap<ObjectId, (u64, u64)> {
+        let (mut live, mut again) = (FxHashMap::default(), FxHashMap::default());
+        let mut freed: BTreeMap<u64, (u64, ObjectId)> = BTreeMap::new();
+        for (_, op) in self.other_ops() {
+            match op {
+                Op::Alloc { object, size, address: Some(start) } => {
+                    let end = start.saturating_add(size.into());
+                    live.insert(object, (start, end));
+                    // Those that are freed overlap with none that was freed and not found here before.
+                    while let Some((&old, &(behind, block))) = freed.range(..end).next_back()
+                        && behind > start
+                    {
+                        freed.remove(&old);
+                        again.insert(block, (old, behind));
+                    }
+                }
+                Op::Free { object } => {
+                    if let Some((start, end)) = live.remove(&object) {
+                        freed.insert(start, (end, object));
+                    }
+                }
+                _ => {}
+            }
+        }
+        again
     }
 
     /// Whether the event is part of an assertion that nobody wrote and reads or writes no memory of the program.
@@ -85,11 +120,13 @@ impl Trace {
     }
 
     /// Puts a look at whether the memory is still there before accesses that may come too late.
-    fn watch_frees(&mut self) {
-        if self.dependences == Dependences::Unknown {
+    fn watch_frees(&mut self, again: &FxHashMap<ObjectId, (u64, u64)>) {
+        // Memory that was given out again, and nobody has recorded it, is one way to use what was freed.
+        let uses_freed = |(note, _): &(String, u64)| note.starts_with("access to freed memory");
+        if self.dependences == Dependences::Unknown || self.notes().iter().any(uses_freed) {
             return;
         }
-        let watched = self.late_accesses();
+        let watched = self.late_accesses(again);
         if watched.is_empty() {
             return;
         }
@@ -102,15 +139,23 @@ impl Trace {
     /// The accesses that may come after the free of their memory, as far as forks and joins say. Of those of one thread to one block between which it changes nothing
     /// that others see, and nobody else does anything in the recorded run, the first: where the free comes before a later one, it can come before that one as well. (What others do
     /// may be a read that nothing explains, which comes after all that was recorded before it.)
-    fn late_accesses(&self) -> FxHashMap<EventId, ObjectId> {
+    ///
+    /// Blocks whose memory was given out again count only for threads whose addresses do not depend on what they have read: another pointer with the same number may be one to the
+    /// new block.
+    fn late_accesses(
+        &self,
+        again: &FxHashMap<ObjectId, (u64, u64)>,
+    ) -> FxHashMap<EventId, ObjectId> {
         let frees = self.frees();
         let mut late = FxHashMap::default();
+        let mut depends = vec![false; self.threads().len()];
         let (mut known, mut running) = (FxHashSet::default(), None);
         for event in (0..self.len()).map(EventId::from) {
             let thread = self.thread_of(event);
             if running.replace(thread) != Some(thread) {
                 known.clear();
             }
+            depends[thread.index()] |= self.may_fix_an_address(event);
             let Some(access) = self.access(event) else {
                 if changes_something(self.op(event)) {
                     known.clear();
@@ -119,7 +164,8 @@ impl Trace {
             };
             if let Some((freeing, clock)) = frees.get(&access.at.object) {
                 let is_ordered = (self.position(event) as u32) < clock[thread.index()];
-                let is_late = thread != *freeing && !is_ordered && !self.goes_on(event);
+                let is_same = !again.contains_key(&access.at.object) || !depends[thread.index()];
+                let is_late = thread != *freeing && !is_ordered && is_same && !self.goes_on(event);
                 if is_late && known.insert(access.at.object) {
                     late.insert(event, access.at.object);
                 }
@@ -129,6 +175,21 @@ impl Trace {
             }
         }
         late
+    }
+
+    /// Whether an event may say that an address which depends on what was read is as recorded.
+    fn may_fix_an_address(&self, event: EventId) -> bool {
+        let is_equality = |condition: ExprRef| {
+            let Expr::Binary(op, left, right) = condition.tree() else { return false };
+            let is_literal = |of: &Expr| matches!(of, Expr::Literal(_));
+            op == BinaryOp::Eq && (is_literal(&left) || is_literal(&right))
+        };
+        match self.op(event) {
+            Op::External => true,
+            Op::Branch { taken: true } => self.expression(event).is_none_or(is_equality),
+            Op::Branch { .. } => self.expression(event).is_none(),
+            _ => false,
+        }
     }
 
     /// Whether the event before is another piece of the same operation.

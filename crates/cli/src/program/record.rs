@@ -100,7 +100,7 @@ pub(crate) fn record(
             "{others} more recorded processes were started; only the first one is analysed"
         ));
     }
-    let incomplete = header.flags & (flags::TRUNCATED | flags::HANDLER) != 0;
+    let incomplete = ended.timed_out || header.flags & (flags::TRUNCATED | flags::HANDLER) != 0;
     Ok(Recorded {
         ended,
         trace,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use foretrace_replay::{Operation, Outcome, Plan};
-use foretrace_report::{Evidence, Kind, Recalled, Replay, read_json};
+use foretrace_report::{Evidence, Kind, ReadError, Recalled, Replay, read_json};
 use foretrace_trace::{EventId, Trace};
 use foretrace_witness::{LockMisuse, Violation};
 
@@ -25,8 +25,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
     let (path, wanted) = split(&arguments.report);
     let failed = |error: &dyn std::fmt::Display| Failure::input(format_args!("{path}: {error}"));
     let text = fs::read(path).map_err(|error| failed(&error))?;
-    let findings =
-        read_json(&text).map_err(|error| failed(&error).hint("give a file that --json wrote"))?;
+    let findings = read_json(&text).map_err(|error| match error {
+        ReadError::NotOneTrace => failed(&error),
+        _ => failed(&error).hint("give a file that --json wrote"),
+    })?;
     let known: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
     let chosen: Vec<&Recalled> = findings
         .iter()
@@ -36,7 +38,11 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
         let what = wanted.map_or("it has no findings".to_string(), |wanted| {
             format!("it has no finding {wanted}")
         });
-        return Err(failed(&what).hint(format_args!("it has {}", known.join(", "))));
+        let failure = failed(&what);
+        return Err(match &known[..] {
+            [] => failure,
+            known => failure.hint(format_args!("it has {}", known.join(", "))),
+        });
     }
     let trace = open_trace(Path::new(path), chosen[0])?;
     let folder = Folder::create()?;

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use foretrace_report as report;
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Settings};
 use foretrace_trace::binary;
 use foretrace_witness::Property;
@@ -166,12 +165,6 @@ impl Test<'_> {
                 return Ok(None);
             }
         };
-        if !chosen.implicit.is_empty() {
-            let reason =
-                "--implicit: what nobody asserted is asked of single runs only".to_string();
-            let property = report::Property::Assertion;
-            report.not_asked.push(report::NotAsked { property, whole: false, reason });
-        }
         let replays = self.replay(&report, |replayer, index| match &ways[index] {
             Some(way) => {
                 let (mixed, violation) = (&way.mixed, &way.violation);

@@ -14,6 +14,7 @@ use foretrace_predict::{Options, ProgramError, predict_program};
 use foretrace_program::merge::MergeError;
 use foretrace_program::validate::check_bounded;
 use foretrace_program::{Program, merge, merge_recorded, parse, validate};
+use foretrace_report as report;
 use foretrace_report::{Certainty, Report, Settings, Subject};
 use foretrace_trace::Model;
 use foretrace_witness::Property;
@@ -203,6 +204,11 @@ fn ask_recorded(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
     if range {
         report.notes.extend(runs.addresses(&merged));
     }
+    if !question.options.implicit.is_empty() {
+        let reason = "--implicit: what nobody asserted is asked of single runs as recorded only";
+        let (property, reason) = (report::Property::Assertion, reason.to_string());
+        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+    }
     if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {
         let option = if range { "--symbolic-addresses" } else { "--runs" };
         report.notes.push(format!(
@@ -237,6 +243,7 @@ fn refuse(arguments: &PredictArguments, subject: &str) -> Result<(), Failure> {
     let options = &arguments.options;
     let one = "programs and merged runs have one model, symbolic";
     let properties = predict::options(options).properties;
+    let is_one_recording = options.symbolic_addresses && arguments.traces.len() == 1;
     let is_asked = |property: Property| properties.contains(&property);
     let (option, why) = match options.model {
         ModelChoice::ReadsFrom => ("--model reads-from", one),
@@ -250,7 +257,7 @@ fn refuse(arguments: &PredictArguments, subject: &str) -> Result<(), Failure> {
         _ if options.infer_regions => {
             ("--infer-regions", "mark regions with `region begin` and `region end`")
         }
-        _ if !options.implicit.is_empty() => {
+        _ if !options.implicit.is_empty() && !is_one_recording => {
             ("--implicit", "what nobody asserted is asked of single runs only")
         }
         _ if is_asked(Property::Lock) && !is_asked(Property::Assertion) => {

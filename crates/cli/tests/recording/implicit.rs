@@ -94,6 +94,12 @@ fn memory_that_is_freed_and_given_out_again_at_once() {
     program.with(&command, &[]).ended_with(1).says(&format!("replay: confirmed: {GONE}"));
 }
 
+/// A pointer that is read again, and has the same number, is one to the new block.
+#[test]
+fn memory_that_is_replaced_under_a_lock() {
+    not_found("freed-replaced", &["implicit_replaced.c"], "freed,bounds");
+}
+
 #[test]
 fn a_run_that_uses_freed_memory_itself_is_not_called_correct() {
     let program = compile("freed-used", &["implicit_freed.c", "-DJOINED", "-DUSED"]);

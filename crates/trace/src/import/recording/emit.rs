@@ -1,5 +1,7 @@
 //! The second pass: events from records.
 
+use std::collections::BTreeMap;
+
 use foretrace_recording::record::{self, acquire, kind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,6 +40,8 @@ pub(super) struct Emit<'r> {
     pub(super) together: bool,
     /// Objects that addresses could range over, if all accesses to them were in the trace.
     ranged_over: FxHashSet<u32>,
+    /// Addresses of blocks of the trace that were freed.
+    pub(super) given_back: BTreeMap<u64, u64>,
     /// Objects of which it is said what all their bytes held at first.
     pub(super) declared_whole: FxHashSet<u32>,
     /// The event after which nothing follows.
@@ -127,6 +131,7 @@ impl<'r> Emit<'r> {
             together: false,
             ranged_over: FxHashSet::default(),
             declared_whole: FxHashSet::default(),
+            given_back: BTreeMap::new(),
             exited: false,
             now: 0,
         }

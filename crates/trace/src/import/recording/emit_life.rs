@@ -22,7 +22,11 @@ impl Emit<'_> {
                     None => self
                         .builder
                         .note("block too large, or over other memory, taken as a region", 1),
-                    Some(block) if !self.survey.shadow.is_kept(block.object) => {
+                    // That memory which is in the trace is given out again matters whoever uses it then.
+                    Some(block)
+                        if !self.survey.shadow.is_kept(block.object)
+                            && !self.is_given_out_again(block.start, block.end) =>
+                    {
                         self.counts.blocks += 1
                     }
                     Some(block) => {
@@ -40,6 +44,7 @@ impl Emit<'_> {
                 self.sync.forget(block.start, block.end);
                 if let Some(&object) = self.object_ids.get(&block.object) {
                     self.push(now, Op::Free { object });
+                    self.given_back.insert(block.start, block.end);
                 }
             }
             Change::Free(None) if now.record.word(0) != 0 => {
@@ -47,6 +52,18 @@ impl Emit<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Whether these addresses were those of a block of the trace.
+    fn is_given_out_again(&mut self, start: u64, end: u64) -> bool {
+        let mut is_again = false;
+        while let Some((&old, &behind)) = self.given_back.range(..end).next_back()
+            && behind > start
+        {
+            self.given_back.remove(&old);
+            is_again = true;
+        }
+        is_again
     }
 
     /// Forks, joins, beginnings and ends.
