@@ -90,7 +90,7 @@ fn numbers(with_cells: &Trace) -> Vec<Option<EventId>> {
 #[test]
 fn cells_and_locks_find_the_same() {
     let (mut asked, mut found) = (0, 0);
-    for seed in 0..30_000 {
+    for seed in 0..60_000 {
         let trace = generate(seed);
         let accesses = accesses(&trace);
         // Where dependences are not known, all reads are pinned: then it is not asked.

@@ -526,7 +526,7 @@ fn what_is_known_of_computed_values_is_one_line() {
         ("terms: path of a thread lost: a function without an image", 1),
     ];
     let expected = "terms: 3 of 5 writes and branches that depend on reads are expressed; 5 reads are kept as recorded \
-                    (address, divisor); 1 thread is not followed to its end (a function without an image)";
+                    (address, divisor); 1 thread is not followed to its end (a function without an image); --symbolic-addresses lets addresses be others";
     assert_eq!(terms(&some).as_deref(), Some(expected));
 }
 
