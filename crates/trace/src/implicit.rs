@@ -343,6 +343,25 @@ mod tests {
         t1: branch r <=u 8 : true else bounds
         t1: branch r > 1 : true";
 
+    /// The second thread may read the pointer to the new block.
+    #[test]
+    fn memory_that_is_given_out_again_is_watched_only_through_pointers_that_were_not_read() {
+        let run = |guard: &str| {
+            let text = format!(
+                "t0: alloc A size 4 at 4096\nt0: write g = 4096\nt0: fork t1\nt1: p = read g : 4096\n{guard}\
+                 t1: read A[0:4] : 0\nt0: free A\nt0: alloc B size 8 at 4092\nt0: write g = 4096\nt0: join t1"
+            );
+            let mut trace = text::parse(&text).unwrap();
+            validate(&trace).unwrap();
+            assert_eq!(trace.given_out_again().len(), 1);
+            trace.assert_no(&[Fault::Freed]);
+            trace.events().filter(|(_, event)| matches!(event.op, Op::Assert { .. })).count()
+        };
+        assert_eq!(run("t1: branch p == 4096 : true\n"), 0);
+        assert_eq!(run("t1: external\n"), 0);
+        assert_eq!(run("t1: branch p > 0 : true\n"), 1);
+    }
+
     #[test]
     fn guards_become_assertions_if_that_is_asked_for() {
         check(

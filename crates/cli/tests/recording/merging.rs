@@ -132,4 +132,8 @@ fn reports_in_files() {
     for name in ["report.1.json", "report.4.json", "report.merged.json", "report.1.ftb"] {
         assert!(program.folder.join(name).exists(), "{name}");
     }
+    program
+        .with(&["replay", &program.beside("report.merged.json")], &[])
+        .ended_with(2)
+        .says("replayed only where they are found");
 }
