@@ -356,6 +356,8 @@ impl Recorded<'_> {
             }
             Op::Fence { .. } => add(true, "fence"),
             Op::External => add(true, "external"),
+            Op::EnterCall { .. } => add(true, "enter call"),
+            Op::LeaveCall => add(true, "leave call"),
             Op::Let => add(true, "let"),
         }
         names

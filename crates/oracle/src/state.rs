@@ -258,6 +258,8 @@ impl Recorded<'_> {
             | Op::Fence { .. }
             | Op::Request(_)
             | Op::External
+            | Op::EnterCall { .. }
+            | Op::LeaveCall
             | Op::Let => true,
         }
     }

@@ -492,6 +492,8 @@ impl<'a> Pass<'a> {
             | Op::Fence { .. }
             | Op::Request(_)
             | Op::External
+            | Op::EnterCall { .. }
+            | Op::LeaveCall
             | Op::Let => Rule::Always,
             Op::Read { .. }
             | Op::Write { .. }
