@@ -105,6 +105,8 @@ pub struct Trace {
     channels: Names,
     /// Lists of channels, each once.
     channel_lists: channels::Lists,
+    /// The channels on which what is given may arrive late, in order.
+    pub(crate) delayed: Vec<ChannelId>,
     functions: Names,
     locations: Names,
     names: Names,

@@ -125,6 +125,7 @@ fn kind(rule: Rule) -> EdgeKind {
         | Rule::Barrier
         | Rule::Open
         | Rule::Alloc
+        | Rule::Call
         | Rule::Unexplained
         | Rule::Written => EdgeKind::Seed,
         _ => EdgeKind::Induced,
@@ -153,6 +154,7 @@ fn rule_name(rule: Rule) -> &'static str {
         Rule::Barrier => "barrier",
         Rule::Open => "open",
         Rule::Alloc => "alloc",
+        Rule::Call => "call",
         Rule::LockAfter => "lock-after",
         Rule::LockInside => "lock-inside",
         Rule::LockOrder => "lock-order",

@@ -1,6 +1,6 @@
-//! The lists of channels that calls name: a section of its own, absent where a trace has no calls.
+//! What is known of channels: sections of their own, absent where a trace has none.
 //!
-//! Each list is the number of its channels + 1, or 0 for every channel; then, in increasing order, for each channel
+//! The lists of channels that calls name: each is the number of its channels + 1, or 0 for every channel; then, in increasing order, for each channel
 //! its id times 4 plus its direction: 0 gives, 1 takes, 2 both.
 
 use super::BinaryError;
@@ -26,7 +26,29 @@ pub(super) fn encode(trace: &Trace) -> Vec<u8> {
     out
 }
 
+/// The channels on which what is given may arrive late, in increasing order.
+pub(super) fn encode_delayed(trace: &Trace) -> Vec<u8> {
+    let mut out = Vec::new();
+    trace.delayed.iter().for_each(|channel| put_number(&mut out, channel.0.into()));
+    out
+}
+
+fn decode_delayed(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+    let (content, offset) = index.gather(Tag::DELAYED)?;
+    let mut cursor = Cursor::new(&content, offset);
+    let channels = builder.so_far().channels().len() as u64;
+    while cursor.position() < content.len() as u64 {
+        let channel = ChannelId(cursor.below(channels, "channel")?);
+        if builder.so_far().delayed.last().is_some_and(|&last| last >= channel) {
+            return Err(cursor.damaged(format!("channel {} out of order", channel.0)));
+        }
+        builder.set_delayed(channel);
+    }
+    cursor.finish()
+}
+
 pub(super) fn decode(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+    decode_delayed(index, builder)?;
     let (content, offset) = index.gather(Tag::CHANNEL_LISTS)?;
     let mut cursor = Cursor::new(&content, offset);
     let channels = builder.so_far().channels().len() as u64;

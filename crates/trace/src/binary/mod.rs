@@ -109,6 +109,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         writer.pieces(tag, &tables::encode_names(names))?;
     }
     writer.pieces(Tag::CHANNEL_LISTS, &channels::encode(trace))?;
+    writer.pieces(Tag::DELAYED, &channels::encode_delayed(trace))?;
     writer.pieces(Tag::DECLARATIONS, &tables::encode_declarations(trace))?;
     events::encode(trace, &mut writer)?;
     writer.pieces(Tag::SIDE, &tables::encode_side(trace)?)?;

@@ -41,9 +41,10 @@ impl Tag {
     pub(super) const CHANNELS: Tag = Tag(*b"CHAN");
     pub(super) const FUNCTIONS: Tag = Tag(*b"FUNC");
     pub(super) const CHANNEL_LISTS: Tag = Tag(*b"CHLS");
+    pub(super) const DELAYED: Tag = Tag(*b"CHDE");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 21] = [
+    const KNOWN: [Tag; 22] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -64,6 +65,7 @@ impl Tag {
         Tag::CHANNELS,
         Tag::FUNCTIONS,
         Tag::CHANNEL_LISTS,
+        Tag::DELAYED,
         Tag::END,
     ];
 }

@@ -114,6 +114,8 @@ fn calling_trace() -> Trace {
     let channels = ["pipe#1", "log", "clock"].map(|name| builder.channel(name));
     let functions = ["read", "write"].map(|name| builder.function(name));
     let directions = [Direction::Both, Direction::Gives, Direction::Takes];
+    builder.set_delayed(channels[2]);
+    builder.set_delayed(channels[1]);
     let all: Vec<_> = channels.into_iter().zip(directions).collect();
     let lists = [builder.channels(&all), builder.every_channel(), builder.channels(&[])];
     let last = builder.channels(&all[2..]);
@@ -223,7 +225,7 @@ fn equal_traces_are_equal_files() {
 /// read wrongly, and `VERSION` must change too.
 #[test]
 fn the_numbers_in_files_are_fixed() {
-    for (trace, expected) in [(full_trace(), 3_507_180_080), (calling_trace(), 955_610_725)] {
+    for (trace, expected) in [(full_trace(), 3_507_180_080), (calling_trace(), 1_033_862_146)] {
         let mut checksum = crc32fast::Hasher::new();
         for (tag, flags, content, stored) in take_apart(&encode(&trace).unwrap()) {
             checksum.update(&tag);

@@ -46,6 +46,11 @@ impl Trace {
         &self.functions
     }
 
+    /// Whether what is given on the channel may arrive any time later, so that nobody can tell if it was given earlier.
+    pub fn is_delayed(&self, channel: ChannelId) -> bool {
+        self.delayed.binary_search(&channel).is_ok()
+    }
+
     /// The enter of the call that a leave ends. Goes back over the events of the thread.
     pub fn enter_of(&self, leave: EventId) -> Option<EventId> {
         let events = &self.thread_events(self.thread_of(leave))[..self.position(leave)];
@@ -82,6 +87,13 @@ impl Builder {
     /// The channel of that name.
     pub fn channel(&mut self, name: &str) -> ChannelId {
         ChannelId::from(self.trace.channels.intern(name))
+    }
+
+    /// Declares that what is given on a channel may arrive any time later: other programs at the far end, for example.
+    pub fn set_delayed(&mut self, channel: ChannelId) {
+        if let Err(place) = self.trace.delayed.binary_search(&channel) {
+            self.trace.delayed.insert(place, channel);
+        }
     }
 
     /// The function of that name.

@@ -73,6 +73,11 @@ impl Appearance {
                 seen.barriers.visit(barrier.0);
             }
         }
+        for channel in (0..trace.channels().len()).map(ChannelId::from) {
+            if trace.is_delayed(channel) {
+                seen.channels.visit(channel.0);
+            }
+        }
         for (at, _) in trace.initial() {
             seen.objects.visit(at.object.0);
         }

@@ -117,7 +117,10 @@ impl Parser {
             }
             "channel" => {
                 let name = cursor.name("the name of a channel")?;
-                self.builder.channel(&name.text);
+                let channel = self.builder.channel(&name.text);
+                if cursor.keyword("delayed") {
+                    self.builder.set_delayed(channel);
+                }
             }
             "channels" => {
                 self.channels(cursor)?;

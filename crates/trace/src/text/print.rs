@@ -87,7 +87,15 @@ fn declarations(trace: &Trace, out: &mut String) {
     // Lists name channels in another order than the events do.
     let lists_hold = appearance.channel_lists.holds_for(trace.channel_list_count());
     let channels_hold = if lists_hold { appearance.channels } else { InOrder::none() };
-    table(out, "channel", trace.channels(), &channels_hold);
+    let all = !channels_hold.holds_for(trace.channels().len());
+    for (index, name) in trace.channels().iter().enumerate() {
+        let is_delayed = trace.is_delayed(ChannelId::from(index));
+        if all || is_delayed {
+            out.push_str("channel ");
+            push_name(name, out);
+            out.push_str(if is_delayed { " delayed\n" } else { "\n" });
+        }
+    }
     if !lists_hold {
         for on in (0..trace.channel_list_count()).map(ChannelsId::from) {
             let _ = writeln!(out, "channels{}", channels(trace, on));

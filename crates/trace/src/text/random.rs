@@ -88,7 +88,11 @@ fn random_trace(random: &mut Random) -> Trace {
     let mut builder = Trace::builder();
     for _ in 0..random.below(12) {
         let name = random.pick(&NAMES);
-        match random.below(9) {
+        match random.below(10) {
+            8 => {
+                let channel = builder.channel(name);
+                builder.set_delayed(channel);
+            }
             0 => drop(builder.thread(name)),
             1 => drop(builder.object(name)),
             2 => drop(builder.cond(name)),

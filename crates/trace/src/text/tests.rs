@@ -287,10 +287,10 @@ fn calls() {
     );
     // Events name `a` first, but the list of `b` comes first.
     check(
-        "channel a\nchannels b\nt1: enter-call a\nt1: enter-call b\n",
+        "channel a\nchannel b delayed\nchannels b\nt1: enter-call a\nt1: enter-call b\n",
         expect![[r#"
             channel a
-            channel b
+            channel b delayed
             channels b
             channels a
             t1: enter-call a
