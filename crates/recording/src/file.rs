@@ -8,7 +8,7 @@
 /// First bytes of the file.
 pub const MAGIC: [u8; 8] = *b"FTRECORD";
 /// Version of header, records and tables.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Size of the header, and alignment of chunks.
 pub const HEADER: usize = 4096;
 /// Size of a chunk, its own header included. Records do not cross chunks; tables do.
@@ -124,4 +124,11 @@ pub mod table {
     /// its bytes are here (three words) and these bytes, padded to words. Bytes that are not here are 0. Variables of more than
     /// [`super::LONGEST_GLOBAL`] bytes are left out.
     pub const CONTENTS: u64 = 8;
+    /// A channel: its number, then its name.
+    pub const CHANNEL: u64 = 9;
+    /// The channels of a call: number of the list, then for each channel its number, with a [`crate::channel::direction`] in the upper 32 bits. The list
+    /// number [`crate::channel::EVERY`] has no table: it is all channels.
+    pub const CHANNELS: u64 = 10;
+    /// The name of a function that nothing is known of, and that keeps its order with all channels: address, then the text.
+    pub const UNKNOWN_FUNCTION: u64 = 11;
 }

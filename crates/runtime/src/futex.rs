@@ -143,7 +143,7 @@ impl Gate {
 /// Monotonic time.
 pub(crate) fn now() -> libc::timespec {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    unsafe { crate::interpose::clocks::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    unsafe { crate::interpose::clocks::get(libc::CLOCK_MONOTONIC, &mut time) };
     time
 }
 

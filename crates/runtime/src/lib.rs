@@ -21,6 +21,7 @@ mod explore;
 mod futex;
 mod hooks;
 mod interpose;
+mod kernel;
 mod log;
 mod message;
 mod module;

@@ -53,6 +53,7 @@ impl World {
             }
             Pending::Join(child) => self.threads[child as usize].state == State::Done,
             Pending::Sleep => entry.timed_out,
+            Pending::Ready(ready) => ready.is_there(),
         }
     }
 
@@ -72,7 +73,9 @@ impl World {
             && !entry.uncancellable
             && match entry.pending {
                 Pending::Wake { lock, .. } => self.lock_free(lock, index, false),
-                Pending::Semaphore(_) | Pending::Join(_) | Pending::Sleep => true,
+                Pending::Semaphore(_) | Pending::Join(_) | Pending::Sleep | Pending::Ready(_) => {
+                    true
+                }
                 Pending::Nothing | Pending::Acquire { .. } | Pending::Barrier { .. } => false,
             }
     }
