@@ -32,6 +32,8 @@ mod merging;
 mod process;
 #[path = "recording/replaying.rs"]
 mod replaying;
+#[path = "recording/supervision.rs"]
+mod supervision;
 #[path = "recording/synchronisation.rs"]
 mod synchronisation;
 #[path = "recording/terms.rs"]

@@ -52,6 +52,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     let input = Input::Inherited;
     let ended = launch(&arguments.command, &arguments.record, &recording, input, false)?;
     let (header, mut remarks) = look(&recording, &arguments.command)?;
+    remarks.extend(ended.remarks());
     let deadlocked = header.ending == ending::DEADLOCK;
     if raw {
         say(&format!("the recording is in {}", recording.display()));
@@ -93,6 +94,7 @@ pub(crate) fn record(
 ) -> Result<Recorded, Failure> {
     let ended = launch(command, options, recording, input, quiet)?;
     let (header, mut remarks) = look(recording, command)?;
+    remarks.extend(ended.remarks());
     let trace = import(recording)?;
     let others = others(recording).len();
     if others > 0 {
