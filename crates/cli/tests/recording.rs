@@ -28,6 +28,8 @@ mod implicit;
 mod limits;
 #[path = "recording/merging.rs"]
 mod merging;
+#[path = "recording/outcome.rs"]
+mod outcome;
 #[path = "recording/process.rs"]
 mod process;
 #[path = "recording/replaying.rs"]

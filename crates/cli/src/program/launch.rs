@@ -107,6 +107,20 @@ impl Ended {
         remarks
     }
 
+    /// Whether a mistake of the program itself ended it, and not somebody else's signal.
+    pub(crate) fn crashed(self) -> bool {
+        let crashes = [
+            libc::SIGABRT,
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGILL,
+            libc::SIGTRAP,
+            libc::SIGSYS,
+        ];
+        self.status.signal().is_some_and(|signal| crashes.contains(&signal))
+    }
+
     /// The status that a shell would show.
     pub(crate) fn code(self) -> u8 {
         let code = self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0));
