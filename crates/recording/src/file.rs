@@ -44,7 +44,7 @@ pub struct Header {
     pub ending: u32,
     /// Exit status or number of the signal.
     pub status: u32,
-    /// Operations that were not recorded since the disk was full.
+    /// Operations that were not recorded since the disk was full, or a limit reached.
     pub lost: u64,
 }
 
@@ -60,7 +60,7 @@ pub mod mode {
 
 /// What became of a recording.
 pub mod flags {
-    /// The disk was full (or a limit reached): the recording is a prefix of the run.
+    /// The disk was full, or a limit reached (then [`LIMITED`] is set too): the recording is a prefix of the run.
     pub const TRUNCATED: u32 = 1;
     /// A thread blocked where we cannot see it, and the watchdog let others run.
     pub const WATCHDOG: u32 = 2;
@@ -74,6 +74,8 @@ pub mod flags {
     pub const PATH_LOST: u32 = 32;
     /// An assertion of the program failed.
     pub const ASSERTION_FAILED: u32 = 64;
+    /// The recording has the size that the user allowed.
+    pub const LIMITED: u32 = 128;
 }
 
 /// How a process ended.
