@@ -131,6 +131,9 @@ pub mod kind {
     pub const ALLOC: u8 = 80;
     /// It is given back. Operands: address; stamp.
     pub const FREE: u8 = 81;
+
+    /// Something was done that nobody saw. Detail: [`super::unseen`]. Stamp.
+    pub const UNSEEN: u8 = 112;
 }
 
 /// What a [`kind::LOCK_INIT`] makes.
@@ -141,6 +144,14 @@ pub mod lock {
     pub const ERROR_CHECKING: u8 = 2;
     pub const READER_WRITER: u8 = 3;
     pub const SPIN: u8 = 4;
+}
+
+/// The detail of a [`kind::UNSEEN`].
+pub mod unseen {
+    /// Inline assembly that is not understood and may touch memory.
+    pub const ASSEMBLY: u8 = 0;
+    /// An atomic operation of 16 bytes.
+    pub const WIDE_ATOMIC: u8 = 1;
 }
 
 /// The detail of allocations.
@@ -181,6 +192,7 @@ pub const fn visible(kind: u8) -> bool {
                 | BARRIER_DESTROY
                 | ALLOC
                 | FREE
+                | UNSEEN
     )
 }
 
@@ -195,7 +207,7 @@ pub const fn operands(kind: u8) -> Option<usize> {
     Some(match kind {
         ENTER | PATH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
         LOAD_NEAR | STORE_NEAR => 0,
-        THREAD | SWITCH | CALL | RETURN | END | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
+        THREAD | SWITCH | CALL | RETURN | END | UNSEEN | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
         LOAD | STORE | LOAD_RANGE | STORE_RANGE | LAND => 2,
         FORK | JOIN | REQUEST_JOIN | EXIT => 2,
         LOCK_INIT..=LOCK_DESTROY | COND_INIT | SIGNAL..=COND_DESTROY => 2,
