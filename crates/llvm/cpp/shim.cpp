@@ -258,6 +258,26 @@ extern "C" LLVMValueRef ft_after_invoke(LLVMValueRef value) {
   return wrap(branch);
 }
 
+// How many places assembly with labels may go on at.
+extern "C" uint32_t ft_callbr_targets(LLVMValueRef value) { return unwrap<CallBrInst>(value)->getNumSuccessors(); }
+
+// A block that runs exactly when assembly with labels went on at one of its targets; its terminator is where to insert.
+extern "C" LLVMValueRef ft_after_callbr(LLVMValueRef value, uint32_t index) {
+  auto *assembly = unwrap<CallBrInst>(value);
+  BasicBlock *source = assembly->getParent();
+  BasicBlock *target = assembly->getSuccessor(index);
+  BasicBlock *between = BasicBlock::Create(target->getContext(), "jumped", target->getParent(), target);
+  BranchInst *branch = BranchInst::Create(target, between);
+  branch->setDebugLoc(assembly->getDebugLoc());
+  assembly->setSuccessor(index, between);
+  // The phis of the target have one entry for each edge: the first one becomes ours.
+  for (PHINode &phi : target->phis()) {
+    int entry = phi.getBasicBlockIndex(source);
+    phi.setIncomingBlock(entry, between);
+  }
+  return wrap(branch);
+}
+
 // Makes a definition a declaration.
 extern "C" void ft_drop_body(LLVMValueRef function) { unwrap<Function>(function)->deleteBody(); }
 

@@ -1,10 +1,12 @@
 //! Atomic operations and fences.
 //!
 //! Those of 16 bytes, which only `-mcx16` makes, stay as they are, between the marks of a call whose
-//! target is unknown: the runtime sees that something happened, not what.
+//! target is unknown: the runtime sees that something happened, not what, and nothing behind it is certain.
 
+use foretrace_recording::record::unseen;
 use llvm_sys::LLVMOpcode::LLVMAtomicRMW;
 
+use crate::calls;
 use crate::instrument::Instrumenter;
 use crate::ir::Value;
 use crate::locals::Memory;
@@ -97,6 +99,7 @@ fn announce(to: &mut Instrumenter, operation: Value) {
     to.build.hook("__ft_call", to.build.void, &[site, to.build.pointer.zero()]);
     to.build.stand_before_for(operation.next(), operation);
     to.build.hook("__ft_return", to.build.void, &[site, to.build.i64.zero()]);
+    calls::unseen(to, operation, unseen::WIDE_ATOMIC);
 }
 
 fn order(to: &Instrumenter, order: u32) -> Value {

@@ -56,6 +56,11 @@ impl Builder {
         }
     }
 
+    /// For instructions that this type has no method for.
+    pub(crate) fn raw(&self) -> LLVMBuilderRef {
+        self.builder
+    }
+
     /// From now on builds before `instruction`, on behalf of it.
     pub(crate) fn stand_before(&self, instruction: Value) {
         self.stand_before_for(instruction, instruction);

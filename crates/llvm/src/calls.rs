@@ -1,6 +1,7 @@
 //! Calls that leave the instrumented code, and calls that enter a library's headers.
 
 use foretrace_recording::library::{self, Effect, effect};
+use foretrace_recording::record::unseen;
 use llvm_sys::LLVMOpcode::{LLVMCall, LLVMInvoke};
 use llvm_sys::core::{LLVMAliasGetAliasee, LLVMIsAGlobalAlias};
 
@@ -8,7 +9,7 @@ use crate::instrument::Instrumenter;
 use crate::ir::{self, Value};
 use crate::libc::Library;
 use crate::scope::{self, Scope};
-use crate::{libc, ranges, shim};
+use crate::{assembly, libc, ranges, shim};
 
 /// What a call does, as lowering and instrumenting see it.
 pub(crate) enum Kind {
@@ -60,7 +61,8 @@ pub(crate) fn call(to: &mut Instrumenter, call: Value) {
         ranges::copy_arguments(to, call);
     }
     match kind {
-        Kind::Assembly | Kind::Hook => {}
+        Kind::Assembly => unseen_assembly(to, call),
+        Kind::Hook => {}
         Kind::Intrinsic => ranges::intrinsic(to, call),
         Kind::Inside(callee) => enter(to, call, callee),
         Kind::Library(library) => libc::redirect(to, call, library),
@@ -95,6 +97,34 @@ fn announce(to: &mut Instrumenter, call: Value) {
     to.build.hook("__ft_at", to.build.void, &[site]);
 }
 
+/// Assembly that is not understood: if it may touch memory, the runtime hears that something happened.
+fn unseen_assembly(to: &mut Instrumenter, call: Value) {
+    if !assembly::touches_memory(call.callee()) {
+        return;
+    }
+    let after = behind(call);
+    to.build.stand_before_for(after, call);
+    unseen(to, call, unseen::ASSEMBLY);
+}
+
+/// Says that something happened that nobody saw, here, on behalf of an instruction.
+pub(crate) fn unseen(to: &mut Instrumenter, instruction: Value, what: u8) {
+    let arguments = [to.site(instruction), to.build.i32.number(what.into())];
+    to.build.hook("__ft_unseen", to.build.void, &arguments);
+}
+
+/// Assembly that may go on at several places: the runtime hears of it there.
+pub(crate) fn jumping_assembly(to: &mut Instrumenter, call: Value) {
+    // SAFETY: it is a callbr, and has so many targets.
+    let targets = unsafe { shim::ft_callbr_targets(call.0) };
+    for target in 0..targets {
+        // SAFETY: as above.
+        let after = Value(unsafe { shim::ft_after_callbr(call.0, target) });
+        to.build.stand_before_for(after, call);
+        unseen(to, call, unseen::ASSEMBLY);
+    }
+}
+
 /// Whether the return of a call that leaves is recorded. What follows a tail call is not ours.
 pub(crate) fn returns(call: Value) -> bool {
     let noreturn = ir::attribute_kind("noreturn");
@@ -102,6 +132,16 @@ pub(crate) fn returns(call: Value) -> bool {
     let never_returns = call.call_has_attribute(u32::MAX, noreturn)
         || callee.is_function() && callee.has_attribute(u32::MAX, noreturn);
     !call.is_must_tail() && !never_returns
+}
+
+/// The instruction before which something is done that belongs behind a call which returned.
+fn behind(call: Value) -> Value {
+    match call.opcode() {
+        LLVMCall => call.next(),
+        // SAFETY: it is an invoke.
+        LLVMInvoke => Value(unsafe { shim::ft_after_invoke(call.0) }),
+        other => unreachable!("{other:?} is no call"),
+    }
 }
 
 /// What is not instrumented does things unseen: the runtime hears of the call and of its result, and of the channels by which it may
@@ -130,12 +170,7 @@ fn leave(to: &mut Instrumenter, call: Value) {
     if !returns(call) {
         return;
     }
-    let after = match call.opcode() {
-        LLVMCall => call.next(),
-        // SAFETY: it is an invoke.
-        LLVMInvoke => Value(unsafe { shim::ft_after_invoke(call.0) }),
-        other => unreachable!("{other:?} is no call"),
-    };
+    let after = behind(call);
     to.build.stand_before_for(after, call);
     let result = if call.type_of().is_void() { to.build.i64.zero() } else { to.build.to_i64(call) };
     to.build.hook("__ft_return", to.build.void, &[site, result]);

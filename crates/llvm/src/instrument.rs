@@ -14,7 +14,7 @@ use crate::ir::{self, Type, Value};
 use crate::locals::Locals;
 use crate::scope::Scope;
 use crate::tables::Tables;
-use crate::{accesses, atomics, branches, calls, lower, shim};
+use crate::{accesses, assembly, atomics, branches, calls, lower, shim};
 
 /// The state while one function is being instrumented.
 pub(crate) struct Instrumenter {
@@ -61,11 +61,12 @@ pub(crate) fn module(module: LLVMModuleRef) -> bool {
 /// Lowers the function to its image and then puts the hooks into it. Both ask the same questions of the
 /// same code; what the answer is must not depend on the hooks that are there already.
 fn instrument(
-    build: Builder,
+    mut build: Builder,
     mut tables: Tables,
     scope: &Rc<Scope>,
     function: Value,
 ) -> (Builder, Tables) {
+    assembly::replace(&mut build, function);
     atomics::expand_unusual(function);
     let locals = Locals::of(function);
     lower::function(&build, &mut tables, scope, &locals, function);
@@ -100,6 +101,7 @@ fn replace(to: &mut Instrumenter, instruction: Value, block: u64) {
         LLVMSwitch | LLVMIndirectBr => branches::switch(to, instruction),
         LLVMLandingPad => branches::land(to, instruction, block),
         LLVMCall | LLVMInvoke => calls::call(to, instruction),
+        LLVMCallBr => calls::jumping_assembly(to, instruction),
         _ => {}
     }
 }

@@ -243,6 +243,12 @@ impl Value {
         uses.into_iter().map(|one| Value(unsafe { LLVMGetUser(one) })).collect()
     }
 
+    /// The field that an `extractvalue` takes, if it goes no deeper.
+    pub(crate) fn only_index(self) -> Option<u32> {
+        // SAFETY: it takes something from an aggregate, by one index at least.
+        unsafe { (LLVMGetNumIndices(self.0) == 1).then(|| *LLVMGetIndices(self.0)) }
+    }
+
     /// The next one in the block, which a terminator has not.
     pub(crate) fn next(self) -> Value {
         Value(unsafe { LLVMGetNextInstruction(self.0) })

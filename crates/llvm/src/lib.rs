@@ -4,12 +4,14 @@
 //! - [`instrument`]: walks a module;
 //! - [`scope`], [`locals`]: what needs hooks, and what needs none;
 //! - [`lower`]: the image of a function;
+//! - [`assembly`]: inline assembly, which becomes other operations first;
 //! - [`accesses`], [`atomics`], [`ranges`], [`libc`], [`branches`], [`calls`]: the operations;
 //! - [`attributes`]: what the compiler must forget;
 //! - [`tables`]: what the module tells the runtime about itself;
 //! - [`ir`], [`build`], [`shim`]: LLVM.
 
 mod accesses;
+mod assembly;
 mod atomics;
 mod attributes;
 mod branches;

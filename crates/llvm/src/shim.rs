@@ -59,6 +59,8 @@ unsafe extern "C" {
     pub(crate) fn ft_rmw_operation(rmw: LLVMValueRef) -> c_int;
     pub(crate) fn ft_expand_rmw(rmw: LLVMValueRef);
     pub(crate) fn ft_after_invoke(invoke: LLVMValueRef) -> LLVMValueRef;
+    pub(crate) fn ft_callbr_targets(callbr: LLVMValueRef) -> u32;
+    pub(crate) fn ft_after_callbr(callbr: LLVMValueRef, target: u32) -> LLVMValueRef;
     pub(crate) fn ft_drop_body(function: LLVMValueRef);
     pub(crate) fn ft_forget_unwinding(invoke: LLVMValueRef);
     pub(crate) fn ft_add_constructor(

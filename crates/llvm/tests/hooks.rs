@@ -401,3 +401,97 @@ void outer(void) {
     "#]],
     );
 }
+
+#[test]
+fn understood_assembly_is_what_it_does() {
+    let source = "\
+#define ASM __asm__ __volatile__
+int n; unsigned long w;
+int swap(int old, int new) {
+  _Bool done;
+  ASM(\"lock; cmpxchgl %3, %0; sete %1\" : \"+m\"(n), \"=qm\"(done), \"+a\"(old) : \"r\"(new) : \"memory\");
+  return done;
+}
+void others(int by) {
+  ASM(\"xchgl %0, %1\" : \"+r\"(by), \"+m\"(n));
+  ASM(\"lock; xaddl %0, %1\" : \"+r\"(by), \"+m\"(n));
+  ASM(\"lock; btsq %1, %0\" : \"+m\"(w) : \"Ir\"(5l));
+  ASM(\"incl %0\" : \"+m\"(n));
+  ASM(\"movl %1, %0\" : \"=r\"(by) : \"m\"(n));
+  ASM(\"movl %1, %0\" : \"=m\"(n) : \"ir\"(by));
+  ASM(\"lock; addl $0, 0(%%rsp)\" ::: \"memory\");
+  ASM(\"mfence\" ::: \"memory\");
+  ASM(\"\" ::: \"memory\");
+  ASM(\"rep; nop\" ::: \"memory\");
+  __builtin_ia32_pause();
+  ASM(\".pushsection .smp_locks, \\\"a\\\"\\n.long 671f - .\\n.popsection\\n671: lock; decl %0\" : \"+m\"(n));
+}
+";
+    check(
+        "assembly",
+        source,
+        &expect![[r#"
+            swap:
+              enter -
+              atomic_cas4 5
+            others:
+              enter -
+              atomic_rmw4 9
+              atomic_rmw4 10
+              atomic_rmw8 11
+              load4 12
+              store4 12
+              atomic_load4 13
+              atomic_store4 14
+              fence 15
+              fence 16
+              pause 18
+              pause 19
+              atomic_rmw4 20
+        "#]],
+    );
+}
+
+#[test]
+fn other_assembly_says_that_it_touches_memory() {
+    let source = "\
+#define ASM __asm__ __volatile__
+unsigned long w[2];
+unsigned long opaque(unsigned long a, unsigned long d, void *p) {
+  ASM(\"lock; cmpxchg16b %0\" : \"+m\"(*w), \"+a\"(a), \"+d\"(d) : \"b\"(1l), \"c\"(2l) : \"cc\");
+  ASM(\"lock; negq %0\" : \"+m\"(*w));
+  ASM(\"syscall\" : \"+a\"(a) :: \"rcx\", \"r11\");
+  ASM(\"rep stosb\" : \"+D\"(p), \"+c\"(d) : \"a\"(0));
+  ASM(\"cpuid\" : \"+a\"(a) :: \"rbx\", \"rcx\", \"rdx\", \"memory\");
+  ASM(\"rdtsc\" : \"=a\"(a), \"=d\"(d));
+  ASM(\"mulq %2\" : \"+a\"(a), \"=d\"(d) : \"r\"(3l));
+  ASM(\"btsq %%rax, (%0)\" :: \"r\"(p), \"a\"(a), \"i\"(sizeof(long)), \"m\"(*w) : \"rbx\");
+  ASM(\"990: nop\\n.pushsection .note.test, \\\"\\\"\\n.8byte 990b\\n.popsection\");
+  return a;
+}
+int jump(void) {
+  ASM goto(\"lock; decq %0; jz %l1\" :: \"m\"(*w) : \"memory\" : zero);
+  return 1;
+zero:
+  return 0;
+}
+";
+    check(
+        "opaque-assembly",
+        source,
+        &expect![[r#"
+            opaque:
+              enter -
+              unseen 4
+              unseen 5
+              unseen 6
+              unseen 7
+              load8 11
+              store8 11
+            jump:
+              enter -
+              unseen 16
+              unseen 16
+        "#]],
+    );
+}

@@ -76,3 +76,8 @@ fn objects() {
 fn threads() {
     check("threads.cpp");
 }
+
+#[test]
+fn assembly() {
+    check("assembly.c");
+}

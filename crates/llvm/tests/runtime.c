@@ -115,6 +115,8 @@ void __ft_store_n(const Site *site, void *address, uint64_t size, const void *in
 }
 
 void __ft_fence(const Site *site, uint32_t order) { check(site); }
+void __ft_unseen(const Site *site, uint32_t what) { check(site); }
+void __ft_pause(void) {}
 void __ft_path(uint32_t taken) {}
 void __ft_enter(const void *function) {}
 void __ft_land(const Site *site, const void *function, uint64_t block) { check(site); }

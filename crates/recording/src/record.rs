@@ -137,6 +137,8 @@ pub mod kind {
     pub const ENTER_CALL: u8 = 88;
     /// The innermost such call of the thread came back. Stamp.
     pub const LEAVE_CALL: u8 = 89;
+    /// Something was done that nobody saw. Detail: [`super::unseen`]. Stamp.
+    pub const UNSEEN: u8 = 112;
 }
 
 /// What a [`kind::LOCK_INIT`] makes.
@@ -147,6 +149,14 @@ pub mod lock {
     pub const ERROR_CHECKING: u8 = 2;
     pub const READER_WRITER: u8 = 3;
     pub const SPIN: u8 = 4;
+}
+
+/// The detail of a [`kind::UNSEEN`].
+pub mod unseen {
+    /// Inline assembly that is not understood and may touch memory.
+    pub const ASSEMBLY: u8 = 0;
+    /// An atomic operation of 16 bytes.
+    pub const WIDE_ATOMIC: u8 = 1;
 }
 
 /// The detail of allocations.
@@ -188,6 +198,7 @@ pub const fn visible(kind: u8) -> bool {
                 | ALLOC
                 | FREE
                 | LEAVE_CALL
+                | UNSEEN
     )
 }
 
@@ -202,7 +213,7 @@ pub const fn operands(kind: u8) -> Option<usize> {
     Some(match kind {
         ENTER | PATH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
         LOAD_NEAR | STORE_NEAR => 0,
-        THREAD | SWITCH | CALL | RETURN | END | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
+        THREAD | SWITCH | CALL | RETURN | END | UNSEEN | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
         LEAVE_CALL => 1,
         LOAD | STORE | LOAD_RANGE | STORE_RANGE | LAND => 2,
         FORK | JOIN | REQUEST_JOIN | EXIT => 2,

@@ -65,7 +65,7 @@ pub(crate) struct Thread {
     /// writer's [`Writer::filling`] when it was begun. It is there as long as that is the same.
     path: *mut u64,
     path_filling: u64,
-    /// The last atomic load: address, value, and how often it was the same.
+    /// The last atomic access that changed nothing: address, value, and how often it was the same.
     seen: (u64, u64, u32),
     pub(crate) kernel_id: AtomicU32,
     pub(crate) own: Writer,
@@ -136,7 +136,8 @@ impl Thread {
         slot.1
     }
 
-    /// After an atomic load. One that gives the same again and again is in a loop that waits for another thread: let that run.
+    /// After an atomic load, or an update that changed nothing. One that gives the same again and again is in a loop that waits for
+    /// another thread: let that run.
     #[inline]
     pub(crate) fn saw(&mut self, address: u64, value: u64) {
         let (last, same, times) = &mut self.seen;

@@ -2,10 +2,10 @@
 
 use foretrace_recording::image::{binary, cast, flags, opcode};
 use llvm_sys::LLVMOpcode::LLVMInvoke;
-use llvm_sys::core::LLVMGetInlineAsmConstraintString;
 
 use super::Lowerer;
 use super::code::{NOWHERE, Operand, Part};
+use crate::assembly;
 use crate::branches;
 use crate::calls::{self, Kind};
 use crate::ir::Value;
@@ -161,8 +161,7 @@ impl Lowerer<'_> {
 
     fn assembly(&mut self, call: Value) {
         let arguments = self.operands(&call.arguments());
-        let constraints = constraints_of(call.callee());
-        let touches_memory = constraints.contains("~{memory}") || constraints.contains('*');
+        let touches_memory = assembly::touches_memory(call.callee());
         let name =
             if touches_memory { "inline assembly that touches memory" } else { "inline assembly" };
         self.opaque_instruction(call, name, &arguments);
@@ -188,14 +187,4 @@ fn variadic(call: Value) -> u64 {
 fn named_count(call: Value) -> Option<Part<'static>> {
     let signature = call.called_type();
     signature.is_variadic().then(|| Part::Number(signature.signature().0.len() as u64))
-}
-
-fn constraints_of(assembly: Value) -> String {
-    let mut size = 0;
-    // SAFETY: it is inline assembly, which owns the text.
-    let bytes = unsafe {
-        let start = LLVMGetInlineAsmConstraintString(assembly.0, &mut size);
-        std::slice::from_raw_parts(start.cast(), size)
-    };
-    String::from_utf8_lossy(bytes).into_owned()
 }

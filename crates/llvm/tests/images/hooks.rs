@@ -48,9 +48,13 @@ fn hooks_of_line(line: &str, body: &str) -> Vec<String> {
         "branch" if words[1] != "constant" => one("path"),
         "switch" if words[1] != "constant" => one("switch"),
         "leave" if body.contains(" no return") => one("call"),
+        "leave" if words[1] == "`atomic" => ["call", "return", "unseen"].map(String::from).to_vec(),
         "leave" => ["call", "return"].map(String::from).to_vec(),
         "hooked" => vec![words[1].trim_matches('`').to_string(), "return".to_string()],
         "opaque" if words[1] == "`exception`" => one("land"),
+        "opaque" if body.starts_with("opaque `inline assembly that touches memory`") => {
+            one("unseen")
+        }
         "fill" if !is_private(1) => one("memset"),
         "copy" => match (is_private(1), body.matches("private").count()) {
             (_, 0) => one("memcpy"),
@@ -71,7 +75,7 @@ pub(crate) fn hooks_of_module(module: &str) -> BTreeMap<String, u32> {
         let hook = call.split_once('(').map_or(call, |(hook, _)| hook);
         // What a function does with channels, the image does not say.
         let hook = if hook == "call_on" { "call" } else { hook };
-        if !["at", "module"].contains(&hook) {
+        if !["at", "module", "pause"].contains(&hook) {
             *hooks.entry(hook.to_string()).or_insert(0) += 1;
         }
     }

@@ -196,3 +196,57 @@ long caller(struct big *big) { return callee(*big); }
     "#]],
     );
 }
+
+#[test]
+fn assembly_is_what_it_does() {
+    let source = "\
+int n;
+_Bool swap(int old, int new) {
+  _Bool done;
+  __asm__ volatile(\"lock; cmpxchgl %3, %0\" : \"+m\"(n), \"=@ccz\"(done), \"+a\"(old) : \"r\"(new) : \"memory\");
+  return done;
+}
+int last(void) {
+  char done;
+  __asm__ volatile(\"lock; decl %0; setz %1\" : \"+m\"(n), \"=qm\"(done));
+  return done;
+}
+void unseen(void) {
+  __asm__ volatile(\"pause\");
+  __asm__ volatile(\"rep stosb\" ::: \"memory\");
+}
+";
+    check(
+        "assembly.c",
+        source,
+        &[],
+        &expect![[r#"
+        swap(r0:32, r1:32) -> 1 enters
+        b0():
+          r2:32 = cas4 seq_cst @n, r0, r1  ; 4
+          r3:1 = eq r2, r0
+          r4:1 = eq r0, r2
+          r5:8 = zext r4
+          fence
+          r6:1 = ult r5, 2:8
+          r7:1 = trunc r5
+          return r7
+        last() -> 32 enters
+        b0():
+          r0:64 = private slot 1:64
+          r1:32 = rmw2 size 4 seq_cst @n, 1:32  ; 9
+          r2:32 = sub r1, 1:32
+          r3:1 = eq r2, 0:32
+          r4:8 = zext r3
+          private store1 r0, r4
+          r5:8 = private load1 r0
+          r6:32 = sext r5
+          return r6
+        unseen() -> 0 enters
+        b0():
+          opaque `hook`()
+          opaque `inline assembly that touches memory`()
+          return
+    "#]],
+    );
+}

@@ -66,6 +66,10 @@ macro_rules! atomics {
                 let detail = size_of::<$type>() as u8 | (order as u8) << 4;
                 let values = [address as u64, u64::from(old), u64::from(change(old))];
                 world.stamped(thread, kind::RMW, detail, site, values);
+                drop(world);
+                if change(old) == old {
+                    thread.saw(address as u64, u64::from(old));
+                }
                 old
             });
             done.unwrap_or_else(perform)
@@ -94,6 +98,8 @@ macro_rules! atomics {
                 } else {
                     let detail = size | (failure as u8) << 4;
                     world.stamped(thread, kind::ATOMIC_LOAD, detail, site, [address as u64, u64::from(old)]);
+                    drop(world);
+                    thread.saw(address as u64, u64::from(old));
                 }
                 old
             });

@@ -10,6 +10,7 @@ use crate::config;
 use crate::interpose::{signals, streams};
 use crate::kernel::calls;
 use crate::kernel::uses::Uses;
+use crate::schedule;
 use crate::thread::{Thread, enter, enter_recording, lost_way};
 use crate::world::hold;
 
@@ -67,6 +68,22 @@ extern "C" fn __ft_fence(site: *const Site, order: u32) {
         thread.point(kind::FENCE, site, 0, 0);
         thread.record(kind::FENCE, order as u8, site, []);
     });
+}
+
+/// Code that we do not see through has just run, and may have touched any memory.
+#[unsafe(no_mangle)]
+extern "C" fn __ft_unseen(site: *const Site, what: u32) {
+    enter(|thread| {
+        let site = thread.site(site);
+        hold().stamped(thread, kind::UNSEEN, what as u8, site, []);
+    });
+}
+
+/// The thread waits for another one, as `pause` says.
+#[unsafe(no_mangle)]
+extern "C" fn __ft_pause() {
+    enter(schedule::give_way);
+    std::hint::spin_loop();
 }
 
 /// The user's code calls into code that is not his: what happens there happens here.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foretrace_recording::record::{self, acquire, kind};
+use foretrace_recording::record::{self, acquire, kind, unseen};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::{ImportError, Position, Problem};
@@ -211,6 +211,7 @@ impl<'r> Emit<'r> {
                 self.push(now, Op::Fence { order });
             }
             kind::ENTER_CALL | kind::LEAVE_CALL => self.call_record(now)?,
+            kind::UNSEEN => self.unseen(now),
             kind::REGION_BEGIN => self.push(now, Op::RegionBegin),
             kind::REGION_END => self.push(now, Op::RegionEnd),
             kind::ASSERT if told.is_told => {}
@@ -324,6 +325,20 @@ impl<'r> Emit<'r> {
     pub(super) fn leave_out(&mut self, now: Now, note: &str) {
         self.builder.note(note, 1);
         self.pin(now);
+    }
+
+    /// Something was done that nobody saw: it may depend on all before it, and all behind it on it.
+    fn unseen(&mut self, now: Now) {
+        let what = match now.record.detail {
+            unseen::ASSEMBLY => "inline assembly that is not understood",
+            _ => "atomic operation of 16 bytes",
+        };
+        let location = self.location(now);
+        let place = location.map_or("an unknown place", |location| {
+            self.builder.so_far().locations().get(location.index())
+        });
+        let note = format!("{what} at {place}: the memory that it touches is not seen");
+        self.leave_out(now, &note);
     }
 
     /// Appends a read that nothing explains.
