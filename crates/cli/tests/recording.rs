@@ -28,6 +28,8 @@ mod implicit;
 mod limits;
 #[path = "recording/merging.rs"]
 mod merging;
+#[path = "recording/openmp.rs"]
+mod openmp;
 #[path = "recording/process.rs"]
 mod process;
 #[path = "recording/replaying.rs"]

@@ -24,6 +24,7 @@ mod interpose;
 mod log;
 mod message;
 mod module;
+mod openmp;
 mod real;
 mod replay;
 mod schedule;
