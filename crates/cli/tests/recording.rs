@@ -30,6 +30,8 @@ mod limits;
 mod merging;
 #[path = "recording/outcome.rs"]
 mod outcome;
+#[path = "recording/openmp.rs"]
+mod openmp;
 #[path = "recording/process.rs"]
 mod process;
 #[path = "recording/replaying.rs"]

@@ -80,6 +80,11 @@ impl Lock {
         }
     }
 
+    /// Takes the lock if it is free.
+    pub(crate) fn try_acquire(&self) -> bool {
+        self.0.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+    }
+
     #[cold]
     fn acquire_slowly(&self) {
         for _ in 0..200 {

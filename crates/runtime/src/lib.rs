@@ -25,6 +25,7 @@ mod kernel;
 mod log;
 mod message;
 mod module;
+mod openmp;
 mod real;
 mod replay;
 mod schedule;

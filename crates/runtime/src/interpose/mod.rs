@@ -1,7 +1,7 @@
 //! The functions of the C library that we stand before. Each does its work through [`crate::sync`] while the runtime is on,
 //! and calls the C library's own when it is off, or from within the runtime.
 
-mod barriers;
+pub(crate) mod barriers;
 mod c11;
 pub(crate) mod clocks;
 mod conditions;

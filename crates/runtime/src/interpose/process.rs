@@ -89,7 +89,7 @@ pub(super) fn note_shared() {
 }
 
 /// What cannot be recorded rightly is refused: a wrong verdict would be worse.
-pub(super) fn refuse(what: &str) -> ! {
+pub(crate) fn refuse(what: &str) -> ! {
     log::flag(flags::UNSUPPORTED);
     crate::message::say(&format!("{what}: this cannot be recorded yet"));
     crate::message::leave(125)
