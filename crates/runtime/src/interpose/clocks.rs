@@ -40,7 +40,7 @@ fn noticed<R>(read: impl FnOnce() -> R) -> R {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+pub(crate) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
     noticed(|| unsafe { get(clock, time) })
 }
 
