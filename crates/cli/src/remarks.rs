@@ -144,12 +144,12 @@ fn kept_calls(trace: &Trace) -> Vec<String> {
     )];
     if unknown > 0 {
         let named = match functions.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", first_few(&functions)),
+            true => "some functions".to_string(),
+            false => first_few(&functions),
         };
+        let keep = if unknown == 1 { "call keeps its" } else { "calls keep their" };
         notes.push(format!(
-            "{} of functions of which nothing is known{named} keep their order with all others",
-            counted(unknown, "call")
+            "nothing is known about {named}: {unknown} {keep} order with all others"
         ));
     }
     notes
