@@ -24,14 +24,16 @@ mod failing;
 mod harness;
 #[path = "recording/implicit.rs"]
 mod implicit;
+#[path = "recording/kernel.rs"]
+mod kernel;
 #[path = "recording/limits.rs"]
 mod limits;
 #[path = "recording/merging.rs"]
 mod merging;
-#[path = "recording/outcome.rs"]
-mod outcome;
 #[path = "recording/openmp.rs"]
 mod openmp;
+#[path = "recording/outcome.rs"]
+mod outcome;
 #[path = "recording/process.rs"]
 mod process;
 #[path = "recording/replaying.rs"]
