@@ -18,6 +18,8 @@ mod blocking;
 mod control_flow;
 #[path = "recording/determinism.rs"]
 mod determinism;
+#[path = "recording/ending.rs"]
+mod ending;
 #[path = "recording/failing.rs"]
 mod failing;
 #[path = "recording/harness.rs"]
