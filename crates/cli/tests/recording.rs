@@ -30,6 +30,8 @@ mod implicit;
 mod limits;
 #[path = "recording/merging.rs"]
 mod merging;
+#[path = "recording/options.rs"]
+mod options;
 #[path = "recording/outcome.rs"]
 mod outcome;
 #[path = "recording/process.rs"]
