@@ -18,6 +18,8 @@ mod blocking;
 mod control_flow;
 #[path = "recording/determinism.rs"]
 mod determinism;
+#[path = "recording/ending.rs"]
+mod ending;
 #[path = "recording/failing.rs"]
 mod failing;
 #[path = "recording/harness.rs"]
@@ -32,6 +34,8 @@ mod limits;
 mod merging;
 #[path = "recording/openmp.rs"]
 mod openmp;
+#[path = "recording/options.rs"]
+mod options;
 #[path = "recording/outcome.rs"]
 mod outcome;
 #[path = "recording/process.rs"]

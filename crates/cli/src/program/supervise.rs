@@ -142,12 +142,16 @@ pub(crate) fn run(socket: RawFd, program: &[OsString]) -> ExitCode {
 
 fn supervise(socket: &UnixStream, program: &[OsString]) -> io::Result<Answer> {
     let (ended_children, old_mask) = block_signals()?;
+    // Where they are ignored, the kernel does not say how children end.
+    // SAFETY: no handler is installed.
+    let old_action = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     adopt_orphans()?;
     let mut child = Command::new(&program[0]);
     child.args(&program[1..]);
     // SAFETY: a few system calls between fork and exec.
     unsafe {
         child.pre_exec(move || {
+            libc::signal(libc::SIGCHLD, old_action);
             libc::sigprocmask(libc::SIG_SETMASK, &old_mask, std::ptr::null_mut());
             // The same addresses in every run. Where that is forbidden, replays still go by operations and places.
             let old = libc::personality(0xffff_ffff);
