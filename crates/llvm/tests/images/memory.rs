@@ -216,7 +216,11 @@ void unseen(void) {
   __asm__ volatile(\"rep stosb\" ::: \"memory\");
 }
 ";
-    check("assembly.c", source, &[], &expect![[r#"
+    check(
+        "assembly.c",
+        source,
+        &[],
+        &expect![[r#"
         swap(r0:32, r1:32) -> 1 enters
         b0():
           r2:32 = cas4 seq_cst @n, r0, r1  ; 4
@@ -243,5 +247,6 @@ void unseen(void) {
           opaque `hook`()
           opaque `inline assembly that touches memory`()
           return
-    "#]]);
+    "#]],
+    );
 }

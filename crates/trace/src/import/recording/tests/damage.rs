@@ -125,8 +125,9 @@ fn flipped_bits_never_panic() {
 /// Any records in any order: never a panic, always a valid trace.
 #[test]
 fn random_records_give_valid_traces() {
-    let kinds: Vec<u8> =
-        (1..=kind::UNSEEN).filter(|&kind| foretrace_recording::record::operands(kind).is_some()).collect();
+    let kinds: Vec<u8> = (1..=kind::UNSEEN)
+        .filter(|&kind| foretrace_recording::record::operands(kind).is_some())
+        .collect();
     for seed in 1..1500 {
         let mut random = Random(seed);
         let mut writer = if seed % 2 == 0 { Writer::scheduled() } else { Writer::free() };
