@@ -166,7 +166,8 @@ pub(crate) enum FormulaFormat {
 /// Record a program, predict what else can happen, and replay each finding on it
 ///
 /// Compile the program with `foretrace cc` or `foretrace c++`. Exit status: 0 nothing found and everything decided; 1 bugs found; 2 bad
-/// input or usage; 3 nothing certain (undecided, or not confirmed); 70 a bug of foretrace itself.
+/// input or usage; 3 nothing certain (undecided, not confirmed, or only one thread ran); 4 the recorded run itself failed; 70 a bug of
+/// foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct TestArguments {
     #[command(flatten)]
@@ -186,6 +187,10 @@ pub(crate) struct TestArguments {
     /// Replay at most so many findings
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) replays: usize,
+
+    /// Statuses with which the recorded run should end; with another one, `test` ends with status 4
+    #[arg(long, value_name = "STATUS,...", value_delimiter = ',', default_value = "0")]
+    pub(crate) expect_status: Vec<u8>,
 
     /// Kill a replay after this time
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]

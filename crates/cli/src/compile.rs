@@ -27,6 +27,7 @@ pub(crate) fn run(language: Language, arguments: Vec<OsString>) -> ExitCode {
     let message = match additions(&arguments, &Installation::of_this_program()) {
         Ok(additions) => {
             let clang = language.compiler();
+            let arguments = kept(arguments);
             let error = Command::new(&clang).args(additions).args(arguments).exec();
             cannot_start(Path::new(&clang), &error)
         }
@@ -58,6 +59,15 @@ impl Language {
     }
 }
 
+/// What clang gets of the user's arguments: all but the wish to link a runtime of OpenMP.
+fn kept(arguments: Vec<OsString>) -> Vec<OsString> {
+    let CommandLine { compiles, links, openmp, .. } = CommandLine::parse(&arguments);
+    match openmp && (compiles || links) {
+        true => command_line::without_openmp(&arguments),
+        false => arguments,
+    }
+}
+
 /// What clang gets besides the user's arguments.
 fn additions(arguments: &[OsString], installation: &Installation) -> Result<Vec<OsString>, String> {
     let command_line = CommandLine::parse(arguments);
@@ -70,6 +80,12 @@ fn additions(arguments: &[OsString], installation: &Installation) -> Result<Vec<
     }
     if command_line.compiles {
         compiling(&mut additions, installation)?;
+        if command_line.openmp {
+            // As the compiler proper hears of it: of the driver it would ask for a library as well.
+            additions.extend(["-Xclang", "-fopenmp"].map(OsString::from));
+            // The threads of a parallel region end with it, and what is thread-local with them.
+            additions.extend(["-Xclang", "-fnoopenmp-use-tls"].map(OsString::from));
+        }
     }
     if command_line.links {
         if command_line.is_static {
@@ -198,6 +214,18 @@ mod tests {
         ] {
             assert_eq!((plugin(arguments), runtime(arguments)), (compiles, links), "{arguments}");
         }
+    }
+
+    #[test]
+    fn openmp_needs_no_library() {
+        for arguments in ["-fopenmp a.c", "a.c -fopenmp=libomp -c"] {
+            assert!(added(arguments).contains("-Xclang -fopenmp "), "{arguments}");
+        }
+        assert!(!added("-fopenmp a.o").contains("-fopenmp"));
+        assert!(!added("-fopenmp -fno-openmp a.c").contains("-fopenmp"));
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(kept(words("-fopenmp a.o -o a")), words("a.o -o a"));
+        assert_eq!(kept(words("-fopenmp --version")), words("-fopenmp --version"));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use foretrace_trace::{
-    EventId, Fault, MemoryOrder, Mode, Op, Patience, Place, Request, Trace, WakeReason,
+    ChannelId, Channels, ChannelsId, EventId, Fault, MemoryOrder, Mode, Op, Patience, Place,
+    Request, Trace, WakeReason,
 };
 use foretrace_witness::{FailedAssertion, StepValues};
 
@@ -146,9 +147,26 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
         Op::RegionEnd => "region end".to_string(),
         Op::Fence { .. } => "fence".to_string(),
         Op::External => "external".to_string(),
+        Op::EnterCall { on, by } => {
+            let by = by.map(|by| format!(" by {}", trace.functions().get(by.index())));
+            format!("enter call on {}{}", channels(trace, on), by.unwrap_or_default())
+        }
+        Op::LeaveCall => "leave call".to_string(),
         Op::Let => {
             let name = trace.binding(event).map_or("?", |name| trace.names().get(name.index()));
             format!("let {name} ={}", condition())
+        }
+    }
+}
+
+/// The channels of a call, for readers: `pipe#1, clock`.
+pub(crate) fn channels(trace: &Trace, on: ChannelsId) -> String {
+    match trace.channels_of(on) {
+        Channels::Every => "every channel".to_string(),
+        Channels::Only([]) => "no channel".to_string(),
+        Channels::Only(list) => {
+            let name = |(channel, _): &(ChannelId, _)| trace.channels().get(channel.index());
+            list.iter().map(name).collect::<Vec<&str>>().join(", ")
         }
     }
 }
@@ -233,6 +251,8 @@ pub(crate) fn verb(op: &Op) -> &'static str {
         Op::RegionEnd => "region end",
         Op::Fence { .. } => "fence",
         Op::External => "external",
+        Op::EnterCall { .. } => "enter call",
+        Op::LeaveCall => "leave call",
         Op::Let => "let",
     }
 }

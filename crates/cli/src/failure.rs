@@ -16,6 +16,8 @@ pub(crate) enum Status {
     BadInput = 2,
     /// Nothing certain: undecided candidates, or only possible bugs.
     Uncertain = 3,
+    /// The recorded run itself failed, and shows no bug.
+    RunFailed = 4,
     /// A bug of our own.
     Internal = 70,
 }

@@ -35,6 +35,9 @@ fn main() -> ExitCode {
     if let Some((language, arguments)) = compile::Language::asked_for(std::env::args_os()) {
         return compile::run(language, arguments);
     }
+    if let Some((socket, command)) = program::supervise::asked_for(std::env::args_os()) {
+        return program::supervise::run(socket, &command);
+    }
     let arguments = Arguments::parse();
     let asks_solver = |command: &Command| {
         matches!(

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use foretrace_predict::{Budget, Granularity, Options, Prune, Switches};
-use foretrace_report::{Certainty, Report, Settings, Style, Timing, write_json, write_text};
+use foretrace_report::{Certainty, Report, Run, Settings, Style, Timing, write_json, write_text};
 use foretrace_trace::{Dependences, Model, Trace};
 use foretrace_witness::Property;
 
@@ -226,6 +226,7 @@ pub(crate) fn overall(statuses: &[Status]) -> Status {
     let has = |status: Status| statuses.contains(&status);
     match () {
         () if has(Status::Found) => Status::Found,
+        () if has(Status::RunFailed) => Status::RunFailed,
         () if has(Status::Uncertain) => Status::Uncertain,
         () => Status::Nothing,
     }
@@ -233,11 +234,16 @@ pub(crate) fn overall(statuses: &[Status]) -> Status {
 
 pub(crate) fn verdict(report: &Report) -> Status {
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
-    let failed = report.run.as_ref().is_some_and(|run| run.failed);
-    let incomplete = report.run.as_ref().is_some_and(|run| run.incomplete);
-    if report.count(Certainty::Real) > 0 || failed {
+    let run = |is_so: fn(&Run) -> bool| report.run.as_ref().is_some_and(is_so);
+    let says_little = run(|run| run.incomplete || run.says_nothing.is_some());
+    if report.count(Certainty::Real) > 0 || run(|run| run.failed) {
         Status::Found
-    } else if undecided > 0 || !report.findings.is_empty() || report.trace.events == 0 || incomplete
+    } else if run(|run| run.unexpected) {
+        Status::RunFailed
+    } else if undecided > 0
+        || !report.findings.is_empty()
+        || report.trace.events == 0
+        || says_little
     {
         Status::Uncertain
     } else {

@@ -3,4 +3,5 @@
 pub(crate) mod launch;
 pub(crate) mod record;
 pub(crate) mod replay;
+pub(crate) mod supervise;
 pub(crate) mod test;

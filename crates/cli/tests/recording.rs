@@ -30,10 +30,16 @@ mod implicit;
 mod limits;
 #[path = "recording/merging.rs"]
 mod merging;
+#[path = "recording/outcome.rs"]
+mod outcome;
+#[path = "recording/openmp.rs"]
+mod openmp;
 #[path = "recording/process.rs"]
 mod process;
 #[path = "recording/replaying.rs"]
 mod replaying;
+#[path = "recording/supervision.rs"]
+mod supervision;
 #[path = "recording/synchronisation.rs"]
 mod synchronisation;
 #[path = "recording/terms.rs"]

@@ -1,5 +1,6 @@
 //! Calls that leave the instrumented code, and calls that enter a library's headers.
 
+use foretrace_recording::library::{self, Effect, effect};
 use foretrace_recording::record::unseen;
 use llvm_sys::LLVMOpcode::{LLVMCall, LLVMInvoke};
 use llvm_sys::core::{LLVMAliasGetAliasee, LLVMIsAGlobalAlias};
@@ -143,11 +144,28 @@ fn behind(call: Value) -> Value {
     }
 }
 
-/// What is not instrumented does things unseen: the runtime hears of the call and of its result.
+/// What is not instrumented does things unseen: the runtime hears of the call and of its result, and of the channels by which it may
+/// see other threads.
 fn leave(to: &mut Instrumenter, call: Value) {
     to.build.stand_before(call);
     let site = to.site(call);
-    to.build.hook("__ft_call", to.build.void, &[site, call.callee()]);
+    let callee = resolve(call.callee());
+    let effect = if callee.is_function() { effect(&callee.name()) } else { None };
+    let stream = match effect {
+        Some(Effect::Stream { argument, .. }) => call.arguments().get(argument as usize).copied(),
+        _ => None,
+    };
+    match effect {
+        Some(Effect::None) => {
+            to.build.hook("__ft_call", to.build.void, &[site, call.callee()]);
+        }
+        _ => {
+            let code = to.build.i32.number(library::code(effect).into());
+            let stream = stream.map_or(to.build.i64.zero(), |stream| to.build.to_i64(stream));
+            let arguments = [site, call.callee(), code, stream];
+            to.build.hook("__ft_call_on", to.build.void, &arguments);
+        }
+    }
 
     if !returns(call) {
         return;

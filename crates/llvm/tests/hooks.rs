@@ -128,7 +128,7 @@ long either(struct pair *other, int which) {
         outside:
           enter -
           store8 13
-          call 14
+          call_on 14
           return 14
           load8 15
         either:
@@ -306,9 +306,9 @@ int calls(int (*pointer)(void)) {
         &expect![[r#"
         calls:
           enter -
-          call 5
+          call_on 5
           return 5
-          call 7
+          call_on 7
           return 7
           path 8
           call 9
@@ -339,7 +339,7 @@ int caught() {
         _Z6caughtv:
           enter -
           at 6
-          call 7
+          call_on 7
           return 7
           land 11
           call 8

@@ -122,6 +122,7 @@ void __ft_enter(const void *function) {}
 void __ft_land(const Site *site, const void *function, uint64_t block) { check(site); }
 void __ft_switch(const Site *site, uint64_t value) { check(site); }
 void __ft_call(const Site *site, const void *target) { check(site); }
+void __ft_call_on(const Site *site, const void *target, uint32_t code, uint64_t stream) { check(site); }
 void __ft_return(const Site *site, uint64_t value) { check(site); }
 void __ft_at(const Site *site) { check(site); }
 

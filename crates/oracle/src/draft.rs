@@ -141,6 +141,18 @@ impl Copy<'_> {
         self.to.barrier(self.from.barriers().get(id.index()))
     }
 
+    fn channels(&mut self, id: ChannelsId) -> ChannelsId {
+        let Channels::Only(list) = self.from.channels_of(id) else {
+            return self.to.every_channel();
+        };
+        let mut copy = Vec::new();
+        for &(channel, direction) in list {
+            let name = self.from.channels().get(channel.index());
+            copy.push((self.to.channel(name), direction));
+        }
+        self.to.channels(&copy)
+    }
+
     fn location(&mut self, id: LocationId) -> LocationId {
         self.to.location(self.from.locations().get(id.index()))
     }
@@ -190,6 +202,10 @@ impl Copy<'_> {
                 *child = self.thread(*child);
             }
             Op::Alloc { object, .. } | Op::Free { object } => *object = self.object(*object),
+            Op::EnterCall { on, by } => {
+                *on = self.channels(*on);
+                *by = by.map(|by| self.to.function(self.from.functions().get(by.index())));
+            }
             Op::Branch { .. }
             | Op::Assert { .. }
             | Op::Assume { .. }
@@ -200,6 +216,7 @@ impl Copy<'_> {
             | Op::RegionEnd
             | Op::Fence { .. }
             | Op::External
+            | Op::LeaveCall
             | Op::Let => {}
         }
         op

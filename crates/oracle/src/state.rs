@@ -258,7 +258,11 @@ impl Recorded<'_> {
             | Op::Fence { .. }
             | Op::Request(_)
             | Op::External
+            | Op::EnterCall { .. }
             | Op::Let => true,
+            Op::LeaveCall => {
+                self.rests_on[event.index()].iter().all(|enter| state.executed.contains(enter))
+            }
         }
     }
 

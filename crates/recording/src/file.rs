@@ -8,7 +8,7 @@
 /// First bytes of the file.
 pub const MAGIC: [u8; 8] = *b"FTRECORD";
 /// Version of header, records and tables.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Size of the header, and alignment of chunks.
 pub const HEADER: usize = 4096;
 /// Size of a chunk, its own header included. Records do not cross chunks; tables do.
@@ -44,7 +44,7 @@ pub struct Header {
     pub ending: u32,
     /// Exit status or number of the signal.
     pub status: u32,
-    /// Operations that were not recorded since the disk was full.
+    /// Operations that were not recorded since the disk was full, or a limit reached.
     pub lost: u64,
 }
 
@@ -60,7 +60,7 @@ pub mod mode {
 
 /// What became of a recording.
 pub mod flags {
-    /// The disk was full (or a limit reached): the recording is a prefix of the run.
+    /// The disk was full, or a limit reached (then [`LIMITED`] is set too): the recording is a prefix of the run.
     pub const TRUNCATED: u32 = 1;
     /// A thread blocked where we cannot see it, and the watchdog let others run.
     pub const WATCHDOG: u32 = 2;
@@ -74,6 +74,8 @@ pub mod flags {
     pub const PATH_LOST: u32 = 32;
     /// An assertion of the program failed.
     pub const ASSERTION_FAILED: u32 = 64;
+    /// The recording has the size that the user allowed.
+    pub const LIMITED: u32 = 128;
 }
 
 /// How a process ended.
@@ -124,4 +126,11 @@ pub mod table {
     /// its bytes are here (three words) and these bytes, padded to words. Bytes that are not here are 0. Variables of more than
     /// [`super::LONGEST_GLOBAL`] bytes are left out.
     pub const CONTENTS: u64 = 8;
+    /// A channel: its number, then its name.
+    pub const CHANNEL: u64 = 9;
+    /// The channels of a call: number of the list, then for each channel its number, with a [`crate::channel::direction`] in the upper 32 bits. The list
+    /// number [`crate::channel::EVERY`] has no table: it is all channels.
+    pub const CHANNELS: u64 = 10;
+    /// The name of a function that nothing is known of, and that keeps its order with all channels: address, then the text.
+    pub const UNKNOWN_FUNCTION: u64 = 11;
 }

@@ -5,11 +5,15 @@
 //! - [`record`]: the words that the runtime writes for each operation;
 //! - [`file`]: how these words lie in the recording;
 //! - [`image`]: the code of a module, for the walk along the recorded path;
+//! - [`channel`]: what orders threads other than memory: kernel objects and hidden state of libraries;
+//! - [`library`]: which functions of libraries use which of them;
 //! - [`plan`]: the schedule that a replay follows, and what it answers.
 
+pub mod channel;
 pub mod explore;
 pub mod file;
 pub mod image;
+pub mod library;
 pub mod plan;
 pub mod record;
 pub mod site;

@@ -132,6 +132,11 @@ pub mod kind {
     /// It is given back. Operands: address; stamp.
     pub const FREE: u8 = 81;
 
+    /// A call begins by which threads may see each other other than through memory. Operands: its channels, the number of a
+    /// [`crate::file::table::CHANNELS`]; the address of the function, 0 if it is one of those that are known; stamp.
+    pub const ENTER_CALL: u8 = 88;
+    /// The innermost such call of the thread came back. Stamp.
+    pub const LEAVE_CALL: u8 = 89;
     /// Something was done that nobody saw. Detail: [`super::unseen`]. Stamp.
     pub const UNSEEN: u8 = 112;
 }
@@ -192,6 +197,7 @@ pub const fn visible(kind: u8) -> bool {
                 | BARRIER_DESTROY
                 | ALLOC
                 | FREE
+                | LEAVE_CALL
                 | UNSEEN
     )
 }
@@ -208,11 +214,13 @@ pub const fn operands(kind: u8) -> Option<usize> {
         ENTER | PATH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
         LOAD_NEAR | STORE_NEAR => 0,
         THREAD | SWITCH | CALL | RETURN | END | UNSEEN | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
+        LEAVE_CALL => 1,
         LOAD | STORE | LOAD_RANGE | STORE_RANGE | LAND => 2,
         FORK | JOIN | REQUEST_JOIN | EXIT => 2,
         LOCK_INIT..=LOCK_DESTROY | COND_INIT | SIGNAL..=COND_DESTROY => 2,
         REQUEST_SEM_WAIT..=SEM_DESTROY | ARRIVE..=BARRIER_DESTROY | FREE => 2,
         BEGIN | ATOMIC_LOAD | ATOMIC_STORE | WAIT | WAKE | SEM_INIT | BARRIER_INIT | ALLOC => 3,
+        ENTER_CALL => 3,
         RMW => 4,
         _ => return None,
     })

@@ -2,7 +2,7 @@
 //! plugin emits them as constants, the runtime copies them into the recording as they are.
 
 /// Version of the hooks and tables. A runtime refuses modules of another version.
-pub const ABI: u32 = 2;
+pub const ABI: u32 = 3;
 
 /// A place in the source at which something visible happens. Hooks get its address, which is
 /// what records carry as well: 48 bits identify it within one process.

@@ -82,8 +82,13 @@ pub struct Run {
     pub ending: String,
     /// Whether it shows a bug by itself: a crash, a failed assertion, a deadlock.
     pub failed: bool,
+    /// Whether it failed in another way: with a status that is not expected, or killed from outside.
+    pub unexpected: bool,
     /// Whether the trace lacks a part of it.
     pub incomplete: bool,
+    /// Why no prediction from it says anything; `None` if there is no such reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub says_nothing: Option<String>,
 }
 
 /// What was analysed.
@@ -540,6 +545,11 @@ impl Report {
         finding.sides.iter().filter_map(|side| self.event(side.event).location.as_deref())
     }
 
+    /// How many findings a replay has confirmed.
+    pub fn confirmed(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.is_confirmed()).count()
+    }
+
     /// How many findings have that certainty, all evidence considered.
     pub fn count(&self, certainty: Certainty) -> usize {
         self.findings.iter().filter(|finding| finding.graded() == certainty).count()
@@ -547,6 +557,11 @@ impl Report {
 }
 
 impl Finding {
+    /// Whether the program did it in a replay.
+    pub fn is_confirmed(&self) -> bool {
+        self.replay.as_ref().is_some_and(|replay| replay.evidence == Evidence::Confirmed)
+    }
+
     /// How sure the finding is: what the program did in a replay outweighs what the trace says.
     pub fn graded(&self) -> Certainty {
         match self.replay.as_ref().map(|replay| replay.evidence) {

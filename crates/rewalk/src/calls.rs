@@ -5,12 +5,14 @@ use foretrace_trace::import::recording::Step;
 use crate::Program;
 use crate::arithmetic::cut;
 use crate::code::{Function, Op, Operand, Terminator};
-use crate::libraries::{Reach, changes_stack, reach, returns_twice, routine};
+use crate::libraries::{Reach, Routine, changes_stack, reach, returns_twice, routine};
 use crate::terms::Value;
 use crate::thread::{Caller, Context, PRIVATE, Phase, Start, Thread};
 
 /// So many bytes behind an argument may be written by a function that gives results through its arguments.
 const RESULT_BYTES: u64 = 128;
+/// So many by one that gives a word through each.
+const WORD_BYTES: u64 = 8;
 
 impl Thread {
     /// A function begins.
@@ -21,18 +23,7 @@ impl Thread {
         };
         let address = program.functions[function as usize].address;
         let mut caller = Caller::Unknown;
-        // Only the first function can be the one that the thread was created for.
-        let is_pointer = program.functions[function as usize].registers.first() == Some(&64);
-        let mut arguments = match self.start.take() {
-            Some(start)
-                if self.frames.is_empty()
-                    && program.at(start.routine) == Some(function)
-                    && is_pointer =>
-            {
-                vec![Value::number(start.argument)]
-            }
-            _ => Vec::new(),
-        };
+        let mut arguments = self.arguments_of_start(program, function);
         match self.frames.last().map(|frame| &frame.phase) {
             Some(Phase::Enter(expected))
                 if program.functions[*expected as usize].address == address =>
@@ -66,6 +57,18 @@ impl Thread {
             }
         }
         self.push_frame(context, function, arguments, caller);
+    }
+
+    /// What the function is called with, if it is the one that the thread was created for. Only the first one can be that; or, where a thread runs what those that
+    /// it creates run, the first one inside the call that creates them.
+    fn arguments_of_start(&mut self, program: &Program, function: u32) -> Vec<Value> {
+        let Some(start) = self.start.take() else { return Vec::new() };
+        let is_expected = self.frames.is_empty() || start.is_shared && self.is_inside(program);
+        let code = &program.functions[function as usize];
+        let widths = &code.registers[..code.parameters as usize];
+        let fits = widths.len() >= start.arguments.len() && widths.iter().all(|width| *width == 64);
+        let is_it = is_expected && program.at(start.routine) == Some(function) && fits;
+        if is_it { start.arguments } else { Vec::new() }
     }
 
     /// A call through another type than the function has: what is passed in other bits is as it was.
@@ -174,10 +177,11 @@ impl Thread {
                 self.give_away_memory(context, site);
             }
             Reach::Arguments => {}
-            Reach::Results if arguments.iter().all(|argument| argument.known) => {
+            Reach::Results | Reach::Words if arguments.iter().all(|argument| argument.known) => {
+                let bytes = if reach == Reach::Words { WORD_BYTES } else { RESULT_BYTES };
                 self.settle_addresses(context, site);
                 for argument in arguments {
-                    let end = argument.bits.saturating_add(RESULT_BYTES);
+                    let end = argument.bits.saturating_add(bytes);
                     let mut values = self.own.values(argument.bits, end);
                     values.extend(self.published.values(argument.bits, end));
                     for value in values {
@@ -271,14 +275,22 @@ impl Thread {
 
 /// What a thread begins with that the call creates, if that is known.
 fn start(name: &str, arguments: &[Value]) -> Option<Start> {
-    let index = routine(name)?;
-    let [routine, argument] = [arguments.get(index)?, arguments.get(index + 1)?];
-    let is_known = routine.known && argument.known && argument.bits < PRIVATE;
-    is_known.then_some(Start { routine: routine.bits, argument: argument.bits })
+    let Routine { argument: index, passed, before, is_shared } = routine(name)?;
+    let routine = arguments.get(index).filter(|routine| routine.known)?;
+    let is_known = |argument: &Value| argument.known && argument.bits < PRIVATE;
+    let of_known = |argument: &Value| match is_known(argument) {
+        true => Value::number(argument.bits),
+        false => Value::UNKNOWN,
+    };
+    let passed_on = arguments[index + 1..].iter().take(passed).map(of_known);
+    let arguments = std::iter::repeat_n(Value::UNKNOWN, before).chain(passed_on).collect();
+    Some(Start { routine: routine.bits, arguments, is_shared })
 }
 
 /// Whether the call starts a thread in a function that has no image.
 fn starts_unknown(program: &Program, name: &str, arguments: &[Value]) -> bool {
-    let Some(argument) = routine(name).and_then(|index| arguments.get(index)) else { return false };
+    let Some(argument) = routine(name).and_then(|one| arguments.get(one.argument)) else {
+        return false;
+    };
     !argument.known || program.at(argument.bits).is_none()
 }

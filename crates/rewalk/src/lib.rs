@@ -164,7 +164,7 @@ impl Walk for Walker {
             self.threads.values_mut().for_each(|thread| thread.forget(address, end));
         }
         if let Seen::Fork { child } = seen
-            && let Some(start) = self.threads.get_mut(&number).and_then(|one| one.start.take())
+            && let Some(start) = self.threads.get(&number).and_then(|one| one.start.clone())
         {
             self.threads.entry(child).or_default().start = Some(start);
         }

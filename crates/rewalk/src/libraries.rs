@@ -8,8 +8,10 @@
 pub(crate) enum Reach {
     /// Only through its arguments; memory of the program it neither reads nor writes, other than objects of synchronisation.
     Arguments,
-    /// Through its arguments; it may write what they point to, a few words each.
+    /// Through its arguments and what they point to, a few words each; there it may write, too.
     Results,
+    /// Likewise, of one word each.
+    Words,
     /// It tells the world about its arguments and what they point to. What it returns depends on these, if anybody looks.
     Prints,
     /// Through its arguments and any memory of the program.
@@ -18,6 +20,9 @@ pub(crate) enum Reach {
 
 /// What is known of a function.
 pub(crate) fn reach(name: &str) -> Reach {
+    if is_openmp(name) {
+        return reach_of_openmp(name);
+    }
     let name = name.strip_prefix("__isoc99_").or(name.strip_prefix("__isoc23_")).unwrap_or(name);
     // The operators are `new` and `delete`.
     let prefixes = [
@@ -62,12 +67,51 @@ pub(crate) fn changes_stack(name: &str) -> bool {
         || name.ends_with("_fcontext")
 }
 
-/// Which argument of a function is what a new thread runs.
-pub(crate) fn routine(name: &str) -> Option<usize> {
+/// What new threads run that a function creates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Routine {
+    /// Which argument it is; those behind it are passed on.
+    pub(crate) argument: usize,
+    /// How many are passed on; all that there are if this is more.
+    pub(crate) passed: usize,
+    /// How many others come before them.
+    pub(crate) before: usize,
+    /// The thread that creates the others runs it as well.
+    pub(crate) is_shared: bool,
+}
+
+/// What new threads run that a function creates.
+pub(crate) fn routine(name: &str) -> Option<Routine> {
+    let created = |argument| Routine { argument, passed: 1, before: 0, is_shared: false };
     match name {
-        "pthread_create" => Some(2),
-        "thrd_create" => Some(1),
+        "pthread_create" => Some(created(2)),
+        "thrd_create" => Some(created(1)),
+        // The body gets pointers to two numbers of its thread, then the variables.
+        "__kmpc_fork_call" => {
+            Some(Routine { argument: 2, passed: usize::MAX, before: 2, is_shared: true })
+        }
+        "GOMP_parallel" => Some(Routine { argument: 0, passed: 1, before: 0, is_shared: true }),
         _ => None,
+    }
+}
+
+/// Whether the runtime has the function in place of the one of an OpenMP library.
+pub(crate) fn is_openmp(name: &str) -> bool {
+    let families = ["get_", "set_", "unset_", "test_", "init_", "destroy_", "in_", "is_"];
+    name.starts_with("__kmpc_")
+        || name.starts_with("GOMP_")
+        || name
+            .strip_prefix("omp_")
+            .is_some_and(|rest| families.iter().any(|family| rest.starts_with(family)))
+}
+
+/// These functions look at no memory but their own, other than the bounds of a loop. Which iterations a thread gets, and whether it
+/// runs a block, depends on the thread's number or on a cell that the recording shows.
+fn reach_of_openmp(name: &str) -> Reach {
+    let gives_bounds = ["_init_", "_next", "_start", "omp_get_schedule"];
+    match gives_bounds.iter().any(|part| name.contains(part)) {
+        true => Reach::Words,
+        false => Reach::Arguments,
     }
 }
 

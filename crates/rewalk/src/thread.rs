@@ -58,11 +58,13 @@ pub(crate) struct Thread {
 }
 
 /// What a thread is created for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Start {
-    /// The function that it runs, and its argument, which is guarded where the thread is created.
+    /// The function that it runs, and its arguments, which are guarded where the thread is created.
     pub(crate) routine: u64,
-    pub(crate) argument: u64,
+    pub(crate) arguments: Vec<Value>,
+    /// The thread that creates it runs the function as well.
+    pub(crate) is_shared: bool,
 }
 
 /// One call.

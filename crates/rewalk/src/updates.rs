@@ -4,7 +4,9 @@ use foretrace_recording::image::binary;
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::import::recording::{Sharing, Step, Told};
 
+use crate::Program;
 use crate::code::Op;
+use crate::libraries::is_openmp;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Thread};
@@ -49,18 +51,18 @@ impl Thread {
     ) {
         let program = context.program;
         let Some((_, Some(instruction))) = self.instruction(program) else {
-            return self.update_elsewhere(context, access, bits);
+            return self.update_elsewhere(context, access, bits, told);
         };
         let (size, address, operand, expected) = match &instruction.op {
             Op::Rmw { private: false, size, address, value, .. } => (*size, *address, *value, None),
             Op::CompareExchange { private: false, size, address, expected, new } => {
                 (*size, *address, *new, Some(*expected))
             }
-            _ => return self.update_elsewhere(context, access, bits),
+            _ => return self.update_elsewhere(context, access, bits, told),
         };
         let address = self.value(address);
         if !self.matches(context, access, size, address, instruction.site) {
-            return self.update_elsewhere(context, access, bits);
+            return self.update_elsewhere(context, access, bits, told);
         }
         self.demand_object(context, address, access);
         match expected {
@@ -147,11 +149,34 @@ impl Thread {
         self.terms.fix_reads(new);
     }
 
-    fn update_elsewhere(&mut self, context: &mut Context, access: Access, (old, new): (u64, u64)) {
+    /// Whether the thread is in a function that shares work out.
+    fn is_inside_openmp(&self, program: &Program) -> bool {
+        let calls = |op: &Op| matches!(op, Op::Leave { name, .. } if is_openmp(name));
+        let instruction = self.instruction(program).and_then(|(_, instruction)| instruction);
+        instruction.is_some_and(|instruction| calls(&instruction.op))
+    }
+
+    fn update_elsewhere(
+        &mut self,
+        context: &mut Context,
+        access: Access,
+        (old, new): (u64, u64),
+        told: &mut Told,
+    ) {
         if !self.is_inside(context.program) {
             return self.lose(context, "a read-modify-write where there is none");
         }
         match access.sharing {
+            // A cell of the runtime's own: what it stores depends on what it finds, and on arguments that are as they were.
+            Sharing::Shared if self.is_inside_openmp(context.program) => {
+                context.counts.guard("share of work");
+                let (value, name) = self.terms.read(old, 8 * access.size);
+                let is_name = Box::new(Expr::Name(foretrace_trace::NameId(name)));
+                told.assumed =
+                    Some(Expr::Binary(BinaryOp::Eq, is_name, Box::new(Expr::Literal(old))));
+                (told.name, told.value) = (Some(name), Some(Expr::Literal(new)));
+                self.terms.fix(value);
+            }
             Sharing::Own => {
                 let value = self.found_own(context, access, old);
                 self.guard(context, value, access.site, "read by a library function");

@@ -80,6 +80,11 @@ impl Lock {
         }
     }
 
+    /// Takes the lock if it is free.
+    pub(crate) fn try_acquire(&self) -> bool {
+        self.0.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+    }
+
     #[cold]
     fn acquire_slowly(&self) {
         for _ in 0..200 {
@@ -143,7 +148,7 @@ impl Gate {
 /// Monotonic time.
 pub(crate) fn now() -> libc::timespec {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    unsafe { crate::interpose::clocks::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    unsafe { crate::interpose::clocks::get(libc::CLOCK_MONOTONIC, &mut time) };
     time
 }
 

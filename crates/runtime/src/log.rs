@@ -256,6 +256,7 @@ impl Writer {
         let number = CHUNKS.fetch_add(1, Relaxed);
         let offset = HEADER as u64 + number * CHUNK as u64;
         if offset + CHUNK as u64 > LIMIT.load(Relaxed) {
+            flag(file::flags::LIMITED);
             return self.lose(file);
         }
         // Tables are few, and are not copied.

@@ -1,5 +1,6 @@
 //! Start-up: reads the environment, and takes the tables of the compiled modules.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use foretrace_recording::file::{LONGEST_CONSTANT, LONGEST_GLOBAL, mode as modes, table};
@@ -81,6 +82,7 @@ fn main_begins() {
     let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     world.tables.table(table::COMMAND, &[&command]);
     let main = world.add_thread(None);
+    world.kernel.begin();
     world.scheduler.turn = Some(0);
     drop(world);
     begin(unsafe { &mut *main });
@@ -113,11 +115,17 @@ pub(crate) fn begin(thread: &mut Thread) {
 struct Known {
     lock: Spin,
     modules: std::cell::UnsafeCell<Vec<Module>>,
+    /// The addresses of their functions.
+    functions: std::cell::UnsafeCell<BTreeSet<u64>>,
 }
 // Guarded by `lock`.
 unsafe impl Sync for Known {}
 
-static KNOWN: Known = Known { lock: Spin::new(), modules: std::cell::UnsafeCell::new(Vec::new()) };
+static KNOWN: Known = Known {
+    lock: Spin::new(),
+    modules: std::cell::UnsafeCell::new(Vec::new()),
+    functions: std::cell::UnsafeCell::new(BTreeSet::new()),
+};
 static REFUSED: AtomicU32 = AtomicU32::new(0);
 
 /// The bytes of a table.
@@ -141,7 +149,11 @@ unsafe extern "C" fn __ft_module(module: *const Module) {
         }
         message::leave(125);
     }
-    KNOWN.lock.with(|| unsafe { (*KNOWN.modules.get()).push(module) });
+    KNOWN.lock.with(|| unsafe {
+        (*KNOWN.modules.get()).push(module);
+        let functions = (0..module.function_count as usize).map(|at| *module.functions.add(at));
+        (*KNOWN.functions.get()).extend(functions.map(|function| function.address));
+    });
     if matches!(mode(), Mode::Unset | Mode::Off) {
         return;
     }
@@ -220,6 +232,11 @@ unsafe fn contents(module: &Module) -> Vec<u8> {
         table.resize(table.len().next_multiple_of(8), 0);
     }
     table
+}
+
+/// Whether the function at an address is one that was compiled with hooks.
+pub(crate) fn is_instrumented(function: u64) -> bool {
+    KNOWN.lock.with(|| unsafe { (*KNOWN.functions.get()).contains(&function) })
 }
 
 /// The name of the file that a site is in.

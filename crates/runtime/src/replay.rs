@@ -309,7 +309,14 @@ impl World {
         if (wakes_itself && !entry.notified) || entry.pending == Pending::Sleep {
             entry.timed_out = true;
         }
-        self.enabled(me)
+        if self.enabled(me) {
+            return true;
+        }
+        // Descriptors: its time is over, or the outside makes it wait; the call itself will say.
+        let entry = &mut self.threads[me as usize];
+        let Pending::Ready(ready) = entry.pending else { return false };
+        entry.timed_out = entry.deadline.is_some();
+        entry.timed_out || ready.outside
     }
 
     /// The calling thread is about to fail, for good.
@@ -349,7 +356,7 @@ impl World {
                     self.threads[me as usize].timed_out = true;
                     return Choice::Me(0);
                 }
-                if !self.enabled(me) {
+                if !self.can_go_on(me, last.kind & !BY_ITSELF) {
                     replay.diverged(last, Some(&self.threads[me as usize]));
                 }
                 return Choice::Me(if consume {

@@ -54,6 +54,8 @@ pub(crate) enum Waited {
 
 /// A thread that spins must not keep the others from running for longer than this.
 const LONGEST_TURN: u64 = 20_000;
+/// For how long a thread looks for input from outside before it looks at the world again, in nanoseconds.
+const GLANCE: i64 = 1_000_000;
 /// A wait with a deadline is over after so many turns of others.
 const LONGEST_WAIT: u32 = 2_000;
 
@@ -177,7 +179,10 @@ impl World {
             if let Some(next) = self.choose(me) {
                 return Some(next);
             }
-            let outside = self.threads.iter().any(|entry| entry.state == State::Outside);
+            let outside = self
+                .threads
+                .iter()
+                .any(|entry| entry.state == State::Outside || entry.awaits_outside().is_some());
             let over = self.threads.iter().all(|entry| entry.state == State::Done);
             let timed = self.threads.iter_mut().filter(|entry| {
                 entry.state == State::Live
@@ -222,9 +227,18 @@ impl World {
 /// Sleeps until the turn is the thread's own.
 fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
     while world.scheduler.turn != Some(thread.index) {
+        // While nobody can run, those who wait for the outside look for it themselves.
+        let awaited = world.entry(thread.index).awaits_outside();
+        let awaited = awaited.filter(|_| world.scheduler.turn.is_none());
         drop(world);
-        thread.gate.pass(None, || thread.was_asked_to_post());
+        let is_there = match awaited {
+            Some(ready) => ready.wait(GLANCE),
+            None => !thread.gate.pass(None, || thread.was_asked_to_post()),
+        };
         world = hold();
+        if is_there && world.scheduler.turn.is_none() {
+            world.pass_on(thread.index);
+        }
         if thread.was_asked_to_post() {
             semaphores::count_posts(&mut world, thread);
         }

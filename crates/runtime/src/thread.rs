@@ -9,8 +9,9 @@ use foretrace_recording::site::{SYSTEM, Site};
 use crate::config::{Mode, mode};
 use crate::explore;
 use crate::futex::Gate;
+use crate::kernel::calls::Open;
 use crate::log::{Writer, head};
-use crate::schedule;
+use crate::{module, schedule};
 
 /// The access that a thread is about to make.
 #[derive(Clone, Copy, Default, Debug)]
@@ -21,6 +22,9 @@ pub(crate) struct Next {
     pub(crate) address: u64,
     pub(crate) size: u64,
 }
+
+/// How many functions a thread remembers.
+const CALLEES: usize = 64;
 
 /// After so many equal loads in a row a thread gives way.
 const PATIENCE: u32 = 64;
@@ -48,6 +52,12 @@ pub(crate) struct Thread {
     pub(crate) writer: *mut Writer,
     /// The user's innermost call into code that is not his.
     pub(crate) call_site: u64,
+    /// The function that the user's code called last.
+    pub(crate) callee: u64,
+    /// The calls by which others may see the thread, and that have not come back; the innermost last.
+    pub(crate) calls: Vec<Open>,
+    /// Functions that the user's code called, by [`Thread::is_instrumented`].
+    callees: [(u64, bool); CALLEES],
     /// What is next, at a decision of the scheduler.
     pub(crate) next: Next,
     /// Posts of semaphores by signal handlers that came while the thread was busy; 0 where there is none.
@@ -79,6 +89,9 @@ impl Thread {
             gate: Gate::new(),
             writer: std::ptr::null_mut(),
             call_site: 0,
+            callee: 0,
+            calls: Vec::new(),
+            callees: [(0, true); CALLEES],
             next: Next::default(),
             deferred: [const { AtomicUsize::new(0) }; 64],
             posted: Vec::new(),
@@ -117,6 +130,16 @@ impl Thread {
         }
         self.quantum -= 1;
         self.ordinal = self.ordinal.wrapping_add(1);
+    }
+
+    /// Whether the function at an address is one of the program's, and records what it does.
+    #[inline]
+    pub(crate) fn is_instrumented(&mut self, function: u64) -> bool {
+        let slot = &mut self.callees[(function >> 4) as usize % CALLEES];
+        if slot.0 != function {
+            *slot = (function, module::is_instrumented(function));
+        }
+        slot.1
     }
 
     /// After an atomic load, or an update that changed nothing. One that gives the same again and again is in a loop that waits for

@@ -9,6 +9,8 @@ use foretrace_recording::record::kind;
 use crate::config::{Mode, mode};
 use crate::explore;
 use crate::futex::Lock;
+use crate::kernel::Kernel;
+use crate::kernel::ready::Ready;
 use crate::log::{self, Writer, head};
 use crate::message;
 use crate::replay::Replay;
@@ -75,6 +77,14 @@ impl Entry {
         unsafe { (&raw const (*self.thread).ordinal).read_volatile() }
     }
 
+    /// What it waits for, if that can come from outside of the process.
+    pub(crate) fn awaits_outside(&self) -> Option<Ready> {
+        match self.pending {
+            Pending::Ready(ready) if ready.outside && self.state == State::Live => Some(ready),
+            _ => None,
+        }
+    }
+
     pub(crate) fn kernel_id(&self) -> u32 {
         unsafe { (*self.thread).kernel_id.load(Relaxed) }
     }
@@ -86,6 +96,7 @@ pub(crate) struct World {
     /// Which of ours a handle belongs to: the newest with that handle.
     pub(crate) handles: Vec<(libc::pthread_t, u32)>,
     pub(crate) objects: Objects,
+    pub(crate) kernel: Kernel,
     pub(crate) scheduler: Scheduler,
     pub(crate) replay: Option<Box<Replay>>,
     pub(crate) tables: Writer,
@@ -143,6 +154,7 @@ pub(crate) fn create(scheduler: Scheduler, replay: Option<Box<Replay>>) {
         threads: Vec::new(),
         handles: Vec::new(),
         objects: Objects::default(),
+        kernel: Kernel::default(),
         scheduler,
         replay,
         tables: log::tables(),

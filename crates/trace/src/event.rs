@@ -98,6 +98,44 @@ pub enum WakeReason {
     Spurious,
 }
 
+/// Which way a call uses a channel.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Direction {
+    /// Other calls can see its effect; its result depends on none of them.
+    Gives,
+    /// Its result can depend on other calls; none of them sees an effect.
+    Takes,
+    /// Both.
+    Both,
+}
+
+impl Direction {
+    /// Whether other calls can see an effect of it.
+    pub fn gives(self) -> bool {
+        self != Direction::Takes
+    }
+
+    /// Whether its result can depend on other calls.
+    pub fn takes(self) -> bool {
+        self != Direction::Gives
+    }
+
+    /// The direction of a call that uses a channel in both ways.
+    pub(crate) fn and(self, other: Direction) -> Direction {
+        if self == other { self } else { Direction::Both }
+    }
+}
+
+/// The channels of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channels<'t> {
+    /// All that there are, and any that no event names, in both directions: the call of a function of which nothing is known.
+    Every,
+    /// These, in the order of their ids, each once.
+    Only(&'t [(ChannelId, Direction)]),
+}
+
 /// What a `request` is about to do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
@@ -177,6 +215,10 @@ pub enum Op {
     Fence { order: MemoryOrder },
     /// A call into code that is not recorded.
     External,
+    /// A call begins that other threads can notice, or that can notice them, other than through memory.
+    EnterCall { on: ChannelsId, by: Option<FunctionId> },
+    /// The innermost open call of the thread returns.
+    LeaveCall,
 }
 
 /// What goes wrong where a branch goes the other way than in the recorded run, though no programmer wrote the test.

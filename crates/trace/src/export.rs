@@ -146,6 +146,7 @@ fn word(op: &Op) -> Result<&'static str, &'static str> {
         Op::RegionBegin | Op::RegionEnd => Err("an atomic region"),
         Op::Fence { .. } => Err("a fence"),
         Op::External => Err("an external call"),
+        Op::EnterCall { .. } | Op::LeaveCall => Err("a call on channels"),
         Op::Let => Err("a local variable"),
     }
 }

@@ -39,6 +39,12 @@ ids! {
     SemId,
     /// A barrier.
     BarrierId,
+    /// Something outside the program's memory through which calls reach each other: a pipe, a socket, a file, a clock.
+    ChannelId,
+    /// A list of channels with their directions, as a call names them.
+    ChannelsId,
+    /// A function that a call is of.
+    FunctionId,
     /// A source location, kept as the string that the trace gives.
     LocationId,
     /// The name that a read binds (`r1 = read x`).

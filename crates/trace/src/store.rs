@@ -14,6 +14,7 @@ use crate::ids::*;
 use crate::implicit::Otherwise;
 
 mod builder;
+mod channels;
 mod expressions;
 mod faults;
 mod names;
@@ -52,9 +53,9 @@ pub(crate) struct Columns {
     pub(crate) detail: Vec<u8>,
     pub(crate) thread: Vec<u32>,
     pub(crate) location: Vec<u32>,
-    /// The object, lock, condition variable, semaphore, barrier or thread operated on.
+    /// The object, lock, condition variable, semaphore, barrier, thread or channels operated on.
     pub(crate) target: Vec<u32>,
-    /// An access's offset; a wait's lock.
+    /// An access's offset; a wait's lock; a call's function + 1, or 0.
     pub(crate) operand: Vec<u32>,
     pub(crate) size: Vec<u32>,
     pub(crate) value: Vec<u64>,
@@ -101,6 +102,12 @@ pub struct Trace {
     conds: Names,
     semaphores: Names,
     barriers: Names,
+    channels: Names,
+    /// Lists of channels, each once.
+    channel_lists: channels::Lists,
+    /// The channels on which what is given may arrive late, in order.
+    pub(crate) delayed: Vec<ChannelId>,
+    functions: Names,
     locations: Names,
     names: Names,
     /// The events of each thread in program order, thread by thread.
@@ -400,6 +407,11 @@ impl Trace {
             Kind::Fence => Op::Fence { order: order() },
             Kind::External => Op::External,
             Kind::Let => Op::Let,
+            Kind::EnterCall => {
+                let by = operand.checked_sub(1).map(FunctionId);
+                Op::EnterCall { on: ChannelsId(target), by }
+            }
+            Kind::LeaveCall => Op::LeaveCall,
         }
     }
 }
@@ -438,7 +450,7 @@ kinds! {
     Read, Write, Rmw, Branch, Assert, Assume, Acquire, AcquireFailed, Release, Destroy, Wait, Wake,
     Signal, Broadcast, SemWait, SemWaitFailed, SemPost, Arrive, Leave, RequestAcquire,
     RequestSemWait, RequestJoin, Fork, Join, Begin, End, Exit, Alloc, Free, RegionBegin, RegionEnd,
-    Fence, External, Let,
+    Fence, External, Let, EnterCall, LeaveCall,
 }
 
 /// How many kinds there are: the kind column holds smaller numbers only.
@@ -546,5 +558,9 @@ fn pack(op: Op) -> Row {
         Op::Fence { order } => row(Kind::Fence, order as u8, 0),
         Op::External => row(Kind::External, 0, 0),
         Op::Let => row(Kind::Let, 0, 0),
+        Op::EnterCall { on, by } => {
+            Row { operand: by.map_or(0, |by| by.0 + 1), ..row(Kind::EnterCall, 0, on.0) }
+        }
+        Op::LeaveCall => row(Kind::LeaveCall, 0, 0),
     }
 }

@@ -4,6 +4,7 @@
 
 mod assertions;
 mod at_end;
+pub mod calls;
 mod checker;
 mod computing;
 mod ending;

@@ -6,7 +6,7 @@
 //! fork of the thread; a read, the writes that it saw in this schedule, unless what is read is free;
 //! a join, all of its child; a notified wake, what notified it; a semaphore wait, the post whose token
 //! it takes if tokens are taken in order; a barrier event, the arrivals of its round or the one before;
-//! an access, the object's alloc; an alloc, the frees before it. A lock event that must not find a conflicting hold
+//! an access, the object's alloc; an alloc, the frees before it; the end of a call, the begin of those that it rests on. A lock event that must not find a conflicting hold
 //! needs the closing of every hold that the part opens and the schedule closed before.
 //!
 //! **How.** Backwards, from the last step to the first: almost all that an event needs lies before it,
@@ -407,6 +407,10 @@ impl Scan<'_> {
                 self.words.rounds.set(round as usize - 1, true);
             }
             Op::Leave { .. } => self.words.rounds.set(round as usize, true),
+            Op::LeaveCall => {
+                let needed = self.recorded.calls.needed_by(event);
+                needed.iter().for_each(|&enter| self.require_event(enter));
+            }
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 //! **Computes.** Two events keep their order if one of them may depend on it: same thread; same cell
 //! or object, unless both only look; same lock, unless both are shared; same condition variable; a
 //! failed semaphore wait and all else on the semaphore, a wait and the post whose token it takes; a
-//! barrier's arrivals and what waits for them; fork, join, address reuse, and all that a read with an
+//! barrier's arrivals and what waits for them; the end of a call and the begin of those that it rests on; fork, join, address reuse, and all that a read with an
 //! unknown writer was recorded after. The violation's own events come after all others, in any order.
 //!
 //! With `Sections::Free` the critical sections of a lock may change places. They still exclude each
@@ -399,6 +399,10 @@ impl<'a> Pass<'a> {
                     after.extend(self.arrivals.get(&(round - 1)).into_iter().flatten());
                 }
                 self.arrivals.entry(round).or_default().push(here);
+            }
+            Op::LeaveCall => {
+                let needed = recorded.calls.needed_by(event);
+                after.extend(needed.iter().filter_map(|enter| self.place.get(enter)));
             }
             Op::Leave { .. } => after.extend(self.arrivals.get(&round).into_iter().flatten()),
             Op::SemPost { sem } => self.posts.entry(sem.0).or_default().push(here),

@@ -122,6 +122,10 @@ pub enum Refuted {
     #[error("step {step}: event {} joins thread {}, which has not run all its events", event.0, child.0)]
     ChildRunning { step: usize, event: EventId, child: ThreadId },
 
+    /// A call returns before one on which its result may depend has begun.
+    #[error("step {step}: event {} leaves a call, but rests on the call that event {} enters", event.0, enter.0)]
+    CallNotEntered { step: usize, event: EventId, enter: EventId },
+
     /// The violation does not have the form that its kind asks for, whatever the schedule.
     #[error("this is no violation: {why}")]
     Malformed { why: &'static str },

@@ -8,7 +8,7 @@
 //! the first pass gives each event a *ticket* per subject: how many events about it came before, or if
 //! the event only looks, how many that did more. In the second pass an event can come next if as many
 //! have come. For semaphores: the k-th wait comes after as many posts as it takes for k + 1 tokens.
-//! What is said by name (fork, join, frees, rounds) is looked up.
+//! What is said by name (fork, join, frees, rounds, calls) is looked up.
 //!
 //! **Invariant.** The thread with the oldest event left can always go on: all that came before it in the
 //! given schedule has come, and whatever has come besides does not touch its subjects.
@@ -321,6 +321,9 @@ impl Merge<'_> {
                 can_come
             }
             Op::Leave { .. } => self.is_complete(round),
+            Op::LeaveCall => {
+                self.recorded.calls.needed_by(event).iter().all(|&enter| self.has_come(enter))
+            }
             Op::SemPost { sem } => {
                 self.turns.posts.set(sem.index(), self.turns.posts.get(sem.index()) + 1);
                 true

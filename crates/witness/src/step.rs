@@ -171,6 +171,7 @@ impl Replay<'_> {
             Rule::Join => self.join(step, event)?,
             Rule::SemWait | Rule::SemWaitFailed | Rule::SemPost => self.semaphore(step, event)?,
             Rule::Arrive | Rule::Leave => self.barrier(step, event)?,
+            Rule::LeaveCall => self.leave_call(step, event)?,
             Rule::Never => return Err(Refuted::NoRole { step, event }),
             rule => self.lock(step, event, thread, rule)?,
         }
@@ -426,6 +427,15 @@ impl Replay<'_> {
     pub(crate) fn has_run_all(&self, thread: ThreadId) -> bool {
         let done = self.state.progress.get(thread.index()) as usize;
         done == self.trace.thread_events(thread).len()
+    }
+
+    /// Row *leave-call*.
+    fn leave_call(&self, step: usize, event: EventId) -> Result<(), Refuted> {
+        let mut needed = self.recorded.calls.needed_by(event).iter();
+        match needed.find(|&&enter| !self.is_executed(enter)) {
+            Some(&enter) => Err(Refuted::CallNotEntered { step, event, enter }),
+            None => Ok(()),
+        }
     }
 
     /// Rows *alloc* and *free*.

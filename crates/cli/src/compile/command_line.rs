@@ -14,6 +14,8 @@ pub(super) struct CommandLine {
     pub(super) is_static: bool,
     /// A sanitizer that cannot work together with us.
     pub(super) sanitizer: Option<String>,
+    /// Directives of OpenMP are followed.
+    pub(super) openmp: bool,
 }
 
 /// Options whose value is the next argument.
@@ -77,6 +79,7 @@ struct Reader {
     is_partial: bool,
     is_static: bool,
     sanitizer: Option<String>,
+    openmp: bool,
 }
 
 impl Reader {
@@ -87,6 +90,7 @@ impl Reader {
             "-Xlinker" => self.linker(value),
             "-static" | "--static" | "-static-pie" => self.is_static = true,
             _ if is_among(option, NO_LINKING) => self.stops_early = true,
+            _ if switches_openmp(option) => self.openmp = option != NO_OPENMP,
             _ => {
                 if let Some(language) =
                     option.strip_prefix("-x").or(option.strip_prefix("--language="))
@@ -125,8 +129,37 @@ impl Reader {
             links,
             is_static: self.is_static,
             sanitizer: self.sanitizer.filter(|_| self.has_input),
+            openmp: self.openmp,
         }
     }
+}
+
+const NO_OPENMP: &str = "-fno-openmp";
+
+/// Whether the option says that directives of OpenMP are followed, or that they are not.
+fn switches_openmp(option: &str) -> bool {
+    option == "-fopenmp" || option.starts_with("-fopenmp=") || option == NO_OPENMP
+}
+
+/// The arguments without those that make clang link a runtime of OpenMP: ours has what it has.
+pub(super) fn without_openmp(arguments: &[OsString]) -> Vec<OsString> {
+    let mut expanded = Vec::new();
+    expand(arguments, NESTING, &mut expanded);
+    let mut kept = Vec::new();
+    let mut all = expanded.into_iter();
+    while let Some(argument) = all.next() {
+        let option = argument.to_string_lossy().into_owned();
+        if option == "--" {
+            kept.push(argument);
+            kept.extend(all.by_ref());
+        } else if is_among(&option, WITH_VALUE) {
+            kept.push(argument);
+            kept.extend(all.next());
+        } else if !switches_openmp(&option) {
+            kept.push(argument);
+        }
+    }
+    kept
 }
 
 fn is_among(option: &str, options: &str) -> bool {
@@ -184,6 +217,19 @@ mod tests {
     fn response_files_are_split_as_gnu_does() {
         let split = words(b"-c 'a b.c'\n\"-DX=\\\"1\\\"\" c\\ d ''");
         assert_eq!(split, ["-c", "a b.c", "-DX=\"1\"", "c d", ""].map(OsString::from));
+    }
+
+    #[test]
+    fn openmp_is_taken_out() {
+        let line = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let asked = |text| CommandLine::parse(&line(text)).openmp;
+        assert!(asked("-fopenmp a.c") && asked("-fno-openmp a.c -fopenmp=libgomp"));
+        assert!(!asked("-fopenmp -fno-openmp a.c") && !asked("-fopenmp-simd a.c"));
+        assert!(!asked("-Xclang -fopenmp a.c"), "clang's own option needs no library");
+        let kept = without_openmp(&line(
+            "-fopenmp=libomp -fopenmp-simd -o -fopenmp a.c -fno-openmp -fopenmp -- -fopenmp",
+        ));
+        assert_eq!(kept, line("-fopenmp-simd -o -fopenmp a.c -- -fopenmp"));
     }
 
     #[test]

@@ -102,6 +102,7 @@ pub(super) fn of_reasons(
             Reason::Between { read, .. } => ("not between", Some(*read)),
             Reason::Notified { wake, .. } => ("notifies", Some(*wake)),
             Reason::Round { event, .. } => ("barrier", Some(*event)),
+            Reason::Calls { leave, .. } => ("calls", Some(*leave)),
             Reason::Exclusion { first, second, .. } => {
                 drawing.edge(first.0, second.0, EdgeKind::Related, "not at once", true);
                 [first.1, second.1].into_iter().flatten().for_each(|close| drawing.add(close));
@@ -125,6 +126,7 @@ fn kind(rule: Rule) -> EdgeKind {
         | Rule::Barrier
         | Rule::Open
         | Rule::Alloc
+        | Rule::Call
         | Rule::Unexplained
         | Rule::Written => EdgeKind::Seed,
         _ => EdgeKind::Induced,
@@ -153,6 +155,7 @@ fn rule_name(rule: Rule) -> &'static str {
         Rule::Barrier => "barrier",
         Rule::Open => "open",
         Rule::Alloc => "alloc",
+        Rule::Call => "call",
         Rule::LockAfter => "lock-after",
         Rule::LockInside => "lock-inside",
         Rule::LockOrder => "lock-order",

@@ -290,6 +290,7 @@ impl<'a> Proof<'a> {
             (Rule::Open, ..) => "that is the hold which is closed there".to_string(),
             (Rule::Alloc, Op::Free { .. }, _) => "the memory is used again".to_string(),
             (Rule::Alloc, ..) => "the memory has to be there".to_string(),
+            (Rule::Call, ..) => "the recorded order of these calls is kept".to_string(),
             (Rule::Unexplained, ..) => {
                 "no recorded write explains what it reads, so that all that was recorded before it stays before it".to_string()
             }

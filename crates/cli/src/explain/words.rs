@@ -1,6 +1,6 @@
 //! Events as parts of sentences: `T1 takes `m` (bank.c:12)`.
 
-use foretrace_trace::{EventId, LockId, Mode, Op, Place, Request, Trace};
+use foretrace_trace::{ChannelId, Channels, EventId, LockId, Mode, Op, Place, Request, Trace};
 
 use crate::readable::Readable;
 
@@ -251,12 +251,34 @@ fn verb(trace: &Trace, event: EventId) -> Verb {
         Op::RegionEnd => ("leave", "leaves", "left", "an atomic region".to_string()),
         Op::Fence { .. } => ("pass", "passes", "passed", "a fence".to_string()),
         Op::External => ("call", "calls", "called", "what is not recorded".to_string()),
+        Op::EnterCall { .. } => ("enter", "enters", "entered", call(trace, event)),
+        Op::LeaveCall => {
+            let entered = trace.enter_of(event);
+            let call = entered.map_or("its call".to_string(), |entered| call(trace, entered));
+            ("leave", "leaves", "left", call)
+        }
         Op::Let => {
             let name = trace.binding(event).map_or("?", |name| trace.names().get(name.index()));
             ("compute", "computes", "computed", quoted(name))
         }
     };
     Verb { base, third, done, object }
+}
+
+/// `its call of `read` on `pipe#1``: the call that an event enters.
+fn call(trace: &Trace, enter: EventId) -> String {
+    let Op::EnterCall { on, by } = trace.op(enter) else { return "its call".to_string() };
+    let by = by.map(|by| format!(" of {}", quoted(trace.functions().get(by.index()))));
+    let on = match trace.channels_of(on) {
+        Channels::Every => "every channel".to_string(),
+        Channels::Only([]) => "no channel".to_string(),
+        Channels::Only(on) => {
+            let name =
+                |(channel, _): &(ChannelId, _)| quoted(trace.channels().get(channel.index()));
+            list(&on.iter().map(name).collect::<Vec<String>>())
+        }
+    };
+    format!("its call{} on {on}", by.unwrap_or_default())
 }
 
 #[cfg(test)]

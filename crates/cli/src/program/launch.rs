@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use super::supervise::{self, Answer, Left};
 use crate::args::ScheduleChoice;
 use crate::failure::Failure;
 
@@ -82,9 +85,42 @@ pub(crate) struct Launch<'a> {
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) timed_out: bool,
+    /// What the program had started and left behind.
+    pub(crate) left: Left,
 }
 
 impl Ended {
+    /// What the user should know of processes that the program left behind.
+    pub(crate) fn remarks(self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let mut remark = |count: u32, what: &str| {
+            let (processes, them) = match count {
+                0 => return,
+                1 => ("1 process".to_string(), "it"),
+                _ => (format!("{count} processes"), "them"),
+            };
+            let outlived = "that the program had started outlived it";
+            remarks.push(format!("{processes} {outlived}; foretrace {what} {them}"));
+        };
+        remark(self.left.killed, "killed");
+        remark(self.left.alive, "cannot kill");
+        remarks
+    }
+
+    /// Whether a mistake of the program itself ended it, and not somebody else's signal.
+    pub(crate) fn crashed(self) -> bool {
+        let crashes = [
+            libc::SIGABRT,
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGILL,
+            libc::SIGTRAP,
+            libc::SIGSYS,
+        ];
+        self.status.signal().is_some_and(|signal| crashes.contains(&signal))
+    }
+
     /// The status that a shell would show.
     pub(crate) fn code(self) -> u8 {
         let code = self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0));
@@ -120,54 +156,65 @@ fn signal_name(signal: i32) -> &'static str {
 }
 
 impl Launch<'_> {
-    /// Runs the program to its end.
+    /// Runs the program to its end; then no process that it has started is left.
     pub(crate) fn run(&self) -> Result<Ended, Failure> {
         let name = self.command[0].display();
-        let start = Instant::now();
-        let mut child = self.prepare()?.spawn().map_err(|error| {
-            let failure = Failure::input(format_args!("cannot start {name}: {error}"));
-            match error.kind() {
-                io::ErrorKind::NotFound => failure.hint("give the path of the program: ./program"),
-                _ => failure,
-            }
-        })?;
-        let mut timed_out = false;
         let wait =
             |error: io::Error| Failure::input(format_args!("cannot wait for {name}: {error}"));
-        let status = match self.timeout {
-            None => child.wait().map_err(wait)?,
-            Some(timeout) => {
-                let mut pause = Duration::from_micros(200);
-                loop {
-                    if let Some(status) = child.try_wait().map_err(wait)? {
-                        break status;
-                    }
-                    if start.elapsed() > timeout {
-                        timed_out = true;
-                        // It may have ended meanwhile.
-                        let _ = child.kill();
-                        break child.wait().map_err(wait)?;
-                    }
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(20));
+        let (ours, theirs) = UnixStream::pair().map_err(wait)?;
+        // If the supervisor is killed, its children are ours.
+        supervise::adopt_orphans().map_err(wait)?;
+        let start = Instant::now();
+        let mut supervisor = self.prepare(&theirs)?.spawn().map_err(wait)?;
+        drop(theirs);
+        let interrupts = self.debugger.then(IgnoredInterrupts::begin);
+        let mut timed_out = false;
+        let answer = loop {
+            let left = self.timeout.filter(|_| !timed_out);
+            let left = left.map(|timeout| timeout.saturating_sub(start.elapsed()));
+            // A time-out of 0 would be none.
+            let left = left.map(|left| left.max(Duration::from_micros(1)));
+            ours.set_read_timeout(left).map_err(wait)?;
+            match Answer::read(&ours) {
+                Err(error) if is_timeout(&error) => {
+                    timed_out = true;
+                    // It kills everything then, and answers.
+                    ours.shutdown(Shutdown::Write).map_err(wait)?;
                 }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                answer => break answer,
             }
         };
-        Ok(Ended { status, timed_out })
+        drop(interrupts);
+        supervisor.wait().map_err(wait)?;
+        match answer {
+            Ok(Answer::Ended { status, left }) => Ok(Ended { status, timed_out, left }),
+            Ok(Answer::NotStarted(error)) => {
+                let error = io::Error::from_raw_os_error(error);
+                let failure = Failure::input(format_args!("cannot start {name}: {error}"));
+                Err(match error.kind() {
+                    io::ErrorKind::NotFound => {
+                        failure.hint("give the path of the program: ./program")
+                    }
+                    _ => failure,
+                })
+            }
+            Err(_) => {
+                supervise::kill_children();
+                Err(Failure::input(format_args!("the process that watches over {name} was killed")))
+            }
+        }
     }
 
-    fn prepare(&self) -> Result<Command, Failure> {
-        let mut command = if self.debugger {
-            let mut debugger = Command::new("gdb");
+    /// The supervisor that runs the program, with all that the program inherits from it.
+    fn prepare(&self, socket: &UnixStream) -> Result<Command, Failure> {
+        let mut command = supervise::command(socket);
+        if self.debugger {
             let stop = ["set breakpoint pending on", "break foretrace_replayed", "run"];
-            debugger.arg("-q").args(stop.iter().flat_map(|line| ["-ex", *line])).arg("--args");
-            debugger.args(self.command);
-            debugger
-        } else {
-            let mut command = Command::new(&self.command[0]);
-            command.args(&self.command[1..]);
-            command
-        };
+            command.args(["gdb", "-q"]).args(stop.iter().flat_map(|line| ["-ex", *line]));
+            command.arg("--args");
+        }
+        command.args(self.command);
         for name in ["PLAN", "OUTCOME", "SCHEDULE", "SEED", "LIMIT", "CONTROL_FLOW"] {
             command.env_remove(format!("FORETRACE_{name}"));
         }
@@ -206,18 +253,28 @@ impl Launch<'_> {
                 command.stdout(file.try_clone().map_err(failed)?).stderr(file);
             }
         }
-        // SAFETY: one system call between fork and exec.
-        unsafe {
-            command.pre_exec(|| {
-                // The same addresses in every run. Where that is forbidden, replays still go by operations and places.
-                let old = libc::personality(0xffff_ffff);
-                if old >= 0 {
-                    libc::personality((old | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong);
-                }
-                Ok(())
-            })
-        };
         Ok(command)
+    }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+/// While a debugger has the terminal, an interrupt that is typed there is meant for it and not for us.
+struct IgnoredInterrupts(libc::sighandler_t);
+
+impl IgnoredInterrupts {
+    fn begin() -> IgnoredInterrupts {
+        // SAFETY: no handler is installed.
+        IgnoredInterrupts(unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) })
+    }
+}
+
+impl Drop for IgnoredInterrupts {
+    fn drop(&mut self) {
+        // SAFETY: what was there before.
+        unsafe { libc::signal(libc::SIGINT, self.0) };
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use foretrace_recording::file::{Header, ending, flags};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{Trace, binary, import};
+use foretrace_trace::{ThreadId, Trace, binary, import};
 
 use super::launch::{Ended, Input, Launch, Output, Task};
 use crate::args::{RecordOptions, RunArguments};
@@ -31,11 +31,34 @@ impl Recorded {
         if self.deadlocked { "deadlocked".to_string() } else { self.ended.in_words() }
     }
 
-    /// Whether the run shows a bug by itself. (What a status other than 0 means, only the program knows.)
+    /// Whether the run shows a bug by itself: it crashed or deadlocked.
     pub(crate) fn failed(&self) -> bool {
-        self.deadlocked || (self.ended.status.code().is_none() && !self.ended.timed_out)
+        self.deadlocked || self.ended.crashed()
+    }
+
+    /// Whether the run failed in another way: it ended with a status that is not expected, or a signal from outside ended it. (What we
+    /// have ended ourselves is only incomplete.)
+    pub(crate) fn is_unexpected(&self, expected: &[u8]) -> bool {
+        !self.failed() && !self.ended.timed_out && !expected.contains(&self.ended.code())
+    }
+
+    /// Why no prediction from this run says anything, if that is so.
+    pub(crate) fn says_nothing(&self) -> Option<String> {
+        let has_events = |&thread: &ThreadId| !self.trace.thread_events(thread).is_empty();
+        // Only instrumented code says where it is.
+        let has_places = self.trace.events().any(|(_, event)| event.location.is_some());
+        let has_left_out = self.trace.notes().iter().any(|(text, _)| text == LEFT_OUT);
+        match self.trace.thread_ids().filter(has_events).count() {
+            0 => None,
+            1 => Some("only one thread was recorded".to_string()),
+            _ if has_places || has_left_out => None,
+            _ => Some("no code that foretrace had compiled ran".to_string()),
+        }
     }
 }
+
+/// How the importer says that instrumented code used memory of one thread alone.
+const LEFT_OUT: &str = "access to memory of one thread left out";
 
 /// Runs a program; the exit status is the program's own.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
@@ -52,6 +75,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     let input = Input::Inherited;
     let ended = launch(&arguments.command, &arguments.record, &recording, input, false)?;
     let (header, mut remarks) = look(&recording, &arguments.command)?;
+    remarks.extend(ended.remarks());
     let deadlocked = header.ending == ending::DEADLOCK;
     if raw {
         say(&format!("the recording is in {}", recording.display()));
@@ -93,6 +117,7 @@ pub(crate) fn record(
 ) -> Result<Recorded, Failure> {
     let ended = launch(command, options, recording, input, quiet)?;
     let (header, mut remarks) = look(recording, command)?;
+    remarks.extend(ended.remarks());
     let trace = import(recording)?;
     let others = others(recording).len();
     if others > 0 {
@@ -158,7 +183,11 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
     }
     let mut remarks = Vec::new();
     if header.flags & flags::TRUNCATED != 0 {
-        remarks.push("the disk was full (or --max-size reached): the trace has only the first part of the run".into());
+        let why = match header.flags & flags::LIMITED {
+            0 => "the disk was full",
+            _ => "the recording reached --max-size",
+        };
+        remarks.push(format!("{why}: the trace has only the first part of the run"));
     }
     if header.flags & flags::FORKED != 0 {
         remarks.push("the program forked; what its child processes did is not recorded".into());

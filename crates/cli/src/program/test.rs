@@ -136,8 +136,13 @@ impl Test<'_> {
         for (finding, replay) in report.findings.iter_mut().zip(replays) {
             finding.replay = Some(replay);
         }
-        let (ending, failed) = (recorded.in_words(), recorded.failed());
-        report.run = Some(Run { ending, failed, incomplete: recorded.incomplete });
+        report.run = Some(Run {
+            ending: recorded.in_words(),
+            failed: recorded.failed(),
+            unexpected: recorded.is_unexpected(&arguments.expect_status),
+            incomplete: recorded.incomplete,
+            says_nothing: recorded.says_nothing(),
+        });
         report.notes.extend(recorded.remarks.iter().cloned());
         self.remember(&report);
         Ok(report)
@@ -217,12 +222,8 @@ impl Test<'_> {
     }
 
     fn remember(&mut self, report: &Report) {
-        let is_confirmed = |finding: &&Finding| {
-            let replay = finding.replay.as_ref();
-            replay.is_some_and(|replay| replay.evidence == Evidence::Confirmed)
-        };
-        let bugs =
-            report.findings.iter().filter(is_confirmed).filter_map(|finding| bug(report, finding));
+        let confirmed = report.findings.iter().filter(|finding| finding.is_confirmed());
+        let bugs = confirmed.filter_map(|finding| bug(report, finding));
         self.confirmed.extend(bugs);
     }
 

@@ -29,6 +29,10 @@ fn examples(folder: &str) -> PathBuf {
 fn compile(source: &Path, target: &Path, flags: &[&str]) {
     let compiler = if source.extension().is_some_and(|kind| kind == "cpp") { "c++" } else { "cc" };
     let mut arguments = vec![compiler, "-Wall", "-Wextra", "-Werror", "-pthread"];
+    let text = std::fs::read_to_string(source).expect("the source is there");
+    if text.contains("#pragma omp") {
+        arguments.push("-fopenmp");
+    }
     arguments.extend(flags);
     arguments.extend([source.to_str().unwrap(), "-o", target.to_str().unwrap()]);
     let output = foretrace(&arguments);

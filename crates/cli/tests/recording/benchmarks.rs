@@ -22,7 +22,7 @@ fn check(name: &str, arguments: &[&str]) {
         .with(&test(seed), arguments)
         .ended_with(1)
         .says("replay: confirmed: the assertion failed")
-        .says("verdict: 1 bug that can happen");
+        .says("verdict: 1 bug confirmed by replay");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn foreign_writes_are_noticed_and_counted() {
         assert_eq!(report.status, if found { 3 } else { 0 }, "{}", report.out);
     });
     // In some runs the race is there, and a replay shows that it happens.
-    let confirmed = (1..=20).any(|seed| {
+    let confirmed = (1..=300).any(|seed| {
         let done = program.with(&["test", "--seed", &seed.to_string()], &[]);
         let found = done.out.contains("race-1 (real, confirmed by replay)");
         assert_eq!(done.status, i32::from(found), "{}{}", done.out, done.log);

@@ -128,7 +128,7 @@ fn a_recording_that_is_cut_off_has_a_prefix() {
     for schedule in ["random", "free"] {
         let recorded =
             read(&run(&program, "threads", &[("SCHEDULE", schedule), ("LIMIT", &limit)]));
-        assert_eq!(recorded.flags, flags::TRUNCATED, "{schedule}");
+        assert_eq!(recorded.flags, flags::TRUNCATED | flags::LIMITED, "{schedule}");
         let mut all = 0;
         for (&thread, records) in &recorded.records {
             let seen = outcomes(records);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::harness::{Program, command, compile};
 
 /// A report of the program's races, with its trace.
-fn report(program: &Program, arguments: &[&str]) -> String {
+pub(crate) fn report(program: &Program, arguments: &[&str]) -> String {
     let (trace, json) = (program.beside("kept.ftb"), program.beside("report.json"));
     program
         .with(&["test", "--trace", &trace, "--json", &json], arguments)
@@ -60,7 +60,7 @@ fn the_debugger_stops_where_it_happens() {
     assert!(log.contains("race-1: confirmed"), "{text}\n{log}");
 }
 
-fn command_is_missing(name: &str) -> bool {
+pub(crate) fn command_is_missing(name: &str) -> bool {
     Command::new(name).arg("--version").output().is_err()
 }
 

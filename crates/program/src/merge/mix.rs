@@ -5,7 +5,9 @@
 //!
 //! **Invariant.** The events of a thread are a prefix of what it did in its run, so visible operations have the numbers that they have in the program.
 
-use foretrace_trace::{Builder, Event, EventId, Op, Place, Request, ThreadId, Trace};
+use foretrace_trace::{
+    Builder, Channels, ChannelsId, Event, EventId, Op, Place, Request, ThreadId, Trace,
+};
 use rustc_hash::FxHashMap;
 
 use super::Merged;
@@ -191,6 +193,11 @@ fn push(builder: &mut Builder, trace: &Trace, threads: &[usize], event: EventId)
         Op::Free { object } => {
             Op::Free { object: builder.object(trace.objects().get(object.index())) }
         }
+        Op::EnterCall { on, by } => {
+            let on = channels(builder, trace, on);
+            let by = by.map(|by| builder.function(trace.functions().get(by.index())));
+            Op::EnterCall { on, by }
+        }
         same @ (Op::Let
         | Op::Branch { .. }
         | Op::Assert { .. }
@@ -201,6 +208,7 @@ fn push(builder: &mut Builder, trace: &Trace, threads: &[usize], event: EventId)
         | Op::RegionBegin
         | Op::RegionEnd
         | Op::Fence { .. }
+        | Op::LeaveCall
         | Op::External) => same,
     };
     let location = trace.location_of(event);
@@ -210,4 +218,14 @@ fn push(builder: &mut Builder, trace: &Trace, threads: &[usize], event: EventId)
         (Some(ordinal), Some(kind)) => builder.push_recorded(copy, ordinal, kind),
         _ => builder.push(copy),
     }
+}
+
+/// The channels of a call, by their names.
+fn channels(builder: &mut Builder, trace: &Trace, on: ChannelsId) -> ChannelsId {
+    let Channels::Only(list) = trace.channels_of(on) else { return builder.every_channel() };
+    let mut copy = Vec::with_capacity(list.len());
+    for &(channel, direction) in list {
+        copy.push((builder.channel(trace.channels().get(channel.index())), direction));
+    }
+    builder.channels(&copy)
 }

@@ -298,7 +298,9 @@ impl List<'_, '_> {
                 self.push(event, Statement::Exit);
                 self.is_over = true;
             }
-            Recorded::Begin | Recorded::Request(_) => {}
+            Recorded::Begin | Recorded::Request(_) | Recorded::EnterCall { .. } => {}
+            // Runs do not say what a call would have done beside the calls of another run.
+            Recorded::LeaveCall => return spot.unsupported("the end of a call on channels"),
             // Blocks are variables of their own, and nobody waits who could be woken.
             Recorded::Alloc { .. }
             | Recorded::Free { .. }

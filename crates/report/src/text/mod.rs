@@ -305,20 +305,15 @@ fn verdict(report: &Report, style: Style) -> String {
     let real = report.count(Certainty::Real);
     let possible = report.count(Certainty::Possible);
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
-    let failed = report.run.as_ref().filter(|run| run.failed);
+    let run = report.run.as_ref();
+    let says_nothing = run.and_then(|run| run.says_nothing.as_deref());
     let color = match (real, possible, undecided) {
-        _ if failed.is_some() => RED,
-        (0, 0, 0) => GREEN,
+        _ if run.is_some_and(|run| run.failed || run.unexpected) => RED,
+        (0, 0, 0) if says_nothing.is_none() => GREEN,
         (0, ..) => YELLOW,
         _ => RED,
     };
-    let mut parts = Vec::new();
-    if let Some(run) = failed {
-        parts.push(format!("the recorded run itself {}", run.ending));
-    }
-    if real > 0 {
-        parts.push(format!("{} that can happen", counted(real as u64, "bug")));
-    }
+    let mut parts = bugs(report);
     if possible > 0 {
         parts.push(format!("{possible} possible"));
     }
@@ -333,33 +328,59 @@ fn verdict(report: &Report, style: Style) -> String {
             Subject::Program | Subject::Runs(_) => "the program has no threads",
         };
         parts.push(nothing.to_string());
-    } else if parts.is_empty() {
-        let (scope, model) = (scope(report), &report.model);
-        let asked = |&(property, _): &(Property, _)| asked(report, property) != NOT_ASKED;
-        if report.summary.iter().any(asked) {
-            let part = if report.run.as_ref().is_some_and(|run| run.incomplete) {
-                ", which are not all"
-            } else {
-                ""
-            };
-            let bound = within_bound(report);
-            parts.push(match report.trace.subject {
-                Subject::Trace => format!(
-                    "no bug in any schedule of these events{part}{bound} ({scope}; model {model})"
-                ),
-                Subject::Program => {
-                    format!("no bug in any execution of this program{bound} ({scope})")
-                }
-                Subject::Runs(1) => {
-                    format!("no bug in any execution on the paths of this run{bound} ({scope})")
-                }
-                Subject::Runs(_) => format!("no bug in any mixture of these runs{bound} ({scope})"),
-            });
-        } else {
-            parts.push(format!("none ({scope})"));
+    } else if let (true, Some(why)) = (parts.is_empty(), says_nothing) {
+        parts.push(format!("nothing can be predicted, since {why}"));
+    } else if parts.is_empty() && !run.is_some_and(|run| run.failed) {
+        parts.push(no_bug(report));
+    }
+    match run {
+        Some(run) if run.failed => {
+            parts.insert(0, format!("the recorded run itself {}", run.ending))
         }
+        Some(run) if run.unexpected => parts.insert(
+            0,
+            format!(
+                "the recorded run itself failed: it {} (--expect-status if that is right)",
+                run.ending
+            ),
+        ),
+        _ => {}
     }
     Paint(color, format!("verdict: {}", parts.join(", ")), style.color).to_string()
+}
+
+/// The bugs that can happen. Once there were replays, those that they confirmed count apart.
+fn bugs(report: &Report) -> Vec<String> {
+    let (real, confirmed) = (report.count(Certainty::Real), report.confirmed());
+    let are_replayed = report.findings.iter().any(|finding| finding.replay.is_some());
+    let others = if are_replayed { "real but not replayed" } else { "that can happen" };
+    let counts = [(confirmed, "confirmed by replay"), (real - confirmed, others)];
+    let some = counts.into_iter().filter(|&(count, _)| count > 0);
+    some.map(|(count, what)| format!("{} {what}", counted(count as u64, "bug"))).collect()
+}
+
+/// What it means that nothing was found, and everything decided.
+fn no_bug(report: &Report) -> String {
+    let (scope, model) = (scope(report), &report.model);
+    let asked = |&(property, _): &(Property, _)| asked(report, property) != NOT_ASKED;
+    if !report.summary.iter().any(asked) {
+        return format!("none ({scope})");
+    }
+    let part = match &report.run {
+        Some(run) if run.incomplete => ", which are not all",
+        _ => "",
+    };
+    let bound = within_bound(report);
+    match report.trace.subject {
+        Subject::Trace => {
+            format!("no bug in any schedule of these events{part}{bound} ({scope}; model {model})")
+        }
+        Subject::Program => format!("no bug in any execution of this program{bound} ({scope})"),
+        Subject::Runs(1) => {
+            format!("no bug in any execution on the paths of this run{bound} ({scope})")
+        }
+        Subject::Runs(_) => format!("no bug in any mixture of these runs{bound} ({scope})"),
+    }
 }
 
 /// What the bound on context switches means for "no bug".

@@ -2,11 +2,14 @@
 
 use std::ffi::c_void;
 
+use foretrace_recording::library::{self, Effect};
 use foretrace_recording::record::kind;
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::config;
-use crate::interpose::signals;
+use crate::interpose::{signals, streams};
+use crate::kernel::calls;
+use crate::kernel::uses::Uses;
 use crate::schedule;
 use crate::thread::{Thread, enter, enter_recording, lost_way};
 use crate::world::hold;
@@ -43,6 +46,11 @@ extern "C" fn __ft_path(taken: u32) {
 /// An exception was caught, or is cleaned up behind.
 #[unsafe(no_mangle)]
 extern "C" fn __ft_land(site: *const Site, function: *const c_void, block: u64) {
+    enter(|thread| {
+        if !thread.calls.is_empty() {
+            calls::landed(thread);
+        }
+    });
     follow(|thread| {
         thread.record(kind::LAND, 0, site as u64, [function as u64, block]);
     });
@@ -86,13 +94,32 @@ extern "C" fn __ft_at(site: *const Site) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __ft_call(site: *const Site, target: *const c_void) {
+    let recorded = enter(|thread| leave(thread, site, target as u64));
+    if recorded.is_none() && config::keeps_control_flow() {
+        lost_way();
+    }
+}
+
+/// A call of a function that uses channels, or that nothing is known of. `code`: see [`library::code`].
+#[unsafe(no_mangle)]
+extern "C" fn __ft_call_on(site: *const Site, target: *const c_void, code: u32, stream: u64) {
     let recorded = enter(|thread| {
-        let system = unsafe { (*site).column } & SYSTEM != 0;
-        if !system || thread.call_site == 0 {
-            thread.call_site = site as u64;
-        }
-        if config::keeps_control_flow() {
-            thread.record(kind::CALL, 0, site as u64, [target as u64]);
+        let target = target as u64;
+        leave(thread, site, target);
+        let uses = match library::decode(code) {
+            Some(Effect::None) => return,
+            Some(Effect::Hidden(list)) => {
+                if list == library::CHILDREN_LIST {
+                    hold().kernel.objects.forked = true;
+                }
+                Uses::of(library::HIDDEN[list as usize])
+            }
+            Some(Effect::Stream { output, .. }) => streams::uses(stream, output),
+            None if thread.is_instrumented(target) => return,
+            None => Uses::every(),
+        };
+        if !uses.is_empty() {
+            calls::begin_library(thread, site as u64, target, &uses);
         }
     });
     if recorded.is_none() && config::keeps_control_flow() {
@@ -100,7 +127,28 @@ extern "C" fn __ft_call(site: *const Site, target: *const c_void) {
     }
 }
 
+fn leave(thread: &mut Thread, site: *const Site, target: u64) {
+    let system = unsafe { (*site).column } & SYSTEM != 0;
+    if !system || thread.call_site == 0 {
+        thread.call_site = site as u64;
+    }
+    thread.callee = target;
+    if config::keeps_control_flow() {
+        thread.record(kind::CALL, 0, site as u64, [target]);
+    }
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn __ft_return(site: *const Site, value: u64) {
-    follow(|thread| thread.record(kind::RETURN, 0, site as u64, [value]));
+    let recorded = enter(|thread| {
+        if !thread.calls.is_empty() {
+            calls::end_library(thread, site as u64);
+        }
+        if config::keeps_control_flow() {
+            thread.record(kind::RETURN, 0, site as u64, [value]);
+        }
+    });
+    if recorded.is_none() && config::keeps_control_flow() {
+        lost_way();
+    }
 }

@@ -3,5 +3,5 @@
 mod accesses;
 mod atomics;
 mod control;
-mod ranges;
+pub(crate) mod ranges;
 mod strings;

@@ -51,7 +51,7 @@ fn note(
 }
 
 /// Loads bytes to memory that is the thread's own.
-pub(super) fn load(thread: &mut Thread, site: u64, from: *const u8, size: usize, to: *mut u8) {
+pub(crate) fn load(thread: &mut Thread, site: u64, from: *const u8, size: usize, to: *mut u8) {
     for (offset, length) in pieces(size) {
         let (at, copy) = unsafe { (from.add(offset), to.add(offset)) };
         thread.point(kind::LOAD, site, at as u64, length as u64);
@@ -70,7 +70,7 @@ pub(super) fn look(thread: &mut Thread, site: u64, from: *const u8, size: usize)
 }
 
 /// Stores bytes of memory that is the thread's own.
-pub(super) fn store(thread: &mut Thread, site: u64, to: *mut u8, size: usize, from: *const u8) {
+pub(crate) fn store(thread: &mut Thread, site: u64, to: *mut u8, size: usize, from: *const u8) {
     for (offset, length) in pieces(size) {
         let (at, copy) = unsafe { (to.add(offset), from.add(offset)) };
         thread.point(kind::STORE, site, at as u64, length as u64);

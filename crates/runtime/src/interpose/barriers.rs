@@ -18,7 +18,7 @@ mod next {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_barrier_init(
+pub(crate) unsafe extern "C" fn pthread_barrier_init(
     barrier: Barrier,
     attributes: *const pthread_barrierattr_t,
     parties: c_uint,
@@ -31,13 +31,13 @@ unsafe extern "C" fn pthread_barrier_init(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_barrier_destroy(barrier: Barrier) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_barrier_destroy(barrier: Barrier) -> c_int {
     enter(|thread| sync::barrier_destroy(thread, barrier as usize));
     unsafe { next::pthread_barrier_destroy(barrier) }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_barrier_wait(barrier: Barrier) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_barrier_wait(barrier: Barrier) -> c_int {
     match enter(|thread| sync::barrier_wait(thread, barrier as usize)) {
         Some(true) => libc::PTHREAD_BARRIER_SERIAL_THREAD,
         Some(false) => 0,

@@ -6,6 +6,11 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use libc::{clockid_t, time_t, timespec, timeval};
 
+use foretrace_recording::channel::CLOCK;
+use foretrace_recording::channel::direction::BOTH;
+
+use crate::kernel::calls::around;
+use crate::kernel::uses::Uses;
 use crate::real::real;
 
 mod next {
@@ -29,8 +34,18 @@ pub(crate) fn jump(time: timespec) {
     }
 }
 
+/// Time never goes back: who reads a clock notices who has read it before.
+fn noticed<R>(read: impl FnOnce() -> R) -> R {
+    around(|_| Uses::of(&[(CLOCK, BOTH)]), None, read)
+}
+
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    noticed(|| unsafe { get(clock, time) })
+}
+
+/// The time of a clock, for us.
+pub(crate) unsafe fn get(clock: clockid_t, time: *mut timespec) -> c_int {
     let status = unsafe { next::clock_gettime(clock, time) };
     let ahead = AHEAD.load(Relaxed);
     let of_processor =
@@ -46,13 +61,13 @@ pub(crate) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut times
 
 fn wall() -> timespec {
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-    unsafe { clock_gettime(libc::CLOCK_REALTIME, &mut time) };
+    unsafe { get(libc::CLOCK_REALTIME, &mut time) };
     time
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gettimeofday(time: *mut timeval, _: *mut c_void) -> c_int {
-    let now = wall();
+    let now = noticed(wall);
     if let Some(time) = unsafe { time.as_mut() } {
         *time = timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1000 };
     }
@@ -61,7 +76,7 @@ unsafe extern "C" fn gettimeofday(time: *mut timeval, _: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn time(seconds: *mut time_t) -> time_t {
-    let now = wall().tv_sec;
+    let now = noticed(wall).tv_sec;
     if let Some(seconds) = unsafe { seconds.as_mut() } {
         *seconds = now;
     }
@@ -74,6 +89,6 @@ unsafe extern "C" fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
     if base != UTC {
         return 0;
     }
-    unsafe { *time = wall() };
+    unsafe { *time = noticed(wall) };
     base
 }

@@ -1,20 +1,26 @@
 //! The functions of the C library that we stand before. Each does its work through [`crate::sync`] while the runtime is on,
 //! and calls the C library's own when it is off, or from within the runtime.
 
-mod barriers;
+pub(crate) mod barriers;
 mod c11;
 pub(crate) mod clocks;
 mod conditions;
 mod containers;
+mod descriptors;
 mod memory;
 mod mutexes;
 mod once;
+mod polling;
 pub(crate) mod process;
+mod raw;
 mod rwlocks;
 pub(crate) mod semaphores;
 pub(crate) mod signals;
 mod sleeping;
+mod sockets;
+pub(crate) mod streams;
 pub(crate) mod threads;
+mod transfers;
 
 /// An absolute time of a clock, as monotonic time.
 fn monotonic(clock: libc::clockid_t, time: libc::timespec) -> libc::timespec {
@@ -22,7 +28,7 @@ fn monotonic(clock: libc::clockid_t, time: libc::timespec) -> libc::timespec {
         return time;
     }
     let (mut there, here) = (libc::timespec { tv_sec: 0, tv_nsec: 0 }, crate::futex::now());
-    unsafe { clocks::clock_gettime(clock, &mut there) };
+    unsafe { clocks::get(clock, &mut there) };
     let nanoseconds =
         |time: libc::timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
     let sum = (nanoseconds(here) + nanoseconds(time) - nanoseconds(there)).max(0);

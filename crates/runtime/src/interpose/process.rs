@@ -4,11 +4,15 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
+use foretrace_recording::channel::direction::BOTH;
+use foretrace_recording::channel::{CHILDREN, OUTSIDE};
 use foretrace_recording::file::flags;
 use foretrace_recording::record::{kind, lock};
 
 use super::{mutexes, rwlocks};
 use crate::config::{Mode, mode, set_mode};
+use crate::kernel::calls::around;
+use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::thread::{self, Thread, enter};
 use crate::world::{self, hold};
@@ -19,6 +23,7 @@ mod next {
     real!(fn _exit(status: c_int) -> !);
     real!(fn quick_exit(status: c_int) -> !);
     real!(fn abort() -> !);
+    real!(fn fork() -> libc::pid_t);
     real!(fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) -> !);
 }
 
@@ -84,7 +89,7 @@ pub(super) fn note_shared() {
 }
 
 /// What cannot be recorded rightly is refused: a wrong verdict would be worse.
-pub(super) fn refuse(what: &str) -> ! {
+pub(crate) fn refuse(what: &str) -> ! {
     log::flag(flags::UNSUPPORTED);
     crate::message::say(&format!("{what}: this cannot be recorded yet"));
     crate::message::leave(125)
@@ -99,7 +104,10 @@ extern "C" fn before_fork() {
         refuse("the program forks, and has locks or semaphores that are shared between processes");
     }
     log::flag(flags::FORKED);
-    std::mem::forget(hold());
+    let mut world = hold();
+    // From now on another process has our descriptors too.
+    world.kernel.objects.forked = true;
+    std::mem::forget(world);
     arena::lock();
     FORKING.store(thread, Relaxed);
 }
@@ -140,6 +148,13 @@ extern "C" fn in_child() {
             }
         }
     }
+}
+
+const FORK: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, BOTH)];
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn fork() -> libc::pid_t {
+    around(|_| Uses::of(&FORK), None, || unsafe { next::fork() })
 }
 
 /// `std::terminate` comes here too. The C library's own lets no second thread in, be the first one stopped or not.

@@ -1,8 +1,14 @@
 //! Whether the program handles signals: then a thread that waits may be woken by one, and waiting for ever is no deadlock.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
+use foretrace_recording::channel::{CHILDREN, CLOCK, OUTSIDE, SIGNALS};
+use libc::{pid_t, sigset_t, timespec};
+
+use crate::kernel::calls::{around, keeping_errno};
+use crate::kernel::uses::Uses;
 use crate::real::real;
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
@@ -31,27 +37,92 @@ unsafe extern "C" fn sigaction(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
-    if let Some(new) = unsafe { new.as_ref() } {
-        note(signal, new.sa_sigaction);
+    let Some(&theirs) = (unsafe { new.as_ref() }) else {
+        return unsafe { with_their_handler(signal, old, next::sigaction(signal, new, old)) };
+    };
+    note(signal, theirs.sa_sigaction);
+    let before = handler_of(signal);
+    let mut ours = theirs;
+    ours.sa_sigaction = stand_before(signal, theirs.sa_sigaction);
+    let status = unsafe { next::sigaction(signal, &ours, old) };
+    if let (0, Some(old)) = (status, unsafe { old.as_mut() })
+        && old.sa_sigaction == handled_here as *const () as usize
+    {
+        old.sa_sigaction = before;
     }
-    unsafe { next::sigaction(signal, new, old) }
+    status
+}
+
+/// What we have put in the place of the user's handler is not to be seen.
+unsafe fn with_their_handler(signal: c_int, old: *mut libc::sigaction, status: c_int) -> c_int {
+    if let (0, Some(old)) = (status, unsafe { old.as_mut() })
+        && old.sa_sigaction == handled_here as *const () as usize
+    {
+        old.sa_sigaction = handler_of(signal);
+    }
+    status
+}
+
+/// The user's handlers.
+static HANDLERS: [AtomicUsize; 65] = [const { AtomicUsize::new(0) }; 65];
+
+fn handler_of(signal: c_int) -> usize {
+    let handler = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
+    handler.map_or(0, |handler| handler.load(Relaxed))
+}
+
+/// The handler to install for the user's: ours, if his is a function and the signal comes from somewhere.
+fn stand_before(signal: c_int, handler: usize) -> usize {
+    let slot = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
+    match slot {
+        Some(slot)
+            if is_asynchronous(signal) && ![libc::SIG_DFL, libc::SIG_IGN].contains(&handler) =>
+        {
+            slot.store(handler, Relaxed);
+            handled_here as *const () as usize
+        }
+        _ => handler,
+    }
+}
+
+/// A signal arrives: what its handler does comes behind what its sender did before.
+extern "C-unwind" fn handled_here(
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut std::ffi::c_void,
+) {
+    keeping_errno(|| around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ()));
+    let handler = handler_of(signal);
+    if handler > libc::SIG_IGN {
+        // Those that want only the number do not look at the rest.
+        let handler: extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut std::ffi::c_void) =
+            unsafe { std::mem::transmute(handler) };
+        handler(signal, info, context);
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
     note(signal, handler);
-    unsafe { next::signal(signal, handler) }
+    let before = handler_of(signal);
+    let old = unsafe { next::signal(signal, stand_before(signal, handler)) };
+    if old == handled_here as *const () as usize { before } else { old }
 }
 
 fn note(signal: c_int, handler: usize) {
-    let asynchronous = !matches!(
-        signal,
-        libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGABRT | libc::SIGPIPE
-    );
+    let asynchronous = is_asynchronous(signal);
     if handler != libc::SIG_DFL && handler != libc::SIG_IGN {
         INTERRUPT.store(true, Relaxed);
         HANDLED.fetch_or(asynchronous, Relaxed);
     }
+}
+
+/// Whether a signal can come from elsewhere than the thread's own instructions.
+fn is_asynchronous(signal: c_int) -> bool {
+    !matches!(
+        signal,
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGABRT | libc::SIGPIPE
+    )
 }
 
 /// Watches for traps, by which failures may end: in replays only.
@@ -83,12 +154,68 @@ mod jumps {
     real!(fn __longjmp_chk(place: *mut std::ffi::c_void, value: c_int) -> !);
 }
 
+/// Calls on fixed channels: `name(arguments) -> result: channels;`
+macro_rules! on {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty: $channels:expr;)*) => {
+        mod on_next { use super::*; $( real!(fn $name($($argument: $type),*) -> $result); )* }
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+                around(|_| Uses::of(&$channels), None, || unsafe { on_next::$name($($argument),*) })
+            }
+        )*
+    };
+}
+
+const SEND: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, GIVES)];
+const WAIT: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, TAKES)];
+const TIMER: [(u32, u32); 2] = [(SIGNALS, BOTH), (CLOCK, BOTH)];
+const CHILD: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
+
+on! {
+    kill(process: pid_t, signal: c_int) -> c_int: SEND;
+    killpg(group: pid_t, signal: c_int) -> c_int: SEND;
+    tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int: SEND;
+    sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
+    raise(signal: c_int) -> c_int: SEND;
+    pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int: SEND;
+    pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
+    sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int: WAIT;
+    sigwaitinfo(set: *const sigset_t, info: *mut libc::siginfo_t) -> c_int: WAIT;
+    sigtimedwait(set: *const sigset_t, info: *mut libc::siginfo_t, time: *const timespec) -> c_int: WAIT;
+    sigsuspend(set: *const sigset_t) -> c_int: WAIT;
+    pause() -> c_int: WAIT;
+    sigpending(set: *mut sigset_t) -> c_int: WAIT;
+    sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
+    pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
+    alarm(seconds: u32) -> u32: TIMER;
+    setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int: TIMER;
+    getitimer(which: c_int, now: *mut libc::itimerval) -> c_int: TIMER;
+    timer_create(clock: c_int, event: *mut libc::sigevent, timer: *mut libc::timer_t) -> c_int: TIMER;
+    timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int: TIMER;
+    timer_gettime(timer: libc::timer_t, now: *mut libc::itimerspec) -> c_int: TIMER;
+    timer_delete(timer: libc::timer_t) -> c_int: TIMER;
+    timer_getoverrun(timer: libc::timer_t) -> c_int: TIMER;
+    wait(status: *mut c_int) -> pid_t: CHILD;
+    waitpid(process: pid_t, status: *mut c_int, flags: c_int) -> pid_t: CHILD;
+    waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t, flags: c_int) -> c_int: CHILD;
+    wait3(status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
+    wait4(process: pid_t, status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
+    clock() -> libc::clock_t: [(CLOCK, BOTH)];
+    times(to: *mut libc::tms) -> libc::clock_t: [(CLOCK, BOTH)];
+}
+
 /// A handler may jump out of an access that faulted inside a hook: the thread is then outside of the runtime again.
 fn leave_runtime() {
     let thread = crate::thread::current();
     if let Some(thread) = unsafe { thread.as_ref() } {
         thread.busy.store(false, Relaxed);
     }
+    crate::thread::enter(|thread| {
+        if !thread.calls.is_empty() {
+            crate::kernel::calls::landed(thread);
+        }
+    });
 }
 
 macro_rules! jumps {

@@ -41,7 +41,10 @@ fn sleep_until(time: timespec) -> bool {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
+pub(super) unsafe extern "C-unwind" fn nanosleep(
+    time: *const timespec,
+    left: *mut timespec,
+) -> c_int {
     let length = unsafe { *time };
     if sleep_for(length.tv_sec, length.tv_nsec) {
         0

@@ -90,7 +90,7 @@ extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_create(
+pub(crate) unsafe extern "C-unwind" fn pthread_create(
     handle: *mut pthread_t,
     attributes: *const pthread_attr_t,
     start: Start,
@@ -149,7 +149,10 @@ fn forget(handle: pthread_t) {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_join(handle: pthread_t, result: *mut *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_join(
+    handle: pthread_t,
+    result: *mut *mut c_void,
+) -> c_int {
     end_if_cancelled();
     if await_end(handle, None) == Waited::Cancelled {
         end_if_cancelled();

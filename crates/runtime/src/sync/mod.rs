@@ -8,6 +8,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use foretrace_recording::record::lock;
 
+use crate::kernel::ready::Ready;
+
 mod operations;
 
 pub(crate) use operations::*;
@@ -29,6 +31,8 @@ pub(crate) enum Pending {
     Join(u32),
     /// Time to pass.
     Sleep,
+    /// Descriptors to be ready.
+    Ready(Ready),
 }
 
 /// A mutex, spin lock or reader-writer lock.

@@ -53,6 +53,7 @@ impl World {
             }
             Pending::Join(child) => self.threads[child as usize].state == State::Done,
             Pending::Sleep => entry.timed_out,
+            Pending::Ready(ready) => ready.is_there(),
         }
     }
 
@@ -72,7 +73,9 @@ impl World {
             && !entry.uncancellable
             && match entry.pending {
                 Pending::Wake { lock, .. } => self.lock_free(lock, index, false),
-                Pending::Semaphore(_) | Pending::Join(_) | Pending::Sleep => true,
+                Pending::Semaphore(_) | Pending::Join(_) | Pending::Sleep | Pending::Ready(_) => {
+                    true
+                }
                 Pending::Nothing | Pending::Acquire { .. } | Pending::Barrier { .. } => false,
             }
     }
@@ -113,7 +116,11 @@ impl World {
 /// A lock is made (again).
 pub(crate) fn lock_init(thread: &mut Thread, address: usize, lock_kind: u8) {
     let mut world = hold();
-    world.objects.locks.insert(address, LockState { kind: lock_kind, ..LockState::default() });
+    let (lock_kind, guard) = (lock_kind & !GUARD, lock_kind & GUARD != 0);
+    world
+        .objects
+        .locks
+        .insert(address, LockState { kind: lock_kind, guard, ..LockState::default() });
     let site = thread.call_site;
     world.stamped(thread, kind::LOCK_INIT, lock_kind, site, [address as u64]);
 }
@@ -189,6 +196,11 @@ fn take(
         state.owner = Some(index);
         state.depth += depth;
     }
+}
+
+/// How deep its owner is in a lock.
+pub(crate) fn lock_depth(address: usize) -> u32 {
+    hold().objects.locks.get(&address).map_or(0, |state| state.depth)
 }
 
 /// Releases a lock once. Returns 0 or an error number.
@@ -315,6 +327,17 @@ pub(crate) fn semaphore_init(thread: &mut Thread, address: usize, count: u32) {
     world.objects.semaphores.insert(address, count);
     let site = thread.call_site;
     world.stamped(thread, kind::SEM_INIT, 0, site, [address as u64, u64::from(count)]);
+}
+
+/// A semaphore is made with a count of 0, unless it is there already.
+pub(crate) fn semaphore_declare(thread: &mut Thread, address: usize) {
+    let mut world = hold();
+    if world.objects.semaphores.contains_key(&address) {
+        return;
+    }
+    world.objects.semaphores.insert(address, 0);
+    let site = thread.call_site;
+    world.stamped(thread, kind::SEM_INIT, 0, site, [address as u64, 0]);
 }
 
 /// A semaphore is destroyed.

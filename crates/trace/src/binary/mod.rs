@@ -16,6 +16,7 @@
 
 mod anchors;
 mod bytes;
+mod channels;
 mod columns;
 mod events;
 mod rows;
@@ -86,6 +87,7 @@ pub fn decode(bytes: &[u8]) -> Result<Trace, BinaryError> {
     let mut index = Index::new(bytes)?;
     let mut builder = Trace::builder();
     tables::decode_names(&mut index, &mut builder)?;
+    channels::decode(&mut index, &mut builder)?;
     tables::decode_declarations(&mut index, &mut builder)?;
     events::decode(&mut index, &mut builder)?;
     tables::decode_side(&mut index, &mut builder)?;
@@ -106,6 +108,8 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     for (tag, names) in tables::all_names(trace) {
         writer.pieces(tag, &tables::encode_names(names))?;
     }
+    writer.pieces(Tag::CHANNEL_LISTS, &channels::encode(trace))?;
+    writer.pieces(Tag::DELAYED, &channels::encode_delayed(trace))?;
     writer.pieces(Tag::DECLARATIONS, &tables::encode_declarations(trace))?;
     events::encode(trace, &mut writer)?;
     writer.pieces(Tag::SIDE, &tables::encode_side(trace)?)?;

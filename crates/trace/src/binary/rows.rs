@@ -114,6 +114,9 @@ fn operands(trace: &Trace, op: &Op) -> (u64, u64, u64) {
         Op::Fork { .. } | Op::Join { .. } | Op::Request(Request::Join(_)) => {
             (of(trace.threads()), ZERO, ZERO)
         }
+        Op::EnterCall { .. } => {
+            (trace.channel_list_count() as u64, of(trace.functions()) + 1, ZERO)
+        }
         Op::Branch { .. }
         | Op::Assert { .. }
         | Op::Assume { .. }
@@ -124,6 +127,7 @@ fn operands(trace: &Trace, op: &Op) -> (u64, u64, u64) {
         | Op::RegionEnd
         | Op::Fence { .. }
         | Op::External
+        | Op::LeaveCall
         | Op::Let => (ZERO, ZERO, ZERO),
     }
 }

@@ -38,9 +38,13 @@ impl Tag {
     pub(super) const ASSUMPTIONS: Tag = Tag(*b"ASSU");
     pub(super) const DEPENDENCES: Tag = Tag(*b"DEPS");
     pub(super) const FAULTS: Tag = Tag(*b"FLTS");
+    pub(super) const CHANNELS: Tag = Tag(*b"CHAN");
+    pub(super) const FUNCTIONS: Tag = Tag(*b"FUNC");
+    pub(super) const CHANNEL_LISTS: Tag = Tag(*b"CHLS");
+    pub(super) const DELAYED: Tag = Tag(*b"CHDE");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 18] = [
+    const KNOWN: [Tag; 22] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -58,6 +62,10 @@ impl Tag {
         Tag::ASSUMPTIONS,
         Tag::DEPENDENCES,
         Tag::FAULTS,
+        Tag::CHANNELS,
+        Tag::FUNCTIONS,
+        Tag::CHANNEL_LISTS,
+        Tag::DELAYED,
         Tag::END,
     ];
 }

@@ -16,7 +16,7 @@ use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemI
 use crate::{Fault, Otherwise};
 
 /// The tables of names with their tags.
-pub(super) fn all_names(trace: &Trace) -> [(Tag, &Names); 8] {
+pub(super) fn all_names(trace: &Trace) -> [(Tag, &Names); 10] {
     [
         (Tag::THREADS, trace.threads()),
         (Tag::OBJECTS, trace.objects()),
@@ -26,6 +26,8 @@ pub(super) fn all_names(trace: &Trace) -> [(Tag, &Names); 8] {
         (Tag::BARRIERS, trace.barriers()),
         (Tag::LOCATIONS, trace.locations()),
         (Tag::NAMES, trace.names()),
+        (Tag::CHANNELS, trace.channels()),
+        (Tag::FUNCTIONS, trace.functions()),
     ]
 }
 
@@ -40,7 +42,7 @@ pub(super) fn encode_names(names: &Names) -> Vec<u8> {
 
 pub(super) fn decode_names(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
     type Intern = fn(&mut Builder, &str) -> u32;
-    let tables: [(Tag, Intern); 8] = [
+    let tables: [(Tag, Intern); 10] = [
         (Tag::THREADS, |builder, name| builder.thread(name).0),
         (Tag::OBJECTS, |builder, name| builder.object(name).0),
         (Tag::LOCKS, |builder, name| builder.lock(name).0),
@@ -49,6 +51,8 @@ pub(super) fn decode_names(index: &mut Index, builder: &mut Builder) -> Result<(
         (Tag::BARRIERS, |builder, name| builder.barrier(name).0),
         (Tag::LOCATIONS, |builder, name| builder.location(name).0),
         (Tag::NAMES, |builder, name| builder.name(name).0),
+        (Tag::CHANNELS, |builder, name| builder.channel(name).0),
+        (Tag::FUNCTIONS, |builder, name| builder.function(name).0),
     ];
     for (tag, intern) in tables {
         let (content, offset) = index.gather(tag)?;

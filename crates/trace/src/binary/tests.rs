@@ -107,6 +107,27 @@ fn recorded_trace() -> Trace {
     builder.finish()
 }
 
+/// Calls on some channels, on none and on every one; with a function, and without.
+fn calling_trace() -> Trace {
+    let mut builder = Trace::builder();
+    let thread = builder.thread("T0");
+    let channels = ["pipe#1", "log", "clock"].map(|name| builder.channel(name));
+    let functions = ["read", "write"].map(|name| builder.function(name));
+    let directions = [Direction::Both, Direction::Gives, Direction::Takes];
+    builder.set_delayed(channels[2]);
+    builder.set_delayed(channels[1]);
+    let all: Vec<_> = channels.into_iter().zip(directions).collect();
+    let lists = [builder.channels(&all), builder.every_channel(), builder.channels(&[])];
+    let last = builder.channels(&all[2..]);
+    let by = [None, Some(functions[1]), None, Some(functions[0])];
+    for (on, by) in lists.into_iter().chain([last]).zip(by) {
+        for op in [Op::EnterCall { on, by }, Op::LeaveCall] {
+            builder.push(Event { thread, op, location: None });
+        }
+    }
+    builder.finish()
+}
+
 /// Branches that must go as they went, for every reason, and with all that is known of them.
 fn guarded_trace() -> Trace {
     let mut builder = Trace::builder();
@@ -153,6 +174,8 @@ fn every_kind_of_event_survives() {
     assert_eq!(decode(&encode(&recorded).unwrap()).unwrap(), recorded);
     let guarded = guarded_trace();
     assert_eq!(decode(&encode(&guarded).unwrap()).unwrap(), guarded);
+    let calling = calling_trace();
+    assert_eq!(decode(&encode(&calling).unwrap()).unwrap(), calling);
     let empty = Trace::builder().finish();
     assert_eq!(decode(&encode(&empty).unwrap()).unwrap(), empty);
 }
@@ -202,15 +225,17 @@ fn equal_traces_are_equal_files() {
 /// read wrongly, and `VERSION` must change too.
 #[test]
 fn the_numbers_in_files_are_fixed() {
-    let mut checksum = crc32fast::Hasher::new();
-    for (tag, flags, content, stored) in take_apart(&encode(&full_trace()).unwrap()) {
-        checksum.update(&tag);
-        match flags & 2 {
-            0 => checksum.update(&stored),
-            _ => checksum.update(&zstd::bulk::decompress(&stored, content).unwrap()),
+    for (trace, expected) in [(full_trace(), 3_507_180_080), (calling_trace(), 1_033_862_146)] {
+        let mut checksum = crc32fast::Hasher::new();
+        for (tag, flags, content, stored) in take_apart(&encode(&trace).unwrap()) {
+            checksum.update(&tag);
+            match flags & 2 {
+                0 => checksum.update(&stored),
+                _ => checksum.update(&zstd::bulk::decompress(&stored, content).unwrap()),
+            }
         }
+        assert_eq!(checksum.finalize(), expected);
     }
-    assert_eq!(checksum.finalize(), 3_507_180_080);
 }
 
 /// Operators that came after the first version have numbers that it refuses.
@@ -240,7 +265,7 @@ fn later_operators_have_numbers_of_their_own() {
 
 #[test]
 fn every_flipped_bit_is_noticed() {
-    for trace in [full_trace(), recorded_trace()] {
+    for trace in [full_trace(), recorded_trace(), calling_trace()] {
         let good = encode(&trace).unwrap();
         for at in 0..good.len() {
             for bit in 0..8 {
@@ -296,6 +321,8 @@ fn every_changed_byte_under_a_correct_checksum_is_handled() {
     assert!(errors > 100 && traces > 100, "{errors} errors, {traces} traces");
     let (errors, traces) = change_bytes(&guarded_trace());
     assert!(errors > 100 && traces > 100, "{errors} errors, {traces} traces");
+    let (errors, traces) = change_bytes(&calling_trace());
+    assert!(errors > 100 && traces > 100, "{errors} errors, {traces} traces");
 }
 
 fn change_bytes(trace: &Trace) -> (u32, u32) {
@@ -337,6 +364,12 @@ fn look_at(trace: &Trace) {
         if let Some(access) = event.op.access() {
             trace.objects().get(access.at.object.index());
             assert!(access.at.end() >= access.at.offset);
+        }
+        if let Op::EnterCall { on, by } = event.op {
+            if let Channels::Only(list) = trace.channels_of(on) {
+                assert!(list.iter().all(|(channel, _)| channel.index() < trace.channels().len()));
+            }
+            by.map(|by| trace.functions().get(by.index()));
         }
         trace.next(id);
         trace.previous(id);

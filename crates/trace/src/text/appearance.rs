@@ -8,7 +8,7 @@
 
 use crate::event::*;
 use crate::ids::*;
-use crate::store::{LockKind, Names, Trace};
+use crate::store::{LockKind, Trace};
 
 /// Whether the names of each table first appear in the order of their ids.
 #[derive(Default)]
@@ -19,6 +19,9 @@ pub(super) struct Appearance {
     pub(super) conds: InOrder,
     pub(super) semaphores: InOrder,
     pub(super) barriers: InOrder,
+    pub(super) channels: InOrder,
+    pub(super) channel_lists: InOrder,
+    pub(super) functions: InOrder,
     pub(super) locations: InOrder,
     pub(super) names: InOrder,
 }
@@ -33,6 +36,11 @@ impl Default for InOrder {
 }
 
 impl InOrder {
+    /// They do not appear in order.
+    pub(super) fn none() -> InOrder {
+        InOrder(None)
+    }
+
     fn visit(&mut self, id: u32) {
         self.0 = match self.0 {
             Some(seen) if id == seen => Some(seen + 1),
@@ -41,8 +49,9 @@ impl InOrder {
         };
     }
 
-    pub(super) fn holds_for(&self, names: &Names) -> bool {
-        self.0.is_some_and(|seen| seen as usize == names.len())
+    /// Whether they are all that there are.
+    pub(super) fn holds_for(&self, count: usize) -> bool {
+        self.0.is_some_and(|seen| seen as usize == count)
     }
 }
 
@@ -62,6 +71,11 @@ impl Appearance {
         for barrier in (0..trace.barriers().len()).map(BarrierId::from) {
             if trace.barrier_parties(barrier).is_some() {
                 seen.barriers.visit(barrier.0);
+            }
+        }
+        for channel in (0..trace.channels().len()).map(ChannelId::from) {
+            if trace.is_delayed(channel) {
+                seen.channels.visit(channel.0);
             }
         }
         for (at, _) in trace.initial() {
@@ -104,6 +118,13 @@ impl Appearance {
             Op::Fork { child } | Op::Join { child } | Op::Request(Request::Join(child)) => {
                 self.threads.visit(child.0)
             }
+            Op::EnterCall { on, by } => {
+                if let Channels::Only(list) = trace.channels_of(on) {
+                    list.iter().for_each(|(channel, _)| self.channels.visit(channel.0));
+                }
+                self.channel_lists.visit(on.0);
+                by.inspect(|by| self.functions.visit(by.0));
+            }
             Op::Branch { .. }
             | Op::Assert { .. }
             | Op::Assume { .. }
@@ -114,6 +135,7 @@ impl Appearance {
             | Op::RegionEnd
             | Op::Fence { .. }
             | Op::External
+            | Op::LeaveCall
             | Op::Let => {}
         }
         if let Some(location) = event.location {

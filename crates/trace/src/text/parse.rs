@@ -115,6 +115,20 @@ impl Parser {
                 let name = cursor.name("the name of a condition variable")?;
                 self.builder.cond(&name.text);
             }
+            "channel" => {
+                let name = cursor.name("the name of a channel")?;
+                let channel = self.builder.channel(&name.text);
+                if cursor.keyword("delayed") {
+                    self.builder.set_delayed(channel);
+                }
+            }
+            "channels" => {
+                self.channels(cursor)?;
+            }
+            "function" => {
+                let name = cursor.name("the name of a function")?;
+                self.builder.function(&name.text);
+            }
             "location" => {
                 let location = cursor.location()?;
                 self.builder.location(&location);
@@ -191,7 +205,8 @@ impl Parser {
                 let error = cursor.error(keyword.start, message);
                 return Err(error.hint(
                     "an event is `thread: event`; declarations are thread, object, lock, cond, \
-                     semaphore, barrier, init, benign, location, name, dependences, note",
+                     semaphore, barrier, channel, channels, function, init, benign, location, name, \
+                     dependences, note",
                 ));
             }
         }

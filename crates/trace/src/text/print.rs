@@ -71,7 +71,7 @@ pub(crate) fn show_value(value: u64, size: u32) -> String {
 fn declarations(trace: &Trace, out: &mut String) {
     let appearance = Appearance::of(trace);
     let table = |out: &mut String, keyword: &str, names: &Names, order: &InOrder| {
-        if !order.holds_for(names) {
+        if !order.holds_for(names.len()) {
             for name in names.iter() {
                 let _ = write!(out, "{keyword} ");
                 push_name(name, out);
@@ -83,14 +83,32 @@ fn declarations(trace: &Trace, out: &mut String) {
     table(out, "object", trace.objects(), &appearance.objects);
     table(out, "cond", trace.conds(), &appearance.conds);
     table(out, "name", trace.names(), &appearance.names);
-    if !appearance.locations.holds_for(trace.locations()) {
+    table(out, "function", trace.functions(), &appearance.functions);
+    // Lists name channels in another order than the events do.
+    let lists_hold = appearance.channel_lists.holds_for(trace.channel_list_count());
+    let channels_hold = if lists_hold { appearance.channels } else { InOrder::none() };
+    let all = !channels_hold.holds_for(trace.channels().len());
+    for (index, name) in trace.channels().iter().enumerate() {
+        let is_delayed = trace.is_delayed(ChannelId::from(index));
+        if all || is_delayed {
+            out.push_str("channel ");
+            push_name(name, out);
+            out.push_str(if is_delayed { " delayed\n" } else { "\n" });
+        }
+    }
+    if !lists_hold {
+        for on in (0..trace.channel_list_count()).map(ChannelsId::from) {
+            let _ = writeln!(out, "channels{}", channels(trace, on));
+        }
+    }
+    if !appearance.locations.holds_for(trace.locations().len()) {
         for location in trace.locations().iter() {
             out.push_str("location ");
             push_location(location, out);
             out.push('\n');
         }
     }
-    let all = !appearance.locks.holds_for(trace.locks());
+    let all = !appearance.locks.holds_for(trace.locks().len());
     for (index, name) in trace.locks().iter().enumerate() {
         let kind = match trace.lock_kind(LockId::from(index)) {
             LockKind::Unknown if !all => continue,
@@ -102,11 +120,11 @@ fn declarations(trace: &Trace, out: &mut String) {
         push_name(name, out);
         let _ = writeln!(out, "{kind}");
     }
-    let all = !appearance.semaphores.holds_for(trace.semaphores());
+    let all = !appearance.semaphores.holds_for(trace.semaphores().len());
     for (index, name) in trace.semaphores().iter().enumerate() {
         counted(out, "semaphore", name, trace.semaphore_count(SemId::from(index)), all);
     }
-    let all = !appearance.barriers.holds_for(trace.barriers());
+    let all = !appearance.barriers.holds_for(trace.barriers().len());
     for (index, name) in trace.barriers().iter().enumerate() {
         counted(out, "barrier", name, trace.barrier_parties(BarrierId::from(index)), all);
     }
@@ -283,7 +301,29 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
         Op::RegionEnd => out.write_str("region end"),
         Op::Fence { order } => write!(out, "fence {}", order_name(order)),
         Op::External => out.write_str("external"),
+        Op::EnterCall { on, by } => {
+            let _ = write!(out, "enter-call{}", channels(trace, on));
+            by.map_or(Ok(()), |by| write!(out, " by {}", named(trace.functions().get(by.index()))))
+        }
+        Op::LeaveCall => out.write_str("leave-call"),
     };
+}
+
+/// The channels of a call, each with a space before it.
+fn channels(trace: &Trace, on: ChannelsId) -> String {
+    let Channels::Only(list) = trace.channels_of(on) else { return " *".to_string() };
+    let is_read_otherwise =
+        |name: &str| name == "*" || name == "by" || name.starts_with(['<', '>']);
+    let mut out = String::new();
+    for (channel, direction) in list {
+        out.push_str(match direction {
+            Direction::Gives => " >",
+            Direction::Takes => " <",
+            Direction::Both => " ",
+        });
+        out.push_str(&quoted_if(trace.channels().get(channel.index()), is_read_otherwise));
+    }
+    out
 }
 
 /// What a write stores: ` = expression : value`, with the value left out where a literal says it.

@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 32] = [
     "x",
     "y",
     "shared",
@@ -51,6 +51,10 @@ const NAMES: [&str; 28] = [
     "u8",
     "s63",
     "u8(x)",
+    "*",
+    "by",
+    ">x",
+    "<",
 ];
 
 fn random_expr(random: &mut Random, depth: usize, bound: &[NameId]) -> Expr {
@@ -84,7 +88,11 @@ fn random_trace(random: &mut Random) -> Trace {
     let mut builder = Trace::builder();
     for _ in 0..random.below(12) {
         let name = random.pick(&NAMES);
-        match random.below(9) {
+        match random.below(10) {
+            8 => {
+                let channel = builder.channel(name);
+                builder.set_delayed(channel);
+            }
             0 => drop(builder.thread(name)),
             1 => drop(builder.object(name)),
             2 => drop(builder.cond(name)),
@@ -125,6 +133,16 @@ fn random_trace(random: &mut Random) -> Trace {
         let sem = builder.semaphore(random.pick(&NAMES));
         let barrier = builder.barrier(random.pick(&NAMES));
         let child = builder.thread(random.pick(&NAMES));
+        let directions = [Direction::Gives, Direction::Takes, Direction::Both];
+        let channel = |builder: &mut crate::Builder, random: &mut Random| {
+            (builder.channel(random.pick(&NAMES)), random.pick(&directions))
+        };
+        let list: Vec<_> = (0..random.below(4)).map(|_| channel(&mut builder, random)).collect();
+        let on = match random.below(4) {
+            0 => builder.every_channel(),
+            _ => builder.channels(&list),
+        };
+        let by = (random.below(2) == 0).then(|| builder.function(random.pick(&NAMES)));
         let mode = random.pick(&[Mode::Exclusive, Mode::Shared]);
         let patience = random.pick(&[Patience::Blocking, Patience::Timed, Patience::Try]);
         let order = random.pick(&[
@@ -248,6 +266,8 @@ fn random_trace(random: &mut Random) -> Trace {
                     Op::RegionEnd,
                     Op::Fence { order },
                     Op::External,
+                    Op::EnterCall { on, by },
+                    Op::LeaveCall,
                 ];
                 push(&mut builder, random.pick(&ops));
             }

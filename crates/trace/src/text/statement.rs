@@ -26,11 +26,12 @@ pub(super) struct Statement {
 
 /// The words that events begin with, for the hint.
 #[rustfmt::skip]
-const KEYWORDS: [&str; 34] = [
+const KEYWORDS: [&str; 36] = [
     "read", "write", "rmw", "let", "branch", "assert", "assume", "acquire", "tryacquire",
     "timedacquire", "release", "destroy", "wait", "timedwait", "wake", "signal", "broadcast",
     "semwait", "trysemwait", "timedsemwait", "sempost", "arrive", "leave", "request", "fork",
     "join", "begin", "end", "exit", "alloc", "free", "region", "fence", "external",
+    "enter-call", "leave-call",
 ];
 
 impl Parser {
@@ -303,6 +304,15 @@ impl Parser {
                 None => return Err(cursor.expected("a memory order").hint(ORDERS)),
             },
             "external" => Op::External,
+            "enter-call" => {
+                let on = self.channels(cursor)?;
+                let by = match cursor.keyword("by") {
+                    true => Some(cursor.name("the name of a function")?),
+                    false => None,
+                };
+                Op::EnterCall { on, by: by.map(|name| self.builder.function(&name.text)) }
+            }
+            "leave-call" => Op::LeaveCall,
             _ => return Err(unknown(cursor, word)),
         })
     }
@@ -359,6 +369,36 @@ impl Parser {
     fn barrier(&mut self, cursor: &mut Cursor) -> Result<BarrierId, Error> {
         let name = cursor.name("the name of a barrier")?;
         Ok(self.builder.barrier(&name.text))
+    }
+
+    /// `a >b <c`: both ways, gives, takes; or `*` for every channel.
+    pub(super) fn channels(&mut self, cursor: &mut Cursor) -> Result<ChannelsId, Error> {
+        if cursor.keyword("*") {
+            return Ok(self.builder.every_channel());
+        }
+        let mut list = Vec::new();
+        loop {
+            let is_behind = |cursor: &mut Cursor| cursor.eat("@") || cursor.keyword("by");
+            if cursor.at_end() || is_behind(&mut cursor.clone()) {
+                return Ok(self.builder.channels(&list));
+            }
+            let direction = match () {
+                () if cursor.eat(">") => Direction::Gives,
+                () if cursor.eat("<") => Direction::Takes,
+                () => Direction::Both,
+            };
+            let wanted = "the name of a channel, in quotes if it is `by` or `*`";
+            if cursor.clone().keyword("by") || cursor.clone().keyword("*") {
+                return Err(cursor.expected(wanted));
+            }
+            let name = cursor.name(wanted)?;
+            let channel = self.builder.channel(&name.text);
+            if list.iter().any(|(known, _)| *known == channel) {
+                let message = format!("the channel `{}` is there twice", shorten(&name.text));
+                return Err(cursor.error(name.start, message).hint("a bare name is both ways"));
+            }
+            list.push((channel, direction));
+        }
     }
 
     fn child(&mut self, cursor: &mut Cursor) -> Result<ThreadId, Error> {

@@ -257,6 +257,65 @@ fn everything_else() {
 }
 
 #[test]
+fn calls() {
+    check(
+        "t1: enter-call pipe#1 >log <clock by read @ a.c:3\nt1: leave-call\nt2: enter-call * by mystery\n\
+         t2: leave-call @ a.c:4\nt1: enter-call\nt1: leave-call\nt1: enter-call \"by\" >\"*\" <\">log\" by by\n",
+        expect![[r#"
+            t1: enter-call pipe#1 >log <clock by read @ a.c:3
+            t1: leave-call
+            t2: enter-call * by mystery
+            t2: leave-call @ a.c:4
+            t1: enter-call
+            t1: leave-call
+            t1: enter-call "by" >"*" <">log" by by
+        "#]],
+    );
+    // What no event names, or names in another order, is declared.
+    check(
+        "function write\nchannel b\nchannels >b\nchannels *\nt1: enter-call a >b by read\n",
+        expect![[r#"
+            function write
+            function read
+            channel b
+            channel a
+            channels >b
+            channels *
+            channels >b a
+            t1: enter-call >b a by read
+        "#]],
+    );
+    // Events name `a` first, but the list of `b` comes first.
+    check(
+        "channel a\nchannel b delayed\nchannels b\nt1: enter-call a\nt1: enter-call b\n",
+        expect![[r#"
+            channel a
+            channel b delayed
+            channels b
+            channels a
+            t1: enter-call a
+            t1: enter-call b
+        "#]],
+    );
+    check_error(
+        "t1: enter-call a >a",
+        expect![[r#"
+            line 1, column 19: the channel `a` is there twice
+              hint: a bare name is both ways"#]],
+    );
+    check_error(
+        "t1: enter-call * a",
+        expect!["line 1, column 18: expected the end of the line, but found `a`"],
+    );
+    check_error(
+        "t1: enter-call > by read",
+        expect![
+            "line 1, column 18: expected the name of a channel, in quotes if it is `by` or `*`, but found `by`"
+        ],
+    );
+}
+
+#[test]
 fn branches_that_nobody_wrote() {
     check(
         "t1: i = read n : 2\nt1: branch i != 0 : true else null\nt1: branch i < 8 : true else bounds\n\
@@ -360,7 +419,7 @@ fn errors_say_where_what_and_how_else() {
         "t1 read x",
         expect![[r#"
             line 1, column 1: expected `:` after the thread `t1`, or a declaration
-              hint: an event is `thread: event`; declarations are thread, object, lock, cond, semaphore, barrier, init, benign, location, name, dependences, note"#]],
+              hint: an event is `thread: event`; declarations are thread, object, lock, cond, semaphore, barrier, channel, channels, function, init, benign, location, name, dependences, note"#]],
     );
     check_error("t1:", expect!["line 1, column 4: expected an event, but the line ends"]);
     check_error(

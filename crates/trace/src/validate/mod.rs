@@ -64,6 +64,7 @@ pub fn validate(trace: &Trace) -> Result<(), Invalid> {
         barriers: barriers::Barriers::new(trace),
         memory: memory::Memory::new(trace),
         names: names::Bound::default(),
+        open_calls: vec![0; trace.threads().len()],
     };
     for (id, event) in trace.events() {
         names::check_ids(trace, event)
@@ -83,6 +84,8 @@ struct State<'t> {
     barriers: barriers::Barriers,
     memory: memory::Memory,
     names: names::Bound,
+    /// Of each thread how many calls it has entered and not left.
+    open_calls: Vec<u32>,
 }
 
 impl State<'_> {
@@ -143,6 +146,13 @@ impl State<'_> {
             Op::Exit => self.exit = Some(id),
             Op::Alloc { object, size, .. } => self.memory.alloc(id, object, size)?,
             Op::Free { object } => self.memory.free(id, object)?,
+            Op::EnterCall { .. } => self.open_calls[thread.index()] += 1,
+            Op::LeaveCall => {
+                let open = &mut self.open_calls[thread.index()];
+                *open = open.checked_sub(1).ok_or_else(|| {
+                    breach(Rule::LeaveWithoutCall, "the thread is in no call that it has entered")
+                })?;
+            }
             Op::Request(_) | Op::RegionBegin | Op::RegionEnd | Op::Fence { .. } | Op::External => {}
         }
         Ok(())

@@ -26,6 +26,7 @@ pub(super) fn check_ids(trace: &Trace, event: Event) -> Result<(), Breach> {
     let conds = |id: CondId| inside(id.0, trace.conds(), "condition variable");
     let semaphores = |id: SemId| inside(id.0, trace.semaphores(), "semaphore");
     let barriers = |id: BarrierId| inside(id.0, trace.barriers(), "barrier");
+    let functions = |id: FunctionId| inside(id.0, trace.functions(), "function");
     if let Some(location) = event.location {
         inside(location.0, trace.locations(), "location")?;
     }
@@ -49,6 +50,10 @@ pub(super) fn check_ids(trace: &Trace, event: Event) -> Result<(), Breach> {
         Op::Fork { child } | Op::Join { child } | Op::Request(Request::Join(child)) => {
             threads(child)
         }
+        Op::EnterCall { on, by } => {
+            check_channels(trace, on)?;
+            by.map_or(Ok(()), functions)
+        }
         Op::Branch { .. }
         | Op::Assert { .. }
         | Op::Assume { .. }
@@ -59,7 +64,22 @@ pub(super) fn check_ids(trace: &Trace, event: Event) -> Result<(), Breach> {
         | Op::RegionEnd
         | Op::Fence { .. }
         | Op::External
+        | Op::LeaveCall
         | Op::Let => Ok(()),
+    }
+}
+
+fn check_channels(trace: &Trace, on: ChannelsId) -> Result<(), Breach> {
+    let count = trace.channel_list_count();
+    if on.index() >= count {
+        let why = format!("there is no list {} of channels; there are {count}", on.0);
+        return Err(breach(Rule::UnknownId, why));
+    }
+    match trace.channels_of(on) {
+        Channels::Every => Ok(()),
+        Channels::Only(list) => {
+            list.iter().try_for_each(|(channel, _)| inside(channel.0, trace.channels(), "channel"))
+        }
     }
 }
 

@@ -95,4 +95,6 @@ rules! {
     LeaveWithoutArrive = "leave-without-arrive",
     /// A thread leaves a barrier before its round is complete.
     LeaveEarly = "leave-early",
+    /// A thread leaves a call, but has entered none that is still open.
+    LeaveWithoutCall = "leave-without-call",
 }

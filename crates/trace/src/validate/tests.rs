@@ -459,6 +459,40 @@ fn barriers() {
 }
 
 #[test]
+fn calls() {
+    check_valid(
+        "t1: enter-call pipe#1 >log <clock by read\nt2: enter-call *\nt1: enter-call\nt1: leave-call\n\
+         t1: leave-call\nt2: end",
+    );
+    check(
+        "t1: enter-call a\nt1: leave-call\nt2: enter-call a\nt1: leave-call",
+        expect![
+            "line 4 (t1): leave-call, but the thread is in no call that it has entered [leave-without-call]"
+        ],
+    );
+    check_built(
+        |builder| {
+            builder.push(event(Op::EnterCall { on: ChannelsId(0), by: None }));
+        },
+        expect!["event 0 (t): there is no list 0 of channels; there are 0 [unknown-id]"],
+    );
+    check_built(
+        |builder| {
+            let on = builder.channels(&[(ChannelId(7), Direction::Both)]);
+            builder.push(event(Op::EnterCall { on, by: None }));
+        },
+        expect!["event 0 (t): channel 7 has no name; there are 0 [unknown-id]"],
+    );
+    check_built(
+        |builder| {
+            let on = builder.every_channel();
+            builder.push(event(Op::EnterCall { on, by: Some(FunctionId(0)) }));
+        },
+        expect!["event 0 (t): function 0 has no name; there are 0 [unknown-id]"],
+    );
+}
+
+#[test]
 fn every_rule_has_a_code_of_its_own_and_is_explained() {
     let book = include_str!("../../../../docs/trace-format.md");
     let tests = include_str!("tests.rs");

@@ -32,6 +32,7 @@ pub(crate) use memory::Memory;
 pub(crate) use regions::Regions;
 pub(crate) use terms::{Assignment, Terms};
 
+use crate::calls::Kept;
 use cells::Layout;
 use counts::{BarrierPass, SemaphorePass};
 use holds::HoldPass;
@@ -57,7 +58,7 @@ rules! {
     /// timed out or spurious
     WakeUnnotified,
     Signal, Broadcast,
-    SemWait, SemWaitFailed, SemPost, Arrive, Leave, Fork, Join, Exit, Alloc, Free,
+    SemWait, SemWaitFailed, SemPost, Arrive, Leave, Fork, Join, Exit, Alloc, Free, LeaveCall,
     /// no row: the trace is not valid here
     Never,
 }
@@ -122,6 +123,8 @@ pub(crate) struct Recorded {
     pub(crate) forks: Vec<Option<EventId>>,
     /// The alloc of each object that has one.
     allocs: Vec<u32>,
+    /// Which calls keep their order.
+    pub(crate) calls: Kept,
     /// Reads with an unknown writer of bytes that are the reading thread's own.
     private: FxHashSet<EventId>,
     /// Holds that another thread closes.
@@ -300,6 +303,8 @@ struct Pass<'a> {
     forks: Vec<Option<EventId>>,
     allocs: Vec<u32>,
     is_mortal: Vec<bool>,
+    /// How many calls each thread has entered and not left.
+    open_calls: Vec<u32>,
 }
 
 impl<'a> Pass<'a> {
@@ -323,6 +328,7 @@ impl<'a> Pass<'a> {
             forks: vec![None; trace.threads().len()],
             allocs: vec![NONE; trace.objects().len()],
             is_mortal,
+            open_calls: vec![0; trace.threads().len()],
         }
     }
 
@@ -354,6 +360,7 @@ impl<'a> Pass<'a> {
             rounds,
             forks: self.forks,
             allocs: self.allocs,
+            calls: Kept::of(self.trace),
             private: FxHashSet::default(),
             handed_over: FxHashSet::default(),
             terms: OnceLock::new(),
@@ -493,6 +500,17 @@ impl<'a> Pass<'a> {
             | Op::Request(_)
             | Op::External
             | Op::Let => Rule::Always,
+            Op::EnterCall { .. } => {
+                self.open_calls[thread.index()] += 1;
+                Rule::Always
+            }
+            Op::LeaveCall => match &mut self.open_calls[thread.index()] {
+                0 => Rule::Never,
+                open => {
+                    *open -= 1;
+                    Rule::LeaveCall
+                }
+            },
             Op::Read { .. }
             | Op::Write { .. }
             | Op::Rmw { .. }

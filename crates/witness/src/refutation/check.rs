@@ -91,7 +91,7 @@ impl<'t> RefutationChecker<'t> {
             Rule::Need => premises.need(step.fact),
             Rule::Never => premises.never(step.fact),
             Rule::Cycle => premises.cycle(step.fact),
-            Rule::Fork | Rule::Join | Rule::Barrier | Rule::Open | Rule::Alloc => {
+            Rule::Fork | Rule::Join | Rule::Barrier | Rule::Open | Rule::Alloc | Rule::Call => {
                 require(self.view.seeds(step.rule, step.fact), Why::NotItsFact)?;
                 premises.none()
             }

@@ -51,6 +51,8 @@ pub enum Rule {
     Open,
     /// An object is used after its alloc; an address is used again after the free.
     Alloc,
+    /// A call ends after those have begun on which its result may depend.
+    Call,
     /// The hold that is opened first is closed before the other one is opened.
     LockAfter,
     /// The hold that is opened before the other one is closed is itself closed before that.

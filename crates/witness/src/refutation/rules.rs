@@ -38,6 +38,10 @@ impl View<'_> {
                     && !row(first).closes()
                     && recorded.hold(first) == recorded.hold(second)
             }
+            (Rule::Call, Op::EnterCall { .. }, Op::LeaveCall) => {
+                let mut needed = recorded.calls.needed_by(second).iter();
+                needed.any(|&last| self.is_up_to(first, last))
+            }
             (Rule::Alloc, Op::Alloc { object, .. }, used) => {
                 let is_use = used.access().is_some_and(|access| access.at.object == object);
                 let is_its = is_use || used == Op::Free { object };

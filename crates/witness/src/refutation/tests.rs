@@ -7,7 +7,7 @@ use foretrace_trace::{EventId, Model, text};
 use super::{Fact, Refutation, RefutationError, Rule, Step, Why, check_refutation};
 use crate::violation::Violation;
 
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     Rule::Candidate,
     Rule::Program,
     Rule::Chain,
@@ -19,6 +19,7 @@ const RULES: [Rule; 22] = [
     Rule::Barrier,
     Rule::Open,
     Rule::Alloc,
+    Rule::Call,
     Rule::LockAfter,
     Rule::LockInside,
     Rule::LockOrder,
@@ -344,6 +345,35 @@ c: write q = 2
     check("0<4 Alloc", expect!["step 0 (Alloc): the rule says nothing of these events"]);
     check("1<4 Alloc", expect!["step 0 (Alloc): the rule says nothing of these events"]);
     check("N1 Candidate", expect!["step 0 (Candidate): the rule says nothing of these events"]);
+}
+
+#[test]
+fn calls_keep_their_order() {
+    let trace = "\
+a: write x = 1
+a: enter-call p
+a: leave-call
+b: enter-call p q
+b: leave-call
+c: enter-call q
+c: leave-call
+c: write x = 2
+b: enter-call >log
+b: leave-call
+c: enter-call >log
+c: leave-call
+";
+    let check = |line: &str, expected| check(trace, (0, 7), line, expected);
+    let nothing = || expect!["step 0 (Call): the rule says nothing of these events"];
+    check("1<6 Call; X6 Candidate; X1 Need 0 1; N0 Candidate; 2 3", expect!["proven"]);
+    check("1<4 Call; 0 0", expect!["the steps 0 and 0 do not contradict each other"]);
+    for wrong in ["5<4 Call; 0 0", "1<3 Call; 0 0", "2<6 Call; 0 0", "8<11 Call; 0 0"] {
+        check(wrong, nothing());
+    }
+    check(
+        "X6 Candidate; 1<6 Call 0; 0 0",
+        expect!["step 1 (Call): the premises do not give what the rule needs"],
+    );
 }
 
 const HANDED: &str = "\

@@ -3,6 +3,7 @@
 
 mod assertions;
 mod bytewise;
+mod calls;
 mod containment;
 mod explanations;
 mod paper;

@@ -30,6 +30,8 @@ struct Thread {
     /// Waits on `c` with that lock; whether it has been notified, and whether it is timed.
     waits: Option<(usize, bool, bool)>,
     at_barrier: Option<usize>,
+    /// How many calls it is in.
+    calls: usize,
 }
 
 /// A program's state, and the text of what it has done.
@@ -108,7 +110,7 @@ impl World {
         let lock = random.below(2) as usize;
         let cell = random.below(2) as usize;
         let name = ["x", "y"][cell];
-        let choice = random.below(20);
+        let choice = random.below(22);
         let choice = if self.loves_locks && choice > 9 { 8 } else { choice };
         match choice {
             0..4 => self.say(me, &format!("read {name} : {}", self.cells[cell])),
@@ -149,6 +151,11 @@ impl World {
             17 => self.allocate(me),
             18 if lock == 0 => self.say(me, ["region begin", "region end"][cell]),
             18 => self.half(me, random),
+            20 => self.enter_call(me, random),
+            21 if self.threads[me].calls > 0 => {
+                self.threads[me].calls -= 1;
+                self.say(me, "leave-call");
+            }
             19 if random.below(4) == 0 && !self.holder.contains(&Some(me)) => {
                 self.threads[me].is_ended = true;
                 self.say(me, "end");
@@ -173,6 +180,13 @@ impl World {
             }
             _ => self.say(me, "read y : 77"),
         }
+    }
+
+    fn enter_call(&mut self, me: usize, random: &mut Random) {
+        let lists = ["p", "p q", ">p", "<p", "<q >r", "r", ">r", "*", ""];
+        let on = lists[random.below(lists.len() as u64) as usize];
+        self.threads[me].calls += 1;
+        self.say(me, &format!("enter-call {on}"));
     }
 
     fn reader_writer(&mut self, me: usize, shared: bool) {

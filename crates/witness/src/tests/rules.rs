@@ -16,7 +16,7 @@ pub(super) fn steps_under(model: Model, text: &str, numbers: &str, expected: Exp
     verdict_under(model, &race, &violation, numbers, &expected);
 }
 
-fn steps(text: &str, numbers: &str, expected: Expect) {
+pub(super) fn steps(text: &str, numbers: &str, expected: Expect) {
     steps_under(Model::Values, text, numbers, expected);
 }
 

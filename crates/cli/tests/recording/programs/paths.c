@@ -38,7 +38,7 @@ void __ft_module(const struct module *module);
 static char huge[(1 << 20) + 1];
 static const uint64_t symbols[2] = {17, 18};
 static const struct constant constants[3] = {{"text", 5}, {huge, sizeof huge}, {0, 8}};
-static const struct module module = {.abi = 2,
+static const struct module module = {.abi = 3,
                                      .strings = "",
                                      .strings_size = 1,
                                      .image = "image",

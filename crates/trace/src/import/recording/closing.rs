@@ -77,8 +77,13 @@ impl Emit<'_> {
         if let Order::Runs(_) = order {
             note("free-running recording: order of accesses reconstructed", 1);
         }
-        note("recording is a prefix: the disk was full", u64::from(set & flags::TRUNCATED != 0));
-        note("operation lost since the disk was full", lost);
+        let why = match set & flags::LIMITED {
+            0 => "the disk was full",
+            _ => "it reached its largest size",
+        };
+        let is_cut_off = u64::from(set & flags::TRUNCATED != 0);
+        note(&format!("recording is a prefix: {why}"), is_cut_off);
+        note(&format!("operation lost since {why}"), lost);
         note("chunk of the recording behind a missing one", unreachable);
         note("tables of the recording cut off", u64::from(self.tables.incomplete));
         note(

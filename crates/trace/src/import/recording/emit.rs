@@ -6,6 +6,7 @@ use foretrace_recording::record::{self, acquire, kind, unseen};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::{ImportError, Position, Problem};
+use super::calls::Calls;
 use super::chunks::Recording;
 use super::emit_walk::Walking;
 use super::image::Image;
@@ -28,6 +29,7 @@ pub(super) struct Emit<'r> {
     /// Keyed by object and offset.
     pub(super) image: Image,
     pub(super) sync: Sync,
+    pub(super) calls: Calls,
     pub(super) signals: FxHashMap<CondId, Signals>,
     pub(super) threads: FxHashMap<u32, Row>,
     pub(super) object_ids: FxHashMap<u32, ObjectId>,
@@ -120,6 +122,7 @@ impl<'r> Emit<'r> {
             objects: Objects::new(&tables.globals),
             image: Image::default(),
             sync: Sync::default(),
+            calls: Calls::default(),
             signals: FxHashMap::default(),
             threads: FxHashMap::default(),
             object_ids: FxHashMap::default(),
@@ -153,6 +156,7 @@ impl<'r> Emit<'r> {
         }
         for_each(self.recording, order, |thread, record| self.record(thread, record))?;
         self.finish_walk();
+        self.finish_calls();
         self.declare_benign();
         self.finish_notes(order);
         self.check_lineages();
@@ -206,6 +210,7 @@ impl<'r> Emit<'r> {
                 let order = record.order(record.detail)?;
                 self.push(now, Op::Fence { order });
             }
+            kind::ENTER_CALL | kind::LEAVE_CALL => self.call_record(now)?,
             kind::UNSEEN => self.unseen(now),
             kind::REGION_BEGIN => self.push(now, Op::RegionBegin),
             kind::REGION_END => self.push(now, Op::RegionEnd),

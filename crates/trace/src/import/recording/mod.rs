@@ -24,11 +24,13 @@
 //! | `shadow` | which words more than one thread touches |
 //! | `image` | what memory holds |
 //! | `sync` | locks, condition variables, semaphores, barriers: who holds what |
+//! | `calls` | calls on channels: which of them matter |
 //! | `contents` | what memory holds at first, and whether reads see what it holds |
 //! | `survey`, then `emit`, `emit_life`, `emit_sync`, `closing` | the two passes |
 //! | `walk`, `emit_walk` | what a walk along the recorded paths adds |
 //! | `together` | several recordings of one program |
 
+mod calls;
 mod chunks;
 mod closing;
 mod code;

@@ -4,6 +4,7 @@ use foretrace_recording::record::kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ImportError;
+use super::calls::Usage;
 use super::chunks::Recording;
 use super::objects::{Change, Found, Objects};
 use super::order::Order;
@@ -16,6 +17,8 @@ pub(super) struct Survey {
     pub(super) threads: FxHashMap<u32, Life>,
     /// What the touched objects are, if that is asked for.
     pub(super) found: FxHashMap<u32, Found>,
+    /// Who uses which channels.
+    pub(super) calls: Usage,
     /// Objects of which all accesses belong into the trace.
     pub(super) whole: FxHashSet<u32>,
     keeps_all: bool,
@@ -69,10 +72,15 @@ impl Survey {
         order: &Order,
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
-        let (shadow, threads, found, whole, joined) = Default::default();
-        let mut survey = Survey { shadow, threads, found, whole, keeps_all, joined };
+        let (shadow, threads, found, calls, whole, joined) = Default::default();
+        let mut survey = Survey { shadow, threads, found, calls, whole, keeps_all, joined };
         let mut objects = Objects::new(&tables.globals);
-        for_each(recording, order, |thread, record| survey.record(&mut objects, thread, record))?;
+        for_each(recording, order, |thread, record| {
+            if record.kind == kind::ENTER_CALL {
+                survey.calls.note(tables, thread, &record);
+            }
+            survey.record(&mut objects, thread, record)
+        })?;
         Ok(survey)
     }
 

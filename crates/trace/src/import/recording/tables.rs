@@ -23,6 +23,12 @@ pub(super) struct Tables {
     /// Parent, and which child of it, as the runtime counted.
     pub(super) threads: FxHashMap<u32, (u32, u32)>,
     pub(super) assertion: Option<String>,
+    /// The names of channels.
+    pub(super) channels: FxHashMap<u32, String>,
+    /// The channels of calls, each with how it is used.
+    pub(super) channel_lists: FxHashMap<u64, Vec<(u32, u32)>>,
+    /// The names of functions of which nothing is known.
+    pub(super) unknown_functions: FxHashMap<u64, String>,
     /// Whether the last table is cut off.
     pub(super) incomplete: bool,
 }
@@ -263,6 +269,22 @@ impl Tables {
                 self.benign.push(Benign { start, end: start.saturating_add(size), reason });
             }
             table::ASSERTION => self.assertion = Some(words.text()),
+            table::CHANNEL => {
+                let number = words.long()? as u32;
+                self.channels.insert(number, words.text());
+            }
+            table::CHANNELS => {
+                let number = words.long()?;
+                let list = self.channel_lists.entry(number).or_default();
+                while !words.is_empty() {
+                    let word = words.long()?;
+                    list.push((word as u32, (word >> 32) as u32));
+                }
+            }
+            table::UNKNOWN_FUNCTION => {
+                let address = words.long()?;
+                self.unknown_functions.insert(address, words.text());
+            }
             // The command line, and what later versions may add, say nothing about events.
             _ => {}
         }

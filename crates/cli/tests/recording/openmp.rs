@@ -1,0 +1,94 @@
+//! OpenMP: directives do what they should under every schedule, nothing false is reported, and what is not supported is refused.
+
+use std::path::Path;
+
+use crate::harness::{ONE_AT_A_TIME, SCHEDULES, command, compile, folder, foretrace, source};
+
+#[test]
+fn directives_work_and_nothing_is_found() {
+    for level in ["-O0", "-O1", "-O2"] {
+        let name = format!("directives{level}");
+        let program = compile(&name, &["openmp.c", "-fopenmp", level]);
+        program.everywhere(&[], 0, |_, run| {
+            let predicted = run.predicted().ended_with(0);
+            predicted.says_not("blind spots").says_not("lost");
+        });
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace() {
+    let program = compile("same-openmp", &["openmp.c", "-fopenmp"]);
+    for schedule in ONE_AT_A_TIME {
+        let options = ["--schedule", schedule, "--seed", "7"];
+        let first = program.run(&options, &[]).shown();
+        assert_eq!(first, program.run(&options, &[]).shown(), "{schedule}");
+    }
+}
+
+/// The environment says how many threads there are, and how loops with `schedule(runtime)` are shared out.
+#[test]
+fn the_environment_is_heard() {
+    let program = compile("openmp-environment", &["openmp_environment.c", "-fopenmp"]);
+    let under = |settings: &[&str]| {
+        let mut words: Vec<&str> = settings.to_vec();
+        let trace = program.beside("run.ftb");
+        let tool = env!("CARGO_BIN_EXE_foretrace");
+        words.extend([tool, "run", "-o", &trace, "--", program.path.to_str().unwrap()]);
+        command(Path::new("env"), &words, "").ended_with(0).out
+    };
+    assert_eq!(under(&[]), "4 threads, 1 level, schedule 1 0, 1 inside\n", "the same everywhere");
+    assert_eq!(
+        under(&["OMP_NUM_THREADS=3", "OMP_SCHEDULE=dynamic,5"]),
+        "3 threads, 1 level, schedule 2 5, 1 inside\n"
+    );
+    assert_eq!(
+        under(&["OMP_NUM_THREADS=2,3", "OMP_MAX_ACTIVE_LEVELS=2", "OMP_SCHEDULE=Guided"]),
+        "2 threads, 2 levels, schedule 3 1, 3 inside\n"
+    );
+    assert_eq!(
+        under(&["OMP_NUM_THREADS=8", "OMP_THREAD_LIMIT=2"]),
+        "2 threads, 1 level, schedule 1 0, 1 inside\n"
+    );
+}
+
+/// What gcc has compiled is not instrumented, but it shares threads and locks with the rest.
+#[test]
+fn what_gcc_compiled_runs_on_our_threads() {
+    let folder = folder("gnu");
+    for level in ["-O0", "-O2"] {
+        let object = folder.join(format!("gnu{level}.o"));
+        let object = object.to_str().unwrap();
+        let arguments = [level, "-fopenmp", "-c", &source("openmp_gnu.c"), "-o", object];
+        command(Path::new("gcc"), &arguments, "").ended_with(0);
+        let program = compile(&format!("with-gnu{level}"), &["openmp_gnu_main.c", object]);
+        program.everywhere(&[], 0, |_, run| {
+            assert!(run.count(": fork ") >= 10 && run.count(": acquire ") >= 6);
+            run.predicted().ended_with(0);
+        });
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_refused_by_name() {
+    for (define, name) in [("TASK", "__kmpc_omp_task_alloc"), ("SINK", "__kmpc_doacross_init")] {
+        let define = format!("-D{define}");
+        let program = compile("openmp-refused", &["openmp_refused.c", "-fopenmp", &define]);
+        for schedule in SCHEDULES {
+            program.run(&["--schedule", schedule], &[]).ended_with(125).says(name);
+        }
+        program.with(&["test"], &[]).ended_with(2).says(name).says("cannot be recorded");
+    }
+}
+
+/// An option of clang that says which library is to be linked: none is.
+#[test]
+fn no_library_is_linked() {
+    for option in ["-fopenmp", "-fopenmp=libomp", "-fopenmp=libgomp"] {
+        let program = compile("openmp-library", &["openmp_environment.c", option]);
+        let needed = command(Path::new("ldd"), &[&program.path], "").ended_with(0);
+        needed.says("libforetrace_rt.so").says_not("libomp").says_not("libgomp");
+    }
+    let asked = foretrace(&["cc", "-fopenmp", "-E", "-dM", "-x", "c", "/dev/null"]);
+    asked.ended_with(0).says("#define _OPENMP ");
+}

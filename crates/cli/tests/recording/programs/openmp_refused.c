@@ -1,0 +1,26 @@
+/* Directives of OpenMP that cannot be recorded yet. */
+
+#include <stdio.h>
+
+int main(void) {
+  int done[4] = {0};
+
+#pragma omp parallel num_threads(2)
+  {
+#ifdef TASK
+#pragma omp single
+#pragma omp task shared(done)
+    done[0]++;
+#endif
+#ifdef SINK
+#pragma omp for ordered(1)
+    for (int i = 1; i < 4; i++) {
+#pragma omp ordered depend(sink : i - 1)
+      done[i] = done[i - 1] + 1;
+#pragma omp ordered depend(source)
+    }
+#endif
+  }
+  printf("%d\n", done[0]);
+  return 0;
+}

@@ -1,0 +1,251 @@
+//! No process of the program outlives the command, however the command ends; and nothing else changes for the program.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::{Program, compile};
+use crate::replaying::{command_is_missing, report};
+
+const WAYS: [&str; 3] = ["child", "setsid", "daemon"];
+/// For whatever has to happen soon.
+const SOON: Duration = Duration::from_secs(20);
+
+/// The processes of one run: the program, its parent, and the one that it started.
+type Processes = [libc::pid_t; 3];
+
+/// What the program has written to its file so far.
+fn written(file: &str) -> Vec<Processes> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    let processes = |line: &str| {
+        let numbers: Vec<libc::pid_t> = line.split(' ').map(|word| word.parse().unwrap()).collect();
+        Processes::try_from(numbers).unwrap()
+    };
+    complete.lines().map(processes).collect()
+}
+
+/// Whether a process runs; ended ones that nobody has waited for do not.
+fn runs(process: libc::pid_t) -> bool {
+    let Ok(text) = fs::read_to_string(format!("/proc/{process}/stat")) else { return false };
+    let state = text.rfind(')').and_then(|end| text[end..].chars().nth(2));
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+#[track_caller]
+fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < SOON, "{what}: not within {SOON:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[track_caller]
+fn all_end(processes: &[libc::pid_t]) {
+    for &process in processes {
+        soon("a process ends", || (!runs(process)).then_some(()));
+    }
+}
+
+fn send(process: libc::pid_t, signal: i32) {
+    // SAFETY: a system call without pointers.
+    assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+}
+
+/// A command under which the program stays; it has a process group of its own.
+fn staying(program: &Program, how: &str, file: &str) -> (Child, Processes) {
+    let _ = fs::remove_file(file);
+    let child = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(["run", "-o", &program.beside("run.ftb"), "--"])
+        .arg(&program.path)
+        .args([file, how, "stays"])
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let processes = soon("the program says who it is", || written(file).first().copied());
+    assert!(processes.iter().all(|&process| runs(process)), "{processes:?}");
+    (child, processes)
+}
+
+#[test]
+fn what_the_program_leaves_behind_ends_with_it() {
+    let program = compile("left", &["survivors.c"]);
+    for how in WAYS {
+        let file = program.beside(how);
+        let run = program.run(&[], &[&file, how, "ends"]).ended_with(7);
+        // They were gone before the command.
+        let [own, supervisor, other] = written(&file)[0];
+        assert!(![own, supervisor, other].into_iter().any(runs), "{how}");
+        run.says("1 process that the program had started outlived it; foretrace killed it");
+    }
+}
+
+#[test]
+fn so_it_is_in_replays() {
+    let program = compile("replays", &["survivors.c"]);
+    let (file, json) = (program.beside("processes"), program.beside("report.json"));
+    let arguments = [&file, "daemon", "races"];
+    program
+        .with(&["test", "--check", "race", "--json", &json], &arguments)
+        .ended_with(1)
+        .says("confirmed by replay");
+    program.with(&["replay", &json], &arguments).ended_with(1);
+    let processes = written(&file);
+    assert!(processes.len() >= 3, "a recording and two replays: {processes:?}");
+    assert!(!processes.as_flattened().iter().any(|&process| runs(process)), "{processes:?}");
+}
+
+#[test]
+fn a_timeout_kills_them_all() {
+    let program = compile("timeout", &["survivors.c"]);
+    for how in WAYS {
+        let file = program.beside(how);
+        let run = program.run(&["--timeout", "1s"], &[&file, how, "stays"]);
+        run.ended_with(137).says("killed since it ran longer than --timeout");
+        assert!(!written(&file).as_flattened().iter().any(|&process| runs(process)), "{how}");
+    }
+}
+
+/// What is done to the command, and with which signal it ends.
+#[track_caller]
+fn nothing_outlives(name: &str, does: impl Fn(&Child, Processes), signal: i32) {
+    let program = compile(name, &["survivors.c"]);
+    for how in WAYS {
+        let (mut child, processes) = staying(&program, how, &program.beside(how));
+        does(&child, processes);
+        let status: ExitStatus = child.wait().unwrap();
+        assert_eq!(status.signal(), Some(signal), "{how}: {status:?}");
+        all_end(&processes);
+    }
+}
+
+fn number(child: &Child) -> libc::pid_t {
+    child.id() as libc::pid_t
+}
+
+#[test]
+fn a_command_that_is_killed_takes_them_along() {
+    nothing_outlives("killed", |child, _| send(number(child), libc::SIGKILL), libc::SIGKILL);
+}
+
+#[test]
+fn a_command_that_is_terminated_takes_them_along() {
+    nothing_outlives("terminated", |child, _| send(number(child), libc::SIGTERM), libc::SIGTERM);
+}
+
+#[test]
+fn an_interrupt_of_the_group_ends_them_all() {
+    nothing_outlives("interrupted", |child, _| send(-number(child), libc::SIGINT), libc::SIGINT);
+}
+
+#[test]
+fn stopped_processes_end_too() {
+    let stop_and_kill = |child: &Child, _| {
+        send(-number(child), libc::SIGSTOP);
+        send(number(child), libc::SIGKILL);
+    };
+    nothing_outlives("stopped", stop_and_kill, libc::SIGKILL);
+}
+
+#[test]
+fn without_its_supervisor_the_command_kills_them() {
+    let program = compile("unsupervised", &["survivors.c"]);
+    for how in WAYS {
+        let (mut child, processes) = staying(&program, how, &program.beside(how));
+        let [_, supervisor, _] = processes;
+        assert_ne!(supervisor, number(&child));
+        send(supervisor, libc::SIGKILL);
+        assert_eq!(child.wait().unwrap().code(), Some(125), "{how}");
+        // The command has waited for it.
+        assert!(!processes.into_iter().any(runs), "{how}");
+    }
+}
+
+/// A command in the foreground of a new terminal, and our end of that.
+fn in_a_terminal(words: &[&str], program: &Program, arguments: &[&str]) -> (Child, File) {
+    let (mut ours, mut theirs) = (0, 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: the first two pointers are valid, and the others may be null; both files are ours alone.
+    let (ours, theirs) = unsafe {
+        assert_eq!(libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast()), 0);
+        libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC);
+        (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretrace"));
+    command.args(words).arg("--").arg(&program.path).args(arguments).env("TERM", "dumb");
+    command.stdin(theirs.try_clone().unwrap()).stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    // SAFETY: two system calls between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::setsid();
+            libc::ioctl(0, libc::TIOCSCTTY, 0);
+            Ok(())
+        })
+    };
+    (command.spawn().unwrap(), ours)
+}
+
+/// Reads from a terminal until it has said this.
+#[track_caller]
+fn read_until(terminal: &mut File, text: &str) -> String {
+    let mut all = String::new();
+    while !all.contains(text) {
+        let mut bytes = [0; 256];
+        let length = terminal.read(&mut bytes).unwrap_or(0);
+        assert!(length > 0, "`{text}` is not in: {all}");
+        all.push_str(&String::from_utf8_lossy(&bytes[..length]));
+    }
+    all
+}
+
+#[test]
+fn the_program_has_the_terminal() {
+    let program = compile("terminal", &["terminal.c"]);
+    let trace = program.beside("run.ftb");
+    let (mut child, mut terminal) = in_a_terminal(&["run", "-o", &trace], &program, &[]);
+    terminal.write_all(b"a line\n").unwrap();
+    read_until(&mut terminal, "read a line");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn an_interrupt_that_is_typed_ends_them_all() {
+    let program = compile("typed", &["terminal.c"]);
+    let trace = program.beside("run.ftb");
+    let (mut child, mut terminal) = in_a_terminal(&["run", "-o", &trace], &program, &["waits"]);
+    let ready = read_until(&mut terminal, " is ready");
+    let number = ready.split(' ').rev().nth(2).unwrap();
+    let process: libc::pid_t = number.parse().unwrap();
+    assert!(runs(process));
+    terminal.write_all(b"\x03").unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
+    all_end(&[process]);
+}
+
+#[test]
+fn an_interrupt_at_the_prompt_of_the_debugger_is_for_the_debugger() {
+    if command_is_missing("gdb") {
+        eprintln!("there is no gdb: not tested");
+        return;
+    }
+    let program = compile("prompt", &["racy.c"]);
+    let first = format!("{}#race-1", report(&program, &[]));
+    let (mut child, mut terminal) = in_a_terminal(&["replay", "--gdb", &first], &program, &[]);
+    read_until(&mut terminal, "hit Breakpoint");
+    read_until(&mut terminal, "(gdb)");
+    terminal.write_all(b"\x03").unwrap();
+    read_until(&mut terminal, "(gdb)");
+    terminal.write_all(b"set confirm off\nquit\n").unwrap();
+    read_until(&mut terminal, "race-1: confirmed");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}

@@ -1,0 +1,370 @@
+//! Descriptors that come and go, and questions about them.
+//!
+//! A new descriptor has the lowest number that is free, so that who opens notices who closed. Closing only gives numbers back: two
+//! threads that close do not notice each other.
+
+use std::ffi::{c_char, c_int, c_uint, c_ulong};
+
+use foretrace_recording::channel::direction::{BOTH, TAKES};
+use foretrace_recording::channel::{DESCRIPTORS, NAMES, SIGNALS};
+use libc::{mode_t, off_t};
+
+use crate::kernel::Kernel;
+use crate::kernel::calls::{around, around_then};
+use crate::kernel::objects::Kind;
+use crate::kernel::uses::Uses;
+use crate::real::real;
+
+mod next {
+    use super::*;
+    real!(fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int);
+    real!(fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int);
+    real!(fn close(fd: c_int) -> c_int);
+    real!(fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int);
+    real!(fn closefrom(first: c_int));
+    real!(fn dup(fd: c_int) -> c_int);
+    real!(fn dup2(fd: c_int, new: c_int) -> c_int);
+    real!(fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int);
+    real!(fn pipe2(ends: *mut c_int, flags: c_int) -> c_int);
+    real!(fn eventfd(count: c_uint, flags: c_int) -> c_int);
+    real!(fn timerfd_create(clock: c_int, flags: c_int) -> c_int);
+    real!(fn signalfd(fd: c_int, set: *const libc::sigset_t, flags: c_int) -> c_int);
+    real!(fn epoll_create1(flags: c_int) -> c_int);
+    real!(fn inotify_init1(flags: c_int) -> c_int);
+    real!(fn memfd_create(name: *const c_char, flags: c_uint) -> c_int);
+    real!(fn fstat(fd: c_int, to: *mut libc::stat) -> c_int);
+    real!(fn fcntl(fd: c_int, command: c_int, argument: c_ulong) -> c_int);
+}
+
+/// The channels of a call that opens a descriptor.
+pub(super) fn opening() -> Uses {
+    Uses::of(&[(DESCRIPTORS, BOTH)])
+}
+
+/// The channels of a call that gives numbers back: it keeps its order with those who take them.
+fn closing() -> Uses {
+    Uses::of(&[(DESCRIPTORS, TAKES)])
+}
+
+/// Makes a call that opens a descriptor.
+pub(super) fn open_one(
+    uses: impl Fn(&mut Kernel) -> Uses,
+    call: impl FnOnce() -> c_int,
+    then: impl FnOnce(&mut Kernel, c_int),
+) -> c_int {
+    let all = |kernel: &mut Kernel| {
+        let mut all = opening();
+        all.join(&uses(kernel));
+        all
+    };
+    around_then(all, None, call, |kernel, &fd| {
+        if fd >= 0 {
+            kernel.closed(fd);
+            then(kernel, fd);
+        }
+    })
+}
+
+/// What opening a file does with the names of files.
+fn naming(flags: c_int) -> Uses {
+    let creates = flags & (libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE) != 0;
+    Uses::of(&[(NAMES, if creates { BOTH } else { TAKES })])
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    open_one(|_| naming(flags), || unsafe { next::open(path, flags, mode) }, |_, _| ())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn openat(
+    folder: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: mode_t,
+) -> c_int {
+    open_one(|_| naming(flags), || unsafe { next::openat(folder, path, flags, mode) }, |_, _| ())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    unsafe { open(path, flags, mode) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn openat64(
+    folder: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: mode_t,
+) -> c_int {
+    unsafe { openat(folder, path, flags, mode) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
+    unsafe { open(path, flags, 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
+    unsafe { open(path, flags, 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
+    unsafe { openat(folder, path, flags, 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __openat64_2(
+    folder: c_int,
+    path: *const c_char,
+    flags: c_int,
+) -> c_int {
+    unsafe { openat(folder, path, flags, 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn creat(path: *const c_char, mode: mode_t) -> c_int {
+    unsafe { open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn creat64(path: *const c_char, mode: mode_t) -> c_int {
+    unsafe { creat(path, mode) }
+}
+
+/// The last close of an object may be seen at its other end. (Of a file, only who asks for locks notices.)
+fn ending(kernel: &mut Kernel, fd: c_int) -> Uses {
+    let mut uses = closing();
+    uses.join(&kernel.both(fd));
+    uses
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
+    around_then(
+        |kernel| ending(kernel, fd),
+        None,
+        || unsafe { next::close(fd) },
+        |kernel, &status| {
+            if status == 0 {
+                kernel.closed(fd);
+            }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    around(|_| Uses::every(), None, || unsafe { next::close_range(first, last, flags) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn closefrom(first: c_int) {
+    around(|_| Uses::every(), None, || unsafe { next::closefrom(first) });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
+    open_one(
+        |_| Uses::default(),
+        || unsafe { next::dup(fd) },
+        |kernel, new| kernel.duplicated(fd, new),
+    )
+}
+
+/// The number that is taken may have been something else before.
+fn replacing(kernel: &mut Kernel, fd: c_int, new: c_int) -> Uses {
+    let mut uses = opening();
+    uses.join(&closing());
+    uses.join(&kernel.both(fd));
+    uses.join(&kernel.both(new));
+    uses
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
+    around_then(
+        |kernel| replacing(kernel, fd, new),
+        None,
+        || unsafe { next::dup2(fd, new) },
+        |kernel, &status| {
+            if status >= 0 && fd != new {
+                kernel.duplicated(fd, new);
+            }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
+    around_then(
+        |kernel| replacing(kernel, fd, new),
+        None,
+        || unsafe { next::dup3(fd, new, flags) },
+        |kernel, &status| {
+            if status >= 0 {
+                kernel.duplicated(fd, new);
+            }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
+    around_then(
+        |_| opening(),
+        None,
+        || unsafe { next::pipe2(ends, flags) },
+        |kernel, &status| {
+            if status == 0 {
+                kernel.paired(unsafe { [*ends, *ends.add(1)] }, "pipe");
+            }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pipe(ends: *mut c_int) -> c_int {
+    unsafe { pipe2(ends, 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn eventfd(count: c_uint, flags: c_int) -> c_int {
+    open_one(
+        |_| Uses::default(),
+        || unsafe { next::eventfd(count, flags) },
+        |kernel, fd| kernel.created(fd, Kind::Counter, "eventfd"),
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn timerfd_create(clock: c_int, flags: c_int) -> c_int {
+    open_one(
+        |_| Uses::default(),
+        || unsafe { next::timerfd_create(clock, flags) },
+        |kernel, fd| kernel.created(fd, Kind::Outside, "timer"),
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn signalfd(fd: c_int, set: *const libc::sigset_t, flags: c_int) -> c_int {
+    let result = open_one(
+        |_| Uses::of(&[(SIGNALS, BOTH)]),
+        || unsafe { next::signalfd(fd, set, flags) },
+        |kernel, new| {
+            kernel.created(new, Kind::Outside, "signalfd");
+            // Who reads from it notices signals that are sent.
+            if let Some(slot) = kernel.slot(new) {
+                kernel.join(slot.channel, SIGNALS);
+            }
+        },
+    );
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn epoll_create1(flags: c_int) -> c_int {
+    open_one(
+        |_| Uses::default(),
+        || unsafe { next::epoll_create1(flags) },
+        |kernel, fd| kernel.created(fd, Kind::Inside, "epoll"),
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn epoll_create(_: c_int) -> c_int {
+    unsafe { epoll_create1(0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn inotify_init1(flags: c_int) -> c_int {
+    open_one(
+        |_| Uses::default(),
+        || unsafe { next::inotify_init1(flags) },
+        |kernel, fd| {
+            kernel.created(fd, Kind::Outside, "inotify");
+            if let Some(slot) = kernel.slot(fd) {
+                kernel.join(slot.channel, NAMES);
+            }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn inotify_init() -> c_int {
+    unsafe { inotify_init1(0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn memfd_create(name: *const c_char, flags: c_uint) -> c_int {
+    open_one(|_| Uses::default(), || unsafe { next::memfd_create(name, flags) }, |_, _| ())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
+    let call = || unsafe { next::fcntl(fd, command, argument) };
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
+            open_one(|_| Uses::default(), call, |kernel, new| kernel.duplicated(fd, new))
+        }
+        // What only concerns this descriptor's own flags, nobody else notices.
+        libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => call(),
+        _ => around(|kernel| kernel.both(fd), None, call),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
+    unsafe { fcntl(fd, command, argument) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn fstat(fd: c_int, to: *mut libc::stat) -> c_int {
+    around(|kernel| kernel.question(fd), None, || unsafe { next::fstat(fd, to) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat) -> c_int {
+    unsafe { fstat(fd, to) }
+}
+
+/// Calls that ask or change something about one descriptor: `name(arguments) -> result`, the first argument is the descriptor.
+macro_rules! about {
+    ($($name:ident $(as $next:ident)? ($fd:ident $(, $argument:ident: $type:ty)*) -> $result:ty;)*) => {
+        mod about_next { use super::*; $( about!(@next $name $($next)? ($fd $(, $argument: $type)*) -> $result); )* }
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C-unwind" fn $name($fd: c_int $(, $argument: $type)*) -> $result {
+                around(|kernel| kernel.both($fd), None, || unsafe { about_next::$name($fd $(, $argument)*) })
+            }
+        )*
+    };
+    (@next $name:ident ($fd:ident $(, $argument:ident: $type:ty)*) -> $result:ty) => {
+        real!(fn $name($fd: c_int $(, $argument: $type)*) -> $result);
+    };
+}
+
+about! {
+    lseek(fd, offset: off_t, from: c_int) -> off_t;
+    lseek64(fd, offset: off_t, from: c_int) -> off_t;
+    ftruncate(fd, size: off_t) -> c_int;
+    ftruncate64(fd, size: off_t) -> c_int;
+    fallocate(fd, mode: c_int, offset: off_t, size: off_t) -> c_int;
+    fallocate64(fd, mode: c_int, offset: off_t, size: off_t) -> c_int;
+    posix_fallocate(fd, offset: off_t, size: off_t) -> c_int;
+    posix_fallocate64(fd, offset: off_t, size: off_t) -> c_int;
+    flock(fd, operation: c_int) -> c_int;
+    lockf(fd, operation: c_int, size: off_t) -> c_int;
+    lockf64(fd, operation: c_int, size: off_t) -> c_int;
+    fchmod(fd, mode: mode_t) -> c_int;
+    fchown(fd, user: libc::uid_t, group: libc::gid_t) -> c_int;
+    futimens(fd, times: *const libc::timespec) -> c_int;
+    ioctl(fd, request: c_ulong, argument: c_ulong) -> c_int;
+    timerfd_settime(fd, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int;
+    timerfd_gettime(fd, now: *mut libc::itimerspec) -> c_int;
+    inotify_add_watch(fd, path: *const c_char, mask: u32) -> c_int;
+    inotify_rm_watch(fd, watch: c_int) -> c_int;
+}

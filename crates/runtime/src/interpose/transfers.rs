@@ -1,0 +1,530 @@
+//! Reading from descriptors and writing to them.
+//!
+//! If the user's own code makes the call, what is read goes through memory of ours to where he wants it, and what is written comes
+//! the same way: then the accesses are recorded like his own, and what the kernel gets is what was recorded.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
+
+use crate::config::{Mode, mode};
+use crate::hooks::ranges;
+use crate::kernel::calls::{Wait, around, keeping_errno};
+use crate::real::real;
+use crate::thread::enter;
+
+mod next {
+    use super::*;
+    real!(fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t);
+    real!(fn pread(fd: c_int, to: *mut c_void, size: size_t, at: off_t) -> ssize_t);
+    real!(fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t);
+    real!(fn preadv(fd: c_int, list: *const iovec, count: c_int, at: off_t) -> ssize_t);
+    real!(fn preadv2(fd: c_int, list: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t);
+    real!(fn recv(fd: c_int, to: *mut c_void, size: size_t, flags: c_int) -> ssize_t);
+    real!(fn recvfrom(fd: c_int, to: *mut c_void, size: size_t, flags: c_int, from: *mut sockaddr, length: *mut socklen_t) -> ssize_t);
+    real!(fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t);
+    real!(fn recvmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int, time: *mut libc::timespec) -> c_int);
+    real!(fn write(fd: c_int, from: *const c_void, size: size_t) -> ssize_t);
+    real!(fn pwrite(fd: c_int, from: *const c_void, size: size_t, at: off_t) -> ssize_t);
+    real!(fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t);
+    real!(fn pwritev(fd: c_int, list: *const iovec, count: c_int, at: off_t) -> ssize_t);
+    real!(fn pwritev2(fd: c_int, list: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t);
+    real!(fn send(fd: c_int, from: *const c_void, size: size_t, flags: c_int) -> ssize_t);
+    real!(fn sendto(fd: c_int, from: *const c_void, size: size_t, flags: c_int, to: *const sockaddr, length: socklen_t) -> ssize_t);
+    real!(fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t);
+    real!(fn sendmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int);
+    real!(fn sendfile(to: c_int, from: c_int, at: *mut off_t, size: size_t) -> ssize_t);
+    real!(fn splice(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t, flags: c_uint) -> ssize_t);
+    real!(fn tee(from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t);
+    real!(fn copy_file_range(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t, flags: c_uint) -> ssize_t);
+    real!(fn eventfd_read(fd: c_int, value: *mut u64) -> c_int);
+    real!(fn eventfd_write(fd: c_int, value: u64) -> c_int);
+}
+
+/// Whether the user's own code makes this call of ours, and not a library on the way.
+fn is_direct(function: usize) -> bool {
+    enter(|thread| std::mem::take(&mut thread.callee) == function as u64).unwrap_or(false)
+}
+
+/// Whether a call on the descriptor waits, and the scheduler should know.
+pub(super) fn is_blocking(fd: c_int, flags: c_int) -> bool {
+    if mode() != Mode::Scheduled {
+        return false;
+    }
+    let descriptor_flags = crate::futex::system_call(
+        libc::SYS_fcntl,
+        [fd as usize, libc::F_GETFL as usize, 0, 0, 0, 0],
+    );
+    flags & libc::MSG_DONTWAIT == 0
+        && (descriptor_flags < 0 || descriptor_flags as c_int & libc::O_NONBLOCK == 0)
+}
+
+/// Makes a call that reads from a descriptor.
+fn receive<R>(fd: c_int, flags: c_int, call: impl FnOnce() -> R) -> R {
+    let list = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
+    let wait = is_blocking(fd, flags).then_some(Wait { list: &list, deadline: None });
+    around(|kernel| kernel.input(fd), wait, call)
+}
+
+/// Makes a call that writes to a descriptor.
+fn transmit<R>(fd: c_int, size: usize, flags: c_int, call: impl FnOnce() -> R) -> R {
+    let list = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
+    let wait = is_blocking(fd, flags).then_some(Wait { list: &list, deadline: None });
+    let uses = |kernel: &mut crate::kernel::Kernel| {
+        let surely = kernel.takes_at_once(fd, size);
+        kernel.output(fd, surely)
+    };
+    around(uses, wait, call)
+}
+
+/// Reads to memory of ours, and stores that where the user wants it.
+fn read_through(
+    function: usize,
+    fd: c_int,
+    flags: c_int,
+    list: &[iovec],
+    call: impl FnOnce(&[iovec]) -> ssize_t,
+) -> ssize_t {
+    if !is_direct(function) {
+        return receive(fd, flags, || call(list));
+    }
+    let size = list.iter().map(|part| part.iov_len).sum();
+    let Some(mut own) = enter(|_| vec![0u8; size]) else { return call(list) };
+    let whole = [iovec { iov_base: own.as_mut_ptr().cast(), iov_len: size }];
+    let result = receive(fd, flags, || call(&whole));
+    keeping_errno(|| {
+        enter(|thread| {
+            // With MSG_TRUNC it is more than there was room for.
+            let (mut done, size) = (0, size.min(usize::try_from(result).unwrap_or(0)));
+            for part in list {
+                let length = part.iov_len.min(size - done);
+                let site = thread.call_site;
+                let from = unsafe { own.as_ptr().add(done) };
+                ranges::store(thread, site, part.iov_base.cast(), length, from);
+                done += length;
+            }
+            drop(own);
+        })
+    });
+    result
+}
+
+/// Loads what the user wants to write to memory of ours, and writes that.
+fn write_through(
+    function: usize,
+    fd: c_int,
+    flags: c_int,
+    list: &[iovec],
+    call: impl FnOnce(&[iovec]) -> ssize_t,
+) -> ssize_t {
+    let size = list.iter().map(|part| part.iov_len).sum();
+    if !is_direct(function) {
+        return transmit(fd, size, flags, || call(list));
+    }
+    let own = enter(|thread| {
+        let (mut own, mut done) = (vec![0u8; size], 0);
+        for part in list {
+            let site = thread.call_site;
+            let to = unsafe { own.as_mut_ptr().add(done) };
+            ranges::load(thread, site, part.iov_base.cast(), part.iov_len, to);
+            done += part.iov_len;
+        }
+        own
+    });
+    let Some(own) = own else { return call(list) };
+    let whole = [iovec { iov_base: own.as_ptr().cast_mut().cast(), iov_len: size }];
+    let result = transmit(fd, size, flags, || call(&whole));
+    keeping_errno(|| enter(|_| drop(own)));
+    result
+}
+
+fn one(base: *const c_void, size: size_t) -> [iovec; 1] {
+    [iovec { iov_base: base.cast_mut(), iov_len: size }]
+}
+
+unsafe fn parts<'a>(list: *const iovec, count: c_int) -> &'a [iovec] {
+    match usize::try_from(count) {
+        Ok(count) if !list.is_null() => unsafe { std::slice::from_raw_parts(list, count) },
+        _ => &[],
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t {
+    read_through(read as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
+        next::read(fd, list[0].iov_base, list[0].iov_len)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pread(fd: c_int, to: *mut c_void, size: size_t, at: off_t) -> ssize_t {
+    read_through(pread as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
+        next::pread(fd, list[0].iov_base, list[0].iov_len, at)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
+    let list = unsafe { parts(list, count) };
+    read_through(readv as *const () as usize, fd, 0, list, |list| unsafe {
+        next::readv(fd, list.as_ptr(), list.len() as c_int)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn preadv(
+    fd: c_int,
+    list: *const iovec,
+    count: c_int,
+    at: off_t,
+) -> ssize_t {
+    let list = unsafe { parts(list, count) };
+    read_through(preadv as *const () as usize, fd, 0, list, |list| unsafe {
+        next::preadv(fd, list.as_ptr(), list.len() as c_int, at)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn preadv2(
+    fd: c_int,
+    list: *const iovec,
+    count: c_int,
+    at: off_t,
+    flags: c_int,
+) -> ssize_t {
+    let list = unsafe { parts(list, count) };
+    read_through(preadv2 as *const () as usize, fd, 0, list, |list| unsafe {
+        next::preadv2(fd, list.as_ptr(), list.len() as c_int, at, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn recv(
+    fd: c_int,
+    to: *mut c_void,
+    size: size_t,
+    flags: c_int,
+) -> ssize_t {
+    read_through(recv as *const () as usize, fd, flags, &one(to, size), |list| unsafe {
+        next::recv(fd, list[0].iov_base, list[0].iov_len, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn recvfrom(
+    fd: c_int,
+    to: *mut c_void,
+    size: size_t,
+    flags: c_int,
+    from: *mut sockaddr,
+    length: *mut socklen_t,
+) -> ssize_t {
+    read_through(recvfrom as *const () as usize, fd, flags, &one(to, size), |list| unsafe {
+        next::recvfrom(fd, list[0].iov_base, list[0].iov_len, flags, from, length)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+    let theirs = unsafe { *message };
+    let list = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
+    read_through(recvmsg as *const () as usize, fd, flags, list, |list| unsafe {
+        (*message).msg_iov = list.as_ptr().cast_mut();
+        (*message).msg_iovlen = list.len();
+        let result = next::recvmsg(fd, message, flags);
+        (*message).msg_iov = theirs.msg_iov;
+        (*message).msg_iovlen = theirs.msg_iovlen;
+        result
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn recvmmsg(
+    fd: c_int,
+    list: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+    time: *mut libc::timespec,
+) -> c_int {
+    receive(fd, flags, || unsafe { next::recvmmsg(fd, list, count, flags, time) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, size: size_t) -> ssize_t {
+    write_through(write as *const () as usize, fd, 0, &one(from, size), |list| unsafe {
+        next::write(fd, list[0].iov_base, list[0].iov_len)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pwrite(
+    fd: c_int,
+    from: *const c_void,
+    size: size_t,
+    at: off_t,
+) -> ssize_t {
+    write_through(pwrite as *const () as usize, fd, 0, &one(from, size), |list| unsafe {
+        next::pwrite(fd, list[0].iov_base, list[0].iov_len, at)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
+    let list = unsafe { parts(list, count) };
+    write_through(writev as *const () as usize, fd, 0, list, |list| unsafe {
+        next::writev(fd, list.as_ptr(), list.len() as c_int)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pwritev(
+    fd: c_int,
+    list: *const iovec,
+    count: c_int,
+    at: off_t,
+) -> ssize_t {
+    let list = unsafe { parts(list, count) };
+    write_through(pwritev as *const () as usize, fd, 0, list, |list| unsafe {
+        next::pwritev(fd, list.as_ptr(), list.len() as c_int, at)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pwritev2(
+    fd: c_int,
+    list: *const iovec,
+    count: c_int,
+    at: off_t,
+    flags: c_int,
+) -> ssize_t {
+    let list = unsafe { parts(list, count) };
+    write_through(pwritev2 as *const () as usize, fd, 0, list, |list| unsafe {
+        next::pwritev2(fd, list.as_ptr(), list.len() as c_int, at, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn send(
+    fd: c_int,
+    from: *const c_void,
+    size: size_t,
+    flags: c_int,
+) -> ssize_t {
+    write_through(send as *const () as usize, fd, flags, &one(from, size), |list| unsafe {
+        next::send(fd, list[0].iov_base, list[0].iov_len, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sendto(
+    fd: c_int,
+    from: *const c_void,
+    size: size_t,
+    flags: c_int,
+    to: *const sockaddr,
+    length: socklen_t,
+) -> ssize_t {
+    super::sockets::note_destination(to, length);
+    write_through(sendto as *const () as usize, fd, flags, &one(from, size), |list| unsafe {
+        next::sendto(fd, list[0].iov_base, list[0].iov_len, flags, to, length)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    let mut theirs = unsafe { *message };
+    super::sockets::note_destination(theirs.msg_name.cast(), theirs.msg_namelen);
+    let list = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
+    write_through(sendmsg as *const () as usize, fd, flags, list, |list| unsafe {
+        theirs.msg_iov = list.as_ptr().cast_mut();
+        theirs.msg_iovlen = list.len();
+        next::sendmsg(fd, &theirs, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sendmmsg(
+    fd: c_int,
+    list: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> c_int {
+    for at in 0..count as usize {
+        let message = unsafe { (*list.add(at)).msg_hdr };
+        super::sockets::note_destination(message.msg_name.cast(), message.msg_namelen);
+    }
+    transmit(fd, usize::MAX, flags, || unsafe { next::sendmmsg(fd, list, count, flags) })
+}
+
+/// Makes a call that moves bytes from one descriptor to another.
+fn between<R>(from: c_int, to: c_int, call: impl FnOnce() -> R) -> R {
+    let uses = |kernel: &mut crate::kernel::Kernel| {
+        let mut uses = kernel.both(from);
+        uses.join(&kernel.both(to));
+        uses
+    };
+    around(uses, None, call)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sendfile(
+    to: c_int,
+    from: c_int,
+    at: *mut off_t,
+    size: size_t,
+) -> ssize_t {
+    between(from, to, || unsafe { next::sendfile(to, from, at, size) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn splice(
+    from: c_int,
+    at: *mut off_t,
+    to: c_int,
+    there: *mut off_t,
+    size: size_t,
+    flags: c_uint,
+) -> ssize_t {
+    between(from, to, || unsafe { next::splice(from, at, to, there, size, flags) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn tee(from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t {
+    between(from, to, || unsafe { next::tee(from, to, size, flags) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn copy_file_range(
+    from: c_int,
+    at: *mut off_t,
+    to: c_int,
+    there: *mut off_t,
+    size: size_t,
+    flags: c_uint,
+) -> ssize_t {
+    between(from, to, || unsafe { next::copy_file_range(from, at, to, there, size, flags) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn eventfd_read(fd: c_int, value: *mut u64) -> c_int {
+    let function = eventfd_read as *const () as usize;
+    let list = one(value.cast(), 8);
+    let result = read_through(function, fd, 0, &list, |list| unsafe {
+        if next::eventfd_read(fd, list[0].iov_base.cast()) == 0 { 8 } else { -1 }
+    });
+    if result == 8 { 0 } else { -1 }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn eventfd_write(fd: c_int, value: u64) -> c_int {
+    transmit(fd, 8, 0, || unsafe { next::eventfd_write(fd, value) })
+}
+
+/// The same functions under other names: offsets always have 64 bits, and sizes are checked by those who ask for it.
+mod variants {
+    use super::*;
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn pread64(
+        fd: c_int,
+        to: *mut c_void,
+        size: size_t,
+        at: off_t,
+    ) -> ssize_t {
+        as_called(pread64 as *const () as usize, pread as *const () as usize);
+        unsafe { pread(fd, to, size, at) }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn pwrite64(
+        fd: c_int,
+        from: *const c_void,
+        size: size_t,
+        at: off_t,
+    ) -> ssize_t {
+        as_called(pwrite64 as *const () as usize, pwrite as *const () as usize);
+        unsafe { pwrite(fd, from, size, at) }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn __read_chk(
+        fd: c_int,
+        to: *mut c_void,
+        size: size_t,
+        room: size_t,
+    ) -> ssize_t {
+        check(size, room);
+        as_called(__read_chk as *const () as usize, read as *const () as usize);
+        unsafe { read(fd, to, size) }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn __recv_chk(
+        fd: c_int,
+        to: *mut c_void,
+        size: size_t,
+        room: size_t,
+        flags: c_int,
+    ) -> ssize_t {
+        check(size, room);
+        as_called(__recv_chk as *const () as usize, recv as *const () as usize);
+        unsafe { recv(fd, to, size, flags) }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn __pread_chk(
+        fd: c_int,
+        to: *mut c_void,
+        size: size_t,
+        at: off_t,
+        room: size_t,
+    ) -> ssize_t {
+        check(size, room);
+        as_called(__pread_chk as *const () as usize, pread as *const () as usize);
+        unsafe { pread(fd, to, size, at) }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn __pread64_chk(
+        fd: c_int,
+        to: *mut c_void,
+        size: size_t,
+        at: off_t,
+        room: size_t,
+    ) -> ssize_t {
+        check(size, room);
+        as_called(__pread64_chk as *const () as usize, pread as *const () as usize);
+        unsafe { pread(fd, to, size, at) }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn __recvfrom_chk(
+        fd: c_int,
+        to: *mut c_void,
+        size: size_t,
+        room: size_t,
+        flags: c_int,
+        from: *mut sockaddr,
+        length: *mut socklen_t,
+    ) -> ssize_t {
+        check(size, room);
+        as_called(__recvfrom_chk as *const () as usize, recvfrom as *const () as usize);
+        unsafe { recvfrom(fd, to, size, flags, from, length) }
+    }
+
+    /// The user called one name, and we go on with another.
+    fn as_called(called: usize, function: usize) {
+        enter(|thread| {
+            if thread.callee == called as u64 {
+                thread.callee = function as u64;
+            }
+        });
+    }
+
+    fn check(size: size_t, room: size_t) {
+        if size > room {
+            crate::message::say("buffer overflow detected by a checked function");
+            unsafe { libc::abort() };
+        }
+    }
+}

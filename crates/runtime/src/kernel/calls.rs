@@ -1,0 +1,170 @@
+//! The two ends of a call by which threads may see each other.
+//!
+//! **Order.** The enter is recorded before the call is made, the leave behind it, so that the effect of the call lies between
+//! them whatever else runs. Where threads run one at a time and the call does not have to wait, nothing runs between.
+//!
+//! Only the enter is a visible operation: a replay makes the call where its plan has the enter.
+
+use foretrace_recording::channel;
+use foretrace_recording::record::kind;
+use libc::{pollfd, timespec};
+
+use super::Kernel;
+use super::ready::Ready;
+use super::uses::Uses;
+use crate::config::{Mode, mode};
+use crate::schedule::{self, Waited};
+use crate::sync::Pending;
+use crate::thread::{Thread, enter};
+use crate::world::hold;
+
+/// What a call waits for before it can be made.
+pub(crate) struct Wait<'a> {
+    pub(crate) list: &'a [pollfd],
+    pub(crate) deadline: Option<timespec>,
+}
+
+/// Records that a call begins, and waits until it can be made. `None`: the call touches no channel, and is none of ours.
+pub(crate) fn begin(
+    thread: &mut Thread,
+    uses: impl Fn(&mut Kernel) -> Uses,
+    wait: Option<Wait>,
+) -> Option<Waited> {
+    if uses(&mut hold().kernel).is_empty() {
+        return None;
+    }
+    let site = thread.call_site;
+    thread.point(kind::ENTER_CALL, site, 0, 0);
+    let mut world = hold();
+    // Another thread may have changed what a number stands for while this one waited for its turn.
+    let uses = uses(&mut world.kernel);
+    let world_ref = &mut *world;
+    let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
+    world.stamped(thread, kind::ENTER_CALL, 0, site, [list, 0]);
+    thread.calls.push(Open { site: 0, stack: 0 });
+    let Some(wait) = wait.filter(|_| mode() == Mode::Scheduled) else {
+        return Some(Waited::Ready);
+    };
+    let outside = wait.list.iter().any(|one| world.kernel.is_fed_from_outside(one.fd));
+    let ready = Ready::new(wait.list, outside);
+    if ready.is_there() {
+        return Some(Waited::Ready);
+    }
+    let (_world, waited) = schedule::block(world, thread, Pending::Ready(ready), wait.deadline);
+    Some(waited)
+}
+
+/// Records that the innermost call came back.
+pub(crate) fn end(thread: &mut Thread) {
+    thread.calls.pop();
+    let site = thread.call_site;
+    hold().stamped(thread, kind::LEAVE_CALL, 0, site, []);
+}
+
+/// Waits once more for what an open call waits for.
+pub(crate) fn wait_more(thread: &mut Thread, wait: Wait) -> Waited {
+    let mut world = hold();
+    let outside = wait.list.iter().any(|one| world.kernel.is_fed_from_outside(one.fd));
+    let ready = Ready::new(wait.list, outside);
+    schedule::block(world, thread, Pending::Ready(ready), wait.deadline).1
+}
+
+/// Makes a call. `errno` is as the call leaves it.
+pub(crate) fn around<R>(
+    uses: impl Fn(&mut Kernel) -> Uses,
+    wait: Option<Wait>,
+    call: impl FnOnce() -> R,
+) -> R {
+    around_then(uses, wait, call, |_, _| ())
+}
+
+/// Makes a call; `then` brings what is known of the kernel up to date, before others can make calls.
+pub(crate) fn around_then<R>(
+    uses: impl Fn(&mut Kernel) -> Uses,
+    wait: Option<Wait>,
+    call: impl FnOnce() -> R,
+    then: impl FnOnce(&mut Kernel, &R),
+) -> R {
+    let is_open = enter(|thread| begin(thread, uses, wait)).flatten().is_some();
+    let result = call();
+    keeping_errno(|| {
+        enter(|thread| {
+            then(&mut hold().kernel, &result);
+            if is_open {
+                end(thread);
+            }
+        })
+    });
+    result
+}
+
+pub(crate) fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
+    unsafe {
+        let errno = *libc::__errno_location();
+        let result = work();
+        *libc::__errno_location() = errno;
+        result
+    }
+}
+
+/// A function of a library that the program calls at `site` begins: one that uses these channels, or one that nothing is known of.
+pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: &Uses) {
+    thread.point(kind::ENTER_CALL, site, 0, 0);
+    let here = Open { site, stack: stack() };
+    if thread.calls.contains(&here) {
+        // The same call of the same frame: it was jumped out of.
+        leave_upto(thread, |call| *call == here);
+    }
+    let mut world = hold();
+    let world = &mut *world;
+    let list = world.kernel.list(&mut world.tables, uses);
+    if list == channel::EVERY {
+        world.kernel.unknown(&mut world.tables, target);
+    }
+    world.stamped(thread, kind::ENTER_CALL, 0, site, [list, target]);
+    thread.calls.push(here);
+}
+
+/// The function that the program called at `site` came back: so have all that it called, if they were jumped out of.
+pub(crate) fn end_library(thread: &mut Thread, site: u64) {
+    if thread.calls.iter().any(|call| call.site == site) {
+        leave_upto(thread, |call| call.site == site);
+    }
+}
+
+fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
+    while let Some(call) = thread.calls.pop() {
+        hold().stamped(thread, kind::LEAVE_CALL, 0, call.site, []);
+        if is_last(&call) {
+            break;
+        }
+    }
+}
+
+/// The thread has jumped, or was thrown: whatever it was in may have come back, or may go on.
+pub(crate) fn landed(thread: &mut Thread) {
+    let site = thread.call_site;
+    for _ in 0..thread.calls.len() {
+        hold().stamped(thread, kind::LEAVE_CALL, 0, site, []);
+    }
+    for _ in 0..thread.calls.len() {
+        thread.point(kind::ENTER_CALL, site, 0, 0);
+        hold().stamped(thread, kind::ENTER_CALL, 0, site, [channel::EVERY, 0]);
+    }
+}
+
+/// A call that has not come back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Open {
+    /// Where the program makes it; 0 for those before which the runtime stands.
+    site: u64,
+    /// How deep the stack is.
+    stack: u64,
+}
+
+/// Where the stack of the caller's caller is; always by the same way from the hook.
+#[inline(never)]
+fn stack() -> u64 {
+    let here = 0u8;
+    std::hint::black_box(&raw const here) as u64
+}

@@ -1,0 +1,122 @@
+//! Calls by which threads see each other other than through memory: what `docs/recording.md` calls *channels*.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `uses` | the channels of one call |
+//! | `objects` | which kernel object a descriptor is |
+//! | `calls` | the two ends of a call: enter, leave |
+//! | `ready` | waiting for descriptors without blocking in the kernel |
+
+pub(crate) mod calls;
+pub(crate) mod objects;
+pub(crate) mod ready;
+pub(crate) mod uses;
+
+use std::collections::HashMap;
+
+use foretrace_recording::channel;
+use foretrace_recording::file::table;
+
+use crate::log::Writer;
+use objects::Objects;
+use uses::Uses;
+
+/// What the world knows of channels.
+#[derive(Default)]
+pub(crate) struct Kernel {
+    pub(crate) objects: Objects,
+    /// The lists of channels that calls have used, with their numbers.
+    lists: HashMap<Vec<u64>, u64>,
+    /// Which channel a channel has become a part of; itself if none.
+    parents: Vec<u32>,
+    /// How many channels are written to the recording.
+    written: usize,
+    names: Vec<String>,
+    /// Functions that nothing is known of, once they were called.
+    unknown: Vec<u64>,
+}
+
+impl Kernel {
+    /// A new channel for a kernel object.
+    pub(crate) fn channel(&mut self, name: String) -> u32 {
+        let number = channel::FIRST_OBJECT + self.names.len() as u32;
+        self.names.push(name);
+        self.parents.push(number);
+        number
+    }
+
+    /// What a channel is a part of now.
+    pub(crate) fn find(&self, mut channel: u32) -> u32 {
+        while let Some(&parent) = self.parent(channel).filter(|&&parent| parent != channel) {
+            channel = parent;
+        }
+        channel
+    }
+
+    fn parent(&self, channel: u32) -> Option<&u32> {
+        self.parents.get(channel.checked_sub(channel::FIRST_OBJECT)? as usize)
+    }
+
+    /// From now on, what happens on one channel happens on the other too.
+    pub(crate) fn join(&mut self, one: u32, other: u32) {
+        let (one, other) = (self.find(one), self.find(other));
+        let (child, parent) = (one.max(other), one.min(other));
+        // A fixed channel stays what it is.
+        if child != parent && child >= channel::FIRST_OBJECT {
+            self.parents[(child - channel::FIRST_OBJECT) as usize] = parent;
+        }
+    }
+
+    /// The number of a list of channels, which is written to the recording when it is new. 0 is the list of all of them.
+    pub(crate) fn list(&mut self, tables: &mut Writer, uses: &Uses) -> u64 {
+        if uses.is_every() {
+            return channel::EVERY;
+        }
+        self.write_channels(tables);
+        let words = uses.words(|channel| self.find(channel));
+        if let Some(&known) = self.lists.get(&words) {
+            return known;
+        }
+        let number = self.lists.len() as u64 + 1;
+        let mut bytes = number.to_le_bytes().to_vec();
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        tables.table(table::CHANNELS, &[&bytes]);
+        self.lists.insert(words, number);
+        number
+    }
+
+    fn write_channels(&mut self, tables: &mut Writer) {
+        if self.written == 0 {
+            for (number, name) in channel::NAMES_OF_FIXED {
+                tables.table(table::CHANNEL, &[&u64::from(number).to_le_bytes(), name.as_bytes()]);
+            }
+            self.written = 1;
+        }
+        while let Some(name) = self.names.get(self.written - 1) {
+            let number = u64::from(channel::FIRST_OBJECT) + self.written as u64 - 1;
+            tables.table(table::CHANNEL, &[&number.to_le_bytes(), name.as_bytes()]);
+            self.written += 1;
+        }
+    }
+
+    /// Notes the name of a function that nothing is known of, once.
+    pub(crate) fn unknown(&mut self, tables: &mut Writer, function: u64) {
+        if let Err(at) = self.unknown.binary_search(&function) {
+            self.unknown.insert(at, function);
+            let name = symbol(function);
+            tables.table(table::UNKNOWN_FUNCTION, &[&function.to_le_bytes(), name.as_bytes()]);
+        }
+    }
+}
+
+/// The name of the function at an address.
+fn symbol(function: u64) -> String {
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(function as *const libc::c_void, &mut found) != 0;
+        if known && !found.dli_sname.is_null() && found.dli_saddr as u64 == function {
+            return std::ffi::CStr::from_ptr(found.dli_sname).to_string_lossy().into_owned();
+        }
+    }
+    String::new()
+}

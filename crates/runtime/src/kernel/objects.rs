@@ -1,0 +1,281 @@
+//! Which kernel object a descriptor is, and which channels its input and output use.
+//!
+//! **Invariant.** Two descriptors through which one thread can notice what another does have a channel in common: `dup` shares the
+//! object, both ends of a pipe or of a pair of sockets are one, a file is its device and inode. What a number stands for is looked up at each call,
+//! since the C library opens and closes files unseen; descriptors that cannot be told apart share one channel.
+
+use std::collections::HashMap;
+
+use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
+use foretrace_recording::channel::{self, ANONYMOUS, LOOPBACK, OUTSIDE};
+
+use super::Kernel;
+use super::uses::Uses;
+use crate::futex::system_call;
+
+/// What the kernel says of a descriptor: device and inode.
+type Identity = (u64, u64);
+
+/// What a descriptor stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Nothing that anybody could notice: `/dev/null`, random numbers.
+    Nothing,
+    /// The process's own output at its start, if that is no file: what is written there orders nothing.
+    Log,
+    /// An object that only this process feeds.
+    Inside,
+    /// A counter (eventfd): who adds to it does not notice others that do.
+    Counter,
+    /// Another process, a device or the network feeds it too.
+    Outside,
+    /// A socket to the process itself over the network.
+    Loopback,
+}
+
+/// What a number stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    identity: Identity,
+    pub(crate) channel: u32,
+    pub(crate) kind: Kind,
+}
+
+/// The descriptors of the process.
+#[derive(Default)]
+pub(crate) struct Objects {
+    slots: Vec<Option<Slot>>,
+    known: HashMap<Identity, Slot>,
+    /// The objects that were standard output and standard error at the start, and are no files.
+    logs: Vec<Identity>,
+    /// There are, or were, other processes that share our descriptors.
+    pub(crate) forked: bool,
+    /// The process has connected to, or sent to, an address that it has bound itself.
+    pub(crate) talks_to_itself: bool,
+    /// Epoll objects that watch what the outside feeds.
+    fed: Vec<u32>,
+    /// The addresses that sockets were bound to.
+    pub(crate) bound: Vec<Vec<u8>>,
+}
+
+/// Device, inode and type of a descriptor; `None` if it is not open.
+fn look(descriptor: i32) -> Option<libc::stat> {
+    let mut found = std::mem::MaybeUninit::<libc::stat>::zeroed();
+    let arguments = [descriptor as usize, found.as_mut_ptr() as usize, 0, 0, 0, 0];
+    let status = system_call(libc::SYS_fstat, arguments);
+    (status == 0).then(|| unsafe { found.assume_init() })
+}
+
+fn identity(found: &libc::stat) -> Identity {
+    (found.st_dev, found.st_ino)
+}
+
+/// `/dev/null`, `/dev/zero`, `/dev/full`, `/dev/random`, `/dev/urandom`.
+fn is_nothing(found: &libc::stat) -> bool {
+    let memory = 1;
+    libc::major(found.st_rdev) == memory && matches!(libc::minor(found.st_rdev), 3 | 5 | 7 | 8 | 9)
+}
+
+impl Kernel {
+    /// Looks at what the process begins with.
+    pub(crate) fn begin(&mut self) {
+        for descriptor in [1, 2] {
+            if let Some(found) = look(descriptor)
+                && found.st_mode & libc::S_IFMT != libc::S_IFREG
+            {
+                self.objects.logs.push(identity(&found));
+            }
+        }
+    }
+
+    /// What a descriptor stands for; `None` if it is not open.
+    pub(crate) fn slot(&mut self, descriptor: i32) -> Option<Slot> {
+        let found = look(descriptor)?;
+        let identity = identity(&found);
+        let at = usize::try_from(descriptor).ok()?;
+        if let Some(Some(known)) = self.objects.slots.get(at)
+            && known.identity == identity
+        {
+            return Some(*known);
+        }
+        if let Some(known) = self.objects.known.get(&identity) {
+            return Some(*known);
+        }
+        let of = |what: &str| format!("{what} of descriptor {descriptor}");
+        let (kind, name) = match found.st_mode & libc::S_IFMT {
+            _ if self.objects.logs.contains(&identity) => (Kind::Log, of("terminal")),
+            libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => (Kind::Inside, path(descriptor)),
+            libc::S_IFIFO if descriptor > 2 => (Kind::Inside, of("pipe")),
+            libc::S_IFIFO => (Kind::Outside, of("pipe")),
+            libc::S_IFSOCK => (Kind::Outside, of("socket")),
+            libc::S_IFCHR if is_nothing(&found) => (Kind::Nothing, String::new()),
+            libc::S_IFCHR => (Kind::Outside, of("device")),
+            // Objects without a name of their own all look the same.
+            _ => return Some(Slot { identity, channel: ANONYMOUS, kind: Kind::Inside }),
+        };
+        let channel = if kind == Kind::Nothing { ANONYMOUS } else { self.channel(name) };
+        let slot = Slot { identity, channel, kind };
+        self.objects.known.insert(identity, slot);
+        Some(slot)
+    }
+
+    fn set(&mut self, descriptor: i32, slot: Option<Slot>) {
+        let Ok(at) = usize::try_from(descriptor) else { return };
+        if self.objects.slots.len() <= at {
+            self.objects.slots.resize(at + 1, None);
+        }
+        self.objects.slots[at] = slot;
+    }
+
+    /// The channel of those who wait for a word in memory.
+    pub(crate) fn futex(&mut self, address: u64) -> u32 {
+        const MEMORY: u64 = u64::MAX;
+        let identity = (MEMORY, address);
+        if let Some(known) = self.objects.known.get(&identity) {
+            return known.channel;
+        }
+        let channel = self.channel(format!("futex {address:#x}"));
+        self.objects.known.insert(identity, Slot { identity, channel, kind: Kind::Inside });
+        channel
+    }
+
+    /// A descriptor of a new object that has no inode of its own.
+    pub(crate) fn created(&mut self, descriptor: i32, kind: Kind, what: &str) {
+        let Some(found) = look(descriptor) else { return };
+        let channel = self.channel(format!("{what} of descriptor {descriptor}"));
+        self.set(descriptor, Some(Slot { identity: identity(&found), channel, kind }));
+    }
+
+    /// Two descriptors that are the ends of one object.
+    pub(crate) fn paired(&mut self, ends: [i32; 2], what: &str) {
+        let name = format!("{what} of descriptors {} and {}", ends[0], ends[1]);
+        let channel = self.channel(name);
+        for end in ends {
+            let Some(found) = look(end) else { continue };
+            let slot = Slot { identity: identity(&found), channel, kind: Kind::Inside };
+            self.objects.known.insert(slot.identity, slot);
+            self.set(end, None);
+        }
+    }
+
+    /// A socket is connected, to the process itself or not.
+    pub(crate) fn connected(&mut self, descriptor: i32, to_itself: bool) {
+        let Some(found) = look(descriptor) else { return };
+        let slot = if to_itself {
+            Slot { identity: identity(&found), channel: LOOPBACK, kind: Kind::Loopback }
+        } else {
+            let channel = self.channel(format!("socket of descriptor {descriptor}"));
+            Slot { identity: identity(&found), channel, kind: Kind::Outside }
+        };
+        self.objects.known.insert(slot.identity, slot);
+        self.set(descriptor, None);
+    }
+
+    /// One number stands for what another one does.
+    pub(crate) fn duplicated(&mut self, old: i32, new: i32) {
+        let slot = usize::try_from(old).ok().and_then(|at| *self.objects.slots.get(at)?);
+        self.set(new, slot);
+    }
+
+    pub(crate) fn closed(&mut self, descriptor: i32) {
+        self.set(descriptor, None);
+    }
+
+    /// An epoll object watches a descriptor: their channels become one.
+    pub(crate) fn watch(&mut self, epoll: i32, descriptor: i32) {
+        let (Some(epoll), Some(watched)) = (self.slot(epoll), self.slot(descriptor)) else {
+            return;
+        };
+        self.join(epoll.channel, watched.channel);
+        if matches!(watched.kind, Kind::Outside | Kind::Log) {
+            // So may the outside feed it.
+            self.objects.fed.push(epoll.channel);
+        }
+    }
+
+    /// Whether others than this process may feed a descriptor.
+    pub(crate) fn is_fed_from_outside(&mut self, descriptor: i32) -> bool {
+        self.objects.forked
+            || self.slot(descriptor).is_some_and(|slot| {
+                matches!(slot.kind, Kind::Outside | Kind::Log)
+                    || self.objects.fed.contains(&slot.channel)
+            })
+    }
+
+    /// A call that reads from a descriptor.
+    pub(crate) fn input(&mut self, descriptor: i32) -> Uses {
+        self.asking(descriptor, BOTH)
+    }
+
+    /// A call that asks about a descriptor, and changes nothing.
+    pub(crate) fn question(&mut self, descriptor: i32) -> Uses {
+        self.asking(descriptor, TAKES)
+    }
+
+    fn asking(&mut self, descriptor: i32, how: u32) -> Uses {
+        let mut uses = Uses::default();
+        let Some(slot) = self.slot(descriptor) else { return uses };
+        if slot.kind == Kind::Nothing {
+            return uses;
+        }
+        uses.add(slot.channel, how);
+        let outside = matches!(slot.kind, Kind::Log | Kind::Outside)
+            || self.objects.fed.contains(&slot.channel);
+        if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
+            uses.add(OUTSIDE, TAKES);
+        }
+        uses
+    }
+
+    /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is written.
+    pub(crate) fn output(&mut self, descriptor: i32, surely: bool) -> Uses {
+        let mut uses = Uses::default();
+        let Some(slot) = self.slot(descriptor) else { return uses };
+        match slot.kind {
+            Kind::Nothing | Kind::Log => return uses,
+            // Those who add keep their order with those who read, not among each other.
+            Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
+            Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
+            Kind::Loopback => uses.add(slot.channel, BOTH),
+            Kind::Outside if surely => {}
+            Kind::Outside => {
+                uses.add(slot.channel, BOTH);
+                uses.add(OUTSIDE, TAKES);
+            }
+        }
+        if slot.kind == Kind::Outside || self.objects.forked {
+            uses.add(OUTSIDE, GIVES);
+        }
+        uses
+    }
+
+    /// A call that may do anything with a descriptor.
+    pub(crate) fn both(&mut self, descriptor: i32) -> Uses {
+        let mut uses = self.input(descriptor);
+        uses.join(&self.output(descriptor, false));
+        uses
+    }
+
+    /// Whether writing so many bytes to a descriptor neither waits nor stops half-way. (Where threads run one at a time: nobody else
+    /// can fill it meanwhile.)
+    pub(crate) fn takes_at_once(&mut self, descriptor: i32, size: usize) -> bool {
+        const SURELY: usize = 4096; // PIPE_BUF
+        let is_file =
+            look(descriptor).is_some_and(|found| found.st_mode & libc::S_IFMT == libc::S_IFREG);
+        let alone = crate::config::mode() == crate::config::Mode::Scheduled;
+        is_file || (alone && size <= SURELY && super::ready::is_ready(descriptor, libc::POLLOUT))
+    }
+}
+
+/// The name of a file.
+fn path(descriptor: i32) -> String {
+    let link = format!("/proc/self/fd/{descriptor}\0");
+    let mut text = [0u8; 256];
+    let arguments = [link.as_ptr() as usize, text.as_mut_ptr() as usize, text.len(), 0, 0, 0];
+    let length = system_call(libc::SYS_readlink, arguments);
+    let text = &text[..usize::try_from(length).unwrap_or(0)];
+    let text = String::from_utf8_lossy(text);
+    if text.is_empty() { format!("file of descriptor {descriptor}") } else { text.into_owned() }
+}
+
+const _: () = assert!(LOOPBACK < channel::FIRST_OBJECT);

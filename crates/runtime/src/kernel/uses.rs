@@ -1,0 +1,61 @@
+//! The channels of one call.
+
+use foretrace_recording::channel::direction;
+
+/// More channels than this are all channels.
+const MOST: usize = 64;
+
+/// Channels, each with a [`direction`].
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Uses {
+    list: Vec<(u32, u32)>,
+    every: bool,
+}
+
+impl Uses {
+    /// All channels.
+    pub(crate) fn every() -> Uses {
+        Uses { list: Vec::new(), every: true }
+    }
+
+    pub(crate) fn of(list: &[(u32, u32)]) -> Uses {
+        let mut uses = Uses::default();
+        list.iter().for_each(|&(channel, direction)| uses.add(channel, direction));
+        uses
+    }
+
+    pub(crate) fn is_every(&self) -> bool {
+        self.every || self.list.len() > MOST
+    }
+
+    /// Whether the call touches no channel.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.every && self.list.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, channel: u32, direction: u32) {
+        match self.list.iter_mut().find(|(known, _)| *known == channel) {
+            Some((_, known)) if *known != direction => *known = direction::BOTH,
+            Some(_) => {}
+            None => self.list.push((channel, direction)),
+        }
+    }
+
+    pub(crate) fn join(&mut self, other: &Uses) {
+        self.every |= other.every;
+        other.list.iter().for_each(|&(channel, direction)| self.add(channel, direction));
+    }
+
+    /// As the recording has them, in order, each channel as what `find` says that it is a part of.
+    pub(super) fn words(&self, find: impl Fn(u32) -> u32) -> Vec<u64> {
+        let mut found = Uses::default();
+        self.list.iter().for_each(|&(channel, direction)| found.add(find(channel), direction));
+        let mut words: Vec<u64> = found
+            .list
+            .iter()
+            .map(|&(channel, direction)| u64::from(channel) | u64::from(direction) << 32)
+            .collect();
+        words.sort_unstable();
+        words
+    }
+}

@@ -1,0 +1,85 @@
+//! Hidden cells: words that the threads of a team change in one step, and that the recording shows.
+//!
+//! A cell has an address of its own, which nothing else ever has, so it begins with 0 whatever happened before. Nothing is
+//! stored at that address; the value is kept by the team.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+
+use foretrace_recording::record::kind;
+use foretrace_recording::site::order;
+
+use crate::futex::system_call;
+use crate::interpose::process::refuse;
+use crate::thread::enter;
+use crate::world::hold;
+
+/// Stores a result where the caller wants it, as compiled code would do it: with a record.
+pub(super) unsafe fn give<T: Copy>(to: *mut T, value: T) {
+    let size = size_of::<T>();
+    enter(|thread| {
+        let site = thread.call_site;
+        let mut bits = 0u64;
+        unsafe { (&raw mut bits).cast::<T>().write(value) };
+        thread.point(kind::STORE, site, to as u64, size as u64);
+        thread.access(kind::STORE, size as u8, site, to as u64, bits);
+    });
+    unsafe { to.write(value) };
+}
+
+/// Addresses that are set aside, in bytes.
+const RANGE: usize = 1 << 36;
+
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+/// The addresses of `words` words that nothing else has.
+pub(super) fn addresses(words: u64) -> usize {
+    let size = usize::try_from(words).ok().and_then(|words| words.checked_mul(8));
+    let Some(size) = size.filter(|size| *size < RANGE) else {
+        refuse("an ordered loop has more than 2^33 iterations")
+    };
+    if NEXT.load(Acquire) == 0 {
+        // Whoever comes second leaves its pages alone.
+        let _ = NEXT.compare_exchange(0, reserve(), AcqRel, Acquire);
+    }
+    NEXT.fetch_add(size, AcqRel)
+}
+
+/// Pages that nobody can touch.
+fn reserve() -> usize {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let arguments = [0, RANGE, libc::PROT_NONE as usize, flags as usize, usize::MAX, 0];
+    let start = system_call(libc::SYS_mmap, arguments);
+    if (-4095..0).contains(&start) {
+        refuse("there is no room for the addresses that OpenMP needs");
+    }
+    start as usize
+}
+
+pub(super) struct Cell {
+    address: u64,
+    value: AtomicU64,
+}
+
+impl Cell {
+    pub(super) fn new() -> Cell {
+        Cell { address: addresses(1) as u64, value: AtomicU64::new(0) }
+    }
+
+    /// Changes the value in one step, which is recorded; returns the one before.
+    pub(super) fn update(&self, change: impl Fn(u64) -> u64) -> u64 {
+        let perform = || {
+            let done = self.value.fetch_update(SeqCst, SeqCst, |old| Some(change(old)));
+            done.unwrap_or_else(|old| old)
+        };
+        let done = enter(|thread| {
+            let site = thread.call_site;
+            thread.point(kind::RMW, site, self.address, 8);
+            let mut world = hold();
+            let old = perform();
+            let detail = 8 | (order::ACQ_REL as u8) << 4;
+            world.stamped(thread, kind::RMW, detail, site, [self.address, old, change(old)]);
+            old
+        });
+        done.unwrap_or_else(perform)
+    }
+}

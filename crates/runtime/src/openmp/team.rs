@@ -1,0 +1,175 @@
+//! The threads of a parallel region, and what each of them knows of itself.
+
+use std::cell::Cell as Local;
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+use super::cell::Cell;
+use super::dispatch::Loop;
+use super::settings::Settings;
+use crate::futex::Spin;
+use crate::interpose::barriers::{
+    pthread_barrier_destroy, pthread_barrier_init, pthread_barrier_wait,
+};
+
+/// What the threads of a parallel region share.
+pub(super) struct Team {
+    pub(super) size: u32,
+    /// How many parallel regions enclose each other here, and how many of them have more than one thread.
+    pub(super) level: u32,
+    pub(super) active_level: u32,
+    /// The number and team of whoever began the region, and of those around it: outermost first.
+    pub(super) ancestors: Vec<(u32, u32)>,
+    barrier: Local<libc::pthread_barrier_t>,
+    /// One for each construct that shares work, in the order in which all threads meet them.
+    constructs: Spin,
+    shared: Local<Vec<Arc<Shared>>>,
+    /// What `copyprivate` hands around.
+    pub(super) copied: AtomicPtr<c_void>,
+}
+
+/// What the threads of a team share of one construct.
+pub(super) struct Shared {
+    /// Decides who gets what.
+    pub(super) cell: Cell,
+    /// The addresses of the semaphores of an ordered loop, one for each iteration; 0 as long as nobody has asked.
+    pub(super) turns: Local<usize>,
+    /// Whose turn it is, where nothing is recorded.
+    pub(super) turn: AtomicU32,
+}
+
+// The barrier has its own lock, the others are touched under `constructs`.
+unsafe impl Sync for Team {}
+unsafe impl Send for Team {}
+unsafe impl Sync for Shared {}
+unsafe impl Send for Shared {}
+
+impl Team {
+    pub(super) fn new(size: u32, founder: Option<&Member>) -> Arc<Team> {
+        let mut ancestors = Vec::new();
+        let (mut level, mut active_level) = (0, 0);
+        if let Some(founder) = founder {
+            ancestors.clone_from(&founder.team.ancestors);
+            ancestors.push((founder.number, founder.team.size));
+            level = founder.team.level + 1;
+            active_level = founder.team.active_level + u32::from(size > 1);
+        }
+        let team = Arc::new(Team {
+            size,
+            level,
+            active_level,
+            ancestors,
+            barrier: Local::new(unsafe { std::mem::zeroed() }),
+            constructs: Spin::new(),
+            shared: Local::new(Vec::new()),
+            copied: AtomicPtr::new(null_mut()),
+        });
+        if size > 1 {
+            unsafe { pthread_barrier_init(team.barrier.as_ptr(), std::ptr::null(), size) };
+        }
+        team
+    }
+
+    /// All threads of the team meet here.
+    pub(super) fn meet(&self) {
+        if self.size > 1 {
+            unsafe { pthread_barrier_wait(self.barrier.as_ptr()) };
+        }
+    }
+
+    /// What is shared of the construct with that number. The first who comes makes it.
+    pub(super) fn construct(&self, number: usize) -> Arc<Shared> {
+        self.constructs.with(|| {
+            let all = unsafe { &mut *self.shared.as_ptr() };
+            while all.len() <= number {
+                let (turns, turn) = (Local::new(0), AtomicU32::new(0));
+                all.push(Arc::new(Shared { cell: Cell::new(), turns, turn }));
+            }
+            all[number].clone()
+        })
+    }
+
+    /// The addresses of the semaphores of an ordered loop.
+    pub(super) fn turns(&self, shared: &Shared, iterations: u64) -> usize {
+        self.constructs.with(|| {
+            if shared.turns.get() == 0 {
+                shared.turns.set(super::cell::addresses(iterations + 1));
+            }
+            shared.turns.get()
+        })
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        if self.size > 1 {
+            unsafe { pthread_barrier_destroy(self.barrier.as_ptr()) };
+        }
+    }
+}
+
+/// One thread of a team: an implicit task.
+pub(super) struct Member {
+    pub(super) team: Arc<Team>,
+    pub(super) number: u32,
+    /// How many constructs that share work it has met.
+    constructs: usize,
+    pub(super) settings: Settings,
+    /// What `num_threads` says of the next parallel region.
+    pub(super) wanted: Option<u32>,
+    /// The loop that it is in, if that is handed out piece by piece.
+    pub(super) work: Option<Loop>,
+    /// What it was before it became this.
+    pub(super) outer: *mut Member,
+}
+
+thread_local! {
+    static CURRENT: Local<*mut Member> = const { Local::new(null_mut()) };
+    static NUMBERS: Local<*mut [c_int; 2]> = const { Local::new(null_mut()) };
+}
+
+/// What the calling thread is now. One that no region has created is alone in its team.
+pub(super) fn current<'a>() -> &'a mut Member {
+    let mut member = CURRENT.get();
+    if member.is_null() {
+        let settings = Settings::of_environment();
+        member = Box::into_raw(Box::new(Member::new(Team::new(1, None), 0, settings)));
+        CURRENT.set(member);
+    }
+    unsafe { &mut *member }
+}
+
+/// The calling thread's two numbers, at an address that no other thread touches: compiled code reads them.
+pub(super) fn numbers() -> *mut [c_int; 2] {
+    if NUMBERS.get().is_null() {
+        NUMBERS.set(Box::into_raw(Box::new([0, 0])));
+    }
+    NUMBERS.get()
+}
+
+impl Member {
+    pub(super) fn new(team: Arc<Team>, number: u32, settings: Settings) -> Member {
+        let outer = null_mut();
+        Member { team, number, constructs: 0, settings, wanted: None, work: None, outer }
+    }
+
+    /// The number of the next construct that shares work.
+    pub(super) fn next_construct(&mut self) -> usize {
+        self.constructs += 1;
+        self.constructs - 1
+    }
+
+    /// The calling thread becomes this until [`leave`].
+    pub(super) fn enter(mut self) {
+        self.outer = CURRENT.get();
+        CURRENT.set(Box::into_raw(Box::new(self)));
+    }
+}
+
+/// The calling thread is what it was before.
+pub(super) fn leave() {
+    let member = unsafe { Box::from_raw(CURRENT.get()) };
+    CURRENT.set(member.outer);
+}

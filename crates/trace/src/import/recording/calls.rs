@@ -1,0 +1,181 @@
+//! Calls by which threads see each other other than through memory.
+//!
+//! **Computes.** The events of such calls, and what becomes of their channels: a channel that only one thread uses orders nothing,
+//! nor does one to which threads give and from which nobody takes (a log, a terminal), or the other way round.
+//!
+//! **Invariant.** A channel is left out only where no call of another thread can depend on it in the recorded run, so that it could not do so
+//! in another order of the same calls either. A call without channels is no event.
+
+use foretrace_recording::channel::{self, direction};
+use foretrace_recording::record::kind;
+use rustc_hash::FxHashMap;
+
+use super::super::{ImportError, Problem};
+use super::emit::{Emit, Now};
+use super::records::Record;
+use super::tables::Tables;
+use crate::*;
+
+/// Who uses what.
+#[derive(Default)]
+pub(super) struct Usage {
+    /// Of each channel that a list names.
+    channels: FxHashMap<u32, Users>,
+    /// Of calls that may use all channels.
+    every: Users,
+}
+
+/// The threads that use a channel.
+#[derive(Clone, Copy, Default)]
+struct Users {
+    first: Option<u32>,
+    several: bool,
+    gives: bool,
+    takes: bool,
+}
+
+impl Users {
+    fn add(&mut self, thread: u32, how: u32) {
+        self.several |= self.first.is_some_and(|first| first != thread);
+        self.first = self.first.or(Some(thread));
+        self.gives |= how & direction::GIVES != 0;
+        self.takes |= how & direction::TAKES != 0;
+    }
+
+    fn and(self, other: Users) -> Users {
+        let (a, b) = (self.first, other.first);
+        Users {
+            first: a.or(b),
+            several: self.several || other.several || (a.is_some() && b.is_some() && a != b),
+            gives: self.gives || other.gives,
+            takes: self.takes || other.takes,
+        }
+    }
+}
+
+impl Usage {
+    /// Notes a call.
+    pub(super) fn note(&mut self, tables: &Tables, thread: u32, record: &Record) {
+        match record.word(0) {
+            channel::EVERY => self.every.add(thread, direction::BOTH),
+            list => {
+                for &(channel, how) in tables.channel_lists.get(&list).into_iter().flatten() {
+                    self.channels.entry(channel).or_default().add(thread, how);
+                }
+            }
+        }
+    }
+
+    /// Whether a call that may use all channels can meet another one.
+    fn every_matters(&self) -> bool {
+        self.channels.values().fold(self.every, |all, &users| all.and(users)).several
+    }
+
+    /// What is left of the way in which a call uses a channel.
+    fn matters(&self, channel: u32, how: u32) -> Option<Direction> {
+        let users = self.channels.get(&channel).copied().unwrap_or_default().and(self.every);
+        if !users.several {
+            return None;
+        }
+        match how {
+            direction::GIVES if users.takes => Some(Direction::Gives),
+            direction::TAKES if users.gives => Some(Direction::Takes),
+            direction::BOTH => Some(Direction::Both),
+            _ => None,
+        }
+    }
+}
+
+/// The calls of the threads, while events are made.
+#[derive(Default)]
+pub(super) struct Calls {
+    /// What the lists of the recording have become; `None` where nothing is left of one.
+    lists: FxHashMap<u64, Option<ChannelsId>>,
+    channels: FxHashMap<u32, ChannelId>,
+    /// The open calls of each thread, the innermost last: whether they are events.
+    open: FxHashMap<u32, Vec<bool>>,
+    unknown: FxHashMap<u64, u64>,
+}
+
+impl Emit<'_> {
+    pub(super) fn call_record(&mut self, now: Now) -> Result<(), ImportError> {
+        if now.record.kind == kind::LEAVE_CALL {
+            let open = self.calls.open.entry(now.thread).or_default().pop();
+            match open {
+                Some(true) => self.push(now, Op::LeaveCall),
+                Some(false) => {}
+                None => self.leave_out(now, "end of a call that did not begin left out"),
+            }
+            return Ok(());
+        }
+        let (list, function) = (now.record.word(0), now.record.word(1));
+        let on = self.channels_of(now, list)?;
+        self.calls.open.entry(now.thread).or_default().push(on.is_some());
+        if list == channel::EVERY && function != 0 {
+            *self.calls.unknown.entry(function).or_default() += 1;
+        }
+        if let Some(on) = on {
+            let name = self.tables.unknown_functions.get(&function).filter(|name| !name.is_empty());
+            let by = name.map(|name| self.builder.function(name));
+            self.push(now, Op::EnterCall { on, by });
+        }
+        Ok(())
+    }
+
+    fn channels_of(&mut self, now: Now, list: u64) -> Result<Option<ChannelsId>, ImportError> {
+        if let Some(&known) = self.calls.lists.get(&list) {
+            return Ok(known);
+        }
+        let on = if list == channel::EVERY {
+            self.survey.calls.every_matters().then(|| self.builder.every_channel())
+        } else {
+            let tables = self.tables;
+            let Some(named) = tables.channel_lists.get(&list) else {
+                let found = format!("a call on the channels of list {list}");
+                return Err(now
+                    .record
+                    .error(Problem::syntax(found, "a list that is in the tables")));
+            };
+            let mut kept = Vec::new();
+            for &(channel, how) in named {
+                if let Some(direction) = self.survey.calls.matters(channel, how) {
+                    kept.push((self.channel(channel), direction));
+                }
+            }
+            (!kept.is_empty()).then(|| self.builder.channels(&kept))
+        };
+        self.calls.lists.insert(list, on);
+        Ok(on)
+    }
+
+    fn channel(&mut self, number: u32) -> ChannelId {
+        if let Some(&known) = self.calls.channels.get(&number) {
+            return known;
+        }
+        let name = self.tables.channels.get(&number).cloned();
+        let name = name.unwrap_or_else(|| format!("channel {number}"));
+        let name = self.fresh("channel", name);
+        let id = self.builder.channel(&name);
+        if number == channel::OUTSIDE {
+            // When others come to see what they are told, nobody can say.
+            self.builder.set_delayed(id);
+        }
+        self.calls.channels.insert(number, id);
+        id
+    }
+
+    /// Names the functions of which nothing is known.
+    pub(super) fn finish_calls(&mut self) {
+        let mut unknown: Vec<(String, u64)> = Vec::new();
+        for (function, count) in std::mem::take(&mut self.calls.unknown) {
+            let name = self.tables.unknown_functions.get(&function).cloned().unwrap_or_default();
+            let name = if name.is_empty() { format!("{function:#x}") } else { name };
+            unknown.push((name, count));
+        }
+        unknown.sort();
+        for (name, count) in unknown {
+            self.builder
+                .note(&format!("call of {name}, which keeps its order with all others"), count);
+        }
+    }
+}
