@@ -8,6 +8,8 @@
 mod addresses;
 #[path = "recording/annotations.rs"]
 mod annotations;
+#[path = "recording/assembly.rs"]
+mod assembly;
 #[path = "recording/benchmarks.rs"]
 mod benchmarks;
 #[path = "recording/blind_spots.rs"]

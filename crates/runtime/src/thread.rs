@@ -29,6 +29,9 @@ const CALLEES: usize = 64;
 /// After so many equal loads in a row a thread gives way.
 const PATIENCE: u32 = 64;
 
+/// After so many path records, a thread that finds what it found before gives way at once.
+const LONG_WAY: u32 = 64;
+
 pub(crate) struct Thread {
     pub(crate) index: u32,
     /// Which thread of the plan this is, in a replay.
@@ -67,6 +70,8 @@ pub(crate) struct Thread {
     path_filling: u64,
     /// The last atomic access that changed nothing: address, value, and how often it was the same.
     seen: (u64, u64, u32),
+    /// How many path records the thread has begun since then.
+    paths: u32,
     pub(crate) kernel_id: AtomicU32,
     pub(crate) own: Writer,
 }
@@ -92,6 +97,7 @@ impl Thread {
             posted: Vec::new(),
             path: std::ptr::null_mut(),
             path_filling: 0,
+            paths: 0,
             seen: (0, 0, 0),
             kernel_id: AtomicU32::new(0),
             own: Writer::new(index),
@@ -143,10 +149,13 @@ impl Thread {
         let (last, same, times) = &mut self.seen;
         if (*last, *same) != (address, value) {
             self.seen = (address, value, 0);
+            self.paths = 0;
             return;
         }
         *times += 1;
-        if *times == PATIENCE {
+        // Waiting ever longer between two looks is waiting too.
+        let paths = std::mem::take(&mut self.paths);
+        if *times == PATIENCE || paths >= LONG_WAY {
             *times = 0;
             schedule::give_way(self);
         }
@@ -193,6 +202,7 @@ impl Thread {
         if explore::is_on() {
             return explore::outcome(self, taken);
         }
+        self.paths = self.paths.saturating_add(1);
         let writer = unsafe { &mut *self.writer };
         self.path = writer.word(with_outcome(head(kind::PATH, 0, 0), taken));
         self.path_filling = writer.filling();

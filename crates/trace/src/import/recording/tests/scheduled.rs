@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use foretrace_recording::file::{ending, flags, table};
-use foretrace_recording::record::{acquire, kind, lock};
+use foretrace_recording::record::{acquire, kind, lock, unseen};
 
 use super::writer::{FUNCTION, M, STATICS, Writer, X, site};
 use super::*;
@@ -357,6 +357,34 @@ fn unknown_writers_are_counted_and_shown() {
             T1: read heap#1[0:80]
             T1: read unexplained : 1 @ bank.c:30:5 (main)
             T1: read heap#1 : 7 @ bank.c:30:5 (main)
+        "#]],
+    );
+}
+
+#[test]
+fn what_nobody_saw_keeps_everything_before_it() {
+    let mut writer = Writer::scheduled();
+    writer.threads(2);
+    writer.store(0, site(10), X, 1);
+    writer.push(1, kind::UNSEEN, unseen::ASSEMBLY, site(20), &[]);
+    writer.push(1, kind::UNSEEN, unseen::WIDE_ATOMIC, site(30), &[]);
+    writer.store(1, site(40), X, 2);
+    check(
+        &writer.bytes(),
+        expect![[r#"
+            object x
+            object unexplained
+            init unexplained = 0
+            dependences unknown
+            note "inline assembly that is not understood at bank.c:20:5 (main): the memory that it touches is not seen" = 1
+            note "atomic operation of 16 bytes at bank.c:30:5 (main): the memory that it touches is not seen" = 1
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: write x : 1 @ bank.c:10:5 (main)
+            T1: read unexplained : 1 @ bank.c:20:5 (main)
+            T1: read unexplained : 1 @ bank.c:30:5 (main)
+            T1: write x : 2 @ bank.c:40:5 (main)
         "#]],
     );
 }
