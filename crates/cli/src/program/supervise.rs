@@ -122,15 +122,14 @@ pub(crate) fn asked_for(
 
 /// Runs the program, and ends when all its processes have.
 pub(crate) fn run(socket: RawFd, program: &[OsString]) -> ExitCode {
-    // SAFETY: the command gave us this end of the socket, and nobody else here knows its number. If a user calls this mode by
-    // hand, it is some file of his, or none, and the next call fails.
-    let socket = unsafe { UnixStream::from(OwnedFd::from_raw_fd(socket)) };
-    // The program must not inherit it: the command would wait for the program's children then.
+    // The program must not inherit it: the command would wait for the program's children then. This fails if there is no such file:
+    // somebody has called this mode by hand.
     // SAFETY: a system call without pointers.
-    let closes = unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
-    if closes != 0 {
+    if unsafe { libc::fcntl(socket, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
         return ExitCode::from(crate::failure::Status::BadInput as u8);
     }
+    // SAFETY: the command gave us this end of the socket, and nobody else here knows its number.
+    let socket = unsafe { UnixStream::from(OwnedFd::from_raw_fd(socket)) };
     let answer = supervise(&socket, program).unwrap_or_else(|error| {
         kill_children();
         Answer::NotStarted(error.raw_os_error().unwrap_or(libc::EINVAL))
@@ -142,6 +141,9 @@ pub(crate) fn run(socket: RawFd, program: &[OsString]) -> ExitCode {
 
 fn supervise(socket: &UnixStream, program: &[OsString]) -> io::Result<Answer> {
     let (ended_children, old_mask) = block_signals()?;
+    // Else it would be called `exe`, after the file that was started.
+    // SAFETY: the pointer is to a text with a 0 at its end.
+    unsafe { libc::prctl(libc::PR_SET_NAME, c"foretrace".as_ptr()) };
     // Where they are ignored, the kernel does not say how children end.
     // SAFETY: no handler is installed.
     let old_action = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
