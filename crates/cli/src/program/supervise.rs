@@ -11,6 +11,7 @@
 //! It blocks all signals and leaves the process group of the terminal, so that only `kill -9` ends it. Then the program dies with it,
 //! and what the program had started is adopted by the command, which does the same ([`kill_children`]).
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -237,26 +238,26 @@ fn wait_for_any() -> Option<(libc::pid_t, i32)> {
 /// Kills all children, and those that become children thereby, until there is none left.
 pub(super) fn kill_children() -> Left {
     let (start, mut pause) = (Instant::now(), Duration::from_micros(100));
-    let mut killed = Vec::new();
+    let (mut killed, mut dying) = (0, HashSet::new());
     loop {
-        while wait_for_any().is_some() {}
+        while let Some((process, _)) = wait_for_any() {
+            killed += u32::from(dying.remove(&process));
+        }
         if !has_children() {
-            return Left { killed: killed.len() as u32, alive: 0 };
+            return Left { killed, alive: 0 };
         }
         let children = children();
-        for &child in &children {
-            // SAFETY: a system call without pointers.
-            let sent = unsafe { libc::kill(child, libc::SIGKILL) } == 0;
-            if sent && !killed.contains(&child) {
-                killed.push(child);
-            }
-        }
+        // SAFETY: a system call without pointers.
+        let kill = |child: &&libc::pid_t| unsafe { libc::kill(**child, libc::SIGKILL) } == 0;
+        let new = children.iter().filter(kill).filter(|&&child| dying.insert(child)).count();
         if start.elapsed() > PATIENCE {
-            let alive = children.len() as u32;
-            return Left { killed: (killed.len() as u32).saturating_sub(alive), alive };
+            return Left { killed, alive: children.len() as u32 };
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
+        // One that forks again and again is only caught in haste.
+        if new == 0 {
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
     }
 }
 
