@@ -15,8 +15,8 @@ use crate::world::{State, World, hold};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 const TICK: i64 = 5_000_000;
-/// So many looks a thread has to come to a visible operation when another one wants to end the process: a second.
-const LONGEST_COMPUTATION: u32 = 200;
+/// So many looks a thread has to come to a visible operation when another one wants to end the process: half a second.
+const LONGEST_COMPUTATION: u32 = 100;
 
 /// The thread whose turn it is, the number of its operations, and how often in a row it was seen there, and asleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

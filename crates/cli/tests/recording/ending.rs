@@ -36,10 +36,10 @@ fn threads_that_never_end_keep_nobody_from_ending() {
             let run = program.run(&["--schedule", schedule], &["return", work]).ended_with(6);
             assert!(run.done.took < Duration::from_secs(15), "{work}: {:?}", run.done.took);
             let events = run.shown().lines().count();
-            assert!(events < 60_000, "{work}, {schedule}: {events} events");
-            // One that computes has the turn, and the others do not get it any more.
-            let least = if work == "compute" { 20 } else { 60 };
-            assert!(run.count(": write done") >= least, "{work}, {schedule}: {}", run.shown());
+            // Only a loop over a variable that is not atomic does all that it may do.
+            let most = if work == "loop" { 70_000 } else { 10_000 };
+            assert!(events < most, "{work}, {schedule}: {events} events");
+            assert_eq!(run.count(": write done"), 60, "{work}, {schedule}: {}", run.shown());
         }
     }
 }

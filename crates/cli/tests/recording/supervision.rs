@@ -90,6 +90,23 @@ fn what_the_program_leaves_behind_ends_with_it() {
     }
 }
 
+/// How many processes were started from this file.
+fn started_from(program: &Program) -> usize {
+    let entries = fs::read_dir("/proc").unwrap();
+    let is_it =
+        |path: std::path::PathBuf| fs::read_link(path).is_ok_and(|file| file == program.path);
+    entries.filter(|entry| is_it(entry.as_ref().unwrap().path().join("exe"))).count()
+}
+
+#[test]
+fn a_process_that_is_another_one_all_the_time_is_caught() {
+    let program = compile("chain", &["chain.c"]);
+    program.run(&[], &[]).ended_with(0).says("foretrace killed");
+    assert_eq!(started_from(&program), 0);
+    program.run(&["--timeout", "50ms"], &[]).ended_with(137).says("foretrace killed");
+    assert_eq!(started_from(&program), 0);
+}
+
 #[test]
 fn so_it_is_in_replays() {
     let program = compile("replays", &["survivors.c"]);
