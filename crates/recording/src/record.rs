@@ -176,6 +176,8 @@ pub mod stream {
     pub const BACK: u8 = 4;
     /// Neither: whatever it does, no bytes go into a stream or come out of one. (Of calls with the detail 0 that is not known.)
     pub const QUIET: u8 = 8;
+    /// It cancels a thread, whose number is the second operand: the thread keeps its place before the call or behind it.
+    pub const CANCELS: u8 = 16;
 }
 
 /// The detail of acquires: `mode | patience << 1`.

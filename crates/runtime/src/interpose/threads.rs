@@ -8,6 +8,7 @@ use foretrace_recording::record::kind;
 use libc::{pthread_attr_t, pthread_t};
 
 use crate::config::{Mode, mode};
+use crate::kernel::calls;
 use crate::real::real;
 use crate::schedule::Waited;
 use crate::thread::{self, Thread, enter};
@@ -234,9 +235,14 @@ unsafe extern "C-unwind" fn pthread_timedjoin_np(
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
+    enter(|thread| {
+        let other = hold().by_handle(handle);
+        calls::begin_cancelling(thread, other.unwrap_or(u32::MAX));
+    });
     // The C library first: a thread that we wake must find that it is cancelled.
     let status = unsafe { next::pthread_cancel(handle) };
-    enter(|_| {
+    enter(|thread| {
+        calls::end(thread);
         let mut world = hold();
         if let Some(thread) = world.by_handle(handle) {
             world.entry(thread).cancelled = true;

@@ -7,7 +7,7 @@
 
 use foretrace_recording::channel;
 use foretrace_recording::record::kind;
-use foretrace_recording::record::stream::QUIET;
+use foretrace_recording::record::stream::{CANCELS, QUIET};
 use libc::{pollfd, timespec};
 
 use super::Kernel;
@@ -78,6 +78,14 @@ fn end_with(thread: &mut Thread, result: isize) {
     thread.calls.pop();
     let site = thread.call_site;
     hold().stamped(thread, kind::LEAVE_CALL, 0, site, [result as u64]);
+}
+
+/// Records that the thread is about to cancel another one.
+pub(crate) fn begin_cancelling(thread: &mut Thread, other: u32) {
+    let site = thread.call_site;
+    thread.point(kind::ENTER_CALL, site, 0, 0);
+    hold().stamped(thread, kind::ENTER_CALL, CANCELS, site, [channel::EVERY, u64::from(other)]);
+    thread.calls.push(Open { site: 0, stack: 0 });
 }
 
 /// Makes a call that may be one on a stream of bytes, of which it wants to read or write so many.
