@@ -30,14 +30,16 @@ mod implicit;
 mod limits;
 #[path = "recording/merging.rs"]
 mod merging;
-#[path = "recording/outcome.rs"]
-mod outcome;
 #[path = "recording/openmp.rs"]
 mod openmp;
+#[path = "recording/outcome.rs"]
+mod outcome;
 #[path = "recording/process.rs"]
 mod process;
 #[path = "recording/replaying.rs"]
 mod replaying;
+#[path = "recording/robust.rs"]
+mod robust;
 #[path = "recording/supervision.rs"]
 mod supervision;
 #[path = "recording/synchronisation.rs"]
