@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// deadlocks, lock errors and failing assertions that another schedule of the same events leads to,
 /// and shows that schedule.
 #[derive(Parser, Debug)]
-#[command(name = "foretrace", version, max_term_width = 100)]
+#[command(name = "foretrace", version, max_term_width = 100, args_override_self = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -147,11 +147,10 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
         Op::RegionEnd => "region end".to_string(),
         Op::Fence { .. } => "fence".to_string(),
         Op::External => "external".to_string(),
-        Op::EnterCall { on, by } => {
-            let by = by.map(|by| format!(" by {}", trace.functions().get(by.index())));
-            format!("enter call on {}{}", channels(trace, on), by.unwrap_or_default())
+        Op::EnterCall { on, .. } => {
+            format!("enter {} on {}", function(trace, Some(event)), channels(trace, on))
         }
-        Op::LeaveCall => "leave call".to_string(),
+        Op::LeaveCall => format!("leave {}", function(trace, trace.enter_of(event))),
         Op::Let => {
             let name = trace.binding(event).map_or("?", |name| trace.names().get(name.index()));
             format!("let {name} ={}", condition())
@@ -159,8 +158,18 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
     }
 }
 
+/// The function of a call, given by its enter: `write()`.
+fn function(trace: &Trace, enter: Option<EventId>) -> String {
+    match enter.map(|enter| trace.op(enter)) {
+        Some(Op::EnterCall { by: Some(by), .. }) => {
+            format!("{}()", trace.functions().get(by.index()))
+        }
+        _ => "call".to_string(),
+    }
+}
+
 /// The channels of a call, for readers: `pipe#1, clock`.
-pub(crate) fn channels(trace: &Trace, on: ChannelsId) -> String {
+fn channels(trace: &Trace, on: ChannelsId) -> String {
     match trace.channels_of(on) {
         Channels::Every => "every channel".to_string(),
         Channels::Only([]) => "no channel".to_string(),

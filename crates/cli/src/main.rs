@@ -5,6 +5,7 @@ mod assemble;
 mod candidates;
 mod compare;
 mod compile;
+mod defaults;
 mod describe;
 mod encode;
 mod explain;
@@ -38,7 +39,13 @@ fn main() -> ExitCode {
     if let Some((socket, command)) = program::supervise::asked_for(std::env::args_os()) {
         return program::supervise::run(socket, &command);
     }
-    let arguments = Arguments::parse();
+    let arguments = match defaults::command_line() {
+        Ok(words) => Arguments::parse_from(words),
+        Err(failure) => {
+            failure.print();
+            return ExitCode::from(failure.status as u8);
+        }
+    };
     let asks_solver = |command: &Command| {
         matches!(
             command,

@@ -9,6 +9,20 @@ use foretrace_witness::{Certainty, Property};
 
 use crate::assemble::property;
 
+/// What an importer mended, and how often.
+pub(crate) fn repair((what, count): &(String, u64)) -> report::Repair {
+    report::Repair { what: what.clone(), count: *count }
+}
+
+/// How many accesses are taken as sequentially consistent though their memory order is weaker.
+pub(crate) fn weak_accesses(trace: &Trace) -> u64 {
+    let is_weak = |(_, op): &(EventId, Op)| match op {
+        Op::Read { order, .. } | Op::Write { order, .. } | Op::Rmw { order, .. } => order.is_weak(),
+        _ => false,
+    };
+    trace.ops().filter(is_weak).count() as u64
+}
+
 /// A part of a property that was not asked about, in words.
 pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
     let (whole, reason) = match part {
@@ -144,12 +158,12 @@ fn kept_calls(trace: &Trace) -> Vec<String> {
     )];
     if unknown > 0 {
         let named = match functions.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", first_few(&functions)),
+            true => "some functions".to_string(),
+            false => first_few(&functions),
         };
+        let keep = if unknown == 1 { "call keeps its" } else { "calls keep their" };
         notes.push(format!(
-            "{} of functions of which nothing is known{named} keep their order with all others",
-            counted(unknown, "call")
+            "nothing is known about {named}: {unknown} {keep} order with all others"
         ));
     }
     notes

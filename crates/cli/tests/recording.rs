@@ -20,18 +20,24 @@ mod blocking;
 mod control_flow;
 #[path = "recording/determinism.rs"]
 mod determinism;
+#[path = "recording/ending.rs"]
+mod ending;
 #[path = "recording/failing.rs"]
 mod failing;
 #[path = "recording/harness.rs"]
 mod harness;
 #[path = "recording/implicit.rs"]
 mod implicit;
+#[path = "recording/kernel.rs"]
+mod kernel;
 #[path = "recording/limits.rs"]
 mod limits;
 #[path = "recording/merging.rs"]
 mod merging;
 #[path = "recording/openmp.rs"]
 mod openmp;
+#[path = "recording/options.rs"]
+mod options;
 #[path = "recording/outcome.rs"]
 mod outcome;
 #[path = "recording/process.rs"]

@@ -153,6 +153,7 @@ fn leave(to: &mut Instrumenter, call: Value) {
     let effect = if callee.is_function() { effect(&callee.name()) } else { None };
     let stream = match effect {
         Some(Effect::Stream { argument, .. }) => call.arguments().get(argument as usize).copied(),
+        Some(Effect::Descriptor) => call.arguments().first().copied(),
         _ => None,
     };
     match effect {

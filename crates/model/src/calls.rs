@@ -6,7 +6,7 @@
 //! **Follows.** `docs/theory.md`, sections 2 and 3: what a call rests on. What a call rests on so far is known as long as it is in flight. A call that enters takes over
 //! what those rest on that lead to it, and hands on what is new to the calls in flight to which it leads, and so on.
 //!
-//! **Cost.** For each enter, a look at every call in flight, and at its channels; threads × channels of the call for each enter and leave.
+//! **Cost.** For each enter, a look at every call in flight, and at each two of these that lead to each other; threads × channels of the call for each enter and leave.
 
 use rustc_hash::FxHashMap;
 
@@ -54,6 +54,8 @@ struct Flight {
     on: ChannelsId,
     count: u32,
     clock: Clock,
+    /// The calls in flight to which it leads.
+    leads_to: Vec<u32>,
 }
 
 struct Run<'t> {
@@ -61,6 +63,8 @@ struct Run<'t> {
     /// Whether a call takes from a channel.
     taken: Vec<bool>,
     flights: Vec<Flight>,
+    /// What has to be handed on: by which call, and of which thread how many events.
+    news: Vec<(u32, ThreadId, u32)>,
     /// The channels of the open calls of each thread.
     open: Vec<Vec<ChannelsId>>,
     /// On what those rest that have left: by channel and by whether they gave or took, on every channel, and on any.
@@ -86,6 +90,7 @@ impl<'t> Run<'t> {
             trace,
             taken,
             flights: Vec::new(),
+            news: Vec::new(),
             open: vec![Vec::new(); nothing.len()],
             left: FxHashMap::default(),
             left_everywhere: nothing.clone(),
@@ -99,66 +104,93 @@ impl<'t> Run<'t> {
         self.open[thread.index()].push(on);
         let at = match self.flight(thread, on) {
             Some(at) => at,
-            None => {
-                let clock = self.so_far(on);
-                self.flights.push(Flight { thread, on, count: 0, clock });
-                self.flights.len() - 1
-            }
+            None => self.take_off(thread, on),
         };
+        let entered = self.trace.position(event) as u32 + 1;
         let flight = &mut self.flights[at];
         flight.count += 1;
-        flight.clock[thread.index()] = self.trace.position(event) as u32 + 1;
-        self.hand_on(at);
+        flight.clock[thread.index()] = entered;
+        self.news.push((at as u32, thread, entered));
+        self.hand_on();
     }
 
     fn flight(&self, thread: ThreadId, on: ChannelsId) -> Option<usize> {
         self.flights.iter().position(|flight| (flight.thread, flight.on) == (thread, on))
     }
 
-    /// What a call on these channels rests on when it enters.
-    fn so_far(&self, on: ChannelsId) -> Clock {
-        let mut clock = vec![0; self.open.len()];
-        match self.trace.channels_of(on) {
-            Channels::Every => join(&mut clock, &self.left_anywhere),
-            Channels::Only(list) => {
-                for &(channel, way) in list {
-                    for gave in [false, true] {
-                        if self.meets(
-                            channel,
-                            if gave { Direction::Gives } else { Direction::Takes },
-                            way,
-                        ) && let Some(left) = self.left.get(&(channel, gave))
-                        {
-                            join(&mut clock, left);
-                        }
-                    }
-                }
-                if !list.is_empty() {
-                    join(&mut clock, &self.left_everywhere);
+    /// A call on these channels, with what it rests on when it enters, and to whom it leads.
+    fn take_off(&mut self, thread: ThreadId, on: ChannelsId) -> usize {
+        let mut clock = self.left_for(on);
+        let new = self.flights.len() as u32;
+        let mut leads_to = Vec::new();
+        for other in 0..self.flights.len() {
+            if self.leads(self.flights[other].on, on) {
+                join(&mut clock, &self.flights[other].clock);
+                self.flights[other].leads_to.push(new);
+            }
+            if self.leads(on, self.flights[other].on) {
+                leads_to.push(other as u32);
+            }
+        }
+        for &to in &leads_to {
+            let known = &mut self.flights[to as usize].clock;
+            for (at, (known, &count)) in known.iter_mut().zip(&clock).enumerate() {
+                if count > *known {
+                    *known = count;
+                    self.news.push((to, ThreadId::from(at), count));
                 }
             }
         }
-        for flight in self.flights.iter().filter(|flight| self.leads(flight.on, on)) {
-            join(&mut clock, &flight.clock);
+        self.flights.push(Flight { thread, on, count: 0, clock, leads_to });
+        new as usize
+    }
+
+    /// What a call on these channels rests on because of calls that have left.
+    fn left_for(&self, on: ChannelsId) -> Clock {
+        let mut clock = vec![0; self.open.len()];
+        let Channels::Only(list) = self.trace.channels_of(on) else {
+            join(&mut clock, &self.left_anywhere);
+            return clock;
+        };
+        for &(channel, way) in list {
+            for (gave, from) in [(true, Direction::Gives), (false, Direction::Takes)] {
+                if self.meets(channel, from, way)
+                    && let Some(left) = self.left.get(&(channel, gave))
+                {
+                    join(&mut clock, left);
+                }
+            }
+        }
+        if !list.is_empty() {
+            join(&mut clock, &self.left_everywhere);
         }
         clock
     }
 
-    /// Tells the calls in flight to which one leads what it rests on.
-    fn hand_on(&mut self, from: usize) {
-        let mut changed = vec![from];
-        while let Some(from) = changed.pop() {
-            let (clock, on) = (self.flights[from].clock.clone(), self.flights[from].on);
-            for to in 0..self.flights.len() {
-                if to != from && self.leads(on, self.flights[to].on) {
-                    let known = &mut self.flights[to].clock;
-                    if clock.iter().zip(&*known).any(|(new, known)| new > known) {
-                        join(known, &clock);
-                        changed.push(to);
-                    }
+    /// Tells the calls in flight what is new to those that lead to them.
+    fn hand_on(&mut self) {
+        while let Some((from, thread, count)) = self.news.pop() {
+            let leads_to = std::mem::take(&mut self.flights[from as usize].leads_to);
+            for &to in &leads_to {
+                let known = &mut self.flights[to as usize].clock[thread.index()];
+                if count > *known {
+                    *known = count;
+                    self.news.push((to, thread, count));
                 }
             }
+            self.flights[from as usize].leads_to = leads_to;
         }
+    }
+
+    /// The call is over for all others.
+    fn land(&mut self, at: usize) -> Clock {
+        let clock = self.flights.swap_remove(at).clock;
+        let (gone, moved) = (at as u32, self.flights.len() as u32);
+        for flight in &mut self.flights {
+            flight.leads_to.retain(|&to| to != gone);
+            flight.leads_to.iter_mut().filter(|to| **to == moved).for_each(|to| *to = gone);
+        }
+        clock
     }
 
     fn leave(&mut self, event: EventId, calls: &mut Calls) {
@@ -168,7 +200,7 @@ impl<'t> Run<'t> {
         let flight = &mut self.flights[at];
         flight.count -= 1;
         let clock = match flight.count {
-            0 => self.flights.swap_remove(at).clock,
+            0 => self.land(at),
             _ => flight.clock.clone(),
         };
         let mut needed = Vec::new();

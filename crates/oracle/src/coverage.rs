@@ -99,16 +99,16 @@ const PRIMITIVES: &[&str] = &[
     "released read",
     "unknown dependences",
     "enter call",
-    "enter call, several channels",
-    "enter call, gives only",
-    "enter call, takes only",
-    "enter call, every channel",
-    "enter call, no channel",
-    "enter call, inside another",
-    "enter call, never leaves",
-    "enter call, delayed channel",
+    "call, several channels",
+    "call, gives only",
+    "call, takes only",
+    "call, every channel",
+    "call, no channel",
+    "call inside another",
+    "call that never leaves",
+    "call, delayed channel",
     "leave call",
-    "leave call, needs another",
+    "leave, needs another",
 ];
 
 /// The columns: the families of violations.
@@ -374,14 +374,14 @@ impl Recorded<'_> {
                     Channels::Only(list) => list,
                 };
                 let any = |way| list.iter().any(|(_, direction)| *direction == way);
-                add(list.len() > 1, "enter call, several channels");
-                add(any(Direction::Gives), "enter call, gives only");
-                add(any(Direction::Takes), "enter call, takes only");
+                add(list.len() > 1, "call, several channels");
+                add(any(Direction::Gives), "call, gives only");
+                add(any(Direction::Takes), "call, takes only");
                 let is_every = self.trace.channels_of(on) == Channels::Every;
-                add(is_every, "enter call, every channel");
-                add(list.is_empty() && !is_every, "enter call, no channel");
+                add(is_every, "call, every channel");
+                add(list.is_empty() && !is_every, "call, no channel");
                 let delayed = |(channel, _): &(ChannelId, _)| self.trace.is_delayed(*channel);
-                add(list.iter().any(delayed), "enter call, delayed channel");
+                add(list.iter().any(delayed), "call, delayed channel");
                 let events = self.trace.thread_events(self.trace.thread_of(event));
                 let depth = |events: &[EventId]| {
                     let count = |wanted: fn(&Op) -> bool| {
@@ -390,14 +390,14 @@ impl Recorded<'_> {
                     count(|op| matches!(op, Op::EnterCall { .. }))
                         - count(|op| *op == Op::LeaveCall)
                 };
-                add(depth(&events[..self.trace.position(event)]) > 0, "enter call, inside another");
-                add(depth(events) > 0, "enter call, never leaves");
+                add(depth(&events[..self.trace.position(event)]) > 0, "call inside another");
+                add(depth(events) > 0, "call that never leaves");
             }
             Op::LeaveCall => {
                 add(true, "leave call");
                 let thread = self.trace.thread_of(event);
                 let is_other = |enter| self.trace.thread_of(enter) != thread;
-                add(self.rests_on[event.index()].iter().any(is_other), "leave call, needs another");
+                add(self.rests_on[event.index()].iter().any(is_other), "leave, needs another");
             }
             Op::Let => add(true, "let"),
         }

@@ -23,6 +23,8 @@ pub enum Effect {
         /// Whether it only writes to the stream.
         output: bool,
     },
+    /// Output on the descriptor that is argument number 0.
+    Descriptor,
     /// It uses the channels of [`HIDDEN`] with this number.
     Hidden(u32),
 }
@@ -57,6 +59,7 @@ pub fn code(effect: Option<Effect>) -> u32 {
         None => 0,
         Some(Effect::None) => 1,
         Some(Effect::Stream { output, .. }) => 2 + u32::from(output),
+        Some(Effect::Descriptor) => 4,
         Some(Effect::Hidden(list)) => 16 + list,
     }
 }
@@ -66,6 +69,7 @@ pub fn decode(code: u32) -> Option<Effect> {
     match code {
         1 => Some(Effect::None),
         2 | 3 => Some(Effect::Stream { argument: 0, output: code == 3 }),
+        4 => Some(Effect::Descriptor),
         _ if (16..16 + HIDDEN.len() as u32).contains(&code) => Some(Effect::Hidden(code - 16)),
         _ => None,
     }
@@ -82,6 +86,9 @@ pub fn effect(name: &str) -> Option<Effect> {
     let plain = plain.strip_suffix("64").filter(|rest| is_file_function(rest)).unwrap_or(plain);
     if let Some((_, argument, output)) = STREAMS.iter().find(|(known, ..)| *known == plain) {
         return Some(Effect::Stream { argument: *argument, output: *output });
+    }
+    if ["dprintf", "vdprintf"].contains(&plain) {
+        return Some(Effect::Descriptor);
     }
     if let Some((_, list)) = LISTS.iter().find(|(known, _)| *known == plain) {
         return Some(Effect::Hidden(*list));

@@ -132,10 +132,11 @@ pub mod kind {
     /// It is given back. Operands: address; stamp.
     pub const FREE: u8 = 81;
 
-    /// A call begins by which threads may see each other other than through memory. Operands: its channels, the number of a
-    /// [`crate::file::table::CHANNELS`]; the address of the function, 0 if it is one of those that are known; stamp.
+    /// A call begins by which threads may see each other other than through memory. Detail: [`super::stream`]. Operands: its channels, the number of a
+    /// [`crate::file::table::CHANNELS`]; how many bytes it wants to read or write, if it is on a stream, else the address of the function, 0 if that is known;
+    /// stamp.
     pub const ENTER_CALL: u8 = 88;
-    /// The innermost such call of the thread came back. Stamp.
+    /// The innermost such call of the thread came back. Operands: what it returned, if it is on a stream; stamp.
     pub const LEAVE_CALL: u8 = 89;
     /// Something was done that nobody saw. Detail: [`super::unseen`]. Stamp.
     pub const UNSEEN: u8 = 112;
@@ -163,6 +164,18 @@ pub mod unseen {
 pub mod alloc {
     /// All bytes are 0.
     pub const ZERO: u8 = 1;
+}
+
+/// The detail of calls on a stream of bytes inside the process: a pipe, or a connection to itself. Of the others it is 0.
+pub mod stream {
+    /// Reads.
+    pub const READ: u8 = 1;
+    /// Writes.
+    pub const WRITE: u8 = 2;
+    /// What one end writes and the other one reads, not the other way round.
+    pub const BACK: u8 = 4;
+    /// Neither: whatever it does, no bytes go into a stream or come out of one. (Of calls with the detail 0 that is not known.)
+    pub const QUIET: u8 = 8;
 }
 
 /// The detail of acquires: `mode | patience << 1`.
@@ -226,9 +239,8 @@ pub const fn operands(kind: u8) -> Option<usize> {
         ENTER | PATH | FENCE | REGION_BEGIN | REGION_END | ASSERT => 0,
         LOAD_NEAR | STORE_NEAR => 0,
         THREAD | SWITCH | CALL | RETURN | END | UNSEEN | LOAD_NEAR_WIDE | STORE_NEAR_WIDE => 1,
-        LEAVE_CALL => 1,
         LOAD | STORE | LOAD_RANGE | STORE_RANGE | LAND => 2,
-        FORK | JOIN | REQUEST_JOIN | EXIT => 2,
+        FORK | JOIN | REQUEST_JOIN | EXIT | LEAVE_CALL => 2,
         LOCK_INIT..=LOCK_DESTROY | COND_INIT | SIGNAL..=COND_DESTROY => 2,
         REQUEST_SEM_WAIT..=SEM_DESTROY | ARRIVE..=BARRIER_DESTROY | FREE => 2,
         BEGIN | ATOMIC_LOAD | ATOMIC_STORE | WAIT | WAKE | SEM_INIT | BARRIER_INIT | ALLOC => 3,

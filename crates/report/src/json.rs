@@ -95,6 +95,7 @@ impl Serialize for Document<'_> {
                 thread_names: &report.trace.threads,
                 repairs: &report.trace.repairs,
                 blind_spots: report.trace.blind_spots(),
+                weak_accesses: report.trace.weak_accesses,
             },
         )?;
         if let Some(run) = &report.run {
@@ -152,6 +153,12 @@ struct TraceObject<'a> {
     thread_names: &'a [String],
     repairs: &'a [crate::Repair],
     blind_spots: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    weak_accesses: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize)]

@@ -20,7 +20,7 @@ pub use fingerprint::fingerprint;
 pub use graph::{Edge, EdgeKind, Graph, Node, ThreadNodes, write_dot};
 pub use json::{SCHEMA, write_json};
 pub use read::{ReadError, Recalled, read_json};
-pub use text::{Style, write_explanation, write_finding, write_text};
+pub use text::{Style, in_order, write_explanation, write_finding, write_text};
 
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +116,8 @@ pub struct TraceInfo {
     pub threads: Vec<String>,
     /// What an importer had to mend, and how often.
     pub repairs: Vec<Repair>,
+    /// How many relaxed, acquire and release accesses were taken as sequentially consistent.
+    pub weak_accesses: u64,
 }
 
 /// A kind of defect in a trace file that an importer mended.

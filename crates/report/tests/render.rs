@@ -27,6 +27,7 @@ fn small() -> Report {
             events: 6,
             threads: vec!["t1".into(), "t2".into()],
             repairs: vec![Repair { what: "joined twice".into(), count: 2 }],
+            weak_accesses: 0,
         },
         model: "values".into(),
         settings: Settings {

@@ -17,6 +17,7 @@
 mod annotations;
 mod arena;
 mod config;
+mod ending;
 mod explore;
 mod futex;
 mod hooks;

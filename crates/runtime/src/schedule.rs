@@ -41,6 +41,8 @@ pub(crate) struct Scheduler {
     changes: Vec<u64>,
     /// The next lowest priority.
     lowest: i64,
+    /// Whether a thread wants to end the process: see [`crate::ending`].
+    pub(crate) is_ending: bool,
 }
 
 /// How a wait ended.
@@ -69,6 +71,7 @@ impl Scheduler {
             steps: 0,
             changes: Vec::new(),
             lowest: 0,
+            is_ending: false,
         };
         for _ in 0..8 {
             scheduler.draw();
@@ -126,7 +129,7 @@ impl World {
             return explore::choose(self);
         }
         self.let_turns_pass();
-        let can: Vec<u32> = self.runnable();
+        let can: Vec<u32> = self.before_end(self.runnable());
         if can.is_empty() {
             return None;
         }
@@ -210,7 +213,8 @@ impl World {
     fn grant(&mut self, next: Option<u32>, me: u32) {
         self.scheduler.turn = next;
         if let Some(next) = next {
-            self.scheduler.granted = self.scheduler.quantum();
+            let most = self.allowance(next).max(1);
+            self.scheduler.granted = self.scheduler.quantum().min(most);
             if next != me {
                 self.threads[next as usize].wake();
             }
@@ -291,15 +295,28 @@ pub(crate) fn decide(thread: &mut Thread) {
         drop(world);
         return;
     }
+    world = pass_turn(world, thread);
+    if world.planned() {
+        drop(follow(world, thread, true));
+    }
+}
+
+/// Lets whoever is chosen run, and returns when that is the calling thread.
+pub(crate) fn pass_turn(mut world: Held, thread: &mut Thread) -> Held {
+    let me = thread.index;
     world.pass_on(me);
     if world.scheduler.turn != Some(me) {
         world = await_turn(world, thread);
-        if world.planned() {
-            drop(follow(world, thread, true));
-            return;
-        }
     }
     thread.quantum = world.scheduler.granted.max(1);
+    world
+}
+
+/// Lets the plan of a replay go on, as far as it says nothing of the calling thread.
+pub(crate) fn let_plan_pass(world: Held, thread: &mut Thread) {
+    if world.planned() {
+        drop(follow(world, thread, false));
+    }
 }
 
 /// Follows the plan until the thread may go on.
@@ -458,6 +475,9 @@ pub(crate) fn give_way(thread: &mut Thread) {
         world.scheduler.lowest -= 1;
         let lowest = world.scheduler.lowest;
         world.entry(me).priority = lowest;
+    }
+    if world.scheduler.is_ending {
+        world.entry(me).gave_way += 1;
     }
     // Most often the next visible operation is soon enough. Not so in a loop that has none.
     let again = std::mem::replace(&mut thread.quantum, 0) == 0;

@@ -1,7 +1,8 @@
 //! Keeps scheduled programs alive that block where we cannot see it (read, poll, a foreign lock).
 //!
 //! A thread of ours looks every few milliseconds whether the thread whose turn it is sleeps in the kernel without being in the
-//! runtime. If so, its turn is taken away; when it comes back to a visible operation, it queues up again.
+//! runtime. If so, its turn is taken away; when it comes back to a visible operation, it queues up again. So it is with a thread that
+//! computes for long while another one waits to end the process.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -14,6 +15,17 @@ use crate::world::{State, World, hold};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 const TICK: i64 = 5_000_000;
+/// So many looks a thread has to come to a visible operation when another one wants to end the process: half a second.
+const LONGEST_COMPUTATION: u32 = 100;
+
+/// The thread whose turn it is, the number of its operations, and how often in a row it was seen there, and asleep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Suspicion {
+    turn: u32,
+    operations: u32,
+    seen: u32,
+    asleep: u32,
+}
 
 /// Starts the watchdog, once.
 pub(crate) fn start() {
@@ -52,8 +64,8 @@ extern "C-unwind" fn watch(_: *mut libc::c_void) -> *mut libc::c_void {
     }
 }
 
-/// One look; the thread that slept outside this time, with the number of its operations.
-fn look(world: &mut World, before: Option<(u32, u32)>) -> Option<(u32, u32)> {
+/// One look; what was seen of the thread whose turn it is, if it is outside.
+fn look(world: &mut World, before: Option<Suspicion>) -> Option<Suspicion> {
     let Some(turn) = world.scheduler.turn else {
         let due = world.threads.iter().any(|entry| {
             entry.deadline.is_some_and(|time| !crate::futex::before(now(), time))
@@ -65,13 +77,19 @@ fn look(world: &mut World, before: Option<(u32, u32)>) -> Option<(u32, u32)> {
         return None;
     };
     let entry = &world.threads[turn as usize];
-    if entry.state != State::Live || entry.busy().load(Relaxed) || !sleeps(entry.kernel_id()) {
+    if entry.state != State::Live || entry.busy().load(Relaxed) {
         return None;
     }
-    let now = (turn, entry.operations());
-    if before != Some(now) {
+    let operations = entry.operations();
+    let same = |known: &Suspicion| known.turn == turn && known.operations == operations;
+    let before = before.filter(same).map_or((0, 0), |known| (known.seen, known.asleep));
+    let asleep = if sleeps(entry.kernel_id()) { before.1 + 1 } else { 0 };
+    let now = Suspicion { turn, operations, seen: before.0 + 1, asleep };
+    let computes = world.scheduler.is_ending && now.seen > LONGEST_COMPUTATION;
+    if now.asleep < 2 && !computes {
         return Some(now);
     }
+    let entry = &world.threads[turn as usize];
     entry.ousted().store(true, SeqCst);
     // Either the thread sees that it is ousted, or we see that it is busy.
     system_call(libc::SYS_membarrier, [8, 0, 0, 0, 0, 0]);

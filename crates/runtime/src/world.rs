@@ -54,6 +54,11 @@ pub(crate) struct Entry {
     pub(crate) planned: Option<u32>,
     /// For the scheduler that goes by priorities.
     pub(crate) priority: i64,
+    /// It is about to end the process, and waits for the others: see [`crate::ending`].
+    pub(crate) ends_process: bool,
+    /// While another thread waits so: how often this one gave way, and how many operations it had done before.
+    pub(crate) gave_way: u32,
+    pub(crate) before_end: u32,
     thread: *mut Thread,
 }
 
@@ -206,6 +211,9 @@ impl World {
             ordinal: 0,
             planned: thread.planned,
             priority: self.scheduler.priority(),
+            ends_process: false,
+            gave_way: 0,
+            before_end: 0,
             thread: pointer,
         });
         pointer

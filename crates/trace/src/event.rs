@@ -57,6 +57,13 @@ pub enum MemoryOrder {
     SeqCst,
 }
 
+impl MemoryOrder {
+    /// Whether it allows for executions that are not sequentially consistent. (Plain accesses that race do so too, but that is a bug.)
+    pub fn is_weak(self) -> bool {
+        !matches!(self, MemoryOrder::Plain | MemoryOrder::SeqCst)
+    }
+}
+
 /// How a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]

@@ -3,13 +3,15 @@
 //! **Computes.** For each `leave-call` the `enter-call` events that have to be executed before it: of each other thread the last
 //! one on which the call rests. What an earlier leave of the same thread needs is not named again.
 //!
-//! **How.** In recorded order. Calls in flight are kept as they are; of those that have left there is, for each channel and
-//! direction, only the last enter of each thread on which any of them rests. A call that leaves asks the calls in flight from which
-//! a chain leads to it, and for each of these what has left on its channels.
+//! **How.** In recorded order, by *pools*: each channel has one of those who have given there and one of those who have taken. A call pours what it rests on, and itself, into the
+//! pools of its channels, and draws from those that lead to it, as long as it is in flight. What is once in a pool stays there. Whatever is new in a pool is handed on at once to the calls in flight
+//! that draw from it, and from these to the pools into which they pour.
 //!
-//! **Cost.** For each leave, threads × channels of the calls in flight that meet it, directly or through others.
+//! **Invariant.** After each event, every call in flight has what it rests on so far, and every pool what it would give to a call that enters now.
+//!
+//! **Cost.** For each enter, threads × channels of the call, and a step for each channel of each call in flight that gets to know of it.
 
-use foretrace_trace::{ChannelId, Channels, ChannelsId, Direction, EventId, Op, ThreadId, Trace};
+use foretrace_trace::{ChannelId, Channels, ChannelsId, EventId, Op, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
 /// The enters that each leave needs.
@@ -42,76 +44,66 @@ impl Kept {
     }
 }
 
-/// Of each thread the last enter, as its number + 1; 0 for none.
+/// Of each thread the last enter, as its number + 1; 0 for none. Empty: none of any thread.
 type Clock = Vec<u32>;
 
 /// The calls of one thread on the same channels that are in flight.
 struct Flight {
-    thread: ThreadId,
     on: ChannelsId,
     enters: Vec<EventId>,
-    /// The last question in which it was asked.
-    asked: u32,
+    clock: Clock,
 }
 
-/// What calls that have left have done to a channel.
 #[derive(Clone, Default)]
-struct Channel {
-    /// On what those rest that gave, and that took; themselves included.
-    gave: Option<Clock>,
-    took: Option<Clock>,
-    /// The calls in flight on it.
-    flying: Vec<(u32, Direction)>,
-    /// Whether any call takes from it.
-    is_taken: bool,
-    is_delayed: bool,
+struct Pool {
+    clock: Clock,
+    /// The calls in flight that draw from it.
+    drawing: Vec<u32>,
+}
+
+/// From which pools calls on the same channels draw, and into which they pour.
+#[derive(Clone, Default)]
+struct Route {
+    draws: Vec<u32>,
+    pours: Vec<u32>,
 }
 
 struct Pass<'t> {
     trace: &'t Trace,
-    channels: Vec<Channel>,
+    /// Two for each channel, then that of the calls on every channel, and that of all calls.
+    pools: Vec<Pool>,
+    routes: Vec<Route>,
     flights: Vec<Flight>,
     numbers: FxHashMap<(ThreadId, ChannelsId), u32>,
     /// The open calls of each thread.
     stacks: Vec<Vec<u32>>,
-    /// Of the calls on every channel: those in flight, and on what those rest that have left.
-    flying_everywhere: Vec<u32>,
-    everywhere: Clock,
-    /// The same of all calls that are on a channel at all.
-    flying: Vec<u32>,
-    anywhere: Clock,
     /// What earlier leaves of each thread need.
     known: Vec<Clock>,
-    questions: u32,
+    /// What has to be handed on: the pool, the thread and its last enter.
+    news: Vec<(u32, ThreadId, u32)>,
     kept: Kept,
 }
 
 impl<'t> Pass<'t> {
     fn new(trace: &'t Trace) -> Self {
-        let threads = trace.threads().len();
-        let mut channels = vec![Channel::default(); trace.channels().len()];
+        let mut is_taken = vec![false; trace.channels().len()];
         for (_, op) in trace.other_ops() {
             let Op::EnterCall { on, .. } = op else { continue };
             let Channels::Only(list) = trace.channels_of(on) else { continue };
             for (channel, direction) in list {
-                channels[channel.index()].is_taken |= direction.takes();
+                is_taken[channel.index()] |= direction.takes();
             }
         }
-        for (index, channel) in channels.iter_mut().enumerate() {
-            channel.is_delayed = trace.is_delayed(ChannelId::from(index));
-        }
+        let lists = (0..trace.channel_list_count()).map(ChannelsId::from);
         Pass {
             trace,
-            channels,
+            pools: vec![Pool::default(); 2 * is_taken.len() + 2],
+            routes: lists.map(|on| route(trace, &is_taken, on)).collect(),
             flights: Vec::new(),
             numbers: FxHashMap::default(),
-            stacks: vec![Vec::new(); threads],
-            flying_everywhere: Vec::new(),
-            everywhere: vec![0; threads],
-            flying: Vec::new(),
-            anywhere: vec![0; threads],
-            known: vec![Vec::new(); threads],
-            questions: 0,
+            stacks: vec![Vec::new(); trace.threads().len()],
+            known: vec![Clock::new(); trace.threads().len()],
+            news: Vec::new(),
             kept: Kept::default(),
         }
     }
@@ -132,25 +124,50 @@ impl<'t> Pass<'t> {
         let next = self.flights.len() as u32;
         let number = *self.numbers.entry((thread, on)).or_insert(next);
         if number == next {
-            self.flights.push(Flight { thread, on, enters: Vec::new(), asked: 0 });
+            let (enters, clock) = (Vec::new(), Clock::new());
+            self.flights.push(Flight { on, enters, clock });
         }
         self.stacks[thread.index()].push(number);
         let flight = &mut self.flights[number as usize];
-        flight.enters.push(event);
-        if flight.enters.len() > 1 {
-            return;
-        }
-        match self.trace.channels_of(on) {
-            Channels::Only([]) => {}
-            Channels::Only(list) => {
-                self.flying.push(number);
-                for &(channel, direction) in list {
-                    self.channels[channel.index()].flying.push((number, direction));
-                }
+        let route = &self.routes[on.index()];
+        if flight.enters.is_empty() {
+            flight.clock.clear();
+            flight.clock.resize(self.stacks.len(), 0);
+            for &pool in &route.draws {
+                let pool = &mut self.pools[pool as usize];
+                join(&mut flight.clock, &pool.clock);
+                pool.drawing.push(number);
             }
-            Channels::Every => {
-                self.flying.push(number);
-                self.flying_everywhere.push(number);
+        }
+        flight.enters.push(event);
+        flight.clock[thread.index()] = event.0 + 1;
+        for &pool in &route.pours {
+            let known = &mut self.pools[pool as usize].clock;
+            known.resize(flight.clock.len(), 0);
+            let entries = flight.clock.iter().zip(known).enumerate();
+            for (other, (&enter, _)) in entries.filter(|(_, (enter, known))| *enter > *known) {
+                self.news.push((pool, ThreadId::from(other), enter));
+            }
+        }
+        self.hand_on();
+    }
+
+    /// Hands on what is new in pools until nothing is.
+    fn hand_on(&mut self) {
+        while let Some((pool, thread, enter)) = self.news.pop() {
+            let Pool { clock, drawing } = &mut self.pools[pool as usize];
+            clock.resize(self.stacks.len(), 0);
+            if clock[thread.index()] >= enter {
+                continue;
+            }
+            clock[thread.index()] = enter;
+            for &number in &*drawing {
+                let flight = &mut self.flights[number as usize];
+                if flight.clock[thread.index()] < enter {
+                    flight.clock[thread.index()] = enter;
+                    let pours = self.routes[flight.on.index()].pours.iter();
+                    self.news.extend(pours.map(|&pool| (pool, thread, enter)));
+                }
             }
         }
     }
@@ -158,83 +175,21 @@ impl<'t> Pass<'t> {
     fn leave(&mut self, event: EventId) {
         let thread = self.trace.thread_of(event).index();
         let Some(number) = self.stacks[thread].pop() else { return };
-        let mut clock = self.rests_on(number);
-        self.keep(event, thread, &clock);
+        self.keep(event, thread, number);
         let flight = &mut self.flights[number as usize];
-        let entered = flight.enters.pop().expect("the call is in flight");
-        let has_landed = flight.enters.is_empty();
-        let on = flight.on;
-        clock[thread] = clock[thread].max(entered.0 + 1);
-        match self.trace.channels_of(on) {
-            Channels::Only([]) => return,
-            Channels::Only(list) => {
-                for &(channel, direction) in list {
-                    let channel = &mut self.channels[channel.index()];
-                    if has_landed {
-                        channel.flying.retain(|&(other, _)| other != number);
-                    }
-                    if channel.is_taken && direction.gives() {
-                        join(channel.gave.get_or_insert_default(), &clock);
-                    }
-                    if channel.is_taken && direction.takes() {
-                        join(channel.took.get_or_insert_default(), &clock);
-                    }
-                }
-            }
-            Channels::Every => {
-                if has_landed {
-                    self.flying_everywhere.retain(|&other| other != number);
-                }
-                join(&mut self.everywhere, &clock);
+        flight.enters.pop();
+        if flight.enters.is_empty() {
+            for &pool in &self.routes[flight.on.index()].draws {
+                let drawing = &mut self.pools[pool as usize].drawing;
+                let at = drawing.iter().rposition(|&other| other == number);
+                drawing.swap_remove(at.expect("a call in flight draws"));
             }
         }
-        if has_landed {
-            self.flying.retain(|&other| other != number);
-        }
-        join(&mut self.anywhere, &clock);
-    }
-
-    /// The last enter of each thread on which a call in flight rests.
-    fn rests_on(&mut self, number: u32) -> Clock {
-        self.questions += 1;
-        let mut clock = vec![0; self.trace.threads().len()];
-        let mut waiting = vec![number];
-        self.flights[number as usize].asked = self.questions;
-        while let Some(number) = waiting.pop() {
-            let Flight { thread, on, ref enters, .. } = self.flights[number as usize];
-            let last = enters.last().expect("it is in flight").0 + 1;
-            clock[thread.index()] = clock[thread.index()].max(last);
-            let found = waiting.len();
-            match self.trace.channels_of(on) {
-                Channels::Only([]) => {}
-                Channels::Only(list) => {
-                    for &(channel, direction) in list {
-                        self.channels[channel.index()].meet(direction, &mut clock, &mut waiting);
-                    }
-                    join(&mut clock, &self.everywhere);
-                    waiting.extend(&self.flying_everywhere);
-                }
-                Channels::Every => {
-                    join(&mut clock, &self.anywhere);
-                    waiting.extend(&self.flying);
-                }
-            }
-            let mut behind = found;
-            for at in found..waiting.len() {
-                let flight = &mut self.flights[waiting[at] as usize];
-                if flight.asked != self.questions {
-                    flight.asked = self.questions;
-                    waiting[behind] = waiting[at];
-                    behind += 1;
-                }
-            }
-            waiting.truncate(behind);
-        }
-        clock
     }
 
     /// Notes what a leave needs beyond what earlier ones of its thread do.
-    fn keep(&mut self, leave: EventId, thread: usize, clock: &Clock) {
+    fn keep(&mut self, leave: EventId, thread: usize, number: u32) {
+        let clock = &self.flights[number as usize].clock;
         let known = &mut self.known[thread];
         known.resize(clock.len(), 0);
         let before = self.kept.enters.len();
@@ -250,28 +205,31 @@ impl<'t> Pass<'t> {
     }
 }
 
-impl Channel {
-    /// What leads to a call that uses the channel in this direction.
-    fn meet(&self, direction: Direction, clock: &mut Clock, waiting: &mut Vec<u32>) {
-        if !self.is_taken {
-            return;
-        }
-        let (from_giving, from_taking) = match self.is_delayed {
-            true => (direction.takes(), false),
-            false => (true, direction.gives()),
-        };
-        for (leads, left) in [(from_giving, &self.gave), (from_taking, &self.took)] {
-            if let Some(left) = left.as_ref().filter(|_| leads) {
-                join(clock, left);
-            }
-        }
-        let leads = |other: Direction| other.gives() && from_giving || other.takes() && from_taking;
-        let flying = self.flying.iter().filter(|(_, other)| leads(*other));
-        waiting.extend(flying.map(|&(number, _)| number));
+/// The pools of calls on these channels: what *leads to* says, channel by channel.
+fn route(trace: &Trace, is_taken: &[bool], on: ChannelsId) -> Route {
+    let everywhere = 2 * is_taken.len() as u32;
+    let anywhere = everywhere + 1;
+    let Channels::Only(list) = trace.channels_of(on) else {
+        return Route { draws: vec![anywhere], pours: vec![everywhere, anywhere] };
+    };
+    let mut route = Route::default();
+    for &(channel, direction) in list.iter().filter(|(channel, _)| is_taken[channel.index()]) {
+        let ChannelId(number) = channel;
+        let (gave, took) = (2 * number, 2 * number + 1);
+        let (gives, takes) = (direction.gives(), direction.takes());
+        let is_delayed = trace.is_delayed(channel);
+        let draws = [(gave, takes || !is_delayed), (took, gives && !is_delayed)];
+        route.draws.extend(draws.iter().filter(|(_, draws)| *draws).map(|(pool, _)| pool));
+        let pours = [(gave, gives), (took, takes)];
+        route.pours.extend(pours.iter().filter(|(_, pours)| *pours).map(|(pool, _)| pool));
     }
+    if !list.is_empty() {
+        route.draws.push(everywhere);
+        route.pours.push(anywhere);
+    }
+    route
 }
 
 fn join(clock: &mut Clock, other: &Clock) {
-    clock.resize(clock.len().max(other.len()), 0);
     clock.iter_mut().zip(other).for_each(|(mine, &other)| *mine = (*mine).max(other));
 }

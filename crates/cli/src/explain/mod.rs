@@ -28,6 +28,7 @@ use crate::args::ExplainArguments;
 use crate::assemble::{Frame, assemble, kind, property, violating};
 use crate::failure::{Failure, Status};
 use crate::predict::{jobs, model, style};
+use crate::remarks::weak_accesses;
 use crate::{implicit, input, output, source};
 use demand::{demand, title};
 use name::Named;
@@ -193,6 +194,11 @@ impl Asked<'_> {
                     writeln!(out, "{fit}; {none} can happen, and {this}:\n")
                 })?;
                 write_explanation(&explanation, style(false), out)?;
+                let weak = weak_accesses(self.trace);
+                if weak > 0 {
+                    let only = "this holds for sequentially consistent executions";
+                    writeln!(out, "note: {only}; {}", report::in_order(weak))?;
+                }
                 if not_asked > 0 {
                     let open = "this was about these events alone";
                     writeln!(

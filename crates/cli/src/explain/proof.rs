@@ -8,7 +8,7 @@
 //! **Invariant.** Only words: the proof has passed its checker, and nothing here decides anything.
 
 use foretrace_report::Grounds;
-use foretrace_trace::{EventId, Model, Op};
+use foretrace_trace::{Channels, EventId, Model, Op, Trace};
 use foretrace_witness::{Fact, Refutation, Rule, Step, Violation};
 
 use super::demand::{Noun, noun};
@@ -267,7 +267,11 @@ impl<'a> Proof<'a> {
             (Rule::Unposted, Fact::NotExecuted(wait)) => self.unposted(step, wait),
             (Rule::Posted, Fact::Before(event, wait)) => self.posted(step, event, wait),
             (rule, Fact::Before(first, second)) => {
-                let order = format!("{} before {}", words.does(first), words.does(second));
+                let first_does = match rule {
+                    Rule::Call => words.must(first),
+                    _ => words.does(first),
+                };
+                let order = format!("{first_does} before {}", words.does(second));
                 match self.because(rule, first, second) {
                     Some(because) => format!("{order}, because {because}"),
                     None => order,
@@ -290,7 +294,13 @@ impl<'a> Proof<'a> {
             (Rule::Open, ..) => "that is the hold which is closed there".to_string(),
             (Rule::Alloc, Op::Free { .. }, _) => "the memory is used again".to_string(),
             (Rule::Alloc, ..) => "the memory has to be there".to_string(),
-            (Rule::Call, ..) => "the recorded order of these calls is kept".to_string(),
+            (Rule::Call, ..) if share_a_channel(trace, first, trace.enter_of(second)) => {
+                "the recorded order of these calls is kept".to_string()
+            }
+            (Rule::Call, ..) => {
+                "the recorded order of calls is kept, and others lead from the one to the other"
+                    .to_string()
+            }
             (Rule::Unexplained, ..) => {
                 "no recorded write explains what it reads, so that all that was recorded before it stays before it".to_string()
             }
@@ -453,5 +463,19 @@ pub(super) fn few(items: &[String]) -> String {
     match items.len().saturating_sub(MOST) {
         0 => shown,
         more => format!("{shown}; and {more} more"),
+    }
+}
+
+/// Whether two calls, given by their enters, have a channel in common.
+fn share_a_channel(trace: &Trace, one: EventId, two: Option<EventId>) -> bool {
+    let on = |enter: EventId| match trace.op(enter) {
+        Op::EnterCall { on, .. } => Some(trace.channels_of(on)),
+        _ => None,
+    };
+    match (on(one), two.and_then(on)) {
+        (Some(Channels::Only(one)), Some(Channels::Only(two))) => {
+            one.iter().any(|(channel, _)| two.iter().any(|(other, _)| other == channel))
+        }
+        _ => true,
     }
 }

@@ -268,7 +268,7 @@ fn verb(trace: &Trace, event: EventId) -> Verb {
 /// `its call of `read` on `pipe#1``: the call that an event enters.
 fn call(trace: &Trace, enter: EventId) -> String {
     let Op::EnterCall { on, by } = trace.op(enter) else { return "its call".to_string() };
-    let by = by.map(|by| format!(" of {}", quoted(trace.functions().get(by.index()))));
+    let by = by.map(|by| format!(" of `{}()`", trace.functions().get(by.index())));
     let on = match trace.channels_of(on) {
         Channels::Every => "every channel".to_string(),
         Channels::Only([]) => "no channel".to_string(),

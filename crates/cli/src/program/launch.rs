@@ -186,7 +186,8 @@ impl Launch<'_> {
             }
         };
         drop(interrupts);
-        supervisor.wait().map_err(wait)?;
+        // It has said all; if the signals of children are ignored, nobody can wait for it.
+        let _ = supervisor.wait();
         match answer {
             Ok(Answer::Ended { status, left }) => Ok(Ended { status, timed_out, left }),
             Ok(Answer::NotStarted(error)) => {

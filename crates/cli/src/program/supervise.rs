@@ -11,6 +11,7 @@
 //! It blocks all signals and leaves the process group of the terminal, so that only `kill -9` ends it. Then the program dies with it,
 //! and what the program had started is adopted by the command, which does the same ([`kill_children`]).
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -122,15 +123,14 @@ pub(crate) fn asked_for(
 
 /// Runs the program, and ends when all its processes have.
 pub(crate) fn run(socket: RawFd, program: &[OsString]) -> ExitCode {
-    // SAFETY: the command gave us this end of the socket, and nobody else here knows its number. If a user calls this mode by
-    // hand, it is some file of his, or none, and the next call fails.
-    let socket = unsafe { UnixStream::from(OwnedFd::from_raw_fd(socket)) };
-    // The program must not inherit it: the command would wait for the program's children then.
+    // The program must not inherit it: the command would wait for the program's children then. This fails if there is no such file:
+    // somebody has called this mode by hand.
     // SAFETY: a system call without pointers.
-    let closes = unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
-    if closes != 0 {
+    if unsafe { libc::fcntl(socket, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
         return ExitCode::from(crate::failure::Status::BadInput as u8);
     }
+    // SAFETY: the command gave us this end of the socket, and nobody else here knows its number.
+    let socket = unsafe { UnixStream::from(OwnedFd::from_raw_fd(socket)) };
     let answer = supervise(&socket, program).unwrap_or_else(|error| {
         kill_children();
         Answer::NotStarted(error.raw_os_error().unwrap_or(libc::EINVAL))
@@ -142,12 +142,19 @@ pub(crate) fn run(socket: RawFd, program: &[OsString]) -> ExitCode {
 
 fn supervise(socket: &UnixStream, program: &[OsString]) -> io::Result<Answer> {
     let (ended_children, old_mask) = block_signals()?;
+    // Else it would be called `exe`, after the file that was started.
+    // SAFETY: the pointer is to a text with a 0 at its end.
+    unsafe { libc::prctl(libc::PR_SET_NAME, c"foretrace".as_ptr()) };
+    // Where they are ignored, the kernel does not say how children end.
+    // SAFETY: no handler is installed.
+    let old_action = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     adopt_orphans()?;
     let mut child = Command::new(&program[0]);
     child.args(&program[1..]);
     // SAFETY: a few system calls between fork and exec.
     unsafe {
         child.pre_exec(move || {
+            libc::signal(libc::SIGCHLD, old_action);
             libc::sigprocmask(libc::SIG_SETMASK, &old_mask, std::ptr::null_mut());
             // The same addresses in every run. Where that is forbidden, replays still go by operations and places.
             let old = libc::personality(0xffff_ffff);
@@ -231,26 +238,26 @@ fn wait_for_any() -> Option<(libc::pid_t, i32)> {
 /// Kills all children, and those that become children thereby, until there is none left.
 pub(super) fn kill_children() -> Left {
     let (start, mut pause) = (Instant::now(), Duration::from_micros(100));
-    let mut killed = Vec::new();
+    let (mut killed, mut dying) = (0, HashSet::new());
     loop {
-        while wait_for_any().is_some() {}
+        while let Some((process, _)) = wait_for_any() {
+            killed += u32::from(dying.remove(&process));
+        }
         if !has_children() {
-            return Left { killed: killed.len() as u32, alive: 0 };
+            return Left { killed, alive: 0 };
         }
         let children = children();
-        for &child in &children {
-            // SAFETY: a system call without pointers.
-            let sent = unsafe { libc::kill(child, libc::SIGKILL) } == 0;
-            if sent && !killed.contains(&child) {
-                killed.push(child);
-            }
-        }
+        // SAFETY: a system call without pointers.
+        let kill = |child: &&libc::pid_t| unsafe { libc::kill(**child, libc::SIGKILL) } == 0;
+        let new = children.iter().filter(kill).filter(|&&child| dying.insert(child)).count();
         if start.elapsed() > PATIENCE {
-            let alive = children.len() as u32;
-            return Left { killed: (killed.len() as u32).saturating_sub(alive), alive };
+            return Left { killed, alive: children.len() as u32 };
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
+        // One that forks again and again is only caught in haste.
+        if new == 0 {
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use super::merged::{Mixing, Replayable};
 use super::words::Words;
 use crate::assemble::{self, Frame, violating};
 use crate::failure::Failure;
+use crate::remarks::weak_accesses;
 
 /// The report of a program; of recorded runs also what replays of the findings follow.
 pub(super) fn assemble(
@@ -110,6 +111,7 @@ pub(super) fn assemble(
             events: summary.trace.len() as u64,
             threads: words.threads.clone(),
             repairs: Vec::new(),
+            weak_accesses: weak_accesses(&summary.trace),
         },
         model: prediction.model.name().to_string(),
         summary: rows,

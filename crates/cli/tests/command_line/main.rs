@@ -1,11 +1,13 @@
 //! The program as a user meets it: standard output, standard error and exit status.
 
 mod compare;
+mod defaults;
 mod encode;
 mod explain;
 mod explain_named;
 mod merged;
 mod models;
+mod orders;
 mod predict;
 mod programs;
 mod solver;
@@ -37,6 +39,7 @@ impl Folder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foretrace"));
         command.args(arguments.split_whitespace()).current_dir(&self.0);
         command.env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("RUST_BACKTRACE");
+        command.env_remove("FORETRACE_OPTIONS");
         command
     }
 

@@ -401,3 +401,75 @@ fn an_invalid_trace_is_refused_with_its_line() {
         status: 2
     "#]]);
 }
+
+/// How much is not looked at because calls keep their order.
+#[test]
+fn kept_calls_are_counted() {
+    let folder = Folder::new("kept-calls");
+    let litmus = super::explain::litmus;
+    folder.file("unknown.trace", &litmus("call-unknown"));
+    folder.check("predict unknown.trace --check race", expect![[r#"
+        unknown.trace: 9 events, 3 threads, model symbolic
+
+        race-1 (real): data race on data
+          t1  is about to write data : 1  at t1.data  holding no lock
+          t3  is about to write data : 3  at t3.data  holding no lock
+          schedule: 2 steps, 1 context switch
+           step  t1                            t3
+              1                                enter getpid() on no channel
+              2                                leave getpid()
+           next*                               write data : 3                t3.data
+           next* write data : 1                                              t1.data
+
+        race-2 (real): data race on data
+          t2  is about to write data : 2  at t2.data  holding no lock
+          t3  is about to write data : 3  at t3.data  holding no lock
+          schedule: 6 steps, 3 context switches
+           step  t1                       t2                           t3
+              1  write data : 1                                                                     t1.data
+              2  enter write() on pipe#1
+              3                           enter mystery() on every c…
+              4                           leave mystery()
+              5                                                        enter getpid() on no chann…
+              6                                                        leave getpid()
+           next*                                                       write data : 3               t3.data
+           next*                          write data : 2                                            t2.data
+
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race           3                 1         0        0         2           0          0
+        slice: 6 of 9 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
+        note: 2 calls on 1 channel keep their recorded order: bugs that need another order of these calls are not found
+        note: nothing is known about mystery: 1 call keeps its order with all others
+        verdict: 2 bugs that can happen
+        status: 1
+    "#]]);
+    let status = folder.command("predict unknown.trace --json report.json").output().unwrap();
+    assert_eq!(status.status.code(), Some(1));
+    let json = folder.read("report.json");
+    let note = "2 calls on 1 channel keep their recorded order: bugs that need another order of these calls are not found";
+    assert!(json.contains(note), "{json}");
+    // Nobody takes what is given there.
+    folder.file("output.trace", &litmus("call-output"));
+    folder.check(
+        "predict output.trace --check race",
+        expect![[r#"
+        output.trace: 6 events, 2 threads, model symbolic
+
+        race-1 (real): data race on data
+          t1  is about to write data : 1  at t1.data  holding no lock
+          t2  is about to write data : 2  at t2.data  holding no lock
+          schedule: 2 steps, 1 context switch
+           step  t1                          t2
+              1                              enter printf() on terminal
+              2                              leave printf()
+           next*                             write data : 2              t2.data
+           next* write data : 1                                          t1.data
+
+              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+        race           1                 0         0        0         1           0          0
+        slice: 4 of 6 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
+        verdict: 1 bug that can happen
+        status: 1
+    "#]],
+    );
+}

@@ -93,3 +93,14 @@ fn a_schedule_that_the_checker_refuses_ends_with_status_70_and_no_verdict() {
     assert_eq!(folder.names(), ["guarded.trace"]);
     assert_ne!(folder.command(command).output().unwrap().status.code(), Some(70));
 }
+
+#[test]
+fn the_mode_of_the_supervisor_is_not_for_people() {
+    let folder = Folder::new("supervisor");
+    for arguments in ["supervise-program -1 ls", "supervise-program 77 ls", "supervise-program ls"]
+    {
+        let output = folder.command(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(output.stdout.is_empty(), "{arguments}: nothing was started");
+    }
+}

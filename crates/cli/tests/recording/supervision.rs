@@ -90,6 +90,23 @@ fn what_the_program_leaves_behind_ends_with_it() {
     }
 }
 
+/// How many processes were started from this file.
+fn started_from(program: &Program) -> usize {
+    let entries = fs::read_dir("/proc").unwrap();
+    let is_it =
+        |path: std::path::PathBuf| fs::read_link(path).is_ok_and(|file| file == program.path);
+    entries.filter(|entry| is_it(entry.as_ref().unwrap().path().join("exe"))).count()
+}
+
+#[test]
+fn a_process_that_is_another_one_all_the_time_is_caught() {
+    let program = compile("chain", &["chain.c"]);
+    program.run(&[], &[]).ended_with(0).says("foretrace killed");
+    assert_eq!(started_from(&program), 0);
+    program.run(&["--timeout", "50ms"], &[]).ended_with(137).says("foretrace killed");
+    assert_eq!(started_from(&program), 0);
+}
+
 #[test]
 fn so_it_is_in_replays() {
     let program = compile("replays", &["survivors.c"]);
@@ -171,8 +188,35 @@ fn without_its_supervisor_the_command_kills_them() {
     }
 }
 
+#[test]
+fn the_program_inherits_what_is_ignored_and_blocked() {
+    let program = compile("inherited", &["inherited.c"]);
+    for (ignored, blocked) in
+        [(libc::SIGCHLD, 0), (libc::SIGHUP, 0), (libc::SIGUSR1, libc::SIGUSR2)]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretrace"));
+        command.args(["run", "-o", &program.beside("run.ftb"), "--"]).arg(&program.path);
+        command.args([ignored, blocked].map(|signal| signal.to_string()));
+        // SAFETY: a few system calls between fork and exec, with valid pointers.
+        unsafe {
+            command.pre_exec(move || {
+                libc::signal(ignored, libc::SIG_IGN);
+                let mut mask = std::mem::zeroed();
+                libc::sigemptyset(&mut mask);
+                if blocked != 0 {
+                    libc::sigaddset(&mut mask, blocked);
+                }
+                libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
+                Ok(())
+            })
+        };
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{ignored}, {blocked}: {output:?}");
+    }
+}
+
 /// A command in the foreground of a new terminal, and our end of that.
-fn in_a_terminal(words: &[&str], program: &Program, arguments: &[&str]) -> (Child, File) {
+fn in_a_terminal(words: &[&str], program: &Program, arguments: &[&str]) -> (Child, Terminal) {
     let (mut ours, mut theirs) = (0, 0);
     let none = std::ptr::null_mut();
     // SAFETY: the first two pointers are valid, and the others may be null; both files are ours alone.
@@ -192,20 +236,34 @@ fn in_a_terminal(words: &[&str], program: &Program, arguments: &[&str]) -> (Chil
             Ok(())
         })
     };
-    (command.spawn().unwrap(), ours)
+    (command.spawn().unwrap(), Terminal { file: ours, said: String::new() })
 }
 
-/// Reads from a terminal until it has said this.
-#[track_caller]
-fn read_until(terminal: &mut File, text: &str) -> String {
-    let mut all = String::new();
-    while !all.contains(text) {
-        let mut bytes = [0; 256];
-        let length = terminal.read(&mut bytes).unwrap_or(0);
-        assert!(length > 0, "`{text}` is not in: {all}");
-        all.push_str(&String::from_utf8_lossy(&bytes[..length]));
+/// Our end of a terminal, and what it has said that nobody has asked for yet.
+struct Terminal {
+    file: File,
+    said: String,
+}
+
+impl Terminal {
+    fn types(&mut self, text: &[u8]) {
+        self.file.write_all(text).unwrap();
     }
-    all
+
+    /// Reads until the terminal has said this; what it said up to there.
+    #[track_caller]
+    fn says(&mut self, text: &str) -> String {
+        loop {
+            if let Some(at) = self.said.find(text) {
+                let rest = self.said.split_off(at + text.len());
+                return std::mem::replace(&mut self.said, rest);
+            }
+            let mut bytes = [0; 256];
+            let length = self.file.read(&mut bytes).unwrap_or(0);
+            assert!(length > 0, "`{text}` is not in: {}", self.said);
+            self.said.push_str(&String::from_utf8_lossy(&bytes[..length]));
+        }
+    }
 }
 
 #[test]
@@ -213,8 +271,8 @@ fn the_program_has_the_terminal() {
     let program = compile("terminal", &["terminal.c"]);
     let trace = program.beside("run.ftb");
     let (mut child, mut terminal) = in_a_terminal(&["run", "-o", &trace], &program, &[]);
-    terminal.write_all(b"a line\n").unwrap();
-    read_until(&mut terminal, "read a line");
+    terminal.types(b"a line\n");
+    terminal.says("read a line");
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
@@ -223,11 +281,11 @@ fn an_interrupt_that_is_typed_ends_them_all() {
     let program = compile("typed", &["terminal.c"]);
     let trace = program.beside("run.ftb");
     let (mut child, mut terminal) = in_a_terminal(&["run", "-o", &trace], &program, &["waits"]);
-    let ready = read_until(&mut terminal, " is ready");
+    let ready = terminal.says(" is ready");
     let number = ready.split(' ').rev().nth(2).unwrap();
     let process: libc::pid_t = number.parse().unwrap();
     assert!(runs(process));
-    terminal.write_all(b"\x03").unwrap();
+    terminal.types(b"\x03");
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
     all_end(&[process]);
 }
@@ -241,11 +299,11 @@ fn an_interrupt_at_the_prompt_of_the_debugger_is_for_the_debugger() {
     let program = compile("prompt", &["racy.c"]);
     let first = format!("{}#race-1", report(&program, &[]));
     let (mut child, mut terminal) = in_a_terminal(&["replay", "--gdb", &first], &program, &[]);
-    read_until(&mut terminal, "hit Breakpoint");
-    read_until(&mut terminal, "(gdb)");
-    terminal.write_all(b"\x03").unwrap();
-    read_until(&mut terminal, "(gdb)");
-    terminal.write_all(b"set confirm off\nquit\n").unwrap();
-    read_until(&mut terminal, "race-1: confirmed");
+    terminal.says("hit Breakpoint");
+    terminal.says("(gdb)");
+    terminal.types(b"\x03");
+    terminal.says("(gdb)");
+    terminal.types(b"set confirm off\nquit\n");
+    terminal.says("race-1: confirmed");
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }

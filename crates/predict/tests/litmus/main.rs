@@ -250,7 +250,7 @@ fn every_primitive_and_every_kind_of_finding_occurs() {
     }
     // Steps without an effect have no verdict of their own.
     let expected = expect![[r#"
-        Acquire AcquireFailed Alloc Arrive Assert Assume Begin Branch Broadcast Destroy End Exit External Fork Free Join Leave Let Read RegionBegin RegionEnd Release Request Rmw SemPost SemWait SemWaitFailed Signal Wait Wake Write
+        Acquire AcquireFailed Alloc Arrive Assert Assume Begin Branch Broadcast Destroy End EnterCall Exit External Fork Free Join Leave LeaveCall Let Read RegionBegin RegionEnd Release Request Rmw SemPost SemWait SemWaitFailed Signal Wait Wake Write
     "#]];
     expected.assert_eq(&(operations.into_iter().collect::<Vec<_>>().join(" ") + "\n"));
     let expected = expect![[r#"

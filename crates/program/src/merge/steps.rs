@@ -8,7 +8,8 @@
 
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::{
-    EventId, MemoryOrder, NameId, Op as Recorded, Patience, Place, ThreadId, WakeReason,
+    Channels, EventId, MemoryOrder, NameId, Op as Recorded, Patience, Place, ThreadId, Trace,
+    WakeReason,
 };
 use rustc_hash::FxHashMap;
 
@@ -299,8 +300,11 @@ impl List<'_, '_> {
                 self.is_over = true;
             }
             Recorded::Begin | Recorded::Request(_) | Recorded::EnterCall { .. } => {}
-            // Runs do not say what a call would have done beside the calls of another run.
-            Recorded::LeaveCall => return spot.unsupported("the end of a call on channels"),
+            // Runs do not say what a call would have returned beside the calls of another run.
+            Recorded::LeaveCall if takes(run.trace, event) => {
+                return spot.unsupported("a call whose result may depend on other threads");
+            }
+            Recorded::LeaveCall => {}
             // Blocks are variables of their own, and nobody waits who could be woken.
             Recorded::Alloc { .. }
             | Recorded::Free { .. }
@@ -489,4 +493,16 @@ impl List<'_, '_> {
 /// How an operation that waits went.
 fn attempt(patience: Patience, got: bool) -> Outcome {
     if patience == Patience::Blocking { Outcome::Only } else { Outcome::Yes(got) }
+}
+
+/// Whether the result of a call, given by its end, may depend on other calls.
+fn takes(trace: &Trace, leave: EventId) -> bool {
+    let channels = trace.enter_of(leave).map(|enter| match trace.op(enter) {
+        Recorded::EnterCall { on, .. } => trace.channels_of(on),
+        _ => Channels::Every,
+    });
+    match channels {
+        Some(Channels::Only(list)) => list.iter().any(|(_, direction)| direction.takes()),
+        _ => true,
+    }
 }

@@ -170,3 +170,14 @@ fn what_a_program_cannot_say_is_refused() {
         expect!["run 1, event 2: not supported: a join of a thread that another one forked"],
     );
 }
+
+#[test]
+fn calls_whose_results_may_depend_on_others_are_refused() {
+    let run = "t: enter-call pipe#1 by read\nt: leave-call @ c";
+    refused(
+        &[run, run],
+        expect![
+            "run 1, event 1 (c): not supported: a call whose result may depend on other threads"
+        ],
+    );
+}

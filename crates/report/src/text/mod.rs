@@ -78,6 +78,9 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         writeln!(writer, "not asked: {}: {}", part.property.name(), part.reason)?;
     }
     write_blind_spots(report, writer)?;
+    if report.trace.weak_accesses > 0 {
+        writeln!(writer, "memory order: {}", in_order(report.trace.weak_accesses))?;
+    }
     for note in &report.notes {
         writeln!(writer, "note: {note}")?;
     }
@@ -85,6 +88,13 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         writeln!(writer, "read {} ms, predict {} ms", timing.read_ms, timing.predict_ms)?;
     }
     writeln!(writer, "{}", verdict(report, style))
+}
+
+/// How accesses with weaker memory orders were taken.
+pub fn in_order(weak_accesses: u64) -> String {
+    let accesses = counted(weak_accesses, "relaxed, acquire or release access");
+    let was = if weak_accesses == 1 { "was" } else { "were" };
+    format!("{accesses} {was} taken as sequentially consistent")
 }
 
 /// What the recording does not explain limits what was asked.
@@ -370,7 +380,13 @@ fn no_bug(report: &Report) -> String {
         Some(run) if run.incomplete => ", which are not all",
         _ => "",
     };
-    let bound = within_bound(report);
+    let mut bound = within_bound(report);
+    let mut scope = scope;
+    if report.trace.weak_accesses > 0 {
+        bound += ", for sequentially consistent executions";
+        let weaker = counted(report.trace.weak_accesses, "access");
+        scope = format!("{weaker} of weaker memory order; {scope}");
+    }
     match report.trace.subject {
         Subject::Trace => {
             format!("no bug in any schedule of these events{part}{bound} ({scope}; model {model})")

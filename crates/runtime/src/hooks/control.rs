@@ -115,6 +115,7 @@ extern "C" fn __ft_call_on(site: *const Site, target: *const c_void, code: u32, 
                 Uses::of(library::HIDDEN[list as usize])
             }
             Some(Effect::Stream { output, .. }) => streams::uses(stream, output),
+            Some(Effect::Descriptor) => streams::output(stream as i32),
             None if thread.is_instrumented(target) => return,
             None => Uses::every(),
         };

@@ -139,7 +139,7 @@ unsafe extern "C-unwind" fn creat64(path: *const c_char, mode: mode_t) -> c_int 
 fn ending(kernel: &mut Kernel, fd: c_int) -> Uses {
     let mut uses = closing();
     uses.join(&kernel.both(fd));
-    uses
+    uses.quiet()
 }
 
 #[unsafe(no_mangle)]
@@ -181,7 +181,7 @@ fn replacing(kernel: &mut Kernel, fd: c_int, new: c_int) -> Uses {
     uses.join(&closing());
     uses.join(&kernel.both(fd));
     uses.join(&kernel.both(new));
-    uses
+    uses.quiet()
 }
 
 #[unsafe(no_mangle)]
@@ -220,7 +220,7 @@ unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
         || unsafe { next::pipe2(ends, flags) },
         |kernel, &status| {
             if status == 0 {
-                kernel.paired(unsafe { [*ends, *ends.add(1)] }, "pipe");
+                kernel.piped(unsafe { [*ends, *ends.add(1)] });
             }
         },
     )
@@ -312,7 +312,7 @@ unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) 
         }
         // What only concerns this descriptor's own flags, nobody else notices.
         libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => call(),
-        _ => around(|kernel| kernel.both(fd), None, call),
+        _ => around(|kernel| kernel.both(fd).quiet(), None, call),
     }
 }
 

@@ -310,7 +310,7 @@ unsafe extern "C-unwind" fn epoll_ctl(
     let uses = |kernel: &mut Kernel| {
         let mut uses = kernel.both(fd);
         uses.join(&kernel.both(of));
-        uses
+        uses.quiet()
     };
     let call = || unsafe { next::epoll_ctl(fd, operation, of, event) };
     around_then(uses, None, call, |kernel, &status| {

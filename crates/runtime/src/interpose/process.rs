@@ -16,16 +16,21 @@ use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::thread::{self, Thread, enter};
 use crate::world::{self, hold};
-use crate::{annotations, arena, explore, log};
+use crate::{annotations, arena, ending, explore, log};
 
 mod next {
     use super::*;
+    real!(fn __libc_start_main(main: Main, count: c_int, arguments: *mut *mut c_char, start: Handler, end: Handler, linker_end: Handler, stack: *mut c_void) -> c_int);
+    real!(fn exit(status: c_int) -> !);
     real!(fn _exit(status: c_int) -> !);
     real!(fn quick_exit(status: c_int) -> !);
     real!(fn abort() -> !);
     real!(fn fork() -> libc::pid_t);
     real!(fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) -> !);
 }
+
+type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type Handler = *mut c_void;
 
 unsafe extern "C" {
     fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
@@ -60,8 +65,69 @@ fn end(status: c_int) {
     set_mode(Mode::Off);
 }
 
+/// The calling thread is about to end the process: the others go first, before any handler.
+fn come_last() {
+    if !matches!(mode(), Mode::Unset | Mode::Off) && log::is_own_process() {
+        enter(ending::come_last);
+    }
+}
+
+/// The program's own `main`.
+static MAIN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Stands before the C library's own, which calls `main` and then ends the process without calling any function by its name.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __libc_start_main(
+    main: Main,
+    count: c_int,
+    arguments: *mut *mut c_char,
+    start: Handler,
+    end: Handler,
+    linker_end: Handler,
+    stack: *mut c_void,
+) -> c_int {
+    MAIN.store(main as *mut c_void, Relaxed);
+    unsafe { next::__libc_start_main(run_main, count, arguments, start, end, linker_end, stack) }
+}
+
+unsafe extern "C-unwind" fn run_main(
+    count: c_int,
+    arguments: *mut *mut c_char,
+    variables: *mut *mut c_char,
+) -> c_int {
+    let status = unsafe { far_below(count, arguments, variables) };
+    come_last();
+    status
+}
+
+/// Calls `main`, far enough below that what runs when it has returned does not overwrite its variables: threads may still use them.
+/// (That is a mistake of theirs, but none that we should make worse.)
+#[inline(never)]
+unsafe extern "C-unwind" fn far_below(
+    count: c_int,
+    arguments: *mut *mut c_char,
+    variables: *mut *mut c_char,
+) -> c_int {
+    let mut room = std::mem::MaybeUninit::<[u8; 64 * 1024]>::uninit();
+    std::hint::black_box(&mut room);
+    // SAFETY: it is the function that the C library was to call.
+    unsafe {
+        let main: Main = std::mem::transmute(MAIN.load(Relaxed));
+        let status = main(count, arguments, variables);
+        std::hint::black_box(&mut room);
+        status
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
+    come_last();
+    unsafe { next::exit(status) }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _exit(status: c_int) -> ! {
+    come_last();
     end(status);
     unsafe { next::_exit(status) }
 }
@@ -73,6 +139,7 @@ unsafe extern "C" fn _Exit(status: c_int) -> ! {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn quick_exit(status: c_int) -> ! {
+    come_last();
     end(status);
     unsafe { next::quick_exit(status) }
 }

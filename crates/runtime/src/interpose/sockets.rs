@@ -46,7 +46,8 @@ unsafe extern "C-unwind" fn socketpair(
         || unsafe { next::socketpair(domain, kind, protocol, ends) },
         |kernel, &status| {
             if status == 0 {
-                kernel.paired(unsafe { [*ends, *ends.add(1)] }, "pair of sockets");
+                let stream = kind & 0xff == libc::SOCK_STREAM;
+                kernel.paired(unsafe { [*ends, *ends.add(1)] }, stream);
             }
         },
     )
@@ -76,11 +77,15 @@ fn name_of(address: *const sockaddr, length: socklen_t) -> Option<Vec<u8>> {
 
 /// The name of a socket of ours.
 fn own_name(fd: c_int) -> Option<Vec<u8>> {
+    name_by(libc::SYS_getsockname, fd)
+}
+
+fn name_by(call: i64, fd: c_int) -> Option<Vec<u8>> {
     let mut address = std::mem::MaybeUninit::<libc::sockaddr_storage>::zeroed();
     let mut length = size_of::<libc::sockaddr_storage>() as socklen_t;
     let arguments =
         [fd as usize, address.as_mut_ptr() as usize, (&raw mut length) as usize, 0, 0, 0];
-    let status = crate::futex::system_call(libc::SYS_getsockname, arguments);
+    let status = crate::futex::system_call(call, arguments);
     if status != 0 { None } else { name_of(address.as_ptr().cast(), length) }
 }
 
@@ -110,13 +115,12 @@ unsafe extern "C-unwind" fn accept4(
     let uses = |kernel: &mut Kernel| {
         let mut uses = opening();
         uses.join(&kernel.input(fd));
-        uses
+        uses.quiet()
     };
     let call = || unsafe { next::accept4(fd, from, length, flags) };
     around_then(uses, wait, call, |kernel, &new| {
         if new >= 0 {
-            let to_itself = kernel.objects.talks_to_itself;
-            kernel.connected(new, to_itself);
+            kernel.accepted(new, name_by(libc::SYS_getpeername, new));
         }
     })
 }
@@ -145,16 +149,22 @@ unsafe extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, length: sock
             true => uses.add(LOOPBACK, BOTH),
             false => uses.add(OUTSIDE, BOTH),
         }
-        uses
+        uses.quiet()
     };
     // Before the call, since the other end may have it first.
     enter(|_| {
         let mut world = hold();
         if to_itself(&world.kernel) {
-            world.kernel.connected(fd, true);
+            world.kernel.connecting(fd);
         }
     });
-    around(uses, None, || unsafe { next::connect(fd, to, length) })
+    let call = || unsafe { next::connect(fd, to, length) };
+    around_then(uses, None, call, |kernel, _| {
+        // Sockets of the file system have no names of their own, and do not find each other.
+        if to_itself(kernel) {
+            kernel.named(fd, own_name(fd).filter(|name| name.len() == 3));
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -190,6 +200,7 @@ unsafe extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
         |kernel, &status| {
             if status == 0 {
                 kernel.objects.bound.extend(own_name(fd));
+                kernel.listening(fd);
             }
         },
     )
@@ -197,7 +208,7 @@ unsafe extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
-    around(|kernel| kernel.both(fd), None, || unsafe { next::shutdown(fd, how) })
+    around(|kernel| kernel.both(fd).quiet(), None, || unsafe { next::shutdown(fd, how) })
 }
 
 /// Options of a socket are its own; only an error that is fetched, or how much there is, tells of others.

@@ -16,14 +16,17 @@ pub(crate) fn uses(stream: u64, output: bool) -> Uses {
         return Uses::of(&[(LIBRARY, BOTH)]);
     }
     let descriptor = unsafe { libc::fileno(stream as *mut libc::FILE) };
-    let kernel = &mut hold().kernel;
     match descriptor {
         // A stream in memory.
         ..0 => Uses::of(&[(LIBRARY, BOTH)]),
-        _ if output => {
-            let surely = kernel.takes_at_once(descriptor, BUFFER);
-            kernel.output(descriptor, surely)
-        }
-        _ => kernel.input(descriptor),
+        _ if output => self::output(descriptor),
+        _ => hold().kernel.input(descriptor),
     }
+}
+
+/// The channels of a call that writes to a descriptor.
+pub(crate) fn output(descriptor: i32) -> Uses {
+    let kernel = &mut hold().kernel;
+    let surely = kernel.takes_at_once(descriptor, BUFFER);
+    kernel.output(descriptor, surely)
 }

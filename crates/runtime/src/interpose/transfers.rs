@@ -9,7 +9,8 @@ use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, s
 
 use crate::config::{Mode, mode};
 use crate::hooks::ranges;
-use crate::kernel::calls::{Wait, around, keeping_errno};
+use crate::kernel::Kernel;
+use crate::kernel::calls::{Wait, around, keeping_errno, stream};
 use crate::real::real;
 use crate::thread::enter;
 
@@ -59,22 +60,26 @@ pub(super) fn is_blocking(fd: c_int, flags: c_int) -> bool {
         && (descriptor_flags < 0 || descriptor_flags as c_int & libc::O_NONBLOCK == 0)
 }
 
-/// Makes a call that reads from a descriptor.
-fn receive<R>(fd: c_int, flags: c_int, call: impl FnOnce() -> R) -> R {
+/// Makes a call that reads up to `size` bytes from a descriptor.
+fn receive(fd: c_int, size: usize, flags: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let list = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
     let wait = is_blocking(fd, flags).then_some(Wait { list: &list, deadline: None });
-    around(|kernel| kernel.input(fd), wait, call)
+    // Only what takes bytes from the stream is one of its reads.
+    let plain = flags & !(libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_NOSIGNAL) == 0;
+    let uses = |kernel: &mut Kernel| kernel.input(fd);
+    stream(uses, |kernel| if plain { kernel.stream(fd, false) } else { 0 }, size, wait, call)
 }
 
 /// Makes a call that writes to a descriptor.
-fn transmit<R>(fd: c_int, size: usize, flags: c_int, call: impl FnOnce() -> R) -> R {
+fn transmit(fd: c_int, size: usize, flags: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let list = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
     let wait = is_blocking(fd, flags).then_some(Wait { list: &list, deadline: None });
-    let uses = |kernel: &mut crate::kernel::Kernel| {
+    let uses = |kernel: &mut Kernel| {
         let surely = kernel.takes_at_once(fd, size);
         kernel.output(fd, surely)
     };
-    around(uses, wait, call)
+    let plain = flags & libc::MSG_OOB == 0;
+    stream(uses, |kernel| if plain { kernel.stream(fd, true) } else { 0 }, size, wait, call)
 }
 
 /// Reads to memory of ours, and stores that where the user wants it.
@@ -86,12 +91,13 @@ fn read_through(
     call: impl FnOnce(&[iovec]) -> ssize_t,
 ) -> ssize_t {
     if !is_direct(function) {
-        return receive(fd, flags, || call(list));
+        let size = list.iter().map(|part| part.iov_len).sum();
+        return receive(fd, size, flags, || call(list));
     }
     let size = list.iter().map(|part| part.iov_len).sum();
     let Some(mut own) = enter(|_| vec![0u8; size]) else { return call(list) };
     let whole = [iovec { iov_base: own.as_mut_ptr().cast(), iov_len: size }];
-    let result = receive(fd, flags, || call(&whole));
+    let result = receive(fd, size, flags, || call(&whole));
     keeping_errno(|| {
         enter(|thread| {
             // With MSG_TRUNC it is more than there was room for.
@@ -246,7 +252,11 @@ unsafe extern "C-unwind" fn recvmmsg(
     flags: c_int,
     time: *mut libc::timespec,
 ) -> c_int {
-    receive(fd, flags, || unsafe { next::recvmmsg(fd, list, count, flags, time) })
+    around(
+        |kernel| kernel.both(fd),
+        None,
+        || unsafe { next::recvmmsg(fd, list, count, flags, time) },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -353,12 +363,12 @@ unsafe extern "C-unwind" fn sendmmsg(
         let message = unsafe { (*list.add(at)).msg_hdr };
         super::sockets::note_destination(message.msg_name.cast(), message.msg_namelen);
     }
-    transmit(fd, usize::MAX, flags, || unsafe { next::sendmmsg(fd, list, count, flags) })
+    around(|kernel| kernel.both(fd), None, || unsafe { next::sendmmsg(fd, list, count, flags) })
 }
 
 /// Makes a call that moves bytes from one descriptor to another.
 fn between<R>(from: c_int, to: c_int, call: impl FnOnce() -> R) -> R {
-    let uses = |kernel: &mut crate::kernel::Kernel| {
+    let uses = |kernel: &mut Kernel| {
         let mut uses = kernel.both(from);
         uses.join(&kernel.both(to));
         uses
@@ -417,7 +427,7 @@ unsafe extern "C-unwind" fn eventfd_read(fd: c_int, value: *mut u64) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn eventfd_write(fd: c_int, value: u64) -> c_int {
-    transmit(fd, 8, 0, || unsafe { next::eventfd_write(fd, value) })
+    transmit(fd, 8, 0, || unsafe { next::eventfd_write(fd, value) as ssize_t }) as c_int
 }
 
 /// The same functions under other names: offsets always have 64 bits, and sizes are checked by those who ask for it.

@@ -7,6 +7,7 @@
 
 use foretrace_recording::channel;
 use foretrace_recording::record::kind;
+use foretrace_recording::record::stream::QUIET;
 use libc::{pollfd, timespec};
 
 use super::Kernel;
@@ -30,6 +31,17 @@ pub(crate) fn begin(
     uses: impl Fn(&mut Kernel) -> Uses,
     wait: Option<Wait>,
 ) -> Option<Waited> {
+    begin_on(thread, uses, |_| 0, 0, wait)
+}
+
+/// The same; `stream` says how it is a call on a stream of bytes, and `size` how many it wants to read or write.
+fn begin_on(
+    thread: &mut Thread,
+    uses: impl Fn(&mut Kernel) -> Uses,
+    stream: impl Fn(&mut Kernel) -> u8,
+    size: usize,
+    wait: Option<Wait>,
+) -> Option<Waited> {
     if uses(&mut hold().kernel).is_empty() {
         return None;
     }
@@ -40,7 +52,10 @@ pub(crate) fn begin(
     let uses = uses(&mut world.kernel);
     let world_ref = &mut *world;
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
-    world.stamped(thread, kind::ENTER_CALL, 0, site, [list, 0]);
+    let detail = stream(&mut world.kernel);
+    let size = if detail == 0 { 0 } else { size as u64 };
+    let detail = if detail == 0 && uses.is_quiet() { QUIET } else { detail };
+    world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);
     thread.calls.push(Open { site: 0, stack: 0 });
     let Some(wait) = wait.filter(|_| mode() == Mode::Scheduled) else {
         return Some(Waited::Ready);
@@ -56,9 +71,29 @@ pub(crate) fn begin(
 
 /// Records that the innermost call came back.
 pub(crate) fn end(thread: &mut Thread) {
+    end_with(thread, 0);
+}
+
+fn end_with(thread: &mut Thread, result: isize) {
     thread.calls.pop();
     let site = thread.call_site;
-    hold().stamped(thread, kind::LEAVE_CALL, 0, site, []);
+    hold().stamped(thread, kind::LEAVE_CALL, 0, site, [result as u64]);
+}
+
+/// Makes a call that may be one on a stream of bytes, of which it wants to read or write so many.
+pub(crate) fn stream(
+    uses: impl Fn(&mut Kernel) -> Uses,
+    stream: impl Fn(&mut Kernel) -> u8,
+    size: usize,
+    wait: Option<Wait>,
+    call: impl FnOnce() -> isize,
+) -> isize {
+    let begun = enter(|thread| begin_on(thread, uses, stream, size, wait));
+    let result = call();
+    if begun.flatten().is_some() {
+        keeping_errno(|| enter(|thread| end_with(thread, result)));
+    }
+    result
 }
 
 /// Waits once more for what an open call waits for.
@@ -134,7 +169,7 @@ pub(crate) fn end_library(thread: &mut Thread, site: u64) {
 
 fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
     while let Some(call) = thread.calls.pop() {
-        hold().stamped(thread, kind::LEAVE_CALL, 0, call.site, []);
+        hold().stamped(thread, kind::LEAVE_CALL, 0, call.site, [0]);
         if is_last(&call) {
             break;
         }
@@ -145,7 +180,7 @@ fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
 pub(crate) fn landed(thread: &mut Thread) {
     let site = thread.call_site;
     for _ in 0..thread.calls.len() {
-        hold().stamped(thread, kind::LEAVE_CALL, 0, site, []);
+        hold().stamped(thread, kind::LEAVE_CALL, 0, site, [0]);
     }
     for _ in 0..thread.calls.len() {
         thread.point(kind::ENTER_CALL, site, 0, 0);

@@ -29,6 +29,8 @@ pub(crate) struct Kernel {
     lists: HashMap<Vec<u64>, u64>,
     /// Which channel a channel has become a part of; itself if none.
     parents: Vec<u32>,
+    /// The channels that are several objects' by now.
+    joined: Vec<u32>,
     /// How many channels are written to the recording.
     written: usize,
     names: Vec<String>,
@@ -53,6 +55,11 @@ impl Kernel {
         channel
     }
 
+    /// Whether a channel is that of one object alone.
+    pub(crate) fn is_single(&self, channel: u32) -> bool {
+        !self.joined.contains(&self.find(channel))
+    }
+
     fn parent(&self, channel: u32) -> Option<&u32> {
         self.parents.get(channel.checked_sub(channel::FIRST_OBJECT)? as usize)
     }
@@ -61,6 +68,9 @@ impl Kernel {
     pub(crate) fn join(&mut self, one: u32, other: u32) {
         let (one, other) = (self.find(one), self.find(other));
         let (child, parent) = (one.max(other), one.min(other));
+        if !self.joined.contains(&parent) {
+            self.joined.push(parent);
+        }
         // A fixed channel stays what it is.
         if child != parent && child >= channel::FIRST_OBJECT {
             self.parents[(child - channel::FIRST_OBJECT) as usize] = parent;

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
 use foretrace_recording::channel::{self, ANONYMOUS, LOOPBACK, OUTSIDE};
 
+use foretrace_recording::record::stream;
+
 use super::Kernel;
 use super::uses::Uses;
 use crate::futex::system_call;
@@ -31,6 +33,8 @@ pub(crate) enum Kind {
     Outside,
     /// A socket to the process itself over the network.
     Loopback,
+    /// A socket at which others, or the process itself, may ask for a connection.
+    Listening,
 }
 
 /// What a number stands for.
@@ -39,6 +43,18 @@ pub(crate) struct Slot {
     identity: Identity,
     pub(crate) channel: u32,
     pub(crate) kind: Kind,
+    end: End,
+}
+
+/// Which end of a stream of bytes a descriptor is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// No end, or not of a stream of bytes.
+    None,
+    /// Both ends: what is written can be read by the same object.
+    Both,
+    First,
+    Second,
 }
 
 /// The descriptors of the process.
@@ -54,6 +70,8 @@ pub(crate) struct Objects {
     pub(crate) talks_to_itself: bool,
     /// Epoll objects that watch what the outside feeds.
     fed: Vec<u32>,
+    /// The sockets that the process has connected to itself, by their names.
+    connectors: Vec<(Vec<u8>, Slot)>,
     /// The addresses that sockets were bound to.
     pub(crate) bound: Vec<Vec<u8>>,
 }
@@ -111,10 +129,17 @@ impl Kernel {
             libc::S_IFCHR if is_nothing(&found) => (Kind::Nothing, String::new()),
             libc::S_IFCHR => (Kind::Outside, of("device")),
             // Objects without a name of their own all look the same.
-            _ => return Some(Slot { identity, channel: ANONYMOUS, kind: Kind::Inside }),
+            _ => {
+                return Some(Slot {
+                    identity,
+                    channel: ANONYMOUS,
+                    kind: Kind::Inside,
+                    end: End::None,
+                });
+            }
         };
         let channel = if kind == Kind::Nothing { ANONYMOUS } else { self.channel(name) };
-        let slot = Slot { identity, channel, kind };
+        let slot = Slot { identity, channel, kind, end: End::None };
         self.objects.known.insert(identity, slot);
         Some(slot)
     }
@@ -135,7 +160,8 @@ impl Kernel {
             return known.channel;
         }
         let channel = self.channel(format!("futex {address:#x}"));
-        self.objects.known.insert(identity, Slot { identity, channel, kind: Kind::Inside });
+        let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None };
+        self.objects.known.insert(identity, slot);
         channel
     }
 
@@ -143,32 +169,87 @@ impl Kernel {
     pub(crate) fn created(&mut self, descriptor: i32, kind: Kind, what: &str) {
         let Some(found) = look(descriptor) else { return };
         let channel = self.channel(format!("{what} of descriptor {descriptor}"));
-        self.set(descriptor, Some(Slot { identity: identity(&found), channel, kind }));
+        let slot = Slot { identity: identity(&found), channel, kind, end: End::None };
+        self.set(descriptor, Some(slot));
     }
 
-    /// Two descriptors that are the ends of one object.
-    pub(crate) fn paired(&mut self, ends: [i32; 2], what: &str) {
-        let name = format!("{what} of descriptors {} and {}", ends[0], ends[1]);
+    /// The ends of a pipe.
+    pub(crate) fn piped(&mut self, ends: [i32; 2]) {
+        let name = format!("pipe of descriptors {} and {}", ends[0], ends[1]);
         let channel = self.channel(name);
         for end in ends {
-            let Some(found) = look(end) else { continue };
-            let slot = Slot { identity: identity(&found), channel, kind: Kind::Inside };
-            self.objects.known.insert(slot.identity, slot);
-            self.set(end, None);
+            self.know(end, channel, Kind::Inside, End::Both);
         }
     }
 
-    /// A socket is connected, to the process itself or not.
-    pub(crate) fn connected(&mut self, descriptor: i32, to_itself: bool) {
-        let Some(found) = look(descriptor) else { return };
-        let slot = if to_itself {
-            Slot { identity: identity(&found), channel: LOOPBACK, kind: Kind::Loopback }
-        } else {
-            let channel = self.channel(format!("socket of descriptor {descriptor}"));
-            Slot { identity: identity(&found), channel, kind: Kind::Outside }
-        };
+    /// Two sockets that are connected; `stream` if they pass on bytes, and not messages.
+    pub(crate) fn paired(&mut self, ends: [i32; 2], stream: bool) {
+        let name = format!("pair of sockets of descriptors {} and {}", ends[0], ends[1]);
+        let channel = self.channel(name);
+        let which = if stream { [End::First, End::Second] } else { [End::None; 2] };
+        for (end, which) in ends.into_iter().zip(which) {
+            self.know(end, channel, Kind::Inside, which);
+        }
+    }
+
+    /// What the kernel calls the object of this descriptor is this from now on.
+    fn know(&mut self, descriptor: i32, channel: u32, kind: Kind, end: End) -> Option<Slot> {
+        let slot = Slot { identity: identity(&look(descriptor)?), channel, kind, end };
         self.objects.known.insert(slot.identity, slot);
         self.set(descriptor, None);
+        Some(slot)
+    }
+
+    /// A socket listens.
+    pub(crate) fn listening(&mut self, descriptor: i32) {
+        if let Some(slot) = self.slot(descriptor) {
+            self.know(descriptor, slot.channel, Kind::Listening, End::None);
+        }
+    }
+
+    /// A socket is about to be connected to the process itself.
+    pub(crate) fn connecting(&mut self, descriptor: i32) {
+        let channel = self.channel(format!("connection of descriptor {descriptor}"));
+        self.know(descriptor, channel, Kind::Loopback, End::First);
+    }
+
+    /// It has this name now, by which the other end can tell it.
+    pub(crate) fn named(&mut self, descriptor: i32, name: Option<Vec<u8>>) {
+        if let (Some(slot), Some(name)) = (self.slot(descriptor), name) {
+            self.objects.connectors.retain(|(known, _)| *known != name);
+            self.objects.connectors.push((name, slot));
+        }
+    }
+
+    /// A connection is accepted from a socket of this name.
+    pub(crate) fn accepted(&mut self, descriptor: i32, from: Option<Vec<u8>>) {
+        let own = self.objects.connectors.iter().find(|(name, _)| Some(name) == from.as_ref());
+        match own {
+            Some(&(_, slot)) => self.know(descriptor, slot.channel, Kind::Loopback, End::Second),
+            // Perhaps one of ours whose name is not known yet.
+            None if self.objects.talks_to_itself => {
+                self.know(descriptor, LOOPBACK, Kind::Loopback, End::None)
+            }
+            None => {
+                let channel = self.channel(format!("socket of descriptor {descriptor}"));
+                self.know(descriptor, channel, Kind::Outside, End::None)
+            }
+        };
+    }
+
+    /// How a call on this descriptor is a call on a stream of bytes, see [`stream`]: 0 if it is none.
+    pub(crate) fn stream(&mut self, descriptor: i32, writes: bool) -> u8 {
+        let Some(slot) = self.slot(descriptor) else { return 0 };
+        if self.objects.forked || !self.is_single(slot.channel) {
+            return 0;
+        }
+        let back = match slot.end {
+            End::None => return 0,
+            End::Both => 0,
+            End::First => u8::from(!writes) * stream::BACK,
+            End::Second => u8::from(writes) * stream::BACK,
+        };
+        back | if writes { stream::WRITE } else { stream::READ }
     }
 
     /// One number stands for what another one does.
@@ -187,7 +268,7 @@ impl Kernel {
             return;
         };
         self.join(epoll.channel, watched.channel);
-        if matches!(watched.kind, Kind::Outside | Kind::Log) {
+        if matches!(watched.kind, Kind::Outside | Kind::Log | Kind::Listening) {
             // So may the outside feed it.
             self.objects.fed.push(epoll.channel);
         }
@@ -197,7 +278,7 @@ impl Kernel {
     pub(crate) fn is_fed_from_outside(&mut self, descriptor: i32) -> bool {
         self.objects.forked
             || self.slot(descriptor).is_some_and(|slot| {
-                matches!(slot.kind, Kind::Outside | Kind::Log)
+                matches!(slot.kind, Kind::Outside | Kind::Log | Kind::Listening)
                     || self.objects.fed.contains(&slot.channel)
             })
     }
@@ -219,7 +300,11 @@ impl Kernel {
             return uses;
         }
         uses.add(slot.channel, how);
-        let outside = matches!(slot.kind, Kind::Log | Kind::Outside)
+        if slot.kind == Kind::Listening || slot.channel == LOOPBACK {
+            // Who connects to ourselves, or has an end that we do not know, may be noticed here.
+            uses.add(LOOPBACK, BOTH);
+        }
+        let outside = matches!(slot.kind, Kind::Log | Kind::Outside | Kind::Listening)
             || self.objects.fed.contains(&slot.channel);
         if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
             uses.add(OUTSIDE, TAKES);
@@ -236,7 +321,8 @@ impl Kernel {
             // Those who add keep their order with those who read, not among each other.
             Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
             Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
-            Kind::Loopback => uses.add(slot.channel, BOTH),
+            Kind::Loopback if surely && slot.end != End::None => uses.add(slot.channel, GIVES),
+            Kind::Loopback | Kind::Listening => uses.add(slot.channel, BOTH),
             Kind::Outside if surely => {}
             Kind::Outside => {
                 uses.add(slot.channel, BOTH);

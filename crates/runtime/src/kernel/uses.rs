@@ -10,18 +10,29 @@ const MOST: usize = 64;
 pub(crate) struct Uses {
     list: Vec<(u32, u32)>,
     every: bool,
+    /// The call moves no bytes into streams or out of them.
+    quiet: bool,
 }
 
 impl Uses {
     /// All channels.
     pub(crate) fn every() -> Uses {
-        Uses { list: Vec::new(), every: true }
+        Uses { every: true, ..Uses::default() }
     }
 
     pub(crate) fn of(list: &[(u32, u32)]) -> Uses {
         let mut uses = Uses::default();
         list.iter().for_each(|&(channel, direction)| uses.add(channel, direction));
         uses
+    }
+
+    /// The same of a call that moves no bytes.
+    pub(crate) fn quiet(self) -> Uses {
+        Uses { quiet: true, ..self }
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     pub(crate) fn is_every(&self) -> bool {

@@ -7,12 +7,13 @@
 //! in another order of the same calls either. A call without channels is no event.
 
 use foretrace_recording::channel::{self, direction};
-use foretrace_recording::record::kind;
+use foretrace_recording::record::{kind, stream};
 use rustc_hash::FxHashMap;
 
 use super::super::{ImportError, Problem};
 use super::emit::{Emit, Now};
 use super::records::Record;
+use super::streams::{After, Exact};
 use super::tables::Tables;
 use crate::*;
 
@@ -108,8 +109,14 @@ impl Emit<'_> {
             }
             return Ok(());
         }
-        let (list, function) = (now.record.word(0), now.record.word(1));
-        let on = self.channels_of(now, list)?;
+        let is_stream = now.record.detail & (stream::READ | stream::WRITE) != 0;
+        let (list, function) = (now.record.word(0), now.record.word(1) * u64::from(!is_stream));
+        let mut on = self.channels_of(now, list)?;
+        if on.is_some()
+            && let Some(exact) = self.survey.streams.of(self.now)
+        {
+            on = self.stream(list, exact);
+        }
         self.calls.open.entry(now.thread).or_default().push(on.is_some());
         if list == channel::EVERY && function != 0 {
             *self.calls.unknown.entry(function).or_default() += 1;
@@ -140,12 +147,57 @@ impl Emit<'_> {
             for &(channel, how) in named {
                 if let Some(direction) = self.survey.calls.matters(channel, how) {
                     kept.push((self.channel(channel), direction));
+                    if self.survey.streams.has(channel) {
+                        let reads = self.part(channel, "reads".to_string());
+                        kept.push((reads, direction));
+                    }
                 }
             }
             (!kept.is_empty()).then(|| self.builder.channels(&kept))
         };
         self.calls.lists.insert(list, on);
         Ok(on)
+    }
+
+    /// The channels of a call on a stream of which more is known.
+    fn stream(&mut self, list: u64, exact: Exact) -> Option<ChannelsId> {
+        let &[(number, _)] = self.tables.channel_lists.get(&list)?.as_slice() else { return None };
+        let whole = self.channel(number);
+        let reads = self.part(number, "reads".to_string());
+        let mut on = Vec::new();
+        match exact {
+            Exact::Write { write, is_read, after } => {
+                on.push((whole, Direction::Both));
+                if is_read {
+                    on.push((self.part(number, format!("write {}", write + 1)), Direction::Gives));
+                }
+                match after {
+                    After::Nothing => {}
+                    After::Read(read) => {
+                        on.push((
+                            self.part(number, format!("read {}", read + 1)),
+                            Direction::Takes,
+                        ));
+                    }
+                    After::All => on.push((reads, Direction::Both)),
+                }
+            }
+            Exact::Read { read, frees, of } => {
+                on.push((reads, Direction::Both));
+                on.push((self.part(number, format!("write {}", of + 1)), Direction::Takes));
+                if frees {
+                    on.push((self.part(number, format!("read {}", read + 1)), Direction::Gives));
+                }
+            }
+        }
+        Some(self.builder.channels(&on))
+    }
+
+    /// A part of what happens on a channel.
+    fn part(&mut self, number: u32, what: String) -> ChannelId {
+        let whole = self.channel(number);
+        let name = self.builder.so_far().channels().get(whole.index()).to_string();
+        self.builder.channel(&format!("{name}: {what}"))
     }
 
     fn channel(&mut self, number: u32) -> ChannelId {

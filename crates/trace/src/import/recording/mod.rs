@@ -25,6 +25,7 @@
 //! | `image` | what memory holds |
 //! | `sync` | locks, condition variables, semaphores, barriers: who holds what |
 //! | `calls` | calls on channels: which of them matter |
+//! | `streams` | which writes the reads of a pipe depend on |
 //! | `contents` | what memory holds at first, and whether reads see what it holds |
 //! | `survey`, then `emit`, `emit_life`, `emit_sync`, `closing` | the two passes |
 //! | `walk`, `emit_walk` | what a walk along the recorded paths adds |
@@ -45,6 +46,7 @@ mod order;
 mod records;
 mod search;
 mod shadow;
+mod streams;
 mod survey;
 mod sync;
 mod tables;

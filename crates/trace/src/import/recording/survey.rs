@@ -10,6 +10,7 @@ use super::objects::{Change, Found, Objects};
 use super::order::Order;
 use super::records::{Record, for_each};
 use super::shadow::Shadow;
+use super::streams::Streams;
 use super::tables::Tables;
 
 pub(super) struct Survey {
@@ -19,6 +20,8 @@ pub(super) struct Survey {
     pub(super) found: FxHashMap<u32, Found>,
     /// Who uses which channels.
     pub(super) calls: Usage,
+    /// What reads and writes of streams need.
+    pub(super) streams: Streams,
     /// Objects of which all accesses belong into the trace.
     pub(super) whole: FxHashSet<u32>,
     keeps_all: bool,
@@ -72,15 +75,18 @@ impl Survey {
         order: &Order,
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
-        let (shadow, threads, found, calls, whole, joined) = Default::default();
-        let mut survey = Survey { shadow, threads, found, calls, whole, keeps_all, joined };
+        let (shadow, threads, found, calls, streams, whole, joined) = Default::default();
+        let mut survey =
+            Survey { shadow, threads, found, calls, streams, whole, keeps_all, joined };
         let mut objects = Objects::new(&tables.globals);
         for_each(recording, order, |thread, record| {
+            survey.streams.note(tables, thread, &record);
             if record.kind == kind::ENTER_CALL {
                 survey.calls.note(tables, thread, &record);
             }
             survey.record(&mut objects, thread, record)
         })?;
+        survey.streams.finish();
         Ok(survey)
     }
 

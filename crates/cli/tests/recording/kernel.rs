@@ -1,0 +1,88 @@
+//! Threads that see each other through the kernel: what is handed over there is no race, and what is not is found as before.
+
+use std::path::Path;
+
+use crate::harness::{ONE_AT_A_TIME, Program, SCHEDULES, build, command, folder, source};
+
+fn channels() -> Program {
+    let folder = folder("channels");
+    let object = folder.join("unknown.o");
+    let arguments = ["-O1", "-c", &source("unknown.c"), "-o", object.to_str().unwrap()];
+    command(Path::new("clang-19"), &arguments, "").ended_with(0);
+    let path = folder.join("program");
+    build(&["channels.c", object.to_str().unwrap()], &path);
+    Program { path, folder }
+}
+
+#[test]
+fn a_read_needs_the_bytes_that_it_got_and_no_more() {
+    let program = channels();
+    for way in ["stream", "pair"] {
+        for schedule in ONE_AT_A_TIME {
+            for seed in ["1", "2", "3"] {
+                let options = ["test", "--schedule", schedule, "--seed", seed];
+                let done = program.with(&options, &[way]).ended_with(1);
+                done.says("race-1 (real, confirmed by replay): data race on data")
+                    .says_not("data race on other");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_kernel_orders_is_no_race() {
+    let program = channels();
+    for way in ["full", "short", "poll", "unknown"] {
+        for schedule in SCHEDULES {
+            for seed in ["1", "2", "3"] {
+                let options = ["test", "--schedule", schedule, "--seed", seed];
+                program.with(&options, &[way]).ended_with(0).says_not("race-");
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_of_which_nothing_is_known_are_named() {
+    let program = channels();
+    let run = program.run(&[], &["unknown"]).ended_with(0);
+    assert!(run.shown().contains("which keeps its order with all others"), "{}", run.shown());
+    assert_eq!(run.count("enter-call *"), 2, "{}", run.shown());
+}
+
+#[test]
+fn a_handler_comes_behind_what_its_sender_did() {
+    let program = channels();
+    for seed in ["1", "2", "3", "4"] {
+        let run = program.run(&["--seed", seed], &["signal"]).ended_with(0);
+        let report = run.predicted();
+        assert!(!report.out.contains("data race on data"), "{}", report.out);
+    }
+}
+
+#[test]
+fn who_waits_for_what_nobody_sends_is_deadlocked() {
+    let program = channels();
+    for schedule in ONE_AT_A_TIME {
+        let done = program.with(&["test", "--schedule", schedule], &["starve"]).ended_with(1);
+        assert!(done.took.as_secs() < 10, "{:?}", done.took);
+        done.says("deadlock");
+    }
+}
+
+/// Nothing in these runs depends on time: the scheduler sees what threads wait for.
+#[test]
+fn the_same_seed_gives_the_same_trace_through_pipes() {
+    let program = channels();
+    for way in ["stream", "pair", "full", "short"] {
+        for schedule in ONE_AT_A_TIME {
+            let options = ["--schedule", schedule, "--seed", "5"];
+            let first = program.run(&options, &[way]).ended_with(0);
+            let first = first.shown();
+            for _ in 0..4 {
+                let again = program.run(&options, &[way]).shown();
+                assert!(first == again, "{way}, {schedule}");
+            }
+        }
+    }
+}
