@@ -158,6 +158,10 @@ pub mod unseen {
     pub const ASSEMBLY: u8 = 0;
     /// An atomic operation of 16 bytes.
     pub const WIDE_ATOMIC: u8 = 1;
+    /// The thread was cancelled, and ends.
+    pub const CANCELLATION: u8 = 2;
+    /// A signal handler interrupted a wait.
+    pub const INTERRUPTION: u8 = 3;
 }
 
 /// The detail of allocations.

@@ -8,8 +8,8 @@ use libc::{
     pthread_condattr_t, pthread_mutex_t, timespec,
 };
 
+use super::cancellation::end_if_cancelled;
 use super::mutexes::kind_of;
-use super::threads::end_if_cancelled;
 use crate::real::real;
 use crate::sync;
 use crate::thread::enter;

@@ -2,7 +2,9 @@
 //!
 //! Each begins with a scheduling point outside the world, then takes effect, and is recorded, while the thread holds the world.
 
-use foretrace_recording::record::{acquire, kind, lock, release};
+use std::sync::atomic::Ordering::Relaxed;
+
+use foretrace_recording::record::{acquire, kind, lock, release, unseen};
 
 use crate::interpose::process;
 use crate::replay::Replay;
@@ -64,6 +66,7 @@ impl World {
         let entry = &self.threads[index as usize];
         self.available(index)
             || (entry.timed_out && !matches!(entry.pending, Pending::Wake { .. }))
+            || (entry.interrupted && matches!(entry.pending, Pending::Semaphore(_)))
             || self.leaves(index)
     }
 
@@ -427,13 +430,22 @@ pub(crate) fn semaphore_wait(thread: &mut Thread, address: usize, patience: Pati
             return libc::EAGAIN;
         }
         world.stamped(thread, kind::REQUEST_SEM_WAIT, detail, site, [address as u64]);
+        // A handler that ran before the wait interrupts nothing.
+        thread.interrupted.store(false, Relaxed);
         let (held, waited) =
             schedule::block(world, thread, Pending::Semaphore(address), patience.deadline());
         world = held;
         if waited != Waited::Ready {
             let timed = acquire::TIMED >> 1;
             world.stamped(thread, kind::SEM_WAIT_FAILED, timed, site, [address as u64]);
-            return if waited == Waited::TimedOut { libc::ETIMEDOUT } else { libc::ECANCELED };
+            return match waited {
+                Waited::TimedOut => libc::ETIMEDOUT,
+                Waited::Interrupted => {
+                    world.stamped(thread, kind::UNSEEN, unseen::INTERRUPTION, site, []);
+                    libc::EINTR
+                }
+                _ => libc::ECANCELED,
+            };
         }
     }
     *world.objects.semaphores.entry(address).or_default() -= 1;
