@@ -44,6 +44,8 @@ mod outcome;
 mod process;
 #[path = "recording/replaying.rs"]
 mod replaying;
+#[path = "recording/robust.rs"]
+mod robust;
 #[path = "recording/supervision.rs"]
 mod supervision;
 #[path = "recording/synchronisation.rs"]

@@ -76,6 +76,8 @@ pub mod flags {
     pub const ASSERTION_FAILED: u32 = 64;
     /// The recording has the size that the user allowed.
     pub const LIMITED: u32 = 128;
+    /// The program made locks or the like that other processes can use too.
+    pub const SHARED: u32 = 256;
 }
 
 /// How a process ended.

@@ -4,6 +4,8 @@
 //! it chooses who is next and sleeps until it is chosen itself. Choices depend on the seed and on what the threads
 //! do, on nothing else: the same seed gives the same run. Time is virtual: a timed wait is over when no thread can run otherwise.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use foretrace_recording::record::kind;
 
 use crate::config::{Mode, mode};
@@ -50,6 +52,8 @@ pub(crate) struct Scheduler {
 pub(crate) enum Waited {
     Ready,
     TimedOut,
+    /// A signal handler ran meanwhile.
+    Interrupted,
     /// The thread is to end.
     Cancelled,
 }
@@ -246,6 +250,7 @@ fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
         if thread.was_asked_to_post() {
             semaphores::count_posts(&mut world, thread);
         }
+        take_interruption(&mut world, thread);
     }
     thread.announce();
     semaphores::record_posts(&mut world, thread);
@@ -366,6 +371,7 @@ pub(crate) fn block(
         // What a wait on a condition variable left behind says nothing of this one.
         (entry.timed_out, entry.notified) = (false, false);
     }
+    entry.interrupted = false;
     if mode() == Mode::Scheduled {
         if world.planned() {
             world = follow(world, thread, wakes);
@@ -387,9 +393,11 @@ pub(crate) fn block(
     let timed_out = entry.timed_out;
     entry.pending = Pending::Nothing;
     entry.deadline = None;
+    let cancelled = entry.cancelled && !entry.uncancellable;
     let waited = match (ready, timed_out) {
         (true, _) => Waited::Ready,
         (false, true) => Waited::TimedOut,
+        (false, false) if entry.interrupted && !cancelled => Waited::Interrupted,
         (false, false) => Waited::Cancelled,
     };
     (world, waited)
@@ -411,6 +419,7 @@ fn block_freely(mut world: Held, thread: &mut Thread) -> Held {
             semaphores::count_posts(&mut world, thread);
             semaphores::record_posts(&mut world, thread);
         }
+        take_interruption(&mut world, thread);
         if !woken && !world.enabled(me) {
             let entry = world.entry(me);
             entry.timed_out = true;
@@ -422,6 +431,19 @@ fn block_freely(mut world: Held, thread: &mut Thread) -> Held {
     }
     world.blocked -= 1;
     world
+}
+
+/// If a signal handler has interrupted the wait of a thread for a semaphore, that is over.
+fn take_interruption(world: &mut World, thread: &Thread) {
+    let me = thread.index;
+    if thread.interrupted.swap(false, Relaxed)
+        && matches!(world.entry(me).pending, Pending::Semaphore(_))
+    {
+        world.entry(me).interrupted = true;
+        if mode() == Mode::Scheduled && world.scheduler.turn.is_none() {
+            world.pass_on(me);
+        }
+    }
 }
 
 /// Something was given back: those who waited for it look again. (In scheduled modes the choice looks.)

@@ -29,6 +29,9 @@ const CALLEES: usize = 64;
 /// After so many equal loads in a row a thread gives way.
 const PATIENCE: u32 = 64;
 
+/// After so many path records without an operation, others may run: somebody may want to stop the thread.
+const LONG_IDLE: u32 = 1 << 14;
+
 /// After so many path records, a thread that finds what it found before gives way at once.
 const LONG_WAY: u32 = 64;
 
@@ -44,6 +47,10 @@ pub(crate) struct Thread {
     pub(crate) quantum: u64,
     /// Inside the runtime. Read by signal handlers on this thread, and by the watchdog.
     pub(crate) busy: AtomicBool,
+    /// Cancelling it may end it anywhere.
+    pub(crate) is_asynchronous: bool,
+    /// A signal handler ran that interrupts waits.
+    pub(crate) interrupted: AtomicBool,
     /// The watchdog has taken the turn away.
     pub(crate) ousted: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
@@ -72,6 +79,8 @@ pub(crate) struct Thread {
     seen: (u64, u64, u32),
     /// How many path records the thread has begun since then.
     paths: u32,
+    /// The ordinal at the last path record, and how many of them began at it.
+    idle: (u32, u32),
     pub(crate) kernel_id: AtomicU32,
     pub(crate) own: Writer,
 }
@@ -85,6 +94,8 @@ impl Thread {
             ordinal: 0,
             quantum: u64::MAX,
             busy: AtomicBool::new(false),
+            is_asynchronous: false,
+            interrupted: AtomicBool::new(false),
             ousted: AtomicBool::new(false),
             gate: Gate::new(),
             writer: std::ptr::null_mut(),
@@ -99,6 +110,7 @@ impl Thread {
             path_filling: 0,
             paths: 0,
             seen: (0, 0, 0),
+            idle: (0, 0),
             kernel_id: AtomicU32::new(0),
             own: Writer::new(index),
         }
@@ -203,6 +215,16 @@ impl Thread {
             return explore::outcome(self, taken);
         }
         self.paths = self.paths.saturating_add(1);
+        self.idle = match self.idle {
+            (since, count) if since == self.ordinal => (since, count + 1),
+            _ => (self.ordinal, 1),
+        };
+        if self.idle.1 == LONG_IDLE {
+            // The second time is for those who do nothing that others see.
+            self.idle.1 = 0;
+            schedule::give_way(self);
+            schedule::give_way(self);
+        }
         let writer = unsafe { &mut *self.writer };
         self.path = writer.word(with_outcome(head(kind::PATH, 0, 0), taken));
         self.path_filling = writer.filling();

@@ -42,6 +42,8 @@ pub(crate) struct Entry {
     pub(crate) notified: bool,
     /// Its wait was ended by time.
     pub(crate) timed_out: bool,
+    /// A signal handler has interrupted its wait.
+    pub(crate) interrupted: bool,
     /// Somebody wants it to end.
     pub(crate) cancelled: bool,
     /// It does not want to be cancelled now.
@@ -205,6 +207,7 @@ impl World {
             turns: 0,
             notified: false,
             timed_out: false,
+            interrupted: false,
             cancelled: false,
             uncancellable: false,
             next: Next { kind: kind::BEGIN, ..Next::default() },

@@ -3,6 +3,7 @@
 
 pub(crate) mod barriers;
 mod c11;
+pub(crate) mod cancellation;
 pub(crate) mod clocks;
 mod conditions;
 mod containers;

@@ -85,7 +85,7 @@ fn wait_for(
             break result;
         }
         if waited == Waited::Cancelled {
-            super::threads::end_if_cancelled();
+            super::cancellation::end_if_cancelled();
         }
         waited = wait_again(list, deadline);
     };

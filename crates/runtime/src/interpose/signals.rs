@@ -41,6 +41,9 @@ unsafe extern "C" fn sigaction(
         return unsafe { with_their_handler(signal, old, next::sigaction(signal, new, old)) };
     };
     note(signal, theirs.sa_sigaction);
+    if let Some(interrupts) = usize::try_from(signal).ok().and_then(|at| INTERRUPTS.get(at)) {
+        interrupts.store(theirs.sa_flags & libc::SA_RESTART == 0, Relaxed);
+    }
     let before = handler_of(signal);
     let mut ours = theirs;
     ours.sa_sigaction = stand_before(signal, theirs.sa_sigaction);
@@ -65,6 +68,9 @@ unsafe fn with_their_handler(signal: c_int, old: *mut libc::sigaction, status: c
 
 /// The user's handlers.
 static HANDLERS: [AtomicUsize; 65] = [const { AtomicUsize::new(0) }; 65];
+
+/// Whether a handler interrupts what its thread waits for (`SA_RESTART` is missing).
+static INTERRUPTS: [AtomicBool; 65] = [const { AtomicBool::new(false) }; 65];
 
 fn handler_of(signal: c_int) -> usize {
     let handler = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
@@ -99,11 +105,30 @@ extern "C-unwind" fn handled_here(
             unsafe { std::mem::transmute(handler) };
         handler(signal, info, context);
     }
+    let interrupts = usize::try_from(signal).ok().and_then(|at| INTERRUPTS.get(at));
+    if interrupts.is_some_and(|interrupts| interrupts.load(Relaxed)) {
+        interrupt_wait();
+    }
+}
+
+/// Lets the calling thread look whether its wait is over, if it is inside the runtime.
+fn interrupt_wait() {
+    // SAFETY: a thread is never freed.
+    if let Some(thread) = unsafe { crate::thread::current().as_ref() }
+        && thread.busy.load(Relaxed)
+    {
+        thread.interrupted.store(true, Relaxed);
+        thread.gate.open();
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
     note(signal, handler);
+    // As the C library does, it restarts.
+    if let Some(interrupts) = usize::try_from(signal).ok().and_then(|at| INTERRUPTS.get(at)) {
+        interrupts.store(false, Relaxed);
+    }
     let before = handler_of(signal);
     let old = unsafe { next::signal(signal, stand_before(signal, handler)) };
     if old == handled_here as *const () as usize { before } else { old }

@@ -336,15 +336,17 @@ impl<'r> Emit<'r> {
 
     /// Something was done that nobody saw: it may depend on all before it, and all behind it on it.
     fn unseen(&mut self, now: Now) {
-        let what = match now.record.detail {
-            unseen::ASSEMBLY => "inline assembly that is not understood",
-            _ => "atomic operation of 16 bytes",
+        let memory = "the memory that it touches is not seen";
+        let (what, why) = match now.record.detail {
+            unseen::ASSEMBLY => ("inline assembly that is not understood", memory),
+            unseen::WIDE_ATOMIC => ("atomic operation of 16 bytes", memory),
+            _ => ("wait interrupted by a signal", "its order is kept"),
         };
         let location = self.location(now);
         let place = location.map_or("an unknown place", |location| {
             self.builder.so_far().locations().get(location.index())
         });
-        let note = format!("{what} at {place}: the memory that it touches is not seen");
+        let note = format!("{what} at {place}: {why}");
         self.leave_out(now, &note);
     }
 

@@ -1,7 +1,7 @@
 //! Recordings that end early, and bytes that are not what was written.
 
 use foretrace_recording::file::{CHUNK, HEADER};
-use foretrace_recording::record::kind;
+use foretrace_recording::record::{acquire, kind};
 
 use super::writer::{M, Writer, X, site};
 use super::*;
@@ -145,7 +145,11 @@ fn random_records_give_valid_traces() {
                 kind::ATOMIC_LOAD..=kind::RMW => {
                     random.pick(&[1, 2, 4, 8]) | (random.below(6) as u8) << 4
                 }
-                kind::ACQUIRE..=kind::ACQUIRE_FAILED => random.below(6) as u8,
+                kind::ACQUIRE => random.below(6) as u8,
+                kind::ACQUIRE_FAILED => {
+                    random.below(6) as u8 | random.pick(&[0, acquire::NOT_RECOVERABLE])
+                }
+                kind::RELEASE => random.below(8) as u8,
                 kind::PATH => 1 + random.below(48) as u8,
                 _ => random.below(3) as u8,
             };
