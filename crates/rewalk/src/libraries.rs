@@ -108,6 +108,10 @@ pub(crate) fn is_openmp(name: &str) -> bool {
 /// These functions look at no memory but their own, other than the bounds of a loop. Which iterations a thread gets, and whether it
 /// runs a block, depends on the thread's number or on a cell that the recording shows.
 fn reach_of_openmp(name: &str) -> Reach {
+    // These copy the variables of a task, or look at a list of addresses.
+    if name.starts_with("__kmpc_taskloop") || name == "__kmpc_omp_task_with_deps" {
+        return Reach::Memory;
+    }
     let gives_bounds = ["_init_", "_next", "_start", "omp_get_schedule"];
     match gives_bounds.iter().any(|part| name.contains(part)) {
         true => Reach::Words,

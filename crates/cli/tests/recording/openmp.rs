@@ -6,9 +6,11 @@ use crate::harness::{ONE_AT_A_TIME, SCHEDULES, command, compile, folder, foretra
 
 #[test]
 fn directives_work_and_nothing_is_found() {
-    for level in ["-O0", "-O1", "-O2"] {
-        let name = format!("directives{level}");
-        let program = compile(&name, &["openmp.c", "-fopenmp", level]);
+    for (source, level) in ["openmp.c", "openmp_tasks.c"]
+        .into_iter()
+        .flat_map(|source| ["-O0", "-O1", "-O2"].map(|level| (source, level)))
+    {
+        let program = compile(&format!("{source}{level}"), &[source, "-fopenmp", level]);
         program.everywhere(&[], 0, |_, run| {
             let predicted = run.predicted().ended_with(0);
             predicted.says_not("blind spots").says_not("lost");
@@ -18,11 +20,14 @@ fn directives_work_and_nothing_is_found() {
 
 #[test]
 fn the_same_seed_gives_the_same_trace() {
-    let program = compile("same-openmp", &["openmp.c", "-fopenmp"]);
-    for schedule in ONE_AT_A_TIME {
-        let options = ["--schedule", schedule, "--seed", "7"];
-        let first = program.run(&options, &[]).shown();
-        assert_eq!(first, program.run(&options, &[]).shown(), "{schedule}");
+    for source in ["openmp.c", "openmp_tasks.c"] {
+        let program = compile(&format!("same-{source}"), &[source, "-fopenmp"]);
+        for schedule in ONE_AT_A_TIME {
+            let options = ["--schedule", schedule, "--seed", "7"];
+            let first = program.run(&options, &[]).shown();
+            let again = program.run(&options, &[]).shown();
+            assert!(first == again, "{source}, {schedule}: two runs differ");
+        }
     }
 }
 
@@ -71,7 +76,7 @@ fn what_gcc_compiled_runs_on_our_threads() {
 
 #[test]
 fn what_is_not_supported_is_refused_by_name() {
-    for (define, name) in [("TASK", "__kmpc_omp_task_alloc"), ("SINK", "__kmpc_doacross_init")] {
+    for (define, name) in [("REDUCED", "__kmpc_taskred_init"), ("SINK", "__kmpc_doacross_init")] {
         let define = format!("-D{define}");
         let program = compile("openmp-refused", &["openmp_refused.c", "-fopenmp", &define]);
         for schedule in SCHEDULES {

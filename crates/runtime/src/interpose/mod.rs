@@ -6,7 +6,7 @@ mod c11;
 pub(crate) mod clocks;
 mod conditions;
 mod containers;
-mod memory;
+pub(crate) mod memory;
 mod mutexes;
 mod once;
 pub(crate) mod process;

@@ -58,7 +58,7 @@ unsafe extern "C-unwind" fn __kmpc_copyprivate(
     if is_source != 0 {
         team.copied.store(data, Release);
     }
-    team.meet();
+    team.meet_alone();
     if is_source == 0 {
         copy(data, team.copied.load(Acquire));
     }

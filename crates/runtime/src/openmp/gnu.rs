@@ -352,8 +352,9 @@ extern "C-unwind" fn GOMP_sections_start(count: c_uint) -> c_uint {
 extern "C-unwind" fn GOMP_sections_next() -> c_uint {
     // A thread that is alone in its team gets all of them as one piece.
     let member = current();
+    let (threads, thread) = (u64::from(member.team.size), u64::from(member.number));
     let Some(work) = &mut member.work else { return 0 };
-    match work.next_one(u64::from(member.team.size), u64::from(member.number)) {
+    match work.next_one(threads, thread) {
         Some(section) => section as c_uint + 1,
         None => {
             member.work = None;

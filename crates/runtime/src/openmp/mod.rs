@@ -19,6 +19,8 @@
 //! | `dispatch` | dynamic, guided and ordered loops |
 //! | `blocks` | `barrier`, `single`, `master`, `critical`, reductions |
 //! | `locks` | `omp_set_lock` and its relatives |
+//! | `tasks`, `dependences`, `task_data` | explicit tasks, their order and their memory |
+//! | `references` | whether the program has any |
 //! | `threadprivate` | a copy of a variable for each thread |
 //! | `settings` | how many threads, which schedule: the environment and the functions that ask and tell |
 //! | `gnu` | the names that gcc calls |
@@ -26,13 +28,17 @@
 
 mod blocks;
 mod cell;
+mod dependences;
 mod dispatch;
 mod gnu;
 mod iterations;
 mod locks;
 mod parallel;
+mod references;
 mod refused;
 mod settings;
+mod task_data;
+mod tasks;
 mod team;
 mod threadprivate;
 

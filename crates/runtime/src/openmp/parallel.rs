@@ -112,8 +112,17 @@ extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
     let Birth { team, number, settings, body } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
     Member::new(team, number, settings).enter();
     body.run();
+    is_idle();
     leave();
     null_mut()
+}
+
+/// The calling thread is behind its last operation in the region: others may run tasks in its place.
+fn is_idle() {
+    let member = current();
+    if let Some(pool) = &member.team.pool {
+        pool.is_idle(member.number);
+    }
 }
 
 /// The threads of a team that are not its first, between their creation and their joins.
@@ -150,8 +159,12 @@ impl Workers {
     pub(super) fn end(self) {
         // What the body called is not where the region ends.
         enter(|thread| thread.call_site = self.site);
+        is_idle();
         for handle in self.handles {
             unsafe { pthread_join(handle, null_mut()) };
+        }
+        if let Some(pool) = &current().team.pool {
+            pool.end_all();
         }
         leave();
     }

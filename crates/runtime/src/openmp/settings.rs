@@ -195,6 +195,11 @@ extern "C" fn omp_get_wtick() -> c_double {
     1e-9
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn omp_in_final() -> c_int {
+    c_int::from(current().task.is_final())
+}
+
 /// Functions that always give the same.
 macro_rules! constant {
     ($($name:ident = $value:expr;)*) => { $(
@@ -206,7 +211,6 @@ macro_rules! constant {
 }
 
 constant! {
-    omp_in_final = 0;
     omp_get_cancellation = 0;
     omp_get_proc_bind = 0;
     omp_get_num_places = 0;

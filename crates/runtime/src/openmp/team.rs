@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32};
 use super::cell::Cell;
 use super::dispatch::Loop;
 use super::settings::Settings;
+use super::tasks::{Pool, Task};
 use crate::futex::Spin;
 use crate::interpose::barriers::{
     pthread_barrier_destroy, pthread_barrier_init, pthread_barrier_wait,
@@ -28,6 +29,8 @@ pub(super) struct Team {
     shared: Local<Vec<Arc<Shared>>>,
     /// What `copyprivate` hands around.
     pub(super) copied: AtomicPtr<c_void>,
+    /// For explicit tasks.
+    pub(super) pool: Option<Pool>,
 }
 
 /// What the threads of a team share of one construct.
@@ -65,6 +68,7 @@ impl Team {
             constructs: Spin::new(),
             shared: Local::new(Vec::new()),
             copied: AtomicPtr::new(null_mut()),
+            pool: Pool::new(size),
         });
         if size > 1 {
             unsafe { pthread_barrier_init(team.barrier.as_ptr(), std::ptr::null(), size) };
@@ -72,8 +76,16 @@ impl Team {
         team
     }
 
-    /// All threads of the team meet here.
+    /// All threads of the team meet here, and all its tasks are done behind it.
     pub(super) fn meet(&self) {
+        match &self.pool {
+            Some(pool) => pool.meet(self, current().number),
+            None => self.meet_alone(),
+        }
+    }
+
+    /// All threads of the team meet here.
+    pub(super) fn meet_alone(&self) {
         if self.size > 1 {
             unsafe { pthread_barrier_wait(self.barrier.as_ptr()) };
         }
@@ -110,10 +122,13 @@ impl Drop for Team {
     }
 }
 
-/// One thread of a team: an implicit task.
+/// One thread of a team.
 pub(super) struct Member {
     pub(super) team: Arc<Team>,
     pub(super) number: u32,
+    /// The task that it runs, and those that wait until that is over.
+    pub(super) task: Arc<Task>,
+    pub(super) suspended: Vec<Arc<Task>>,
     /// How many constructs that share work it has met.
     constructs: usize,
     pub(super) settings: Settings,
@@ -151,8 +166,19 @@ pub(super) fn numbers() -> *mut [c_int; 2] {
 
 impl Member {
     pub(super) fn new(team: Arc<Team>, number: u32, settings: Settings) -> Member {
-        let outer = null_mut();
-        Member { team, number, constructs: 0, settings, wanted: None, work: None, outer }
+        let root = team.pool.as_ref().map(|pool| pool.root(number));
+        let task = root.unwrap_or_else(|| Arc::new(Task::implicit(number)));
+        Member {
+            team,
+            number,
+            task,
+            suspended: Vec::new(),
+            constructs: 0,
+            settings,
+            wanted: None,
+            work: None,
+            outer: null_mut(),
+        }
     }
 
     /// The number of the next construct that shares work.
