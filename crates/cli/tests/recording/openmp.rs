@@ -31,6 +31,27 @@ fn the_same_seed_gives_the_same_trace() {
     }
 }
 
+/// What directives synchronise with has names that a reader of the report understands.
+#[test]
+fn locks_and_barriers_have_names() {
+    let program = compile("openmp-names", &["openmp.c", "-fopenmp"]);
+    let shown = program.run(&[], &[]).ended_with(0).shown();
+    for event in ["acquire \"critical named\"", "acquire reduction", "arrive team", "arrive team#2"]
+    {
+        assert!(shown.contains(event), "{event}");
+    }
+}
+
+#[test]
+fn classes_exceptions_and_copies_of_objects() {
+    for level in ["-O0", "-O2"] {
+        let program = compile(&format!("objects{level}"), &["openmp.cpp", "-fopenmp", level]);
+        program.everywhere(&[], 0, |_, run| {
+            run.predicted().ended_with(0).says_not("blind spots");
+        });
+    }
+}
+
 /// The environment says how many threads there are, and how loops with `schedule(runtime)` are shared out.
 #[test]
 fn the_environment_is_heard() {

@@ -6,6 +6,8 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32};
 
+use foretrace_recording::file::table;
+
 use super::cell::Cell;
 use super::dispatch::Loop;
 use super::settings::Settings;
@@ -14,6 +16,8 @@ use crate::futex::Spin;
 use crate::interpose::barriers::{
     pthread_barrier_destroy, pthread_barrier_init, pthread_barrier_wait,
 };
+use crate::thread::enter;
+use crate::world::hold;
 
 /// What the threads of a parallel region share.
 pub(super) struct Team {
@@ -72,6 +76,8 @@ impl Team {
         });
         if size > 1 {
             unsafe { pthread_barrier_init(team.barrier.as_ptr(), std::ptr::null(), size) };
+            let address = (team.barrier.as_ptr() as u64).to_le_bytes();
+            enter(|_| hold().tables.table(table::LOCK_NAME, &[&address, b"team"]));
         }
         team
     }
