@@ -150,7 +150,7 @@ impl Thread {
     }
 
     /// Whether the thread is in a function that shares work out, or in the part of the runtime that calls a task.
-    fn is_inside_openmp(&self, program: &Program) -> bool {
+    pub(crate) fn is_inside_openmp(&self, program: &Program) -> bool {
         if self.frames.is_empty() {
             return true;
         }

@@ -52,6 +52,24 @@ fn classes_exceptions_and_copies_of_objects() {
     }
 }
 
+/// The body of a region knows what it is called with, in the thread that begins the region and in the others; the bounds of a loop are kept as recorded.
+#[test]
+fn what_a_region_is_called_with() {
+    let program = compile("openmp-terms", &["openmp_terms.c", "-fopenmp"]);
+    for seed in ["2", "3", "4"] {
+        let run = program.run(&["--seed", seed], &[]);
+        if run.done.status != 0 {
+            continue;
+        }
+        assert_eq!(run.count(" + 5) : "), 2, "{}", run.shown());
+        assert!(run.count("kept as recorded: bounds of a loop") == 1);
+        let done = program.with(&["test", "--seed", seed], &[]).ended_with(1);
+        done.says("assertion-1 (real, confirmed by replay)").says_not("race-1");
+        return;
+    }
+    panic!("the assertion fails in every run");
+}
+
 /// The environment says how many threads there are, and how loops with `schedule(runtime)` are shared out.
 #[test]
 fn the_environment_is_heard() {
