@@ -1,4 +1,5 @@
-//! OpenMP: directives do what they should under every schedule, nothing false is reported, and what is not supported is refused.
+//! OpenMP: directives do what they should under every schedule, nothing false is reported, and what
+//! is not supported is refused.
 
 use std::path::Path;
 
@@ -52,7 +53,8 @@ fn classes_exceptions_and_copies_of_objects() {
     }
 }
 
-/// The body of a region knows what it is called with, in the thread that begins the region and in the others; the bounds of a loop are kept as recorded.
+/// The body of a region knows what it is called with, in the thread that begins the region and in
+/// the others; the bounds of a loop are kept as recorded.
 #[test]
 fn what_a_region_is_called_with() {
     let program = compile("openmp-terms", &["openmp_terms.c", "-fopenmp"]);
@@ -70,7 +72,8 @@ fn what_a_region_is_called_with() {
     panic!("the assertion fails in every run");
 }
 
-/// The environment says how many threads there are, and how loops with `schedule(runtime)` are shared out.
+/// The environment says how many threads there are, and how loops with `schedule(runtime)` are
+/// shared out.
 #[test]
 fn the_environment_is_heard() {
     let program = compile("openmp-environment", &["openmp_environment.c", "-fopenmp"]);
@@ -123,6 +126,16 @@ fn what_is_not_supported_is_refused_by_name() {
         }
         program.with(&["test"], &[]).ended_with(2).says(name).says("cannot be recorded");
     }
+}
+
+/// Without `OMP_CANCELLATION`, `cancel` does nothing, as OpenMP says; with it, it is refused.
+#[test]
+fn cancellation_is_refused_where_it_is_on() {
+    let program = compile("openmp-cancel", &["openmp_refused.c", "-fopenmp", "-DCANCEL"]);
+    program.everywhere(&[], 0, |_, run| _ = run.predicted().ended_with(0));
+    let program = program.path.to_str().unwrap();
+    let on = command(Path::new("env"), &["OMP_CANCELLATION=true", program], "");
+    on.ended_with(125).says("__kmpc_cancel");
 }
 
 /// An option of clang that says which library is to be linked: none is.

@@ -1,7 +1,7 @@
 //! Hidden cells: words that the threads of a team change in one step, and that the recording shows.
 //!
-//! A cell has an address of its own, which nothing else ever has, so it begins with 0 whatever happened before. Nothing is
-//! stored at that address; the value is kept by the team.
+//! A cell has an address of its own, which nothing else ever has, so it begins with 0 whatever
+//! happened before. Nothing is stored at that address; the value is kept by the team.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
@@ -45,8 +45,9 @@ pub(super) fn addresses(words: u64) -> usize {
     NEXT.fetch_add(size, AcqRel)
 }
 
-/// Memory at such addresses: zeroed, and the same in every run with the same schedule. The C library's own is not, since which block it gives out next depends on
-/// when threads are really gone.
+/// Memory at such addresses: zeroed, and the same in every run with the same schedule. The C
+/// library's own is not, since which block it gives out next depends on when threads are really
+/// gone.
 pub(super) struct Store {
     lock: Spin,
     state: UnsafeCell<Stored>,

@@ -34,8 +34,8 @@ struct Users {
 }
 
 impl Dependences {
-    /// Takes a new child in; returns those that come before it. All but `in` is taken as `inout`, which is stricter than
-    /// `mutexinoutset` and `inoutset`.
+    /// Takes a new child in; returns those that come before it. All but `in` is taken as `inout`,
+    /// which is stricter than `mutexinoutset` and `inoutset`.
     pub(super) fn add(&mut self, task: &Arc<Task>, list: &[Dependence]) -> Vec<Arc<Task>> {
         let mut before: Vec<Arc<Task>> = Vec::new();
         for dependence in list {

@@ -1,5 +1,6 @@
-//! The names that gcc calls. `foretrace cc` is clang, so these come from objects and libraries that gcc has compiled: they are not
-//! instrumented, but their threads, barriers and locks are seen, and they agree with `omp_get_thread_num` and its relatives.
+//! The names that gcc calls. `foretrace cc` is clang, so these come from objects and libraries that
+//! gcc has compiled: they are not instrumented, but their threads, barriers and locks are seen, and
+//! they agree with `omp_get_thread_num` and its relatives.
 
 use std::cell::Cell;
 use std::ffi::{c_long, c_uint, c_void};
@@ -77,7 +78,8 @@ extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
     false
 }
 
-/// The locks behind `critical` without a name, and behind `atomic` of what the machine has no instruction for.
+/// The locks behind `critical` without a name, and behind `atomic` of what the machine has no
+/// instruction for.
 static mut CRITICAL: u64 = 0;
 static mut ATOMIC: u64 = 0;
 

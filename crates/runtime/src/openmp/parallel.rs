@@ -1,4 +1,5 @@
-//! Parallel regions. Each has threads of its own, which end with it: the recording has their creation and their joins.
+//! Parallel regions. Each has threads of its own, which end with it: the recording has their
+//! creation and their joins.
 
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
@@ -18,7 +19,8 @@ use crate::thread::enter;
 pub(super) enum Body {
     /// Of LLVM: two pointers to numbers, then the variables.
     Microtask { code: *const c_void, arguments: Arc<[usize]> },
-    /// Of GNU: a pointer to a structure of variables. Each thread may find itself in a loop at once.
+    /// Of GNU: a pointer to a structure of variables. Each thread may find itself in a loop at
+    /// once.
     Function { code: extern "C-unwind" fn(*mut c_void), data: *mut c_void, work: Option<Work> },
 }
 
@@ -117,7 +119,8 @@ extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
     null_mut()
 }
 
-/// The calling thread is behind its last operation in the region: others may run tasks in its place.
+/// The calling thread is behind its last operation in the region: others may run tasks in its
+/// place.
 fn is_idle() {
     let member = current();
     if let Some(pool) = &member.team.pool {
@@ -218,7 +221,8 @@ unsafe extern "C-unwind" fn fork_teams(
     current().settings.threads = before;
 }
 
-/// Defines a variadic function whose unnamed arguments are all words: collects them, and calls `$to`.
+/// Defines a variadic function whose unnamed arguments are all words: collects them, and calls
+/// `$to`.
 macro_rules! variadic {
     ($name:ident, $to:ident) => {
         #[unsafe(naked)]

@@ -1,4 +1,5 @@
-//! What is not supported: each function ends the program, with its name, before it could do something wrong.
+//! What is not supported: each function ends the program, with its name, before it could do
+//! something wrong.
 
 use crate::interpose::process::refuse;
 

@@ -1,4 +1,5 @@
-//! The memory of tasks, as compiled code and the runtime share it; and `taskloop`, which makes many tasks of one.
+//! The memory of tasks, as compiled code and the runtime share it; and `taskloop`, which makes many
+//! tasks of one.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;

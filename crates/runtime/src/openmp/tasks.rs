@@ -1,17 +1,22 @@
 //! Explicit tasks.
 //!
-//! A task that is deferred is run by a thread of its own, its *runner*, in the place of a thread of the team that is idle, or by a task that waits for it. Idle are the
-//! threads in a barrier. Whoever finds both a task and an idle thread forks the runner: the one who creates the task, who comes to a barrier, or who
-//! has joined another runner. A task that waits for its children (`taskwait`, the end of a `taskgroup`) runs those itself that nobody has begun, and joins the runners of the others.
-//! When all threads are in a barrier, the first one joins all runners that are left.
+//! A task that is deferred is run by a thread of its own, its *runner*, in the place of a thread of
+//! the team that is idle, or by a task that waits for it. Idle are the threads in a barrier.
+//! Whoever finds both a task and an idle thread forks the runner: the one who creates the task, who
+//! comes to a barrier, or who has joined another runner. A task that waits for its children
+//! (`taskwait`, the end of a `taskgroup`) runs those itself that nobody has begun, and joins the
+//! runners of the others. When all threads are in a barrier, the first one joins all runners that
+//! are left.
 //!
-//! **What depends on the order of threads** is who runs which task. Each step that decides it counts one hidden cell of the team up ([`Cell::step`]), so
-//! these steps have their recorded order in every schedule that is looked at. What tasks do between them has not. A task with `depend` clauses has a cell
-//! of its own, for who waits for it and whom it waits for.
+//! **What depends on the order of threads** is who runs which task. Each step that decides it
+//! counts one hidden cell of the team up ([`Cell::step`]), so these steps have their recorded order
+//! in every schedule that is looked at. What tasks do between them has not. A task with `depend`
+//! clauses has a cell of its own, for who waits for it and whom it waits for.
 //!
-//! Tied tasks stay on their thread and suspend only for their own descendants, as OpenMP wants it; untied ones do the same. Run at once by their creator, as
-//! OpenMP allows, are tasks in teams of one thread, `final` ones and those below them, and all where nothing is recorded. Whether a task is deferred never depends on the
-//! schedule.
+//! Tied tasks stay on their thread and suspend only for their own descendants, as OpenMP wants it;
+//! untied ones do the same. Run at once by their creator, as OpenMP allows, are tasks in teams of
+//! one thread, `final` ones and those below them, and all where nothing is recorded. Whether a task
+//! is deferred never depends on the schedule.
 
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -76,7 +81,8 @@ impl State {
         Some(task.begins(number))
     }
 
-    /// A thread gets a task of another one: what it has created itself is behind what it did before, and others may still come.
+    /// A thread gets a task of another one: what it has created itself is behind what it did
+    /// before, and others may still come.
     fn offer_thread(&mut self, number: u32) -> Option<Grant> {
         let found = self.ready.iter().position(|task| task.root != number);
         let Some(task) = found.and_then(|at| self.ready.remove(at)) else {
@@ -122,8 +128,9 @@ impl Pool {
         grant.into_iter().for_each(run_elsewhere);
     }
 
-    /// Waits for the end of all tasks of the team: all its threads are in a barrier. One that nobody has begun waits for the place of one that has; those, or what
-    /// they are below, are among the open ones.
+    /// Waits for the end of all tasks of the team: all its threads are in a barrier. One that
+    /// nobody has begun waits for the place of one that has; those, or what they are below, are
+    /// among the open ones.
     pub(super) fn end_all(&self) {
         let mut open: Vec<Arc<Task>> = Vec::new();
         self.roots.iter().for_each(|root| open.append(&mut std::mem::take(root.own()).children));
@@ -183,7 +190,8 @@ impl Pool {
 
     /// A barrier of all threads of the team, behind which all its tasks are done.
     pub(super) fn meet(&self, team: &Team, number: u32) {
-        // Its own tasks that begin before it is idle may come before what it did until here: let them.
+        // Its own tasks that begin before it is idle may come before what it did until here: let
+        // them.
         if !self.roots[number as usize].own().children.is_empty() {
             (0..4 * team.size).for_each(|_| _ = enter(schedule::give_way));
         }
@@ -203,7 +211,8 @@ pub(super) struct Task {
     /// The thread whose implicit task it is below.
     root: u32,
     is_final: bool,
-    /// If it has `depend` clauses: counts the steps that decide what it waits for, and who waits for it.
+    /// If it has `depend` clauses: counts the steps that decide what it waits for, and who waits
+    /// for it.
     order: Option<Cell>,
     /// The runner: not 0 once there is one.
     runner: AtomicU64,
@@ -334,7 +343,8 @@ impl Task {
         current().task = outer;
     }
 
-    /// Waits for the children from number `first` on: runs those that nobody has begun, then joins the others.
+    /// Waits for the children from number `first` on: runs those that nobody has begun, then joins
+    /// the others.
     fn await_children(&self, first: usize) {
         let team = current().team.clone();
         let Some(pool) = &team.pool else { return };
@@ -390,7 +400,8 @@ impl Task {
 const JOINED: u64 = u64::MAX;
 
 impl Pool {
-    /// What a task is like that the caller waits for. If nobody has begun it, the caller has to run it.
+    /// What a task is like that the caller waits for. If nobody has begun it, the caller has to run
+    /// it.
     fn claim(&self, task: &Arc<Task>) -> Status {
         // Nothing to wait for, and known without a step: it is over, and the caller has seen that.
         if task.runner.load(Acquire) == JOINED {

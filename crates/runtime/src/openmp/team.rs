@@ -22,7 +22,8 @@ use crate::world::hold;
 /// What the threads of a parallel region share.
 pub(super) struct Team {
     pub(super) size: u32,
-    /// How many parallel regions enclose each other here, and how many of them have more than one thread.
+    /// How many parallel regions enclose each other here, and how many of them have more than one
+    /// thread.
     pub(super) level: u32,
     pub(super) active_level: u32,
     /// The number and team of whoever began the region, and of those around it: outermost first.
@@ -41,7 +42,8 @@ pub(super) struct Team {
 pub(super) struct Shared {
     /// Decides who gets what.
     pub(super) cell: Cell,
-    /// The addresses of the semaphores of an ordered loop, one for each iteration; 0 as long as nobody has asked.
+    /// The addresses of the semaphores of an ordered loop, one for each iteration; 0 as long as
+    /// nobody has asked.
     pub(super) turns: Local<usize>,
     /// Whose turn it is, where nothing is recorded.
     pub(super) turn: AtomicU32,
@@ -162,7 +164,8 @@ pub(super) fn current<'a>() -> &'a mut Member {
     unsafe { &mut *member }
 }
 
-/// The calling thread's two numbers, at an address that no other thread touches: compiled code reads them.
+/// The calling thread's two numbers, at an address that no other thread touches: compiled code
+/// reads them.
 pub(super) fn numbers() -> *mut [c_int; 2] {
     if NUMBERS.get().is_null() {
         NUMBERS.set(Box::into_raw(Box::new([0, 0])));

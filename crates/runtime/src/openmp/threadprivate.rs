@@ -1,7 +1,8 @@
 //! Variables of which each thread has a copy of its own that outlives parallel regions.
 //!
-//! `foretrace cc` asks clang not to use thread-local storage for them, since the threads of a region end with it. A copy
-//! belongs to a number in the outermost teams; the first thread uses the variable itself, as in LLVM's runtime.
+//! `foretrace cc` asks clang not to use thread-local storage for them, since the threads of a
+//! region end with it. A copy belongs to a number in the outermost teams; the first thread uses the
+//! variable itself, as in LLVM's runtime.
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;

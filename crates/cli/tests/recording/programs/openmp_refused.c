@@ -15,6 +15,13 @@ int main(void) {
       sum++;
     }
 #endif
+#ifdef CANCEL
+#pragma omp for reduction(+ : sum)
+    for (int i = 0; i < 4; i++) {
+      sum++;
+#pragma omp cancel for
+    }
+#endif
 #ifdef SINK
 #pragma omp for ordered(1)
     for (int i = 1; i < 4; i++) {
