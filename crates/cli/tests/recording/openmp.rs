@@ -43,6 +43,13 @@ fn locks_and_barriers_have_names() {
     }
 }
 
+/// Threads that the program creates itself begin regions of their own.
+#[test]
+fn regions_of_several_threads() {
+    let program = compile("openmp-threads", &["openmp_threads.c", "-fopenmp"]);
+    program.everywhere(&[], 0, |_, run| _ = run.predicted().ended_with(0));
+}
+
 #[test]
 fn classes_exceptions_and_copies_of_objects() {
     for level in ["-O0", "-O2"] {
@@ -146,6 +153,12 @@ fn no_library_is_linked() {
         let needed = command(Path::new("ldd"), &[&program.path], "").ended_with(0);
         needed.says("libforetrace_rt.so").says_not("libomp").says_not("libgomp");
     }
+    // Nor does one matter that the user links.
+    let library = command(Path::new("gcc"), &["-print-file-name=libgomp.so"], "").ended_with(0).out;
+    let arguments = ["openmp.c", "-fopenmp", "-Wl,--no-as-needed", library.trim()];
+    let program = compile("openmp-both", &arguments);
+    command(Path::new("ldd"), &[&program.path], "").ended_with(0).says("libgomp");
+    program.everywhere(&[], 0, |_, run| _ = run.predicted().ended_with(0));
     let asked = foretrace(&["cc", "-fopenmp", "-E", "-dM", "-x", "c", "/dev/null"]);
     asked.ended_with(0).says("#define _OPENMP ");
 }

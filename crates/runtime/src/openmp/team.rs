@@ -4,7 +4,7 @@ use std::cell::Cell as Local;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
 
 use foretrace_recording::file::table;
 
@@ -28,6 +28,8 @@ pub(super) struct Team {
     pub(super) active_level: u32,
     /// The number and team of whoever began the region, and of those around it: outermost first.
     pub(super) ancestors: Vec<(u32, u32)>,
+    /// Which of the threads that no region has created is outermost: 0 is the main thread.
+    pub(super) initial: u32,
     barrier: Local<libc::pthread_barrier_t>,
     /// One for each construct that shares work, in the order in which all threads meet them.
     constructs: Spin,
@@ -58,18 +60,23 @@ unsafe impl Send for Shared {}
 impl Team {
     pub(super) fn new(size: u32, founder: Option<&Member>) -> Arc<Team> {
         let mut ancestors = Vec::new();
-        let (mut level, mut active_level) = (0, 0);
+        let (mut level, mut active_level, mut initial) = (0, 0, 0);
         if let Some(founder) = founder {
             ancestors.clone_from(&founder.team.ancestors);
             ancestors.push((founder.number, founder.team.size));
             level = founder.team.level + 1;
             active_level = founder.team.active_level + u32::from(size > 1);
+            initial = founder.team.initial;
+        } else if unsafe { libc::gettid() != libc::getpid() } {
+            static OTHERS: AtomicU32 = AtomicU32::new(1);
+            initial = OTHERS.fetch_add(1, Relaxed);
         }
         let team = Arc::new(Team {
             size,
             level,
             active_level,
             ancestors,
+            initial,
             barrier: Local::new(unsafe { std::mem::zeroed() }),
             constructs: Spin::new(),
             shared: Local::new(Vec::new()),
