@@ -8,7 +8,7 @@ pub(crate) mod clocks;
 mod conditions;
 mod containers;
 mod descriptors;
-mod memory;
+pub(crate) mod memory;
 mod mutexes;
 mod once;
 mod polling;

@@ -50,6 +50,17 @@ pub(super) struct Global {
     pub(super) name: String,
 }
 
+/// The name of a global variable, in words if it is a lock that clang has made for a directive of OpenMP.
+fn of_directive(name: String) -> String {
+    let lock = name.strip_prefix(".gomp_critical_user_").and_then(|rest| rest.strip_suffix(".var"));
+    match lock {
+        None => name,
+        Some("") => "critical".to_string(),
+        Some(".reduction") => "reduction".to_string(),
+        Some(lock) => format!("critical {lock}"),
+    }
+}
+
 /// A range of memory on which races are harmless.
 pub(super) struct Benign {
     pub(super) start: u64,
@@ -317,7 +328,7 @@ impl Tables {
                 if row.word(28) & site::ZERO != 0 {
                     self.contents.insert(start, (size, Vec::new()));
                 }
-                globals.push((Global { start, end, name }, file));
+                globals.push((Global { start, end, name: of_directive(name) }, file));
             }
         }
         let functions = words
