@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use foretrace_predict::{NotAsked, Prediction};
 use foretrace_report as report;
-use foretrace_trace::{Dependences, EventId, Model, Op, ThreadId, Trace};
+use foretrace_trace::{Channels, Dependences, EventId, Model, Op, ThreadId, Trace};
 use foretrace_witness::{Certainty, Property};
 
 use crate::assemble::property;
@@ -42,10 +42,14 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
 
 /// The first few names.
 fn names(trace: &Trace, threads: &[ThreadId]) -> String {
+    let named = threads.iter().map(|thread| trace.threads().get(thread.index()));
+    first_few(&named.collect::<Vec<_>>())
+}
+
+fn first_few(names: &[&str]) -> String {
     const MOST: usize = 3;
-    let named = threads.iter().take(MOST).map(|thread| trace.threads().get(thread.index()));
-    let list = named.collect::<Vec<_>>().join(", ");
-    match threads.len().saturating_sub(MOST) {
+    let list = names[..names.len().min(MOST)].join(", ");
+    match names.len().saturating_sub(MOST) {
         0 => list,
         more => format!("{list} and {more} more"),
     }
@@ -91,5 +95,66 @@ pub(crate) fn notes(trace: &Trace, prediction: &Prediction) -> Vec<String> {
                 .to_string(),
         );
     }
+    notes.extend(kept_calls(trace));
     notes
+}
+
+/// How many calls keep their recorded order, if calls of several threads do.
+fn kept_calls(trace: &Trace) -> Vec<String> {
+    let (mut channels, mut threads) = (HashSet::new(), HashSet::new());
+    let (mut calls, mut unknown) = (0, 0);
+    let mut functions: Vec<&str> = Vec::new();
+    let of_calls = || {
+        trace.other_ops().filter_map(|(event, op)| match op {
+            Op::EnterCall { on, by } => Some((event, trace.channels_of(on), by)),
+            _ => None,
+        })
+    };
+    // Where nobody takes, the order of those that give does not matter.
+    let mut taken = vec![false; trace.channels().len()];
+    for (_, on, _) in of_calls() {
+        let Channels::Only(list) = on else { continue };
+        list.iter().for_each(|(channel, way)| taken[channel.index()] |= way.takes());
+    }
+    for (event, on, by) in of_calls() {
+        let is_kept = match on {
+            Channels::Every => {
+                unknown += 1;
+                let name = by.map(|by| trace.functions().get(by.index()));
+                functions.extend(name.filter(|name| !functions.contains(name)));
+                true
+            }
+            Channels::Only(list) => {
+                let kept = list.iter().filter(|(channel, _)| taken[channel.index()]);
+                kept.inspect(|(channel, _)| _ = channels.insert(*channel)).count() > 0
+            }
+        };
+        if is_kept {
+            calls += 1;
+            threads.insert(trace.thread_of(event));
+        }
+    }
+    if threads.len() < 2 {
+        return Vec::new();
+    }
+    let mut notes = vec![format!(
+        "{} on {} keep their recorded order: bugs that need another order of these calls are not found",
+        counted(calls, "call"),
+        counted(channels.len(), "channel")
+    )];
+    if unknown > 0 {
+        let named = match functions.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", first_few(&functions)),
+        };
+        notes.push(format!(
+            "{} of functions of which nothing is known{named} keep their order with all others",
+            counted(unknown, "call")
+        ));
+    }
+    notes
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

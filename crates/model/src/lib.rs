@@ -1,9 +1,10 @@
 //! The interference skeleton: what the recorded run fixes for every other schedule of its events.
 //!
 //! Section 2 of `docs/theory.md`, computed once: memory cells with who wrote and who read them,
-//! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects.
+//! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects, calls.
 //! Knows nothing of how it is solved.
 
+mod calls;
 mod data;
 mod lifetimes;
 mod locks;
@@ -17,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use foretrace_trace::{Dependences, EventId, Model, Op, ThreadId, Trace};
 
+pub use calls::Calls;
 pub use data::Data;
 pub use lifetimes::Lifetimes;
 pub use locks::{Hold, HoldId, Locks, ReleaseRole};
@@ -42,6 +44,8 @@ pub struct Skeleton<'t> {
     pub data: Option<Data>,
     /// When objects live.
     pub lifetimes: Lifetimes,
+    /// Which calls keep their order.
+    pub calls: Calls,
     /// The fork of each thread.
     forks: Vec<Option<EventId>>,
     joins: FxHashMap<ThreadId, Vec<EventId>>,
@@ -70,6 +74,7 @@ impl<'t> Skeleton<'t> {
             locks: Locks::new(trace),
             waiting: Waiting::new(trace),
             lifetimes: Lifetimes::new(trace),
+            calls: Calls::new(trace),
             forks,
             joins,
         }

@@ -98,6 +98,17 @@ const PRIMITIVES: &[&str] = &[
     "opaque event",
     "released read",
     "unknown dependences",
+    "enter call",
+    "enter call, several channels",
+    "enter call, gives only",
+    "enter call, takes only",
+    "enter call, every channel",
+    "enter call, no channel",
+    "enter call, inside another",
+    "enter call, never leaves",
+    "enter call, delayed channel",
+    "leave call",
+    "leave call, needs another",
 ];
 
 /// The columns: the families of violations.
@@ -356,8 +367,38 @@ impl Recorded<'_> {
             }
             Op::Fence { .. } => add(true, "fence"),
             Op::External => add(true, "external"),
-            Op::EnterCall { .. } => add(true, "enter call"),
-            Op::LeaveCall => add(true, "leave call"),
+            Op::EnterCall { on, .. } => {
+                add(true, "enter call");
+                let list = match self.trace.channels_of(on) {
+                    Channels::Every => &[][..],
+                    Channels::Only(list) => list,
+                };
+                let any = |way| list.iter().any(|(_, direction)| *direction == way);
+                add(list.len() > 1, "enter call, several channels");
+                add(any(Direction::Gives), "enter call, gives only");
+                add(any(Direction::Takes), "enter call, takes only");
+                let is_every = self.trace.channels_of(on) == Channels::Every;
+                add(is_every, "enter call, every channel");
+                add(list.is_empty() && !is_every, "enter call, no channel");
+                let delayed = |(channel, _): &(ChannelId, _)| self.trace.is_delayed(*channel);
+                add(list.iter().any(delayed), "enter call, delayed channel");
+                let events = self.trace.thread_events(self.trace.thread_of(event));
+                let depth = |events: &[EventId]| {
+                    let count = |wanted: fn(&Op) -> bool| {
+                        events.iter().filter(|&&event| wanted(&self.op(event))).count()
+                    };
+                    count(|op| matches!(op, Op::EnterCall { .. }))
+                        - count(|op| *op == Op::LeaveCall)
+                };
+                add(depth(&events[..self.trace.position(event)]) > 0, "enter call, inside another");
+                add(depth(events) > 0, "enter call, never leaves");
+            }
+            Op::LeaveCall => {
+                add(true, "leave call");
+                let thread = self.trace.thread_of(event);
+                let is_other = |enter| self.trace.thread_of(enter) != thread;
+                add(self.rests_on[event.index()].iter().any(is_other), "leave call, needs another");
+            }
             Op::Let => add(true, "let"),
         }
         names

@@ -3,7 +3,7 @@
 //! **Computes.** From a seed, a trace of two to four threads and about six to twenty events that uses
 //! every kind of event, declared and undeclared initial values, bytes that overlap, and threads that
 //! hang. Some are random programs, others scenes that are planted so that no primitive is rare next to any
-//! property. Half of them compute: reads have names, writes and conditions expressions. Some are about locks that are made of a variable.
+//! property. Half of them compute: reads have names, writes and conditions expressions. Some are about locks that are made of a variable; some have calls on channels.
 //!
 //! **Follows.** A simulated run: a random thread tries a random action; if the simulated machine lets
 //! it, the event is recorded. So the recorded order is feasible by construction, and the tests
@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use foretrace_trace::Trace;
 
+use crate::calls::{accesses, with_calls};
 use crate::latches::latched;
 use crate::machine::Machine;
 use crate::profile::{Action, PROFILES, RECKONERS, SCENERY};
@@ -32,11 +33,26 @@ const RECKONS: usize = 1 << 8;
 /// Of 32 traces, which are about a variable that is used as a lock. (None of the oldest seeds is.)
 const LATCHES: Range<usize> = 3..6;
 
+/// Of 32 traces, which have calls. (None of the oldest seeds has.)
+const CALLS: Range<usize> = 11..16;
+
 /// The trace of this seed.
 pub fn generate(seed: u64) -> Trace {
     let mut random = Random::new(seed);
     // Digits of one number, so that a trace of the one kind does not depend on how many there are of the other.
     let number = random.number() as usize;
+    if !CALLS.contains(&((number >> 53) % 32)) {
+        return without_calls(number, random);
+    }
+    let mut calls = Random::new(random.number());
+    let trace = match calls.chance(30) {
+        true => accesses(&mut calls),
+        false => without_calls(number, random),
+    };
+    with_calls(&trace, calls)
+}
+
+fn without_calls(number: usize, mut random: Random) -> Trace {
     if LATCHES.contains(&((number >> 48) % 32)) {
         return latched(random);
     }

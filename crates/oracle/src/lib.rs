@@ -10,10 +10,11 @@
 //! | `state`, `contents`, `term` | section 3: states and steps, what reads see, and what expressions are worth |
 //! | `violations` | section 4: what is wrong in a state |
 //! | `explore`, `switches` | all feasible schedules, and those with the fewest context switches |
-//! | `generate`, `profile`, `machine` | random valid traces |
+//! | `generate`, `profile`, `machine`, `latches`, `calls` | random valid traces |
 //! | `compare`, `class`, `shrink`, `draft` | predictor against oracle, on one case |
 //! | `run`, `candidates`, `coverage` | many cases, and what they covered |
 
+mod calls;
 mod candidates;
 mod class;
 mod compare;

@@ -2,10 +2,10 @@
 //!
 //! **Computes.** Expected byte identities and unknown writers, which expressions count, opaque events and released
 //! reads, the role of each lock operation, which locks are recursive, initial semaphore counts, barrier rounds,
-//! and regions.
+//! regions, and what calls rest on.
 //!
 //! **Follows.** The paragraphs of section 2: `bytes` has the first four, `expressions` names, counting expressions and
-//! opaque events, `holds` the next two, `counts` semaphores and barriers, and `regions` the last.
+//! opaque events, `holds` the next two, `counts` semaphores and barriers, `regions` regions, and `calls` the last.
 //!
 //! **Invariant.** Everything here comes from the recorded order alone. A trace that is not valid
 //! gives [`Role::Unsupported`] where no rule applies, and such an event is never enabled.
@@ -19,6 +19,7 @@ use foretrace_trace::*;
 use crate::event_set::EventSet;
 
 mod bytes;
+mod calls;
 mod counts;
 mod expressions;
 mod holds;
@@ -111,6 +112,8 @@ pub(crate) struct Recorded<'t> {
     pub(crate) alloc: Vec<Option<EventId>>,
     pub(crate) free: Vec<Option<EventId>>,
     pub(crate) destroy: Vec<Option<EventId>>,
+    /// For each `leave-call` the enters of the calls on which its call rests.
+    pub(crate) rests_on: Vec<EventSet>,
 }
 
 impl<'t> Recorded<'t> {
@@ -145,6 +148,7 @@ impl<'t> Recorded<'t> {
             alloc: vec![None; trace.objects().len()],
             free: vec![None; trace.objects().len()],
             destroy: vec![None; trace.locks().len()],
+            rests_on: Vec::new(),
             ops,
         };
         recorded.note_births_and_deaths();
@@ -157,6 +161,7 @@ impl<'t> Recorded<'t> {
         recorded.find_initial_counts();
         recorded.find_rounds();
         recorded.find_regions(infer_regions);
+        recorded.find_calls();
         recorded
     }
 

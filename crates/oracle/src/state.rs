@@ -259,8 +259,10 @@ impl Recorded<'_> {
             | Op::Request(_)
             | Op::External
             | Op::EnterCall { .. }
-            | Op::LeaveCall
             | Op::Let => true,
+            Op::LeaveCall => {
+                self.rests_on[event.index()].iter().all(|enter| state.executed.contains(enter))
+            }
         }
     }
 

@@ -218,6 +218,10 @@ impl<'s> Run<'s> {
                 Op::Wake { lock, .. } => !self.holds.iter().any(|&(held, ..)| held == lock),
                 Op::SemWait { sem, .. } => self.counts[sem.index()] > 0,
                 Op::Join { child } => self.done[child.index()] == trace.thread_events(child).len(),
+                Op::LeaveCall => {
+                    let needed = self.skeleton.calls.needed_by(event);
+                    needed.iter().all(|&enter| self.is_executed(enter))
+                }
                 Op::Exit => false,
                 _ => true,
             }

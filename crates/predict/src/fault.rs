@@ -83,7 +83,17 @@ pub enum Fault {
     HiddenByAny,
     /// A cell counts as a lock although somebody gives it back who has not taken it.
     LatchGivenByAnyone,
+    /// A call leads to others on the first of its channels only.
+    ChannelForgotten,
+    /// A call rests only on those that lead to it directly.
+    ChainForgotten,
+    /// A call leads to those only that have entered after it has left.
+    OnlyLeftCalls,
+    /// A call leads to those only that have entered after it has entered.
+    OnlyEnteredBefore,
 }
+
+mod calls;
 
 #[cfg(feature = "seeded-faults")]
 mod seeded {
@@ -132,6 +142,10 @@ mod seeded {
             Fault::FactOffByOne,
             Fault::HiddenByAny,
             Fault::LatchGivenByAnyone,
+            Fault::ChannelForgotten,
+            Fault::ChainForgotten,
+            Fault::OnlyLeftCalls,
+            Fault::OnlyEnteredBefore,
         ];
     }
 
@@ -145,6 +159,7 @@ mod seeded {
     }
 }
 
+pub(crate) use calls::spoil_calls;
 #[cfg(feature = "seeded-faults")]
 pub(crate) use seeded::is_seeded;
 #[cfg(feature = "seeded-faults")]

@@ -17,6 +17,7 @@ use foretrace_witness::{Property, Violation};
 use crate::candidates::{self, Candidates, Class, Context};
 use crate::cells::Cells;
 use crate::encode::Questions;
+use crate::fault::spoil_calls;
 use crate::judge::{Judge, TraceJudge};
 use crate::prediction::*;
 use crate::preserve::Preserve;
@@ -81,7 +82,9 @@ pub fn prepare<'t>(
     done: &mut dyn FnMut(Stage),
 ) -> Prepared<'t> {
     let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
-    prepare_skeleton(Skeleton::new(trace, model), options, done)
+    let mut skeleton = Skeleton::new(trace, model);
+    spoil_calls(&mut skeleton);
+    prepare_skeleton(skeleton, options, done)
 }
 
 fn prepare_skeleton<'t>(

@@ -22,6 +22,7 @@ pub(super) fn seeds(skeleton: &Skeleton, violation: &Violation, scope: Scope) ->
         seeds.barriers(skeleton);
         seeds.handovers(skeleton);
         seeds.lifetimes(skeleton);
+        seeds.calls(skeleton);
     }
     match scope {
         Scope::Published => seeds.published(),
@@ -191,6 +192,16 @@ impl Seeds<'_> {
             }
         }
         orders.into_iter().for_each(|(first, second)| self.order(Rule::Alloc, first, second));
+    }
+
+    fn calls(&mut self, skeleton: &Skeleton) {
+        for (leave, op) in self.trace.other_ops() {
+            if op == Op::LeaveCall {
+                for &enter in skeleton.calls.needed_by(leave) {
+                    self.order(Rule::Call, enter, leave);
+                }
+            }
+        }
     }
 
     /// As in the paper: each wake with the notification that woke it in the recorded run. A signal wakes the waiter that goes on first.

@@ -151,6 +151,7 @@ impl<'s> Sources<'s> {
                 let at = skeleton.waiting.arrival_at(event);
                 needs.extend(&skeleton.waiting.barrier(at.barrier).rounds[at.round as usize]);
             }
+            Op::LeaveCall => needs.extend(skeleton.calls.needed_by(event)),
             Op::Alloc { .. } => needs.extend(skeleton.lifetimes.freed_before(event)),
             Op::Free { object } => needs.extend(skeleton.lifetimes.alloc_of(object)),
             _ => {}

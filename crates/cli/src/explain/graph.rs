@@ -102,6 +102,7 @@ pub(super) fn of_reasons(
             Reason::Between { read, .. } => ("not between", Some(*read)),
             Reason::Notified { wake, .. } => ("notifies", Some(*wake)),
             Reason::Round { event, .. } => ("barrier", Some(*event)),
+            Reason::Calls { leave, .. } => ("calls", Some(*leave)),
             Reason::Exclusion { first, second, .. } => {
                 drawing.edge(first.0, second.0, EdgeKind::Related, "not at once", true);
                 [first.1, second.1].into_iter().flatten().for_each(|close| drawing.add(close));

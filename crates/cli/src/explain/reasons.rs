@@ -151,6 +151,11 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
             let arrivals: Vec<String> = arrivals.iter().map(does).collect();
             format!("{} only after {}", does(event), list(&arrivals))
         }
+        Reason::Calls { leave, enters } => {
+            let enters: Vec<String> = enters.iter().map(does).collect();
+            let kept = "because the recorded order of these calls is kept";
+            format!("{} only after {}, {kept}", does(leave), list(&enters))
+        }
         Reason::Exit { exit } => format!("Nothing happens after {}", does(exit)),
         Reason::Fails { assertion } => format!(
             "What {} asserts at {} is false",

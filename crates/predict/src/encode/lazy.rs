@@ -53,6 +53,8 @@ pub(super) enum Broken {
     TokenLeft(SemId, EventId),
     EarlierRound(EventId),
     RoundOpen(EventId),
+    /// A call ends before one has begun that it rests on.
+    CallsMissing(EventId),
     /// The process has exited, which the model's values say that it has not.
     Exited,
     /// The read does not see what the model says; `is_rule`: it sees what no read can.
@@ -277,6 +279,7 @@ impl Encoder<'_> {
             Broken::TokenLeft(sem, failure) => self.require_no_token(sem, failure),
             Broken::EarlierRound(arrive) => self.require_previous_round(arrive),
             Broken::RoundOpen(leave) => self.require_round(leave),
+            Broken::CallsMissing(leave) => self.require_calls(leave),
             // That no exit happens is a clause from the start; the values that are wrong come with it.
             Broken::Exited => false,
             Broken::Source { read, cell, .. } => self.require_data_source(read, cell),
@@ -440,6 +443,12 @@ impl Encoder<'_> {
                 let round = &skeleton.waiting.barrier(at.barrier).rounds[at.round as usize];
                 if !round.iter().all(|&arrival| is_executed(trace, scratch, arrival)) {
                     broken.push(Broken::RoundOpen(event));
+                }
+            }
+            Op::LeaveCall => {
+                let needed = skeleton.calls.needed_by(event);
+                if !needed.iter().all(|&enter| is_executed(trace, scratch, enter)) {
+                    broken.push(Broken::CallsMissing(event));
                 }
             }
             Op::Alloc { .. } => {

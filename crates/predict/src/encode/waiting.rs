@@ -1,4 +1,4 @@
-//! Notifications, semaphore tokens, barrier rounds.
+//! Notifications, semaphore tokens, barrier rounds, calls.
 //!
 //! **Computes.** A notified wake has a signal of its own, or a broadcast, between its wait and itself. A
 //! semaphore wait has a token of its own: an initial one, or a post before it.
@@ -200,6 +200,16 @@ impl Encoder<'_> {
         let skeleton = self.skeleton;
         let at = skeleton.waiting.arrival_at(leave);
         self.follow_all(&skeleton.waiting.barrier(at.barrier).rounds[at.round as usize], leave)
+    }
+
+    /// The end of a call needs that those have begun which it rests on. Returns whether something is new.
+    pub(super) fn require_calls(&mut self, leave: EventId) -> bool {
+        let skeleton = self.skeleton;
+        let enters = skeleton.calls.needed_by(leave);
+        let reason = || Reason::Calls { leave, enters: enters.to_vec() };
+        self.under(reason, |encoder| {
+            enters.iter().fold(false, |new, &enter| encoder.must_follow(enter, leave) | new)
+        })
     }
 
     fn follow_all(&mut self, arrivals: &[EventId], event: EventId) -> bool {

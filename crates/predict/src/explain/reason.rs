@@ -48,6 +48,8 @@ pub enum Reason {
     NoToken { event: Option<EventId>, semaphore: SemId },
     /// The event needs that all these have arrived at the barrier.
     Round { event: EventId, arrivals: Vec<EventId> },
+    /// The end of a call comes after these calls have begun, because their recorded order is kept.
+    Calls { leave: EventId, enters: Vec<EventId> },
     /// A process that has exited does nothing more.
     Exit { exit: EventId },
     /// The assertion fails only if its condition gives 0.
@@ -96,6 +98,7 @@ impl Reason {
             Reason::Token { wait, .. } => vec![*wait],
             Reason::NoToken { event, .. } => event.iter().copied().collect(),
             Reason::Round { event, arrivals } => [&[*event], &arrivals[..]].concat(),
+            Reason::Calls { leave, enters } => [&[*leave], &enters[..]].concat(),
             Reason::Exit { exit } => vec![*exit],
             Reason::Fails { assertion } => vec![*assertion],
             Reason::Misuse { event, .. } => vec![*event],

@@ -9,7 +9,7 @@
 //! | part | here |
 //! | --- | --- |
 //! | clocks | O(e), an integer for each event; HB(a, b) is O(a) < O(b), or known within a thread |
-//! | Φ_PO | `order`: program order, fork, join, exit, life of objects, barriers |
+//! | Φ_PO | `order`: program order, fork, join, exit, life of objects, barriers, calls |
 //! | path conditions g(e) | `path`: of branches, assumptions and assertions, and that opaque events find what they found |
 //! | Φ_VD | `path`: what writes store and `let`s name, as bit-vectors over π-variables |
 //! | Φ_PI | `pi`: each read sees the last write, of a cell of memory or of a semaphore |

@@ -45,8 +45,10 @@ impl Encoder<'_> {
                 }
             }
         }
-        self.comment("barriers, and the life of objects");
-        for (event, needs) in std::mem::take(&mut self.recorded.sync.barrier_needs) {
+        self.comment("barriers, calls, and the life of objects");
+        let calls = std::mem::take(&mut self.recorded.call_needs);
+        let barriers = std::mem::take(&mut self.recorded.sync.barrier_needs);
+        for (event, needs) in barriers.into_iter().chain(calls) {
             let all = Term::and(needs.into_iter().map(|need| self.before(need, event)));
             self.assert(self.included(event).implies(all));
         }

@@ -2,6 +2,7 @@
 //!
 //! **Invariant.** Everything comes from the recorded order alone, and shares no code with the model, the checker or the oracle.
 
+mod calls;
 mod data;
 mod memory;
 mod regions;
@@ -22,6 +23,8 @@ pub(crate) struct Recorded {
     pub(crate) memory: Memory,
     pub(crate) data: Data,
     pub(crate) sync: Sync,
+    /// What must be executed before the end of a call.
+    pub(crate) call_needs: Vec<(EventId, Vec<EventId>)>,
     forks: FxHashMap<ThreadId, EventId>,
 }
 
@@ -36,6 +39,7 @@ impl Recorded {
             memory: Memory::new(trace),
             data: Data::new(trace),
             sync,
+            call_needs: calls::call_needs(trace)?,
             forks: forks.collect(),
         })
     }
