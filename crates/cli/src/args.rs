@@ -253,6 +253,10 @@ pub(crate) struct RecordOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// Who moves the clocks of the program, where one thread runs at a time
+    #[arg(long, value_enum, default_value_t = TimeChoice::Virtual)]
+    pub(crate) time: TimeChoice,
+
     /// Stop recording (not the program) when the recording has so many bytes: 500k, 20M, 4G
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
@@ -264,6 +268,14 @@ pub(crate) struct RecordOptions {
     /// Kill the program after this time; what it did until then is kept
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum TimeChoice {
+    /// The schedule: the same seed gives the same times
+    Virtual,
+    /// The world
+    Real,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -62,6 +62,9 @@ extern "C" fn start() {
         interpose::signals::watch_traps();
     }
     world::create(Scheduler::new(strategy.unwrap_or(Strategy::Random), seed), replay);
+    if strategy.is_some() {
+        interpose::clocks::begin();
+    }
     main_begins();
 }
 
@@ -73,6 +76,7 @@ fn explore(path: &[u8]) {
     set_mode(Mode::Scheduled);
     config::keep_control_flow(true);
     world::create(Scheduler::new(Strategy::Explore, 1), None);
+    interpose::clocks::begin();
     main_begins();
 }
 

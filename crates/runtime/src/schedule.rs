@@ -41,6 +41,8 @@ pub(crate) struct Scheduler {
     changes: Vec<u64>,
     /// The next lowest priority.
     lowest: i64,
+    /// How many turns ago time last jumped for a timer.
+    since_timers: u32,
 }
 
 /// How a wait ended.
@@ -69,6 +71,7 @@ impl Scheduler {
             steps: 0,
             changes: Vec::new(),
             lowest: 0,
+            since_timers: 0,
         };
         for _ in 0..8 {
             scheduler.draw();
@@ -166,6 +169,30 @@ impl World {
                 }
             }
         }
+        self.scheduler.since_timers += 1;
+        if self.scheduler.since_timers > LONGEST_WAIT
+            && let Some(due) = self.first_timer()
+        {
+            self.let_timers_expire(due);
+        }
+        self.kernel.expire_if_any();
+    }
+
+    /// When the first timer expires for which a thread waits.
+    fn first_timer(&mut self) -> Option<i64> {
+        let mut awaited = Vec::new();
+        for entry in &self.threads {
+            if let (State::Live, Pending::Ready(ready)) = (entry.state, entry.pending) {
+                awaited.extend(ready.descriptors());
+            }
+        }
+        self.kernel.first_timer(&awaited)
+    }
+
+    fn let_timers_expire(&mut self, due: i64) {
+        clocks::jump(clocks::time_of(due));
+        self.scheduler.since_timers = 0;
+        self.kernel.expire_if_any();
     }
 
     fn runnable(&self) -> Vec<u32> {
@@ -184,6 +211,7 @@ impl World {
                 .iter()
                 .any(|entry| entry.state == State::Outside || entry.awaits_outside().is_some());
             let over = self.threads.iter().all(|entry| entry.state == State::Done);
+            let timer = self.first_timer();
             let timed = self.threads.iter_mut().filter(|entry| {
                 entry.state == State::Live
                     && !entry.timed_out
@@ -192,6 +220,13 @@ impl World {
             });
             let first =
                 timed.min_by_key(|entry| entry.deadline.map(|time| (time.tv_sec, time.tv_nsec)));
+            let deadline = first.as_ref().and_then(|entry| entry.deadline);
+            let is_due = |time: i64| !outside || time <= clocks::nanoseconds(now());
+            let sooner = |due: &i64| deadline.is_none_or(|time| *due <= clocks::nanoseconds(time));
+            if let Some(due) = timer.filter(|&due| is_due(due)).filter(sooner) {
+                self.let_timers_expire(due);
+                continue;
+            }
             match first {
                 Some(entry)
                     if !outside || entry.deadline.is_some_and(|time| !before(now(), time)) =>
@@ -199,7 +234,9 @@ impl World {
                     entry.timed_out = true;
                     entry.deadline.into_iter().for_each(clocks::jump);
                 }
-                _ if outside || crate::interpose::signals::handled() => return None,
+                _ if outside || timer.is_some() || crate::interpose::signals::handled() => {
+                    return None;
+                }
                 _ if over => return None,
                 _ => self.deadlock(),
             }
@@ -209,7 +246,11 @@ impl World {
     /// Gives the turn to a thread, and wakes it.
     fn grant(&mut self, next: Option<u32>, me: u32) {
         self.scheduler.turn = next;
+        if next.is_none() {
+            clocks::idle_begins();
+        }
         if let Some(next) = next {
+            clocks::idle_ends();
             self.scheduler.granted = self.scheduler.quantum();
             if next != me {
                 self.threads[next as usize].wake();
@@ -236,7 +277,8 @@ fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
             None => !thread.gate.pass(None, || thread.was_asked_to_post()),
         };
         world = hold();
-        if is_there && world.scheduler.turn.is_none() {
+        // Time passes meanwhile.
+        if (is_there || awaited.is_some()) && world.scheduler.turn.is_none() {
             world.pass_on(thread.index);
         }
         if thread.was_asked_to_post() {
@@ -262,6 +304,7 @@ pub(crate) fn come_back(thread: &mut Thread) {
     entry.next = Next::default();
     entry.ordinal = thread.ordinal;
     if world.scheduler.turn.is_none() {
+        clocks::idle_ends();
         world.scheduler.turn = Some(me);
         thread.announce();
         thread.quantum = 0;

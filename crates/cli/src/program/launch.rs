@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::args::ScheduleChoice;
+use crate::args::{ScheduleChoice, TimeChoice};
 use crate::failure::Failure;
 
 /// What the runtime is to do.
@@ -18,12 +18,10 @@ pub(crate) enum Task<'a> {
         seed: u64,
         limit: Option<u64>,
         control_flow: bool,
+        time: TimeChoice,
     },
     /// Follow the plan, and write the outcome.
-    Replay {
-        plan: &'a Path,
-        outcome: &'a Path,
-    },
+    Replay { plan: &'a Path, outcome: &'a Path },
 }
 
 /// What the program reads.
@@ -168,17 +166,20 @@ impl Launch<'_> {
             command.args(&self.command[1..]);
             command
         };
-        for name in ["PLAN", "OUTCOME", "SCHEDULE", "SEED", "LIMIT", "CONTROL_FLOW"] {
+        for name in ["PLAN", "OUTCOME", "SCHEDULE", "SEED", "LIMIT", "CONTROL_FLOW", "TIME"] {
             command.env_remove(format!("FORETRACE_{name}"));
         }
         command.env("FORETRACE_RECORDING", self.recording);
         match &self.task {
-            Task::Record { schedule, seed, limit, control_flow } => {
+            Task::Record { schedule, seed, limit, control_flow, time } => {
                 command
                     .env("FORETRACE_SCHEDULE", schedule.name())
                     .env("FORETRACE_SEED", seed.to_string());
                 if !*control_flow {
                     command.env("FORETRACE_CONTROL_FLOW", "0");
+                }
+                if *time == TimeChoice::Real {
+                    command.env("FORETRACE_TIME", "real");
                 }
                 if let Some(limit) = limit {
                     command.env("FORETRACE_LIMIT", limit.to_string());

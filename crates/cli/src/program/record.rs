@@ -127,6 +127,7 @@ fn launch(
         seed: options.seed,
         limit: options.max_size,
         control_flow: !options.no_control_flow,
+        time: options.time,
     };
     let output = if quiet { Output::StandardError } else { Output::Own };
     let timeout = options.timeout;

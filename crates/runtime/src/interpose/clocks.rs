@@ -1,29 +1,100 @@
-//! What time it is. Where one thread runs at a time, a timed wait is over when nobody can run otherwise, not when its time has
-//! come: the clocks then jump to that time, so that nobody sees that it was too early.
+//! What time it is.
+//!
+//! Where one thread runs at a time, time is *virtual*: it begins with the world's, and from then on only the schedule moves it. Each reading of a clock
+//! takes [`STEP`], so that a loop that waits for a time ends. A timed wait is over when nobody can run otherwise, and time jumps
+//! to its deadline. While nobody can run since all wait for the outside, time passes as in the world. So the same schedule gives the
+//! same times, and time never goes back.
+//!
+//! With `FORETRACE_TIME=real`, and where threads run all at once, the clocks are the world's, ahead by what timed waits have jumped.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
 use libc::{clockid_t, time_t, timespec, timeval};
 
 use foretrace_recording::channel::CLOCK;
 use foretrace_recording::channel::direction::BOTH;
 
+use crate::config::{number, variable};
+use crate::futex::system_call;
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
-use crate::real::real;
 
-mod next {
-    use super::*;
-    real!(fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int);
-}
-
-const SECOND: i64 = 1_000_000_000;
+pub(crate) const SECOND: i64 = 1_000_000_000;
+/// How long it takes to read a clock, in virtual time.
+const STEP: i64 = 1_000;
 /// Waits that are longer than this are meant to be for ever.
 const FOR_EVER: i64 = 10 * 365 * 24 * 3600;
+/// The monotonic clock of runs whose start is given.
+const GIVEN_MONOTONIC: i64 = 1_000 * SECOND;
 
-/// How far the clocks are ahead of the world's, in nanoseconds.
+/// How far the clocks are ahead of the world's, in nanoseconds; for virtual time, how long the run has taken.
 static AHEAD: AtomicI64 = AtomicI64::new(0);
+static VIRTUAL: AtomicBool = AtomicBool::new(false);
+/// What the clocks showed when virtual time began.
+static START_WALL: AtomicI64 = AtomicI64::new(0);
+static START_MONOTONIC: AtomicI64 = AtomicI64::new(0);
+/// Since when nobody can run, by the world's monotonic clock; 0 if somebody can.
+static IDLE_SINCE: AtomicI64 = AtomicI64::new(0);
+
+/// Whether only the schedule moves the clocks.
+pub(crate) fn is_virtual() -> bool {
+    VIRTUAL.load(Relaxed)
+}
+
+/// Virtual time begins, unless the environment says otherwise.
+pub(crate) fn begin() {
+    if variable(c"FORETRACE_TIME") == Some(b"real") {
+        return;
+    }
+    let (wall, monotonic) = match number(c"FORETRACE_START_TIME") {
+        Some(wall) => (wall as i64, GIVEN_MONOTONIC),
+        None => (world_time(libc::CLOCK_REALTIME), world_time(libc::CLOCK_MONOTONIC)),
+    };
+    START_WALL.store(wall, Relaxed);
+    START_MONOTONIC.store(monotonic, Relaxed);
+    VIRTUAL.store(true, Relaxed);
+}
+
+/// The world's own time.
+fn world_time(clock: clockid_t) -> i64 {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    system_call(libc::SYS_clock_gettime, [clock as usize, (&raw mut time) as usize, 0, 0, 0, 0]);
+    nanoseconds(time)
+}
+
+/// Saturates: deadlines may be absurd.
+pub(crate) fn nanoseconds(time: timespec) -> i64 {
+    time.tv_sec.saturating_mul(SECOND).saturating_add(time.tv_nsec)
+}
+
+pub(crate) fn time_of(nanoseconds: i64) -> timespec {
+    timespec { tv_sec: nanoseconds / SECOND, tv_nsec: nanoseconds % SECOND }
+}
+
+/// How long the run has taken, in virtual time.
+fn elapsed() -> i64 {
+    let idle = match IDLE_SINCE.load(Relaxed) {
+        0 => 0,
+        since => (world_time(libc::CLOCK_MONOTONIC) - since).max(0),
+    };
+    AHEAD.load(Relaxed) + idle
+}
+
+/// From now on nobody can run: time passes as in the world.
+pub(crate) fn idle_begins() {
+    if is_virtual() && IDLE_SINCE.load(Relaxed) == 0 {
+        IDLE_SINCE.store(world_time(libc::CLOCK_MONOTONIC), Relaxed);
+    }
+}
+
+/// Somebody runs again.
+pub(crate) fn idle_ends() {
+    let since = IDLE_SINCE.swap(0, Relaxed);
+    if since != 0 {
+        AHEAD.fetch_add((world_time(libc::CLOCK_MONOTONIC) - since).max(0), Relaxed);
+    }
+}
 
 /// Time goes on to `time`, of the monotonic clock.
 pub(crate) fn jump(time: timespec) {
@@ -36,33 +107,59 @@ pub(crate) fn jump(time: timespec) {
 
 /// Time never goes back: who reads a clock notices who has read it before.
 fn noticed<R>(read: impl FnOnce() -> R) -> R {
-    around(|_| Uses::of(&[(CLOCK, BOTH)]), None, read)
+    around(
+        |_| Uses::of(&[(CLOCK, BOTH)]),
+        None,
+        || {
+            if is_virtual() {
+                AHEAD.fetch_add(STEP, Relaxed);
+            }
+            read()
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
-    noticed(|| unsafe { get(clock, time) })
+pub(super) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    noticed(|| match get(clock) {
+        Ok(now) => {
+            unsafe { *time = now };
+            0
+        }
+        Err(errno) => {
+            unsafe { *libc::__errno_location() = errno };
+            -1
+        }
+    })
 }
 
-/// The time of a clock, for us.
-pub(crate) unsafe fn get(clock: clockid_t, time: *mut timespec) -> c_int {
-    let status = unsafe { next::clock_gettime(clock, time) };
-    let ahead = AHEAD.load(Relaxed);
-    let of_processor =
-        matches!(clock, libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID);
-    if ahead > 0 && status == 0 && clock >= 0 && !of_processor {
-        let time = unsafe { &mut *time };
-        let sum = time.tv_nsec + ahead % SECOND;
-        time.tv_sec += ahead / SECOND + sum / SECOND;
-        time.tv_nsec = sum % SECOND;
+/// The time of a clock, for us; or the error.
+pub(crate) fn get(clock: clockid_t) -> Result<timespec, c_int> {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    let arguments = [clock as usize, (&raw mut time) as usize, 0, 0, 0, 0];
+    let status = system_call(libc::SYS_clock_gettime, arguments);
+    if status < 0 {
+        return Err(-status as c_int);
     }
-    status
+    let of_processor = clock < 0
+        || matches!(clock, libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID);
+    Ok(match (is_virtual(), of_processor) {
+        (true, true) => time_of(elapsed()),
+        (true, false) => {
+            let wall = matches!(
+                clock,
+                libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI
+            );
+            let start = if wall { &START_WALL } else { &START_MONOTONIC };
+            time_of(start.load(Relaxed).saturating_add(elapsed()))
+        }
+        (false, true) => time,
+        (false, false) => time_of(nanoseconds(time).saturating_add(AHEAD.load(Relaxed))),
+    })
 }
 
 fn wall() -> timespec {
-    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-    unsafe { get(libc::CLOCK_REALTIME, &mut time) };
-    time
+    get(libc::CLOCK_REALTIME).unwrap_or(timespec { tv_sec: 0, tv_nsec: 0 })
 }
 
 #[unsafe(no_mangle)]
@@ -91,4 +188,23 @@ unsafe extern "C" fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
     }
     unsafe { *time = noticed(wall) };
     base
+}
+
+/// The time of the processor, in microseconds.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clock() -> libc::clock_t {
+    let used = noticed(|| get(libc::CLOCK_PROCESS_CPUTIME_ID));
+    used.map_or(-1, |used| nanoseconds(used) / 1000)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn times(to: *mut libc::tms) -> libc::clock_t {
+    /// Nanoseconds of a tick.
+    const TICK: i64 = SECOND / 100;
+    let (used, now) = noticed(|| (get(libc::CLOCK_PROCESS_CPUTIME_ID), get(libc::CLOCK_MONOTONIC)));
+    let ticks = |time: Result<timespec, c_int>| time.map_or(0, |time| nanoseconds(time) / TICK);
+    if let Some(to) = unsafe { to.as_mut() } {
+        *to = libc::tms { tms_utime: ticks(used), tms_stime: 0, tms_cutime: 0, tms_cstime: 0 };
+    }
+    ticks(now)
 }

@@ -9,11 +9,15 @@ use foretrace_recording::channel::direction::{BOTH, TAKES};
 use foretrace_recording::channel::{DESCRIPTORS, NAMES, SIGNALS};
 use libc::{mode_t, off_t};
 
+use super::clocks;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, around_then};
 use crate::kernel::objects::Kind;
+use crate::kernel::timers::Timer;
 use crate::kernel::uses::Uses;
 use crate::real::real;
+use crate::thread::enter;
+use crate::world::hold;
 
 mod next {
     use super::*;
@@ -28,6 +32,8 @@ mod next {
     real!(fn pipe2(ends: *mut c_int, flags: c_int) -> c_int);
     real!(fn eventfd(count: c_uint, flags: c_int) -> c_int);
     real!(fn timerfd_create(clock: c_int, flags: c_int) -> c_int);
+    real!(fn timerfd_settime(fd: c_int, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
+    real!(fn timerfd_gettime(fd: c_int, now: *mut libc::itimerspec) -> c_int);
     real!(fn signalfd(fd: c_int, set: *const libc::sigset_t, flags: c_int) -> c_int);
     real!(fn epoll_create1(flags: c_int) -> c_int);
     real!(fn inotify_init1(flags: c_int) -> c_int);
@@ -245,8 +251,71 @@ unsafe extern "C-unwind" fn timerfd_create(clock: c_int, flags: c_int) -> c_int 
     open_one(
         |_| Uses::default(),
         || unsafe { next::timerfd_create(clock, flags) },
-        |kernel, fd| kernel.created(fd, Kind::Outside, "timer"),
+        |kernel, fd| {
+            let virtually = clocks::is_virtual();
+            kernel.created(fd, if virtually { Kind::Timer } else { Kind::Outside }, "timer");
+            if virtually {
+                kernel.add_timer(fd, clock);
+            }
+        },
     )
+}
+
+/// Calls `work` with the timer that a descriptor is, if time is virtual, and the time now.
+fn with_timer<R>(fd: c_int, work: impl FnOnce(&mut Timer, i64) -> R) -> Option<R> {
+    enter(|_| {
+        let now = clocks::nanoseconds(crate::futex::now());
+        hold().kernel.timer(fd).map(|timer| work(timer, now))
+    })
+    .flatten()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn timerfd_settime(
+    fd: c_int,
+    flags: c_int,
+    new: *const libc::itimerspec,
+    old: *mut libc::itimerspec,
+) -> c_int {
+    let set = |timer: &mut Timer, now: i64| {
+        let (before, new) = (timer.left(now), unsafe { *new });
+        let due = match clocks::nanoseconds(new.it_value) {
+            0 => None,
+            _ if flags & libc::TFD_TIMER_ABSTIME != 0 => {
+                Some(clocks::nanoseconds(super::monotonic(timer.clock, new.it_value)))
+            }
+            length => Some(now.saturating_add(length)),
+        };
+        timer.set(due, new.it_interval);
+        before
+    };
+    let call = || match with_timer(fd, set) {
+        None => unsafe { next::timerfd_settime(fd, flags, new, old) },
+        Some(before) => {
+            if let Some(old) = unsafe { old.as_mut() } {
+                *old = before;
+            }
+            0
+        }
+    };
+    around(|kernel| kernel.both(fd), None, call)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn timerfd_gettime(fd: c_int, to: *mut libc::itimerspec) -> c_int {
+    let call = || match with_timer(fd, |timer, now| timer.left(now)) {
+        None => unsafe { next::timerfd_gettime(fd, to) },
+        Some(left) => {
+            unsafe { *to = left };
+            0
+        }
+    };
+    around(|kernel| kernel.both(fd), None, call)
+}
+
+/// The program has read from a descriptor: if that is a timer, how often it has expired.
+pub(super) fn timer_read(fd: c_int) -> Option<u64> {
+    with_timer(fd, Timer::read)
 }
 
 #[unsafe(no_mangle)]
@@ -363,8 +432,6 @@ about! {
     fchown(fd, user: libc::uid_t, group: libc::gid_t) -> c_int;
     futimens(fd, times: *const libc::timespec) -> c_int;
     ioctl(fd, request: c_ulong, argument: c_ulong) -> c_int;
-    timerfd_settime(fd, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int;
-    timerfd_gettime(fd, now: *mut libc::itimerspec) -> c_int;
     inotify_add_watch(fd, path: *const c_char, mask: u32) -> c_int;
     inotify_rm_watch(fd, watch: c_int) -> c_int;
 }

@@ -201,8 +201,6 @@ on! {
     waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t, flags: c_int) -> c_int: CHILD;
     wait3(status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
     wait4(process: pid_t, status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
-    clock() -> libc::clock_t: [(CLOCK, BOTH)];
-    times(to: *mut libc::tms) -> libc::clock_t: [(CLOCK, BOTH)];
 }
 
 /// A handler may jump out of an access that faulted inside a hook: the thread is then outside of the runtime again.

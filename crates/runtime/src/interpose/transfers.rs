@@ -152,7 +152,13 @@ unsafe fn parts<'a>(list: *const iovec, count: c_int) -> &'a [iovec] {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t {
     read_through(read as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
-        next::read(fd, list[0].iov_base, list[0].iov_len)
+        let result = next::read(fd, list[0].iov_base, list[0].iov_len);
+        if result == 8
+            && let Some(times) = keeping_errno(|| super::descriptors::timer_read(fd))
+        {
+            list[0].iov_base.cast::<u64>().write_unaligned(times);
+        }
+        result
     })
 }
 

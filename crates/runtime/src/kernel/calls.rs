@@ -42,6 +42,7 @@ pub(crate) fn begin(
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
     world.stamped(thread, kind::ENTER_CALL, 0, site, [list, 0]);
     thread.calls.push(Open { site: 0, stack: 0 });
+    world.kernel.expire_if_any();
     let Some(wait) = wait.filter(|_| mode() == Mode::Scheduled) else {
         return Some(Waited::Ready);
     };

@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     Counter,
     /// Another process, a device or the network feeds it too.
     Outside,
+    /// A timer in virtual time.
+    Timer,
     /// A socket to the process itself over the network.
     Loopback,
 }
@@ -179,6 +181,7 @@ impl Kernel {
 
     pub(crate) fn closed(&mut self, descriptor: i32) {
         self.set(descriptor, None);
+        self.remove_timer(descriptor);
     }
 
     /// An epoll object watches a descriptor: their channels become one.
@@ -219,7 +222,7 @@ impl Kernel {
             return uses;
         }
         uses.add(slot.channel, how);
-        let outside = matches!(slot.kind, Kind::Log | Kind::Outside)
+        let outside = matches!(slot.kind, Kind::Log | Kind::Outside | Kind::Timer)
             || self.objects.fed.contains(&slot.channel);
         if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
             uses.add(OUTSIDE, TAKES);
@@ -237,8 +240,8 @@ impl Kernel {
             Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
             Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
             Kind::Loopback => uses.add(slot.channel, BOTH),
-            Kind::Outside if surely => {}
-            Kind::Outside => {
+            Kind::Outside | Kind::Timer if surely => {}
+            Kind::Outside | Kind::Timer => {
                 uses.add(slot.channel, BOTH);
                 uses.add(OUTSIDE, TAKES);
             }
