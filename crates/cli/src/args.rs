@@ -187,6 +187,10 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) replays: usize,
 
+    /// Let replays talk to the world, and read its clocks, instead of giving the program what it got in the recorded run
+    #[arg(long)]
+    pub(crate) live: bool,
+
     /// Kill a replay after this time
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
     pub(crate) replay_timeout: Duration,
@@ -221,6 +225,10 @@ pub(crate) struct ReplayArguments {
     /// A report in JSON, and which finding of it: report.json#race-1 [default: all of them]
     #[arg(value_name = "REPORT[#FINDING]")]
     pub(crate) report: String,
+
+    /// Let the program talk to the world, and read its clocks, instead of giving it what it got in the recorded run
+    #[arg(long)]
+    pub(crate) live: bool,
 
     /// Stop in gdb where the bug is
     #[arg(long)]

@@ -24,6 +24,8 @@ mod failing;
 mod harness;
 #[path = "recording/implicit.rs"]
 mod implicit;
+#[path = "recording/inputs.rs"]
+mod inputs;
 #[path = "recording/limits.rs"]
 mod limits;
 #[path = "recording/merging.rs"]

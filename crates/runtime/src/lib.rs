@@ -20,6 +20,7 @@ mod config;
 mod explore;
 mod futex;
 mod hooks;
+mod inputs;
 mod interpose;
 mod kernel;
 mod log;

@@ -52,6 +52,8 @@ pub(crate) enum Waited {
     TimedOut,
     /// The thread is to end.
     Cancelled,
+    /// A signal came, whose handler runs now.
+    Interrupted,
 }
 
 /// A thread that spins must not keep the others from running for longer than this.
@@ -206,12 +208,12 @@ impl World {
             if let Some(next) = self.choose(me) {
                 return Some(next);
             }
-            let outside = self
-                .threads
-                .iter()
-                .any(|entry| entry.state == State::Outside || entry.awaits_outside().is_some());
+            let blocks = self.threads.iter().any(|entry| entry.state == State::Outside);
+            let outside =
+                blocks || self.threads.iter().any(|entry| entry.awaits_outside().is_some());
             let over = self.threads.iter().all(|entry| entry.state == State::Done);
             let timer = self.first_timer();
+            let (is_fed, is_planned) = (self.is_fed(), self.planned());
             let timed = self.threads.iter_mut().filter(|entry| {
                 entry.state == State::Live
                     && !entry.timed_out
@@ -234,10 +236,13 @@ impl World {
                     entry.timed_out = true;
                     entry.deadline.into_iter().for_each(clocks::jump);
                 }
+                // Behind the end of its plan a replay ends where nothing more is known of the outside.
+                _ if over => return None,
+                _ if is_fed && !blocks && is_planned => self.deadlock(),
+                _ if is_fed && !blocks => crate::message::leave(123),
                 _ if outside || timer.is_some() || crate::interpose::signals::handled() => {
                     return None;
                 }
-                _ if over => return None,
                 _ => self.deadlock(),
             }
         }
@@ -265,16 +270,25 @@ impl World {
     }
 }
 
+/// Whether a signal ends what the thread waits for, and has not done so yet.
+fn can_be_interrupted(world: &World, thread: &Thread) -> bool {
+    let entry = &world.threads[thread.index as usize];
+    matches!(entry.pending, Pending::Ready(_)) && !entry.interrupted
+}
+
 /// Sleeps until the turn is the thread's own.
 fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
     while world.scheduler.turn != Some(thread.index) {
         // While nobody can run, those who wait for the outside look for it themselves.
         let awaited = world.entry(thread.index).awaits_outside();
         let awaited = awaited.filter(|_| world.scheduler.turn.is_none());
+        let can_be_interrupted = can_be_interrupted(&world, thread);
         drop(world);
         let is_there = match awaited {
             Some(ready) => ready.wait(GLANCE),
-            None => !thread.gate.pass(None, || thread.was_asked_to_post()),
+            None => !thread.gate.pass(None, || {
+                thread.was_asked_to_post() || (thread.was_signalled() && can_be_interrupted)
+            }),
         };
         world = hold();
         // Time passes meanwhile.
@@ -283,6 +297,12 @@ fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
         }
         if thread.was_asked_to_post() {
             semaphores::count_posts(&mut world, thread);
+        }
+        if can_be_interrupted && thread.was_signalled() {
+            world.entry(thread.index).interrupted = true;
+            if world.scheduler.turn.is_none() {
+                world.pass_on(thread.index);
+            }
         }
     }
     thread.announce();
@@ -384,6 +404,9 @@ pub(crate) fn block(
     let site = thread.call_site;
     let entry = world.entry(me);
     entry.pending = pending;
+    entry.interrupted = matches!(pending, Pending::Ready(_)) && thread.was_signalled();
+    let ends_by_itself = matches!(pending, Pending::Ready(_) | Pending::Sleep);
+    thread.waits.store(!ends_by_itself, std::sync::atomic::Ordering::Relaxed);
     entry.deadline = deadline;
     entry.turns = 0;
     entry.ordinal = thread.ordinal;
@@ -410,11 +433,14 @@ pub(crate) fn block(
     }
     let ready = world.available(me);
     let entry = world.entry(me);
-    let timed_out = entry.timed_out;
+    let (timed_out, interrupted) = (entry.timed_out, entry.interrupted);
     entry.pending = Pending::Nothing;
     entry.deadline = None;
+    entry.interrupted = false;
+    thread.waits.store(false, std::sync::atomic::Ordering::Relaxed);
     let waited = match (ready, timed_out) {
         (true, _) => Waited::Ready,
+        (false, _) if interrupted => Waited::Interrupted,
         (false, true) => Waited::TimedOut,
         (false, false) => Waited::Cancelled,
     };

@@ -21,7 +21,14 @@ pub(crate) enum Task<'a> {
         time: TimeChoice,
     },
     /// Follow the plan, and write the outcome.
-    Replay { plan: &'a Path, outcome: &'a Path },
+    Replay {
+        plan: &'a Path,
+        outcome: &'a Path,
+        /// What the recorded run got from outside.
+        inputs: Option<&'a Path>,
+        /// Calls on the outside are made all the same.
+        live: bool,
+    },
 }
 
 /// What the program reads.
@@ -166,7 +173,17 @@ impl Launch<'_> {
             command.args(&self.command[1..]);
             command
         };
-        for name in ["PLAN", "OUTCOME", "SCHEDULE", "SEED", "LIMIT", "CONTROL_FLOW", "TIME"] {
+        for name in [
+            "PLAN",
+            "OUTCOME",
+            "SCHEDULE",
+            "SEED",
+            "LIMIT",
+            "CONTROL_FLOW",
+            "TIME",
+            "INPUTS",
+            "LIVE",
+        ] {
             command.env_remove(format!("FORETRACE_{name}"));
         }
         command.env("FORETRACE_RECORDING", self.recording);
@@ -185,8 +202,14 @@ impl Launch<'_> {
                     command.env("FORETRACE_LIMIT", limit.to_string());
                 }
             }
-            Task::Replay { plan, outcome } => {
+            Task::Replay { plan, outcome, inputs, live } => {
                 command.env("FORETRACE_PLAN", plan).env("FORETRACE_OUTCOME", outcome);
+                if let Some(inputs) = inputs {
+                    command.env("FORETRACE_INPUTS", inputs);
+                }
+                if *live {
+                    command.env("FORETRACE_LIVE", "1");
+                }
             }
         }
         pad(&mut command);

@@ -162,7 +162,7 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
         remarks.push("the disk was full (or --max-size reached): the trace has only the first part of the run".into());
     }
     if header.flags & flags::FORKED != 0 {
-        remarks.push("the program forked; what its child processes did is not recorded".into());
+        remarks.push("the program forked; what its child processes did is not recorded, and replays start them again".into());
     }
     if header.flags & flags::WATCHDOG != 0 {
         remarks.push(

@@ -14,10 +14,12 @@ use libc::{clockid_t, time_t, timespec, timeval};
 
 use foretrace_recording::channel::CLOCK;
 use foretrace_recording::channel::direction::BOTH;
+use foretrace_recording::input::call;
 
 use crate::config::{number, variable};
 use crate::futex::system_call;
-use crate::kernel::calls::around;
+use crate::kernel::Kernel;
+use crate::kernel::exchange::{Fate, Source, finish, start as start_call};
 use crate::kernel::uses::Uses;
 
 pub(crate) const SECOND: i64 = 1_000_000_000;
@@ -42,14 +44,23 @@ pub(crate) fn is_virtual() -> bool {
     VIRTUAL.load(Relaxed)
 }
 
-/// Virtual time begins, unless the environment says otherwise.
-pub(crate) fn begin() {
+/// The clocks at the start of the process: wall-clock time, monotonic time.
+pub(crate) fn start() -> [i64; 2] {
+    match is_virtual() {
+        true => [&START_WALL, &START_MONOTONIC].map(|start| start.load(Relaxed)),
+        false => [libc::CLOCK_REALTIME, libc::CLOCK_MONOTONIC].map(world_time),
+    }
+}
+
+/// Virtual time begins, unless the environment says otherwise; in a replay, as in the recorded run.
+pub(crate) fn begin(recorded: Option<[i64; 2]>) {
     if variable(c"FORETRACE_TIME") == Some(b"real") {
         return;
     }
-    let (wall, monotonic) = match number(c"FORETRACE_START_TIME") {
-        Some(wall) => (wall as i64, GIVEN_MONOTONIC),
-        None => (world_time(libc::CLOCK_REALTIME), world_time(libc::CLOCK_MONOTONIC)),
+    let (wall, monotonic) = match (recorded, number(c"FORETRACE_START_TIME")) {
+        (Some([wall, monotonic]), _) => (wall, monotonic),
+        (None, Some(wall)) => (wall as i64, GIVEN_MONOTONIC),
+        (None, None) => (world_time(libc::CLOCK_REALTIME), world_time(libc::CLOCK_MONOTONIC)),
     };
     START_WALL.store(wall, Relaxed);
     START_MONOTONIC.store(monotonic, Relaxed);
@@ -105,23 +116,51 @@ pub(crate) fn jump(time: timespec) {
     }
 }
 
-/// Time never goes back: who reads a clock notices who has read it before.
-fn noticed<R>(read: impl FnOnce() -> R) -> R {
-    around(
-        |_| Uses::of(&[(CLOCK, BOTH)]),
-        None,
-        || {
-            if is_virtual() {
-                AHEAD.fetch_add(STEP, Relaxed);
-            }
-            read()
-        },
-    )
+/// What the program reads from a clock, or the error. Time never goes back: who reads a clock notices who has read it before. In a replay clocks show
+/// what they showed in the recorded run, and go on from there.
+fn read(clock: clockid_t) -> Result<timespec, c_int> {
+    let always = |_: &mut Kernel| true;
+    let source = Source { optional: true, ..Source::new(call::CLOCK, &always) };
+    let now = || {
+        if is_virtual() {
+            AHEAD.fetch_add(STEP, Relaxed);
+        }
+        get(clock).map_or_else(|errno| -i64::from(errno), nanoseconds)
+    };
+    let uses = |_: &mut Kernel| Uses::of(&[(CLOCK, BOTH)]);
+    let Some(begun) = start_call(&source, uses, None) else { return get(clock) };
+    let time = match &begun.fate {
+        Fate::Answered(answer) => {
+            go_on_from(clock, answer.result);
+            answer.result
+        }
+        _ => now(),
+    };
+    finish(&begun, &source, time, &|_, _| (), |_| ());
+    if time < 0 { Err(-time as c_int) } else { Ok(time_of(time)) }
+}
+
+/// A clock shows this: none shows an earlier time from now on.
+fn go_on_from(clock: clockid_t, time: i64) {
+    let start = match base(clock) {
+        Some(start) if is_virtual() => start.load(Relaxed),
+        _ => return,
+    };
+    AHEAD.fetch_max(time.saturating_sub(start), Relaxed);
+}
+
+/// Where a clock began; `None` for those of the processor.
+fn base(clock: clockid_t) -> Option<&'static AtomicI64> {
+    match clock {
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => Some(&START_WALL),
+        libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID | ..0 => None,
+        _ => Some(&START_MONOTONIC),
+    }
 }
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
-    noticed(|| match get(clock) {
+    match read(clock) {
         Ok(now) => {
             unsafe { *time = now };
             0
@@ -130,7 +169,7 @@ pub(super) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut times
             unsafe { *libc::__errno_location() = errno };
             -1
         }
-    })
+    }
 }
 
 /// The time of a clock, for us; or the error.
@@ -141,30 +180,21 @@ pub(crate) fn get(clock: clockid_t) -> Result<timespec, c_int> {
     if status < 0 {
         return Err(-status as c_int);
     }
-    let of_processor = clock < 0
-        || matches!(clock, libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID);
-    Ok(match (is_virtual(), of_processor) {
-        (true, true) => time_of(elapsed()),
-        (true, false) => {
-            let wall = matches!(
-                clock,
-                libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI
-            );
-            let start = if wall { &START_WALL } else { &START_MONOTONIC };
-            time_of(start.load(Relaxed).saturating_add(elapsed()))
-        }
-        (false, true) => time,
-        (false, false) => time_of(nanoseconds(time).saturating_add(AHEAD.load(Relaxed))),
+    Ok(match (is_virtual(), base(clock)) {
+        (true, None) => time_of(elapsed()),
+        (true, Some(start)) => time_of(start.load(Relaxed).saturating_add(elapsed())),
+        (false, None) => time,
+        (false, Some(_)) => time_of(nanoseconds(time).saturating_add(AHEAD.load(Relaxed))),
     })
 }
 
 fn wall() -> timespec {
-    get(libc::CLOCK_REALTIME).unwrap_or(timespec { tv_sec: 0, tv_nsec: 0 })
+    read(libc::CLOCK_REALTIME).unwrap_or(timespec { tv_sec: 0, tv_nsec: 0 })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gettimeofday(time: *mut timeval, _: *mut c_void) -> c_int {
-    let now = noticed(wall);
+    let now = wall();
     if let Some(time) = unsafe { time.as_mut() } {
         *time = timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1000 };
     }
@@ -173,7 +203,7 @@ unsafe extern "C" fn gettimeofday(time: *mut timeval, _: *mut c_void) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn time(seconds: *mut time_t) -> time_t {
-    let now = noticed(wall).tv_sec;
+    let now = wall().tv_sec;
     if let Some(seconds) = unsafe { seconds.as_mut() } {
         *seconds = now;
     }
@@ -186,14 +216,14 @@ unsafe extern "C" fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
     if base != UTC {
         return 0;
     }
-    unsafe { *time = noticed(wall) };
+    unsafe { *time = wall() };
     base
 }
 
 /// The time of the processor, in microseconds.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock() -> libc::clock_t {
-    let used = noticed(|| get(libc::CLOCK_PROCESS_CPUTIME_ID));
+    let used = read(libc::CLOCK_PROCESS_CPUTIME_ID);
     used.map_or(-1, |used| nanoseconds(used) / 1000)
 }
 
@@ -201,7 +231,7 @@ unsafe extern "C" fn clock() -> libc::clock_t {
 unsafe extern "C" fn times(to: *mut libc::tms) -> libc::clock_t {
     /// Nanoseconds of a tick.
     const TICK: i64 = SECOND / 100;
-    let (used, now) = noticed(|| (get(libc::CLOCK_PROCESS_CPUTIME_ID), get(libc::CLOCK_MONOTONIC)));
+    let (used, now) = (read(libc::CLOCK_PROCESS_CPUTIME_ID), read(libc::CLOCK_MONOTONIC));
     let ticks = |time: Result<timespec, c_int>| time.map_or(0, |time| nanoseconds(time) / TICK);
     if let Some(to) = unsafe { to.as_mut() } {
         *to = libc::tms { tms_utime: ticks(used), tms_stime: 0, tms_cutime: 0, tms_cstime: 0 };

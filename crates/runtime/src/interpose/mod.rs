@@ -12,6 +12,7 @@ mod mutexes;
 mod once;
 mod polling;
 pub(crate) mod process;
+mod random;
 mod raw;
 mod rwlocks;
 pub(crate) mod semaphores;

@@ -211,7 +211,7 @@ unsafe extern "C-unwind" fn pthread_clockjoin_np(
     match await_end(handle, deadline) {
         Waited::Ready => {}
         Waited::TimedOut => return libc::ETIMEDOUT,
-        Waited::Cancelled => end_if_cancelled(),
+        Waited::Cancelled | Waited::Interrupted => end_if_cancelled(),
     }
     let status = unsafe { next::pthread_join(handle, result) };
     if status == 0 {

@@ -16,19 +16,21 @@ use crate::config::{Mode, mode};
 use crate::schedule::{self, Waited};
 use crate::sync::Pending;
 use crate::thread::{Thread, enter};
-use crate::world::hold;
+use crate::world::{World, hold};
 
 /// What a call waits for before it can be made.
+#[derive(Clone, Copy)]
 pub(crate) struct Wait<'a> {
     pub(crate) list: &'a [pollfd],
     pub(crate) deadline: Option<timespec>,
 }
 
-/// Records that a call begins, and waits until it can be made. `None`: the call touches no channel, and is none of ours.
+/// Records that a call begins, and waits until it can be made, unless it will not be made. `None`: the call touches no channel, and is none of ours.
 pub(crate) fn begin(
     thread: &mut Thread,
     uses: impl Fn(&mut Kernel) -> Uses,
     wait: Option<Wait>,
+    is_answered: impl FnOnce(&mut World, &Thread) -> bool,
 ) -> Option<Waited> {
     if uses(&mut hold().kernel).is_empty() {
         return None;
@@ -42,6 +44,9 @@ pub(crate) fn begin(
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
     world.stamped(thread, kind::ENTER_CALL, 0, site, [list, 0]);
     thread.calls.push(Open { site: 0, stack: 0 });
+    if is_answered(&mut world, thread) {
+        return Some(Waited::Ready);
+    }
     world.kernel.expire_if_any();
     let Some(wait) = wait.filter(|_| mode() == Mode::Scheduled) else {
         return Some(Waited::Ready);
@@ -86,7 +91,7 @@ pub(crate) fn around_then<R>(
     call: impl FnOnce() -> R,
     then: impl FnOnce(&mut Kernel, &R),
 ) -> R {
-    let is_open = enter(|thread| begin(thread, uses, wait)).flatten().is_some();
+    let is_open = enter(|thread| begin(thread, uses, wait, |_, _| false)).flatten().is_some();
     let result = call();
     keeping_errno(|| {
         enter(|thread| {

@@ -63,6 +63,7 @@ impl World {
         let entry = &self.threads[index as usize];
         self.available(index)
             || (entry.timed_out && !matches!(entry.pending, Pending::Wake { .. }))
+            || entry.interrupted
             || self.leaves(index)
     }
 
