@@ -28,6 +28,8 @@ mod failing;
 mod harness;
 #[path = "recording/implicit.rs"]
 mod implicit;
+#[path = "recording/inputs.rs"]
+mod inputs;
 #[path = "recording/kernel.rs"]
 mod kernel;
 #[path = "recording/limits.rs"]

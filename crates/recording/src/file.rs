@@ -135,4 +135,8 @@ pub mod table {
     pub const CHANNELS: u64 = 10;
     /// The name of a function that nothing is known of, and that keeps its order with all channels: address, then the text.
     pub const UNKNOWN_FUNCTION: u64 = 11;
+    /// How the process began, for replays: see [`crate::input`].
+    pub const START: u64 = 12;
+    /// What a call got from outside, for replays: see [`crate::input`].
+    pub const INPUT: u64 = 13;
 }

@@ -45,6 +45,8 @@ pub(crate) struct Scheduler {
     lowest: i64,
     /// Whether a thread wants to end the process: see [`crate::ending`].
     pub(crate) is_ending: bool,
+    /// How many turns ago time last jumped for a timer.
+    since_timers: u32,
 }
 
 /// How a wait ended.
@@ -52,10 +54,10 @@ pub(crate) struct Scheduler {
 pub(crate) enum Waited {
     Ready,
     TimedOut,
-    /// A signal handler ran meanwhile.
-    Interrupted,
     /// The thread is to end.
     Cancelled,
+    /// A signal handler has run.
+    Interrupted,
 }
 
 /// A thread that spins must not keep the others from running for longer than this.
@@ -76,6 +78,7 @@ impl Scheduler {
             changes: Vec::new(),
             lowest: 0,
             is_ending: false,
+            since_timers: 0,
         };
         for _ in 0..8 {
             scheduler.draw();
@@ -173,6 +176,30 @@ impl World {
                 }
             }
         }
+        self.scheduler.since_timers += 1;
+        if self.scheduler.since_timers > LONGEST_WAIT
+            && let Some(due) = self.first_timer()
+        {
+            self.let_timers_expire(due);
+        }
+        self.kernel.expire_if_any();
+    }
+
+    /// When the first timer expires for which a thread waits.
+    fn first_timer(&mut self) -> Option<i64> {
+        let mut awaited = Vec::new();
+        for entry in &self.threads {
+            if let (State::Live, Pending::Ready(ready)) = (entry.state, entry.pending) {
+                awaited.extend(ready.descriptors());
+            }
+        }
+        self.kernel.first_timer(&awaited)
+    }
+
+    fn let_timers_expire(&mut self, due: i64) {
+        clocks::jump(clocks::time_of(due));
+        self.scheduler.since_timers = 0;
+        self.kernel.expire_if_any();
     }
 
     fn runnable(&self) -> Vec<u32> {
@@ -186,11 +213,12 @@ impl World {
             if let Some(next) = self.choose(me) {
                 return Some(next);
             }
-            let outside = self
-                .threads
-                .iter()
-                .any(|entry| entry.state == State::Outside || entry.awaits_outside().is_some());
+            let blocks = self.threads.iter().any(|entry| entry.state == State::Outside);
+            let outside =
+                blocks || self.threads.iter().any(|entry| entry.awaits_outside().is_some());
             let over = self.threads.iter().all(|entry| entry.state == State::Done);
+            let timer = self.first_timer();
+            let (is_fed, is_planned) = (self.is_fed(), self.planned());
             let timed = self.threads.iter_mut().filter(|entry| {
                 entry.state == State::Live
                     && !entry.timed_out
@@ -199,6 +227,13 @@ impl World {
             });
             let first =
                 timed.min_by_key(|entry| entry.deadline.map(|time| (time.tv_sec, time.tv_nsec)));
+            let deadline = first.as_ref().and_then(|entry| entry.deadline);
+            let is_due = |time: i64| !outside || time <= clocks::nanoseconds(now());
+            let sooner = |due: &i64| deadline.is_none_or(|time| *due <= clocks::nanoseconds(time));
+            if let Some(due) = timer.filter(|&due| is_due(due)).filter(sooner) {
+                self.let_timers_expire(due);
+                continue;
+            }
             match first {
                 Some(entry)
                     if !outside || entry.deadline.is_some_and(|time| !before(now(), time)) =>
@@ -206,8 +241,13 @@ impl World {
                     entry.timed_out = true;
                     entry.deadline.into_iter().for_each(clocks::jump);
                 }
-                _ if outside || crate::interpose::signals::handled() => return None,
+                // Behind the end of its plan a replay ends where nothing more is known of the outside.
                 _ if over => return None,
+                _ if is_fed && !blocks && is_planned => self.deadlock(),
+                _ if is_fed && !blocks => crate::message::leave(123),
+                _ if outside || timer.is_some() || crate::interpose::signals::handled() => {
+                    return None;
+                }
                 _ => self.deadlock(),
             }
         }
@@ -216,7 +256,11 @@ impl World {
     /// Gives the turn to a thread, and wakes it.
     fn grant(&mut self, next: Option<u32>, me: u32) {
         self.scheduler.turn = next;
+        if next.is_none() {
+            clocks::idle_begins();
+        }
         if let Some(next) = next {
+            clocks::idle_ends();
             let most = self.allowance(next).max(1);
             self.scheduler.granted = self.scheduler.quantum().min(most);
             if next != me {
@@ -232,25 +276,41 @@ impl World {
     }
 }
 
+/// Whether a signal ends what the thread waits for, and has not done so yet.
+fn can_be_interrupted(world: &World, thread: &Thread) -> bool {
+    let entry = &world.threads[thread.index as usize];
+    matches!(entry.pending, Pending::Ready(_)) && !entry.interrupted
+}
+
 /// Sleeps until the turn is the thread's own.
 fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
     while world.scheduler.turn != Some(thread.index) {
         // While nobody can run, those who wait for the outside look for it themselves.
         let awaited = world.entry(thread.index).awaits_outside();
         let awaited = awaited.filter(|_| world.scheduler.turn.is_none());
+        let can_be_interrupted = can_be_interrupted(&world, thread);
         drop(world);
         let is_there = match awaited {
             Some(ready) => ready.wait(GLANCE),
-            None => !thread.gate.pass(None, || thread.was_asked_to_post()),
+            None => !thread.gate.pass(None, || {
+                thread.was_asked_to_post() || (thread.was_signalled() && can_be_interrupted)
+            }),
         };
         world = hold();
-        if is_there && world.scheduler.turn.is_none() {
+        // Time passes meanwhile.
+        if (is_there || awaited.is_some()) && world.scheduler.turn.is_none() {
             world.pass_on(thread.index);
         }
         if thread.was_asked_to_post() {
             semaphores::count_posts(&mut world, thread);
         }
         take_interruption(&mut world, thread);
+        if can_be_interrupted && thread.was_signalled() {
+            world.entry(thread.index).interrupted = true;
+            if world.scheduler.turn.is_none() {
+                world.pass_on(thread.index);
+            }
+        }
     }
     thread.announce();
     semaphores::record_posts(&mut world, thread);
@@ -271,6 +331,7 @@ pub(crate) fn come_back(thread: &mut Thread) {
     entry.next = Next::default();
     entry.ordinal = thread.ordinal;
     if world.scheduler.turn.is_none() {
+        clocks::idle_ends();
         world.scheduler.turn = Some(me);
         thread.announce();
         thread.quantum = 0;
@@ -363,6 +424,9 @@ pub(crate) fn block(
     let site = thread.call_site;
     let entry = world.entry(me);
     entry.pending = pending;
+    entry.interrupted = matches!(pending, Pending::Ready(_)) && thread.was_signalled();
+    let ends_by_itself = matches!(pending, Pending::Ready(_) | Pending::Sleep);
+    thread.waits.store(!ends_by_itself, std::sync::atomic::Ordering::Relaxed);
     entry.deadline = deadline;
     entry.turns = 0;
     entry.ordinal = thread.ordinal;
@@ -371,7 +435,6 @@ pub(crate) fn block(
         // What a wait on a condition variable left behind says nothing of this one.
         (entry.timed_out, entry.notified) = (false, false);
     }
-    entry.interrupted = false;
     if mode() == Mode::Scheduled {
         if world.planned() {
             world = follow(world, thread, wakes);
@@ -390,14 +453,16 @@ pub(crate) fn block(
     }
     let ready = world.available(me);
     let entry = world.entry(me);
-    let timed_out = entry.timed_out;
+    let (timed_out, interrupted) = (entry.timed_out, entry.interrupted);
     entry.pending = Pending::Nothing;
     entry.deadline = None;
     let cancelled = entry.cancelled && !entry.uncancellable;
+    entry.interrupted = false;
+    thread.waits.store(false, std::sync::atomic::Ordering::Relaxed);
     let waited = match (ready, timed_out) {
         (true, _) => Waited::Ready,
+        (false, _) if interrupted && !cancelled => Waited::Interrupted,
         (false, true) => Waited::TimedOut,
-        (false, false) if entry.interrupted && !cancelled => Waited::Interrupted,
         (false, false) => Waited::Cancelled,
     };
     (world, waited)

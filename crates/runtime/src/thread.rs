@@ -1,7 +1,7 @@
 //! One thread of the program: what only the thread itself touches, and what others may touch at any time.
 //! (What the world guards of a thread is in [`crate::world::Entry`].)
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 use foretrace_recording::record::{is_full, kind, visible, with_outcome};
 use foretrace_recording::site::{SYSTEM, Site};
@@ -26,6 +26,9 @@ pub(crate) struct Next {
 /// How many functions a thread remembers.
 const CALLEES: usize = 64;
 
+/// In [`Thread::signals`]: the thread has got signals from outside in the recorded run, and gets them again.
+pub(crate) const RECORDED_SIGNALS: u64 = 1;
+
 /// After so many equal loads in a row a thread gives way.
 const PATIENCE: u32 = 64;
 
@@ -39,6 +42,8 @@ pub(crate) struct Thread {
     pub(crate) index: u32,
     /// Which thread of the plan this is, in a replay.
     pub(crate) planned: Option<u32>,
+    /// Which thread of the recorded run this is, in a replay.
+    pub(crate) recorded: Option<u32>,
     /// How many threads it has created.
     pub(crate) children: u32,
     /// Ordinal of the next visible operation.
@@ -53,6 +58,12 @@ pub(crate) struct Thread {
     pub(crate) interrupted: AtomicBool,
     /// The watchdog has taken the turn away.
     pub(crate) ousted: AtomicBool,
+    /// Signals that came while the thread was inside of the runtime, and whose handlers have yet to run: a bit each; and [`RECORDED_SIGNALS`].
+    pub(crate) signals: AtomicU64,
+    /// Those of them that came from outside of the process.
+    pub(crate) outside_signals: AtomicU64,
+    /// What the thread waits for may not be interrupted: handlers then run at once.
+    pub(crate) waits: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
     pub(crate) gate: Gate,
     /// Where records go: the thread's own stream, or the common one.
@@ -90,6 +101,7 @@ impl Thread {
         Thread {
             index,
             planned: None,
+            recorded: None,
             children: 0,
             ordinal: 0,
             quantum: u64::MAX,
@@ -97,6 +109,9 @@ impl Thread {
             is_asynchronous: false,
             interrupted: AtomicBool::new(false),
             ousted: AtomicBool::new(false),
+            signals: AtomicU64::new(0),
+            outside_signals: AtomicU64::new(0),
+            waits: AtomicBool::new(false),
             gate: Gate::new(),
             writer: std::ptr::null_mut(),
             call_site: 0,
@@ -120,6 +135,12 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn was_asked_to_post(&self) -> bool {
         self.deferred[0].load(Relaxed) != 0
+    }
+
+    /// Whether a signal came whose handler has yet to run.
+    #[inline(always)]
+    pub(crate) fn was_signalled(&self) -> bool {
+        self.signals.load(Relaxed) & !RECORDED_SIGNALS != 0
     }
 
     /// The site to record: the user's own, if this one is in a system header.
@@ -315,6 +336,9 @@ pub(crate) fn enter_recording<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<
     thread.busy.store(false, Relaxed);
     if thread.was_asked_to_post() {
         crate::interpose::semaphores::post_deferred(thread);
+    }
+    if thread.signals.load(Relaxed) != 0 {
+        crate::interpose::signals::handle_deferred(thread);
     }
     Some(result)
 }

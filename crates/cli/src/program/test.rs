@@ -68,6 +68,7 @@ impl Test<'_> {
             timeout: self.arguments.replay_timeout,
             folder: self.folder.path(),
             input: Input::of_this_program(false),
+            live: self.arguments.live,
         }
     }
 
@@ -239,7 +240,7 @@ impl Test<'_> {
 }
 
 fn not_replayed(detail: String) -> Replay {
-    Replay { evidence: Evidence::NotReplayed, detail, ending: None, output: Vec::new() }
+    Replay { detail, ..Replay::default() }
 }
 
 /// What makes two findings the same bug in different runs: the kind and the places, in any order. (Names of memory may differ.) `None` if a place is not known.

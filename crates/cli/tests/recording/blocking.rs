@@ -37,6 +37,15 @@ fn nobody_sleeps_where_one_thread_runs_at_a_time() {
 }
 
 #[test]
+fn clocks_timers_and_time_limits_agree() {
+    let program = compile("clocks", &["clocks.c"]);
+    program.everywhere(&[], 0, |schedule, run| {
+        // Only a run in which all threads run at once takes its time.
+        assert!(schedule == "free" || run.done.took.as_millis() < 800, "{:?}", run.done.took);
+    });
+}
+
+#[test]
 fn the_sleep_of_a_thread_that_was_woken_before_ends() {
     let program = compile("woken", &["woken.c"]);
     program.everywhere(&[], 0, |_, run| {

@@ -13,6 +13,7 @@ mod mutexes;
 mod once;
 mod polling;
 pub(crate) mod process;
+mod random;
 mod raw;
 mod rwlocks;
 pub(crate) mod semaphores;
@@ -28,8 +29,8 @@ fn monotonic(clock: libc::clockid_t, time: libc::timespec) -> libc::timespec {
     if clock == libc::CLOCK_MONOTONIC {
         return time;
     }
-    let (mut there, here) = (libc::timespec { tv_sec: 0, tv_nsec: 0 }, crate::futex::now());
-    unsafe { clocks::get(clock, &mut there) };
+    let here = crate::futex::now();
+    let there = clocks::get(clock).unwrap_or(here);
     let nanoseconds =
         |time: libc::timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
     let sum = (nanoseconds(here) + nanoseconds(time) - nanoseconds(there)).max(0);

@@ -66,7 +66,7 @@ impl World {
         let entry = &self.threads[index as usize];
         self.available(index)
             || (entry.timed_out && !matches!(entry.pending, Pending::Wake { .. }))
-            || (entry.interrupted && matches!(entry.pending, Pending::Semaphore(_)))
+            || entry.interrupted
             || self.leaves(index)
     }
 

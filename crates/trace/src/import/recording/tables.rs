@@ -29,6 +29,9 @@ pub(super) struct Tables {
     pub(super) channel_lists: FxHashMap<u64, Vec<(u32, u32)>>,
     /// The names of functions of which nothing is known.
     pub(super) unknown_functions: FxHashMap<u64, String>,
+    /// How the process began, and what it got from outside, each as the recording has it.
+    pub(super) start: Option<Vec<u8>>,
+    pub(super) inputs: Vec<u8>,
     /// Whether the last table is cut off.
     pub(super) incomplete: bool,
 }
@@ -296,6 +299,8 @@ impl Tables {
                 let address = words.long()?;
                 self.unknown_functions.insert(address, words.text());
             }
+            table::START => self.start = Some(content.to_vec()),
+            table::INPUT => self.inputs.extend_from_slice(content),
             // The command line, and what later versions may add, say nothing about events.
             _ => {}
         }
