@@ -144,7 +144,11 @@ fn is_confirmed(program: &Program, arguments: &[&str], input: &str, options: &[&
 #[test]
 fn input_clocks_and_random_numbers_are_those_of_the_recorded_run() {
     let program = compile("inputs", &["inputs.c"]);
-    for (way, input) in [("input", "57\n"), ("clock", ""), ("random", ""), ("urandom", "")] {
+    let long = "1 2 3 4 5 6 7 8 9 10\n".repeat(2000);
+    let inputs = [("input", "57\n"), ("stream", "57\n"), ("stream", &long)];
+    for (way, input) in
+        inputs.into_iter().chain(["clock", "random", "urandom"].map(|way| (way, "")))
+    {
         for seed in ["1", "2", "3"] {
             let done = is_confirmed(&program, &[way], input, &["--seed", seed]);
             let done =

@@ -23,6 +23,13 @@ static unsigned number(const char *way) {
     while (size < 15 && (now = read(0, text + size, 15 - size)) > 0)
       size += now;
     number = (unsigned)atoi(text);
+  } else if (strcmp(way, "stream") == 0) {
+    int more;
+    CHECK(fileno(stdin) == 0);
+    CHECK(scanf("%u", &number) == 1);
+    while ((more = getchar()) != EOF)
+      number += (unsigned)more;
+    CHECK(feof(stdin));
   } else if (strcmp(way, "clock") == 0) {
     struct timespec time;
     CHECK(clock_gettime(CLOCK_REALTIME, &time) == 0);
