@@ -206,3 +206,21 @@ fn signals_come_where_they_came() {
         }
     }
 }
+
+#[test]
+fn a_replay_sends_no_signals_to_others() {
+    let program = compile("kill", &["inputs.c"]);
+    let came = program.folder.join("came");
+    let script =
+        format!("trap 'echo came >> {}' USR1; while :; do sleep 0.05; done", came.display());
+    let mut other = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let way = format!("kill{}", other.id());
+    let done = is_confirmed(&program, &[&way], "", &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    done.ended_with(1).says("race-1 (real, confirmed with recorded inputs): data race");
+    // Once, in the recorded run.
+    assert_eq!(std::fs::read_to_string(came).unwrap(), "came\n");
+}

@@ -285,10 +285,8 @@ const TIMER: [(u32, u32); 2] = [(SIGNALS, BOTH), (CLOCK, BOTH)];
 const CHILD: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
 
 on! {
-    kill(process: pid_t, signal: c_int) -> c_int: SEND;
     killpg(group: pid_t, signal: c_int) -> c_int: SEND;
     tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int: SEND;
-    sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
     raise(signal: c_int) -> c_int: SEND;
     pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int: SEND;
     pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
@@ -317,6 +315,8 @@ mod outside {
         real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, time: *const timespec) -> c_int);
         real!(fn sigsuspend(set: *const sigset_t) -> c_int);
         real!(fn pause() -> c_int);
+        real!(fn kill(process: pid_t, signal: c_int) -> c_int);
+        real!(fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int);
         real!(fn alarm(seconds: u32) -> u32);
         real!(fn setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int);
         real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
@@ -396,6 +396,40 @@ mod outside {
     #[unsafe(no_mangle)]
     unsafe extern "C-unwind" fn pause() -> c_int {
         wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), || unsafe { next::pause() })
+    }
+
+    /// Makes a call that sends a signal. If that goes to somebody who is neither the process itself nor a child, a replay sends none: the number may be
+    /// that of any process by now.
+    fn send(process: pid_t, call: impl FnOnce() -> c_int) -> c_int {
+        let outside = |_: &mut Kernel| process > 0 && !is_own_or_child(process);
+        let source = Source::new(call::KILL, &outside);
+        let uses = |_: &mut Kernel| Uses::of(&SEND);
+        exchange(&source, uses, None, &|_, _| (), || i64::from(call())) as c_int
+    }
+
+    fn is_own_or_child(process: pid_t) -> bool {
+        let own = system_call(libc::SYS_getpid, [0; 6]) as pid_t;
+        process == own || parent(process) == Some(own)
+    }
+
+    /// The parent of a process: the second word behind its name, which is in parentheses.
+    fn parent(process: pid_t) -> Option<pid_t> {
+        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        text.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn kill(process: pid_t, signal: c_int) -> c_int {
+        send(process, || unsafe { next::kill(process, signal) })
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn sigqueue(
+        process: pid_t,
+        signal: c_int,
+        value: libc::sigval,
+    ) -> c_int {
+        send(process, || unsafe { next::sigqueue(process, signal, value) })
     }
 
     /// Makes a call that sets a timer; a replay sets none.
