@@ -15,8 +15,9 @@ use crate::kernel::calls::{around, keeping_errno};
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
 use crate::real::real;
+use crate::sync::Pending;
 use crate::thread::{self, RECORDED_SIGNALS, Thread, enter};
-use crate::world::hold;
+use crate::world::{State, hold};
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
 /// Whether the process itself has sent the signal that was handled last.
@@ -288,7 +289,6 @@ on! {
     killpg(group: pid_t, signal: c_int) -> c_int: SEND;
     tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int: SEND;
     raise(signal: c_int) -> c_int: SEND;
-    pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int: SEND;
     pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
     sigpending(set: *mut sigset_t) -> c_int: WAIT;
     sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
@@ -471,6 +471,50 @@ mod outside {
     ) -> c_int {
         let call = || i64::from(unsafe { next::timer_settime(timer, flags, new, old) });
         set(&visit_old(old), call) as c_int
+    }
+}
+
+mod to_threads {
+    use super::*;
+    real!(fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int);
+}
+
+/// A thread that waits inside of the runtime notices the signal before the sender goes on: so the same schedule gives the same run.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_kill(to: libc::pthread_t, signal: c_int) -> c_int {
+    let call = || unsafe { to_threads::pthread_kill(to, signal) };
+    around(
+        |_| Uses::of(&SEND),
+        None,
+        || {
+            let status = call();
+            if status == 0 && handler_of(signal) > libc::SIG_IGN {
+                keeping_errno(|| enter(|thread| notices(thread, to)));
+            }
+            status
+        },
+    )
+}
+
+fn notices(sender: &Thread, to: libc::pthread_t) {
+    /// So many looks, a few microseconds apart; it may also have the signal blocked.
+    const LOOKS: u32 = 200;
+    for _ in 0..LOOKS {
+        let mut world = hold();
+        let Some(index) = world.by_handle(to).filter(|&index| index != sender.index) else {
+            return;
+        };
+        let entry = world.entry(index);
+        if entry.state != State::Live || !matches!(entry.pending, Pending::Ready(_)) {
+            return;
+        }
+        if entry.was_signalled() {
+            entry.interrupted = true;
+            return;
+        }
+        drop(world);
+        let pause = timespec { tv_sec: 0, tv_nsec: 10_000 };
+        system_call(libc::SYS_nanosleep, [std::ptr::from_ref(&pause) as usize, 0, 0, 0, 0, 0]);
     }
 }
 
