@@ -102,15 +102,13 @@ pub mod call {
     pub const CLOCK: u32 = 16;
     pub const RANDOM: u32 = 17;
     pub const ABOUT: u32 = 18;
-    pub const WAIT_CHILD: u32 = 19;
     pub const WAIT_SIGNAL: u32 = 20;
     pub const TIMER: u32 = 21;
-    pub const FORK: u32 = 22;
-    pub const SPAWN: u32 = 23;
     /// A signal from outside was handled: the result is its number.
     pub const SIGNAL: u32 = 24;
     /// No call: from here on the process is known to talk to itself over the network.
     pub const TALKS_TO_ITSELF: u32 = 25;
+    pub const KILL: u32 = 26;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {
@@ -133,12 +131,10 @@ pub mod call {
             CLOCK => "reading of a clock",
             RANDOM => "random number",
             ABOUT => "question about a descriptor",
-            WAIT_CHILD => "wait for a child",
             WAIT_SIGNAL => "wait for a signal",
             TIMER => "setting of a timer",
-            FORK => "fork",
-            SPAWN => "start of a program",
             SIGNAL => "signal",
+            KILL => "signal to another process",
             _ => "call",
         }
     }

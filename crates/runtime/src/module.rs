@@ -99,6 +99,7 @@ fn main_begins() {
     begin(unsafe { &mut *main });
     interpose::threads::main_begins();
     unsafe { interpose::process::register() };
+    interpose::standard_input::begin();
 }
 
 fn read_plan(path: &[u8]) -> Option<Replay> {

@@ -76,6 +76,11 @@ impl Entry {
         unsafe { &(*self.thread).ousted }
     }
 
+    /// Whether a signal came whose handler it has yet to run.
+    pub(crate) fn was_signalled(&self) -> bool {
+        unsafe { (*self.thread).was_signalled() }
+    }
+
     pub(crate) fn busy(&self) -> &AtomicBool {
         unsafe { &(*self.thread).busy }
     }

@@ -56,6 +56,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
             folder: folder.path(),
             input: Input::of_this_program(true),
             live: arguments.live,
+            inputs: &[],
         };
         let result = replay.replay(&trace, &violation, &schedule, arguments.gdb)?;
         say(&format!("{}: {}: {}", finding.id, result.in_words(), result.detail));
@@ -144,6 +145,8 @@ pub(crate) struct Replayer<'a> {
     pub(crate) input: Input,
     /// Calls on the outside are made, and not answered as recorded.
     pub(crate) live: bool,
+    /// What the recorded run got from outside, for traces that do not say so themselves.
+    pub(crate) inputs: &'a [u8],
 }
 
 impl Replayer<'_> {
@@ -171,9 +174,10 @@ impl Replayer<'_> {
         fs::write(&plan_file, plan.to_bytes())
             .map_err(|error| Failure::input(format_args!("{}: {error}", plan_file.display())))?;
         let inputs_file = self.folder.join("inputs");
-        let inputs = (!trace.inputs().is_empty()).then_some(&*inputs_file);
+        let known = if trace.inputs().is_empty() { self.inputs } else { trace.inputs() };
+        let inputs = (!known.is_empty()).then_some(&*inputs_file);
         if let Some(inputs) = inputs {
-            fs::write(inputs, trace.inputs())
+            fs::write(inputs, known)
                 .map_err(|error| Failure::input(format_args!("{}: {error}", inputs.display())))?;
         }
         let launch = Launch {

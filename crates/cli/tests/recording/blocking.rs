@@ -13,6 +13,17 @@ fn signals() {
 }
 
 #[test]
+fn signals_interrupt_waits_for_input() {
+    let program = compile("interrupted", &["interrupted_input.c"]);
+    program.everywhere(&[], 0, |_, run| {
+        assert!(run.done.took.as_secs() < 10, "{:?}", run.done.took);
+        // What the handler does is recorded.
+        assert_eq!(run.count(": write came"), 3, "{}", run.shown());
+        assert!(!run.done.log.contains("a signal handler came while"), "{}", run.done.log);
+    });
+}
+
+#[test]
 fn input_and_pipes() {
     let program = compile("blocking", &["blocking.c"]);
     program.alone(&[], "hello\n").ended_with(0);

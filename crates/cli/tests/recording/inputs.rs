@@ -144,7 +144,11 @@ fn is_confirmed(program: &Program, arguments: &[&str], input: &str, options: &[&
 #[test]
 fn input_clocks_and_random_numbers_are_those_of_the_recorded_run() {
     let program = compile("inputs", &["inputs.c"]);
-    for (way, input) in [("input", "57\n"), ("clock", ""), ("random", ""), ("urandom", "")] {
+    let long = "1 2 3 4 5 6 7 8 9 10\n".repeat(2000);
+    let inputs = [("input", "57\n"), ("stream", "57\n"), ("stream", &long)];
+    for (way, input) in
+        inputs.into_iter().chain(["clock", "random", "urandom"].map(|way| (way, "")))
+    {
         for seed in ["1", "2", "3"] {
             let done = is_confirmed(&program, &[way], input, &["--seed", seed]);
             let done =
@@ -201,4 +205,22 @@ fn signals_come_where_they_came() {
             assert!(done.took.as_secs() < 10, "{way}: {:?}", done.took);
         }
     }
+}
+
+#[test]
+fn a_replay_sends_no_signals_to_others() {
+    let program = compile("kill", &["inputs.c"]);
+    let came = program.folder.join("came");
+    let script =
+        format!("trap 'echo came >> {}' USR1; while :; do sleep 0.05; done", came.display());
+    let mut other = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let way = format!("kill{}", other.id());
+    let done = is_confirmed(&program, &[&way], "", &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    done.ended_with(1).says("race-1 (real, confirmed with recorded inputs): data race");
+    // Once, in the recorded run.
+    assert_eq!(std::fs::read_to_string(came).unwrap(), "came\n");
 }

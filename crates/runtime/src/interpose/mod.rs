@@ -20,9 +20,11 @@ pub(crate) mod semaphores;
 pub(crate) mod signals;
 mod sleeping;
 mod sockets;
+pub(crate) mod standard_input;
 pub(crate) mod streams;
 pub(crate) mod threads;
 mod transfers;
+mod transfers_variants;
 
 /// An absolute time of a clock, as monotonic time.
 fn monotonic(clock: libc::clockid_t, time: libc::timespec) -> libc::timespec {

@@ -213,7 +213,7 @@ unsafe fn parts<'a>(list: *const iovec, count: c_int) -> &'a [iovec] {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t {
+pub(super) unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t {
     read_through(read as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
         let result = next::read(fd, list[0].iov_base, list[0].iov_len);
         if result == 8
@@ -226,7 +226,12 @@ unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ss
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pread(fd: c_int, to: *mut c_void, size: size_t, at: off_t) -> ssize_t {
+pub(super) unsafe extern "C-unwind" fn pread(
+    fd: c_int,
+    to: *mut c_void,
+    size: size_t,
+    at: off_t,
+) -> ssize_t {
     read_through(pread as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
         next::pread(fd, list[0].iov_base, list[0].iov_len, at)
     })
@@ -268,7 +273,7 @@ unsafe extern "C-unwind" fn preadv2(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn recv(
+pub(super) unsafe extern "C-unwind" fn recv(
     fd: c_int,
     to: *mut c_void,
     size: size_t,
@@ -280,7 +285,7 @@ unsafe extern "C-unwind" fn recv(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn recvfrom(
+pub(super) unsafe extern "C-unwind" fn recvfrom(
     fd: c_int,
     to: *mut c_void,
     size: size_t,
@@ -363,7 +368,7 @@ unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, size: size_t) 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pwrite(
+pub(super) unsafe extern "C-unwind" fn pwrite(
     fd: c_int,
     from: *const c_void,
     size: size_t,
@@ -570,113 +575,4 @@ unsafe extern "C-unwind" fn eventfd_write(fd: c_int, value: u64) -> c_int {
     let list = one((&raw const value).cast(), 8);
     let result = transmit(fd, 8, 0, &list, || unsafe { next::eventfd_write(fd, value) as ssize_t });
     result as c_int
-}
-
-/// The same functions under other names: offsets always have 64 bits, and sizes are checked by those who ask for it.
-mod variants {
-    use super::*;
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn pread64(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        at: off_t,
-    ) -> ssize_t {
-        as_called(pread64 as *const () as usize, pread as *const () as usize);
-        unsafe { pread(fd, to, size, at) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn pwrite64(
-        fd: c_int,
-        from: *const c_void,
-        size: size_t,
-        at: off_t,
-    ) -> ssize_t {
-        as_called(pwrite64 as *const () as usize, pwrite as *const () as usize);
-        unsafe { pwrite(fd, from, size, at) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __read_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        room: size_t,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__read_chk as *const () as usize, read as *const () as usize);
-        unsafe { read(fd, to, size) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __recv_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        room: size_t,
-        flags: c_int,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__recv_chk as *const () as usize, recv as *const () as usize);
-        unsafe { recv(fd, to, size, flags) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __pread_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        at: off_t,
-        room: size_t,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__pread_chk as *const () as usize, pread as *const () as usize);
-        unsafe { pread(fd, to, size, at) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __pread64_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        at: off_t,
-        room: size_t,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__pread64_chk as *const () as usize, pread as *const () as usize);
-        unsafe { pread(fd, to, size, at) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __recvfrom_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        room: size_t,
-        flags: c_int,
-        from: *mut sockaddr,
-        length: *mut socklen_t,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__recvfrom_chk as *const () as usize, recvfrom as *const () as usize);
-        unsafe { recvfrom(fd, to, size, flags, from, length) }
-    }
-
-    /// The user called one name, and we go on with another.
-    fn as_called(called: usize, function: usize) {
-        enter(|thread| {
-            if thread.callee == called as u64 {
-                thread.callee = function as u64;
-            }
-        });
-    }
-
-    fn check(size: size_t, room: size_t) {
-        if size > room {
-            crate::message::say("buffer overflow detected by a checked function");
-            unsafe { libc::abort() };
-        }
-    }
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,16 @@ static unsigned number(const char *way) {
     while (size < 15 && (now = read(0, text + size, 15 - size)) > 0)
       size += now;
     number = (unsigned)atoi(text);
+  } else if (strcmp(way, "stream") == 0) {
+    int more;
+    CHECK(fileno(stdin) == 0);
+    CHECK(scanf("%u", &number) == 1);
+    while ((more = getchar()) != EOF)
+      number += (unsigned)more;
+    CHECK(feof(stdin));
+  } else if (strncmp(way, "kill", 4) == 0) {
+    CHECK(kill(atoi(way + 4), SIGUSR1) == 0);
+    number = 7;
   } else if (strcmp(way, "clock") == 0) {
     struct timespec time;
     CHECK(clock_gettime(CLOCK_REALTIME, &time) == 0);
