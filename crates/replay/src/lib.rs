@@ -6,6 +6,7 @@
 //!
 //! **Knows nothing of** processes and files: the command line starts the program.
 
+mod calls;
 mod outcome;
 mod plan;
 

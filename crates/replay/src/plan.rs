@@ -6,7 +6,8 @@ use foretrace_trace::{
     EventId, Fault, Op, Otherwise, Request, ThreadId, Trace, WakeReason, place_hash,
 };
 use foretrace_witness::Violation;
-use foretrace_witness::calls::Kept;
+
+use crate::calls;
 
 /// A schedule that the runtime can follow.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,8 +51,13 @@ impl Plan {
         let numbers = Numbers::of(trace, violation, schedule)?;
         let mut steps: Vec<Step> = Vec::with_capacity(schedule.len());
         let mut last: Vec<Option<(u32, usize)>> = vec![None; numbers.lineage.len()];
-        for event in calls_at_once(trace, schedule) {
+        let overlapping = calls::overlapping(trace);
+        for event in calls::at_once(trace, schedule) {
             let Some(mut step) = numbers.step(trace, event) else { continue };
+            let is_call = matches!(trace.op(event), Op::EnterCall { .. });
+            if is_call && !overlapping.contains(&event) {
+                step.kind |= BY_ITSELF;
+            }
             if watched(violation, event) {
                 step.kind |= WATCHED;
             }
@@ -314,39 +320,6 @@ impl Numbers {
         }
         Ok(finals)
     }
-}
-
-/// The schedule with each call in one piece: a replay makes a call where its enter is, and nothing runs before it is back.
-///
-/// A call may go in one piece where its thread goes on, or where another call that rests on it leaves, whatever comes first: all on which it
-/// rests itself have been made by then, since the other one rests on these too.
-fn calls_at_once(trace: &Trace, schedule: &[EventId]) -> Vec<EventId> {
-    let kept = Kept::of(trace);
-    let mut entered: Vec<Option<EventId>> = vec![None; trace.threads().len()];
-    let mut order = Vec::with_capacity(schedule.len());
-    for &event in schedule {
-        if let Op::LeaveCall = trace.op(event) {
-            let is_needed = |enter: &EventId| {
-                let mut needed = kept.needed_by(event).iter();
-                needed
-                    .any(|last| trace.thread_of(*last) == trace.thread_of(*enter) && enter <= last)
-            };
-            let mut due: Vec<EventId> =
-                entered.iter().flatten().copied().filter(is_needed).collect();
-            due.sort_unstable();
-            for enter in due {
-                order.push(enter);
-                entered[trace.thread_of(enter).index()] = None;
-            }
-        }
-        let own = &mut entered[trace.thread_of(event).index()];
-        order.extend(own.take());
-        match trace.op(event) {
-            Op::EnterCall { .. } => *own = Some(event),
-            _ => order.push(event),
-        }
-    }
-    order
 }
 
 /// The next visible operation of the event's thread.

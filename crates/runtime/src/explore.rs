@@ -15,6 +15,7 @@ use crate::arena;
 use crate::futex::system_call;
 use crate::log::Writer;
 use crate::message;
+use crate::sync::Pending;
 use crate::thread::{Thread, current};
 use crate::world::{State, World, hold};
 
@@ -159,6 +160,8 @@ fn is_local(world: &World, thread: u32) -> bool {
     let next = world.threads[thread as usize].next;
     let [low, high] = &known(thread).stack;
     match next.kind {
+        // A call that could not be made at once: others may take what it waits for.
+        0 if matches!(world.threads[thread as usize].pending, Pending::Ready(_)) => false,
         0 | kind::BEGIN | kind::END | kind::FORK | kind::JOIN | kind::RELEASE => true,
         kind::FENCE | kind::REGION_BEGIN | kind::REGION_END | kind::ASSERT => true,
         kind::LOAD | kind::STORE => (low.load(Relaxed)..high.load(Relaxed)).contains(&next.address),

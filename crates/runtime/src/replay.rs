@@ -351,6 +351,21 @@ impl World {
         entry.timed_out || ready.outside
     }
 
+    /// Whether a call that a thread has just entered, as its operation `ordinal`, is over at once if what it waits for is not there.
+    pub(crate) fn is_over_at_once(&self, thread: u32, ordinal: u32) -> bool {
+        let planned = self.threads[thread as usize].planned;
+        let last = self
+            .replay
+            .as_ref()
+            .and_then(|replay| replay.done.checked_sub(1).and_then(|last| replay.steps.get(last)));
+        self.planned()
+            && last.is_some_and(|step| {
+                Some(step.thread) == planned
+                    && step.ordinal == ordinal
+                    && step.kind & BY_ITSELF != 0
+            })
+    }
+
     /// The calling thread is about to fail, for good.
     pub(crate) fn fails(&mut self, thread: &mut Thread) {
         let Some(replay) = &mut self.replay else { return };
@@ -379,8 +394,14 @@ impl World {
             if entry.state == State::Done || entry.ordinal > last.ordinal {
                 replay.diverged(last, Some(entry));
             }
+            // A thread that sleeps, is inside of a call, or has just come back from one has not come to its operation yet.
             let asleep = entry.pending == Pending::Sleep;
-            if entry.ordinal < last.ordinal || asleep {
+            let is_on_its_way = match entry.pending {
+                Pending::Ready(_) => true,
+                Pending::Nothing => entry.state == State::Live && entry.next.kind == 0,
+                _ => false,
+            };
+            if entry.ordinal < last.ordinal || asleep || is_on_its_way {
                 if thread != me {
                     return Choice::Other(thread);
                 }

@@ -220,6 +220,7 @@ impl World {
         thread.writer =
             if mode() == Mode::Scheduled { &raw mut self.events } else { &raw mut thread.own };
         let pointer: *mut Thread = thread;
+        self.kernel.has_several_threads |= !self.threads.is_empty();
         self.threads.push(Entry {
             state: State::Live,
             pending: Pending::Nothing,

@@ -30,7 +30,7 @@ pub(crate) struct Predicted {
     trace: Trace,
     pub(crate) recording: Recording,
     prediction: Prediction,
-    /// Nothing is kept as recorded for want of an expression.
+    /// Nothing is kept as recorded for want of an expression, nor the order of calls.
     pub(crate) is_exact: bool,
 }
 
@@ -131,8 +131,10 @@ pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
     };
     let prediction = predict(&trace, &options, &()).unwrap();
     assert!(prediction.undecided.is_empty(), "nothing keeps the solver from deciding all");
+    let keeps_order = trace.events().any(|(_, event)| matches!(event.op, Op::EnterCall { .. }));
     // A switch has more ways than its value tells: what the explorer takes for the same way may be another one.
-    let is_exact = is_initialised && !recording.has_switch && !has_note(&trace, &KEPT);
+    let is_exact =
+        is_initialised && !recording.has_switch && !keeps_order && !has_note(&trace, &KEPT);
     Predicted { trace, recording, prediction, is_exact }
 }
 

@@ -7,7 +7,7 @@
 //! state that was reached before is not searched again.
 //!
 //! **Invariant.** What a thread does next depends on what it has read so far and on nothing else, so a state is: how far each thread is, what each has read, and
-//! what memory holds. An operation that no other thread can tell the time of is done at once.
+//! what memory holds; and what the kernel holds, of which only the order of the calls is known. An operation that no other thread can tell the time of is done at once.
 //!
 //! **Cost.** One run of the program, about half a millisecond, for each edge between states beyond the first of each state.
 
@@ -196,6 +196,8 @@ struct State {
     /// Of each thread: the ordinal of its next operation, what it has read, whether it has stopped.
     threads: [(u32, u64, bool); THREADS],
     memory: BTreeMap<u64, u8>,
+    /// The calls so far, in the order in which threads entered and left them: what the kernel holds depends on nothing else.
+    calls: u64,
     sites: near::Table,
     /// The records before this one are done.
     position: usize,
@@ -206,6 +208,7 @@ impl State {
         State {
             threads: [(0, 0, false); THREADS],
             memory: BTreeMap::new(),
+            calls: 0,
             sites: [(0, 0); 256],
             position: 4,
         }
@@ -214,7 +217,7 @@ impl State {
     fn key(&self) -> (u64, u64) {
         let hashed = |seed: u64| {
             let mut hasher = DefaultHasher::new();
-            (seed, &self.threads, &self.memory).hash(&mut hasher);
+            (seed, &self.threads, &self.memory, self.calls).hash(&mut hasher);
             hasher.finish()
         };
         (hashed(1), hashed(2))
@@ -257,6 +260,11 @@ impl State {
                 _ => {}
             }
             self.position += length;
+            if matches!(what, kind::ENTER_CALL | kind::LEAVE_CALL) {
+                let mut hasher = DefaultHasher::new();
+                (self.calls, thread, what, self.threads[thread as usize].0).hash(&mut hasher);
+                self.calls = hasher.finish();
+            }
             if !record::visible(what) {
                 continue;
             }

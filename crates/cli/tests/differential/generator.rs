@@ -22,11 +22,11 @@ impl Random {
         self.next() % limit
     }
 
-    fn one_in(&mut self, count: u64) -> bool {
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 
-    fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
         of[self.below(of.len() as u64) as usize]
     }
 }

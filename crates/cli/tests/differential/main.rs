@@ -7,6 +7,7 @@
 //! `FORETRACE_DIFFERENTIAL=N` asks for so many programs, `FORETRACE_DIFFERENTIAL_SEED=S` for those from seed S on (`cargo xtask differential`). Programs that
 //! have shown a difference go to the folder `kept`, and are tried each time.
 
+mod channels;
 mod compare;
 mod explorer;
 mod fragments;
@@ -21,6 +22,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Of programs with addresses that depend on what was read.
 const INDEXED_PROGRAMS: u64 = 60;
+/// Of programs whose threads see each other through the kernel.
+const CHANNEL_PROGRAMS: u64 = 60;
 /// How many programs are tried if nobody asks for more.
 const PROGRAMS: u64 = 240;
 /// A program that needs more runs than this is too large to be explored.
@@ -285,4 +288,18 @@ fn model_and_truth_agree_with_addresses_that_range_over_their_objects() {
     assert!(of(&sums.beyond, 20), "too little needs other addresses: {sums:?}");
     assert!(of(&sums.failures_both_ways, 15), "too few fail: {sums:?}");
     assert!(of(&sums.races_both_ways, 100), "too few race: {sums:?}");
+}
+
+#[test]
+fn nothing_is_predicted_through_the_kernel_that_does_not_happen() {
+    let (count, first) = wanted(CHANNEL_PROGRAMS);
+    let case = |seed: u64| {
+        let (source, level) = (channels::program(seed), LEVELS[seed as usize % LEVELS.len()]);
+        Case { name: format!("{seed}{level}"), source, level, seed }
+    };
+    let cases: Vec<Case> = (first..first + count).map(case).collect();
+    let sums = check_all(&cases, "differential-channels", check);
+    let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
+    assert!(of(&sums.one_way, 50), "too few are compared: {sums:?}");
+    assert!(of(&sums.failures, 5) && of(&sums.races, 50), "too little happens: {sums:?}");
 }

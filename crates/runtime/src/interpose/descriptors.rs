@@ -160,6 +160,7 @@ unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
         |kernel, &status| {
             if status == 0 {
                 kernel.closed(fd);
+                kernel.gave_back(fd);
             }
         },
     )
@@ -202,6 +203,7 @@ unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
         |kernel, &status| {
             if status >= 0 && fd != new {
                 kernel.duplicated(fd, new);
+                kernel.gave_back(new);
             }
         },
     )
@@ -216,6 +218,7 @@ unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
         |kernel, &status| {
             if status >= 0 {
                 kernel.duplicated(fd, new);
+                kernel.gave_back(new);
             }
         },
     )

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::kernel::objects::Kind;
 use crate::real::real;
+use crate::thread::enter;
 use crate::world::hold;
 
 mod next {
@@ -40,7 +41,9 @@ pub(crate) fn begin() {
     }
     let functions = Functions { read: Some(read), write: 0, seek: 0, close: Some(close) };
     unsafe {
-        let ours = fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions);
+        // Its memory is none of the program's blocks.
+        let make = || fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions);
+        let ours = enter(|_| make()).unwrap_or(std::ptr::null_mut());
         if !ours.is_null() {
             OURS.store(ours, Relaxed);
             stdin = ours;

@@ -14,6 +14,7 @@ use super::Kernel;
 use super::ready::Ready;
 use super::uses::Uses;
 use crate::config::{Mode, mode};
+use crate::interpose::clocks;
 use crate::schedule::{self, Waited};
 use crate::sync::Pending;
 use crate::thread::{Thread, enter};
@@ -50,7 +51,7 @@ pub(crate) fn begin_on(
     if uses(&mut hold().kernel).is_empty() {
         return None;
     }
-    let site = thread.call_site;
+    let (site, ordinal) = (thread.call_site, thread.ordinal);
     thread.point(kind::ENTER_CALL, site, 0, 0);
     let mut world = hold();
     // Another thread may have changed what a number stands for while this one waited for its turn.
@@ -73,6 +74,14 @@ pub(crate) fn begin_on(
     let ready = Ready::new(wait.list, outside);
     if ready.is_there() {
         return Some(Waited::Ready);
+    }
+    if let Some(deadline) = wait.deadline
+        && !outside
+        && world.is_over_at_once(thread.index, ordinal)
+    {
+        // The plan has the call behind all that it rests on: what is not there now did not come in time.
+        clocks::jump(deadline);
+        return Some(Waited::TimedOut);
     }
     let (_world, waited) = schedule::block(world, thread, Pending::Ready(ready), wait.deadline);
     Some(waited)

@@ -29,6 +29,8 @@ use uses::Uses;
 #[derive(Default)]
 pub(crate) struct Kernel {
     pub(crate) objects: Objects,
+    /// The program has, or has had, more than one thread.
+    pub(crate) has_several_threads: bool,
     /// The lists of channels that calls have used, with their numbers.
     lists: HashMap<Vec<u64>, u64>,
     /// Which channel a channel has become a part of; itself if none.

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
-use foretrace_recording::channel::{self, ANONYMOUS, LOOPBACK, OUTSIDE};
+use foretrace_recording::channel::{self, ANONYMOUS, DESCRIPTORS, LOOPBACK, OUTSIDE};
 use foretrace_recording::input::descriptor;
 
 use foretrace_recording::record::stream;
@@ -69,6 +69,8 @@ pub(crate) struct Objects {
     known: HashMap<Identity, Slot>,
     /// The objects that were standard output and standard error at the start, and are no files.
     logs: Vec<Identity>,
+    /// Numbers that were given back while there were several threads: who uses one later depends on who has taken it since.
+    given_back: Vec<bool>,
     /// There are, or were, other processes that share our descriptors.
     pub(crate) forked: bool,
     /// The process has connected to, or sent to, an address that it has bound itself.
@@ -311,6 +313,31 @@ impl Kernel {
         back | if writes { stream::WRITE } else { stream::READ }
     }
 
+    /// A number is free again, or stands for something else.
+    pub(crate) fn gave_back(&mut self, descriptor: i32) {
+        let Ok(at) = usize::try_from(descriptor) else { return };
+        if self.has_several_threads {
+            if self.objects.given_back.len() <= at {
+                self.objects.given_back.resize(at + 1, false);
+            }
+            self.objects.given_back[at] = true;
+        }
+    }
+
+    /// What a call on this number depends on before it comes to an object: a number that is not open may have been, or be soon, and one that
+    /// was given back before has been taken again.
+    fn number(&self, descriptor: i32, is_open: bool) -> Uses {
+        let Ok(at) = usize::try_from(descriptor) else { return Uses::default() };
+        match is_open {
+            // Who closes only takes.
+            false => Uses::of(&[(DESCRIPTORS, BOTH)]),
+            true if self.objects.given_back.get(at) == Some(&true) => {
+                Uses::of(&[(DESCRIPTORS, TAKES)])
+            }
+            true => Uses::default(),
+        }
+    }
+
     /// One number stands for what another one does.
     pub(crate) fn duplicated(&mut self, old: i32, new: i32) {
         let slot = usize::try_from(old).ok().and_then(|at| *self.objects.slots.get(at)?);
@@ -396,12 +423,15 @@ impl Kernel {
     }
 
     fn asking(&mut self, descriptor: i32, how: u32) -> Uses {
-        let mut uses = Uses::default();
-        let Some(slot) = self.slot(descriptor) else { return uses };
+        let slot = self.slot(descriptor);
+        let mut uses = self.number(descriptor, slot.is_some());
+        let Some(slot) = slot else { return uses };
         if matches!(slot.kind, Kind::Nothing | Kind::Random) {
             return uses;
         }
-        uses.add(slot.channel, how);
+        // Who adds to a counter only takes, so whoever asks about one gives: the two keep their order.
+        let counts = slot.kind == Kind::Counter || !self.is_single(slot.channel);
+        uses.add(slot.channel, if counts { BOTH } else { how });
         if slot.kind == Kind::Socket || slot.channel == LOOPBACK {
             // Who connects to ourselves, or has an end that we do not know, may be noticed here.
             uses.add(LOOPBACK, BOTH);
@@ -416,8 +446,9 @@ impl Kernel {
 
     /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is written.
     pub(crate) fn output(&mut self, descriptor: i32, surely: bool) -> Uses {
-        let mut uses = Uses::default();
-        let Some(slot) = self.slot(descriptor) else { return uses };
+        let slot = self.slot(descriptor);
+        let mut uses = self.number(descriptor, slot.is_some());
+        let Some(slot) = slot else { return uses };
         match slot.kind {
             Kind::Nothing | Kind::Random | Kind::Log => return uses,
             // Those who add keep their order with those who read, not among each other.

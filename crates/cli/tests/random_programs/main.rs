@@ -1,0 +1,135 @@
+//! Random C programs, recorded once and predicted: whatever is called real must happen when it is replayed. A finding that is real but not
+//! confirmed is a false alarm, or a replay that lost its way; either is a bug of ours.
+//!
+//! `FORETRACE_RANDOM_PROGRAMS=N` asks for more of them, `FORETRACE_RANDOM_SEED=S` for others.
+
+mod generator;
+mod kernel;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use generator::Through;
+
+const PROGRAMS: u64 = 24;
+/// Of which several runs are merged.
+const MERGED_PROGRAMS: u64 = 8;
+/// Whose threads also see each other through the kernel.
+const KERNEL_PROGRAMS: u64 = 6;
+const SCHEDULES: [&str; 4] = ["random", "pct", "round-robin", "free"];
+
+/// The lines of a report that begin a finding which is not confirmed.
+fn unconfirmed(report: &str) -> Vec<&str> {
+    let heads =
+        report.lines().filter(|line| line.contains(" (real") || line.contains(" (possible"));
+    heads
+        .filter(|line| !line.starts_with(' ') && !line.contains("confirmed by replay)"))
+        .chain(report.lines().filter(|line| line.contains("not confirmed by replay)")))
+        .collect()
+}
+
+/// How many programs there are to be, and the seed of the first.
+fn wanted(default: u64) -> (u64, u64) {
+    let number = |name: &str, default: u64| {
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+    };
+    (number("FORETRACE_RANDOM_PROGRAMS", default), number("FORETRACE_RANDOM_SEED", 1))
+}
+
+/// Compiles the program of a seed in a folder.
+fn compile(folder: &str, seed: u64, through: Through) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    fs::create_dir_all(&folder).unwrap();
+    let source = folder.join(format!("{seed}.c"));
+    let target = folder.join(format!("{seed}"));
+    fs::write(&source, generator::program(seed, through)).unwrap();
+    let compiled = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(["cc", if seed.is_multiple_of(2) { "-O0" } else { "-O2" }, "-w", "-pthread"])
+        .args([&source, Path::new("-o"), &target])
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{seed}: {}", String::from_utf8_lossy(&compiled.stderr));
+    target
+}
+
+/// The races of a report, by what they are on.
+fn races(report: &str) -> BTreeSet<&str> {
+    let heads = report.lines().filter(|line| line.starts_with("race-"));
+    heads.filter_map(|line| line.split("data race on ").nth(1)).collect()
+}
+
+/// Of several runs together nothing less is found than of each alone, and whatever is found happens.
+#[test]
+fn mixtures_happen() {
+    let (count, first) = wanted(MERGED_PROGRAMS);
+    let mut findings = 0;
+    for seed in first..first + count {
+        let target = compile("random-merged", seed, Through::Memory);
+        let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+            .args(["test", "--runs", "3", "--timeout", "20s", "--"])
+            .arg(&target)
+            .output()
+            .unwrap();
+        let report = String::from_utf8_lossy(&output.stdout);
+        let log = String::from_utf8_lossy(&output.stderr);
+        let context = || format!("program {seed}\n{report}{log}");
+        assert!(matches!(output.status.code(), Some(0 | 1 | 3)), "{}", context());
+        let (alone, together) =
+            report.split_once(", all runs: ").unwrap_or_else(|| panic!("{}", context()));
+        assert_eq!(unconfirmed(together), Vec::<&str>::new(), "{}", context());
+        findings += together.lines().filter(|line| line.contains("confirmed by replay)")).count();
+        // Blocks of the heap have other names there.
+        let is_named = |race: &&str| !race.starts_with("heap");
+        if !together.contains("undecided: ") {
+            let missing: Vec<&str> =
+                races(alone).difference(&races(together)).copied().filter(is_named).collect();
+            assert_eq!(missing, Vec::<&str>::new(), "{}", context());
+        }
+    }
+    assert!(findings as u64 > count / 2, "the programs have bugs: {findings}");
+}
+
+/// Records, predicts and replays programs, each under all strategies; all that is called real must happen.
+fn all_happens(folder: &str, through: Through, count: u64, first: u64) {
+    let (mut findings, mut hung) = (0, 0);
+    for seed in first..first + count {
+        let target = compile(folder, seed, through);
+        for (schedule, run) in SCHEDULES.iter().zip(seed..) {
+            let run = run.to_string();
+            let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+                .args(["test", "--schedule", schedule, "--seed", &run, "--timeout", "20s", "--"])
+                .arg(&target)
+                .output()
+                .unwrap();
+            let report = String::from_utf8_lossy(&output.stdout);
+            let log = String::from_utf8_lossy(&output.stderr);
+            let context =
+                || format!("program {seed}, --schedule {schedule} --seed {run}\n{report}{log}");
+            assert!(
+                matches!(output.status.code(), Some(0 | 1)),
+                "{}\n{}",
+                output.status,
+                context()
+            );
+            assert_eq!(unconfirmed(&report), Vec::<&str>::new(), "{}", context());
+            findings += report.lines().filter(|line| line.contains("confirmed by replay)")).count();
+            hung += usize::from(log.contains("deadlocked"));
+        }
+    }
+    println!("{findings} findings confirmed, {hung} runs deadlocked by themselves");
+    assert!(findings as u64 > count, "the programs have bugs: {findings}");
+}
+
+#[test]
+fn whatever_is_called_real_happens() {
+    let (count, first) = wanted(PROGRAMS);
+    all_happens("random", Through::Memory, count, first);
+}
+
+#[test]
+fn whatever_is_called_real_happens_through_the_kernel() {
+    let (count, first) = wanted(KERNEL_PROGRAMS);
+    all_happens("random-kernel", Through::Kernel, count, first);
+}

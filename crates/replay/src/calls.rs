@@ -1,0 +1,129 @@
+//! Where in a schedule the calls are made.
+//!
+//! **Computes.** The schedule with each call in one piece, where its enter stands then: a replay makes a call there, and nothing runs before it is back.
+//!
+//! **How.** In the recorded run, a call that had to wait did what it did when it left; so of two calls of which one rests on the other, or each on the other since they
+//! overlap, the one that left first comes first. A call is made where its thread goes on, or where a call leaves that left after it and rests on it, whatever comes first.
+//!
+//! **Why that can be done.** By then all calls have entered that it rests on itself and that left before it: the other one rests on these too.
+
+use std::collections::{HashMap, HashSet};
+
+use foretrace_trace::{EventId, Op, ThreadId, Trace};
+use foretrace_witness::calls::Kept;
+
+/// The schedule with each call in one piece.
+pub(crate) fn at_once(trace: &Trace, schedule: &[EventId]) -> Vec<EventId> {
+    let none = vec![None; trace.threads().len()];
+    let mut pass = Pass {
+        trace,
+        kept: Kept::of(trace),
+        leaves: leaves(trace),
+        open: none.clone(),
+        entered: none.clone(),
+        needed: vec![none; trace.threads().len()],
+        order: Vec::with_capacity(schedule.len()),
+    };
+    schedule.iter().for_each(|&event| pass.step(event));
+    pass.order
+}
+
+/// Of each thread an enter.
+type Enters = Vec<Option<EventId>>;
+
+struct Pass<'t> {
+    trace: &'t Trace,
+    kept: Kept,
+    /// Where calls leave in the recorded run, by where they enter.
+    leaves: HashMap<EventId, EventId>,
+    /// The calls that are still to be made.
+    open: Enters,
+    /// The last that was entered.
+    entered: Enters,
+    /// What the leaves of each thread so far have needed.
+    needed: Vec<Enters>,
+    order: Vec<EventId>,
+}
+
+impl Pass<'_> {
+    fn step(&mut self, event: EventId) {
+        let thread = self.trace.thread_of(event);
+        if let Op::LeaveCall = self.trace.op(event) {
+            self.needed[thread.index()] = self.needed_by(event);
+            self.make_earlier(event);
+        }
+        self.make(thread);
+        match self.trace.op(event) {
+            Op::EnterCall { .. } => {
+                self.open[thread.index()] = Some(event);
+                self.entered[thread.index()] = Some(event);
+            }
+            _ => self.order.push(event),
+        }
+    }
+
+    /// What this leave needs, and the earlier ones of its thread.
+    fn needed_by(&self, leave: EventId) -> Enters {
+        let mut needed = self.needed[self.trace.thread_of(leave).index()].clone();
+        for &enter in self.kept.needed_by(leave) {
+            let last = &mut needed[self.trace.thread_of(enter).index()];
+            *last = (*last).max(Some(enter));
+        }
+        needed
+    }
+
+    /// Makes the calls that this leave may need and that left before it, those first that left first.
+    fn make_earlier(&mut self, leave: EventId) {
+        let needed = self.needed_by(leave);
+        let is_earlier = |enter: &EventId| self.leaves.get(enter).is_none_or(|at| *at < leave);
+        let open = self.open.iter().zip(&needed);
+        let due = open.filter_map(|(open, last)| open.filter(|open| Some(*open) <= *last));
+        let mut due: Vec<EventId> =
+            due.filter(is_earlier).filter(|enter| self.is_ready(*enter)).collect();
+        due.sort_unstable_by_key(|enter| self.leaves.get(enter).map_or(u32::MAX, |leave| leave.0));
+        for enter in due {
+            self.make(self.trace.thread_of(enter));
+        }
+    }
+
+    /// Whether all have entered that a call needs, be it that what was found needs it no more.
+    fn is_ready(&self, enter: EventId) -> bool {
+        let Some(&leave) = self.leaves.get(&enter) else { return true };
+        let needed = self.kept.needed_by(leave);
+        needed.iter().all(|need| self.entered[self.trace.thread_of(*need).index()] >= Some(*need))
+    }
+
+    /// Makes the open call of a thread, and before it those that come before.
+    fn make(&mut self, thread: ThreadId) {
+        if let Some(enter) = self.open[thread.index()].take() {
+            if let Some(&leave) = self.leaves.get(&enter) {
+                self.make_earlier(leave);
+            }
+            self.order.push(enter);
+        }
+    }
+}
+
+/// The calls that left while one on which they rest was still open, by where they enter: which of the two took effect first is not known.
+pub(crate) fn overlapping(trace: &Trace) -> HashSet<EventId> {
+    let (kept, leaves) = (Kept::of(trace), leaves(trace));
+    let is_open = |other: &EventId, at: EventId| leaves.get(other).is_none_or(|leave| *leave > at);
+    let calls = leaves.iter();
+    let overlapping = calls
+        .filter(|&(_, &leave)| kept.needed_by(leave).iter().any(|other| is_open(other, leave)));
+    overlapping.map(|(&enter, _)| enter).collect()
+}
+
+fn leaves(trace: &Trace) -> HashMap<EventId, EventId> {
+    let mut open: Vec<Vec<EventId>> = vec![Vec::new(); trace.threads().len()];
+    let mut leaves = HashMap::new();
+    for (id, event) in trace.events() {
+        let open = &mut open[trace.thread_of(id).index()];
+        match event.op {
+            Op::EnterCall { .. } => open.push(id),
+            Op::LeaveCall => leaves.extend(open.pop().map(|enter| (enter, id))),
+            _ => {}
+        }
+    }
+    leaves
+}
