@@ -147,7 +147,7 @@ fn input_clocks_and_random_numbers_are_those_of_the_recorded_run() {
     let long = "1 2 3 4 5 6 7 8 9 10\n".repeat(2000);
     let inputs = [("input", "57\n"), ("stream", "57\n"), ("stream", &long)];
     for (way, input) in
-        inputs.into_iter().chain(["clock", "random", "urandom"].map(|way| (way, "")))
+        inputs.into_iter().chain(["clock", "random", "urandom", "child"].map(|way| (way, "")))
     {
         for seed in ["1", "2", "3"] {
             let done = is_confirmed(&program, &[way], input, &["--seed", seed]);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::kernel::objects::Kind;
 use crate::real::real;
+use crate::thread::enter;
 use crate::world::hold;
 
 mod next {
@@ -39,12 +40,11 @@ pub(crate) fn begin() {
         return;
     }
     let functions = Functions { read: Some(read), write: 0, seek: 0, close: Some(close) };
-    unsafe {
-        let ours = fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions);
-        if !ours.is_null() {
-            OURS.store(ours, Relaxed);
-            stdin = ours;
-        }
+    // From inside of the runtime: the memory that the C library takes for it is none of the program's.
+    let ours = enter(|_| unsafe { fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions) });
+    if let Some(ours) = ours.filter(|ours| !ours.is_null()) {
+        OURS.store(ours, Relaxed);
+        unsafe { stdin = ours };
     }
 }
 
