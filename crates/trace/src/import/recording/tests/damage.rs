@@ -75,7 +75,7 @@ fn damage_is_an_error_with_its_offset() {
     for (at, word, message) in [
         (0, 0, "byte 0: a file of "),
         (8, 1, "byte 8: version 1 of recordings; expected version 3"),
-        (8, 2 | 9 << 32, "byte 12: scheduling mode 9"),
+        (8, 3 | 9 << 32, "byte 12: scheduling mode 9"),
         (events, 21, "byte 266272: a record of kind 21; expected one of the known kinds"),
         (events, 8 | 8 << 8, "byte 266272: a record of kind 8; expected first a record that says"),
         (events + 8, 1 << 40, "byte 266272: thread 1099511627776"),
