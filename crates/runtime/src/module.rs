@@ -90,6 +90,11 @@ fn main_begins() {
     world.tables.table(table::COMMAND, &[&command]);
     let main = world.add_thread(None);
     let World { inputs, kernel, tables, .. } = &mut *world;
+    if let Some(inputs) = inputs {
+        interpose::signals::expect_recorded(!inputs.is_live());
+        // What it does to itself must really happen, also before it is known to.
+        kernel.objects.talks_to_itself = inputs.talks_to_itself;
+    }
     let descriptors = kernel.begin(inputs.as_ref().map(|inputs| inputs.descriptors));
     let [wall, monotonic] = interpose::clocks::start();
     let words = [wall as u64, monotonic as u64, descriptors].map(u64::to_le_bytes);

@@ -28,11 +28,26 @@ struct Served {
     done: Done,
 }
 
-/// The process that a command has started.
-fn child_of(command: u32) -> i32 {
-    let path = format!("/proc/{command}/task/{command}/children");
-    let children = std::fs::read_to_string(path).unwrap();
-    children.split_whitespace().next().unwrap().parse().unwrap()
+/// The processes that a process has started.
+fn children(process: i32) -> Vec<i32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    let lists = threads
+        .filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split(' ').filter_map(|one| one.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// The process that runs the program, below a command that may have others in between.
+fn running(program: &Program, command: u32) -> i32 {
+    let mut among = vec![command as i32];
+    while let Some(process) = among.pop() {
+        if std::fs::read_link(format!("/proc/{process}/exe")).is_ok_and(|exe| exe == program.path) {
+            return process;
+        }
+        among.extend(children(process));
+    }
+    panic!("{} does not run", program.path.display());
 }
 
 /// Starts a server by a command, talks to it as two clients, and ends it with SIGTERM.
@@ -57,7 +72,7 @@ fn serve(arguments: &[&str], program: &Program, of_program: &[&str]) -> Served {
     drop(clients.pop());
     std::thread::sleep(Duration::from_millis(30));
     // SAFETY: a system call.
-    unsafe { libc::kill(child_of(command.id()), libc::SIGTERM) };
+    unsafe { libc::kill(running(program, command.id()), libc::SIGTERM) };
     let mut rest = String::new();
     output.read_to_string(&mut rest).unwrap();
     let mut ended = command.wait_with_output().unwrap();
@@ -147,7 +162,7 @@ fn input_clocks_and_random_numbers_are_those_of_the_recorded_run() {
     let long = "1 2 3 4 5 6 7 8 9 10\n".repeat(2000);
     let inputs = [("input", "57\n"), ("stream", "57\n"), ("stream", &long)];
     for (way, input) in
-        inputs.into_iter().chain(["clock", "random", "urandom"].map(|way| (way, "")))
+        inputs.into_iter().chain(["clock", "random", "urandom", "child"].map(|way| (way, "")))
     {
         for seed in ["1", "2", "3"] {
             let done = is_confirmed(&program, &[way], input, &["--seed", seed]);
@@ -193,7 +208,7 @@ fn signals_come_where_they_came() {
             if way != "timer" {
                 std::thread::sleep(Duration::from_millis(50));
                 // SAFETY: a system call.
-                unsafe { libc::kill(child_of(command.id()), libc::SIGTERM) };
+                unsafe { libc::kill(running(&program, command.id()), libc::SIGTERM) };
             }
             let mut rest = String::new();
             output.read_to_string(&mut rest).unwrap();

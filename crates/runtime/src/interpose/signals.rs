@@ -22,8 +22,15 @@ use crate::world::{State, hold};
 static HANDLED: AtomicBool = AtomicBool::new(false);
 /// Whether the process itself has sent the signal that was handled last.
 static LAST_IS_OWN: AtomicBool = AtomicBool::new(false);
+/// Signals from outside come as they did in the recorded run.
+static RECORDED: AtomicBool = AtomicBool::new(false);
 static RESTARTS: AtomicBool = AtomicBool::new(false);
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
+
+/// In a replay: whether signals from outside are those of the recorded run.
+pub(crate) fn expect_recorded(recorded: bool) {
+    RECORDED.store(recorded, Relaxed);
+}
 
 /// Whether the program has installed a handler.
 pub(crate) fn handled() -> bool {
@@ -111,6 +118,10 @@ fn stand_before(signal: c_int, handler: usize) -> usize {
 /// A signal arrives. If its thread is inside of the runtime, and will come out, the handler runs then: so what it does is recorded.
 extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let is_own = unsafe { info.as_ref() }.is_some_and(is_own);
+    if !is_own && RECORDED.load(Relaxed) {
+        // It comes, or came, where it did in the recorded run.
+        return;
+    }
     let recording = matches!(mode(), Mode::Free | Mode::Scheduled);
     let bit = 1u64.checked_shl(signal as u32).unwrap_or(0);
     if let Some(thread) = unsafe { thread::current().as_ref() }

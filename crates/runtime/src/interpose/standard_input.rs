@@ -40,14 +40,11 @@ pub(crate) fn begin() {
         return;
     }
     let functions = Functions { read: Some(read), write: 0, seek: 0, close: Some(close) };
-    unsafe {
-        // Its memory is none of the program's blocks.
-        let make = || fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions);
-        let ours = enter(|_| make()).unwrap_or(std::ptr::null_mut());
-        if !ours.is_null() {
-            OURS.store(ours, Relaxed);
-            stdin = ours;
-        }
+    // From inside of the runtime: the memory that the C library takes for it is none of the program's.
+    let ours = enter(|_| unsafe { fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions) });
+    if let Some(ours) = ours.filter(|ours| !ours.is_null()) {
+        OURS.store(ours, Relaxed);
+        unsafe { stdin = ours };
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,13 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int rounds, guarded, total;
+
+static volatile sig_atomic_t ends;
+
+static void ended(int signal) {
+  (void)signal;
+  ends++;
+}
 
 static unsigned number(const char *way) {
   unsigned number = 0;
@@ -31,6 +39,22 @@ static unsigned number(const char *way) {
     while ((more = getchar()) != EOF)
       number += (unsigned)more;
     CHECK(feof(stdin));
+  } else if (strcmp(way, "child") == 0) { /* Its end is told once, though replays have a child as well. */
+    struct sigaction action;
+    int status = 0;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = ended;
+    CHECK(sigaction(SIGCHLD, &action, NULL) == 0);
+    pid_t child = fork();
+    if (child == 0)
+      _exit(3);
+    while (waitpid(child, &status, 0) != child)
+      ;
+    while (ends == 0)
+      ;
+    usleep(1000);
+    CHECK(WEXITSTATUS(status) == 3 && ends == 1);
+    number = 5;
   } else if (strncmp(way, "kill", 4) == 0) {
     CHECK(kill(atoi(way + 4), SIGUSR1) == 0);
     number = 7;
