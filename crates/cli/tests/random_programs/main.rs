@@ -28,9 +28,13 @@ fn unconfirmed(report: &str) -> Vec<&str> {
     let heads =
         report.lines().filter(|line| line.contains(" (real") || line.contains(" (possible"));
     heads
-        .filter(|line| !line.starts_with(' ') && !line.contains("confirmed by replay)"))
+        .filter(|line| !line.starts_with(' ') && !is_confirmed(line))
         .chain(report.lines().filter(|line| line.contains("not confirmed by replay)")))
         .collect()
+}
+
+fn is_confirmed(line: &str) -> bool {
+    line.contains("confirmed by replay)") || line.contains("confirmed with recorded inputs)")
 }
 
 /// How many programs there are to be, and the seed of the first.
@@ -117,7 +121,7 @@ fn all_happens(folder: &str, through: Through, seeds: &[u64], schedules: &[&str]
                 context()
             );
             assert_eq!(unconfirmed(&report), Vec::<&str>::new(), "{}", context());
-            findings += report.lines().filter(|line| line.contains("confirmed by replay)")).count();
+            findings += report.lines().filter(|line| is_confirmed(line)).count();
             hung += usize::from(log.contains("deadlocked"));
         }
     }

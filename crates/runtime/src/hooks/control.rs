@@ -7,6 +7,7 @@ use foretrace_recording::record::kind;
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::config;
+use crate::interpose::cancellation::after_hook;
 use crate::interpose::{signals, streams};
 use crate::kernel::calls;
 use crate::kernel::uses::Uses;
@@ -27,7 +28,7 @@ fn follow(record: impl FnOnce(&mut Thread)) {
 
 /// A function begins.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_enter(function: *const c_void) {
+extern "C-unwind" fn __ft_enter(function: *const c_void) {
     follow(|thread| {
         // If it is a signal handler, its outcomes must not be taken for those of what it interrupts.
         if signals::interrupt() {
@@ -39,13 +40,14 @@ extern "C" fn __ft_enter(function: *const c_void) {
 
 /// A branch goes one way.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_path(taken: u32) {
+extern "C-unwind" fn __ft_path(taken: u32) {
     follow(|thread| thread.outcome(taken & 1 != 0));
+    after_hook();
 }
 
 /// An exception was caught, or is cleaned up behind.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_land(site: *const Site, function: *const c_void, block: u64) {
+extern "C-unwind" fn __ft_land(site: *const Site, function: *const c_void, block: u64) {
     enter(|thread| {
         if !thread.calls.is_empty() {
             calls::landed(thread);
@@ -57,12 +59,12 @@ extern "C" fn __ft_land(site: *const Site, function: *const c_void, block: u64) 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __ft_switch(site: *const Site, value: u64) {
+extern "C-unwind" fn __ft_switch(site: *const Site, value: u64) {
     follow(|thread| thread.record(kind::SWITCH, 0, site as u64, [value]));
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __ft_fence(site: *const Site, order: u32) {
+extern "C-unwind" fn __ft_fence(site: *const Site, order: u32) {
     enter(|thread| {
         let site = thread.site(site);
         thread.point(kind::FENCE, site, 0, 0);
@@ -72,7 +74,7 @@ extern "C" fn __ft_fence(site: *const Site, order: u32) {
 
 /// Code that we do not see through has just run, and may have touched any memory.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_unseen(site: *const Site, what: u32) {
+extern "C-unwind" fn __ft_unseen(site: *const Site, what: u32) {
     enter(|thread| {
         let site = thread.site(site);
         hold().stamped(thread, kind::UNSEEN, what as u8, site, []);
@@ -81,19 +83,20 @@ extern "C" fn __ft_unseen(site: *const Site, what: u32) {
 
 /// The thread waits for another one, as `pause` says.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_pause() {
+extern "C-unwind" fn __ft_pause() {
     enter(schedule::give_way);
     std::hint::spin_loop();
+    after_hook();
 }
 
 /// The user's code calls into code that is not his: what happens there happens here.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_at(site: *const Site) {
+extern "C-unwind" fn __ft_at(site: *const Site) {
     enter(|thread| thread.call_site = site as u64);
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __ft_call(site: *const Site, target: *const c_void) {
+extern "C-unwind" fn __ft_call(site: *const Site, target: *const c_void) {
     let recorded = enter(|thread| leave(thread, site, target as u64));
     if recorded.is_none() && config::keeps_control_flow() {
         lost_way();
@@ -102,7 +105,12 @@ extern "C" fn __ft_call(site: *const Site, target: *const c_void) {
 
 /// A call of a function that uses channels, or that nothing is known of. `code`: see [`library::code`].
 #[unsafe(no_mangle)]
-extern "C" fn __ft_call_on(site: *const Site, target: *const c_void, code: u32, stream: u64) {
+extern "C-unwind" fn __ft_call_on(
+    site: *const Site,
+    target: *const c_void,
+    code: u32,
+    stream: u64,
+) {
     let recorded = enter(|thread| {
         let target = target as u64;
         leave(thread, site, target);
@@ -140,7 +148,7 @@ fn leave(thread: &mut Thread, site: *const Site, target: u64) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __ft_return(site: *const Site, value: u64) {
+extern "C-unwind" fn __ft_return(site: *const Site, value: u64) {
     let recorded = enter(|thread| {
         if !thread.calls.is_empty() {
             calls::end_library(thread, site as u64);

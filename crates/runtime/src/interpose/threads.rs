@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 use foretrace_recording::record::kind;
 use libc::{pthread_attr_t, pthread_t};
 
+use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
 use crate::real::real;
 use crate::schedule::Waited;
@@ -22,8 +23,6 @@ mod next {
     real!(fn pthread_join(handle: pthread_t, result: *mut *mut c_void) -> c_int);
     real!(fn pthread_tryjoin_np(handle: pthread_t, result: *mut *mut c_void) -> c_int);
     real!(fn pthread_clockjoin_np(handle: pthread_t, result: *mut *mut c_void, clock: libc::clockid_t, time: *const libc::timespec) -> c_int);
-    real!(fn pthread_cancel(handle: pthread_t) -> c_int);
-    real!(fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int);
 }
 pub(crate) use next::pthread_create as pthread_create_next;
 
@@ -135,15 +134,6 @@ fn await_end(handle: pthread_t, deadline: Option<libc::timespec>) -> Waited {
     .unwrap_or(Waited::Ready)
 }
 
-unsafe extern "C-unwind" {
-    fn pthread_testcancel();
-}
-
-/// The end of a thread that was cancelled, if the thread that calls was.
-pub(super) fn end_if_cancelled() {
-    unsafe { pthread_testcancel() };
-}
-
 fn forget(handle: pthread_t) {
     enter(|_| hold().handles.retain(|(known, _)| *known != handle));
 }
@@ -212,7 +202,7 @@ unsafe extern "C-unwind" fn pthread_clockjoin_np(
     end_if_cancelled();
     let deadline = unsafe { time.as_ref() }.map(|time| super::monotonic(clock, *time));
     match await_end(handle, deadline) {
-        Waited::Ready => {}
+        Waited::Ready | Waited::Interrupted => {}
         Waited::TimedOut => return libc::ETIMEDOUT,
         Waited::Cancelled => end_if_cancelled(),
     }
@@ -230,28 +220,4 @@ unsafe extern "C-unwind" fn pthread_timedjoin_np(
     time: *const libc::timespec,
 ) -> c_int {
     unsafe { pthread_clockjoin_np(handle, result, libc::CLOCK_REALTIME, time) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
-    // The C library first: a thread that we wake must find that it is cancelled.
-    let status = unsafe { next::pthread_cancel(handle) };
-    enter(|_| {
-        let mut world = hold();
-        if let Some(thread) = world.by_handle(handle) {
-            world.entry(thread).cancelled = true;
-            crate::schedule::changed(&mut world);
-        }
-    });
-    status
-}
-
-const CANCEL_DISABLE: c_int = 1;
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
-    enter(|thread| {
-        hold().entry(thread.index).uncancellable = state == CANCEL_DISABLE;
-    });
-    unsafe { next::pthread_setcancelstate(state, old) }
 }
