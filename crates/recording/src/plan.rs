@@ -40,7 +40,7 @@ pub struct Memory {
 
 /// In [`Step::kind`]: the replay remembers what this access touches. ([`goal::REACHED`] has two such steps.)
 pub const WATCHED: u32 = 1 << 8;
-/// In [`Step::kind`]: this wake was not the work of a notification; or, what this call waits for comes before it in the plan, or not in time.
+/// In [`Step::kind`]: this wake was not the work of a notification.
 pub const BY_ITSELF: u32 = 1 << 9;
 
 /// An access below this is one through a null pointer.

@@ -7,7 +7,7 @@
 //!
 //! **Why that can be done.** By then all calls have entered that it rests on itself and that left before it: the other one rests on these too.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use foretrace_trace::{EventId, Op, ThreadId, Trace};
 use foretrace_witness::calls::Kept;
@@ -102,16 +102,6 @@ impl Pass<'_> {
             self.order.push(enter);
         }
     }
-}
-
-/// The calls that left while one on which they rest was still open, by where they enter: which of the two took effect first is not known.
-pub(crate) fn overlapping(trace: &Trace) -> HashSet<EventId> {
-    let (kept, leaves) = (Kept::of(trace), leaves(trace));
-    let is_open = |other: &EventId, at: EventId| leaves.get(other).is_none_or(|leave| *leave > at);
-    let calls = leaves.iter();
-    let overlapping = calls
-        .filter(|&(_, &leave)| kept.needed_by(leave).iter().any(|other| is_open(other, leave)));
-    overlapping.map(|(&enter, _)| enter).collect()
 }
 
 fn leaves(trace: &Trace) -> HashMap<EventId, EventId> {

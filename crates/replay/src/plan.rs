@@ -51,13 +51,8 @@ impl Plan {
         let numbers = Numbers::of(trace, violation, schedule)?;
         let mut steps: Vec<Step> = Vec::with_capacity(schedule.len());
         let mut last: Vec<Option<(u32, usize)>> = vec![None; numbers.lineage.len()];
-        let overlapping = calls::overlapping(trace);
         for event in calls::at_once(trace, schedule) {
             let Some(mut step) = numbers.step(trace, event) else { continue };
-            let is_call = matches!(trace.op(event), Op::EnterCall { .. });
-            if is_call && !overlapping.contains(&event) {
-                step.kind |= BY_ITSELF;
-            }
             if watched(violation, event) {
                 step.kind |= WATCHED;
             }

@@ -351,19 +351,13 @@ impl World {
         entry.timed_out || ready.outside
     }
 
-    /// Whether a call that a thread has just entered, as its operation `ordinal`, is over at once if what it waits for is not there.
-    pub(crate) fn is_over_at_once(&self, thread: u32, ordinal: u32) -> bool {
+    /// Whether the last step of the plan was this operation of a thread. A plan has a call behind all that it rests on: what it waits for and is not there
+    /// does not come in time.
+    pub(crate) fn is_last_step(&self, thread: u32, ordinal: u32) -> bool {
         let planned = self.threads[thread as usize].planned;
-        let last = self
-            .replay
-            .as_ref()
-            .and_then(|replay| replay.done.checked_sub(1).and_then(|last| replay.steps.get(last)));
-        self.planned()
-            && last.is_some_and(|step| {
-                Some(step.thread) == planned
-                    && step.ordinal == ordinal
-                    && step.kind & BY_ITSELF != 0
-            })
+        let replay = self.replay.as_ref().filter(|_| self.planned());
+        let last = replay.and_then(|replay| replay.steps.get(replay.done.checked_sub(1)?));
+        last.is_some_and(|step| Some(step.thread) == planned && step.ordinal == ordinal)
     }
 
     /// The calling thread is about to fail, for good.

@@ -12,6 +12,8 @@ use foretrace_witness::{Certainty, Property, Violation};
 
 use crate::explorer::{Failure, Operation, Recorded, Truth};
 
+/// A difference that begins like this is a finding that no execution shows.
+pub(crate) const FALSE_ALARM: &str = "FALSE ALARM";
 /// Notes that say that the model knows less than the program does.
 const KEPT: [&str; 3] = ["kept as recorded", "unknown writer", "path of a thread lost"];
 /// Notes that say that the walk went wrong: not in programs like these. (It may well not know a number.)
@@ -30,6 +32,8 @@ pub(crate) struct Predicted {
     trace: Trace,
     pub(crate) recording: Recording,
     prediction: Prediction,
+    /// The trace has calls, whose order is kept.
+    pub(crate) keeps_order: bool,
     /// Nothing is kept as recorded for want of an expression, nor the order of calls.
     pub(crate) is_exact: bool,
 }
@@ -135,7 +139,7 @@ pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
     // A switch has more ways than its value tells: what the explorer takes for the same way may be another one.
     let is_exact =
         is_initialised && !recording.has_switch && !keeps_order && !has_note(&trace, &KEPT);
-    Predicted { trace, recording, prediction, is_exact }
+    Predicted { trace, recording, prediction, keeps_order, is_exact }
 }
 
 pub(crate) fn has_note(trace: &Trace, texts: &[&str]) -> bool {
@@ -158,7 +162,7 @@ impl Predicted {
                     failing.insert(failure);
                     if is_real && !truth.failures.contains(&failure) {
                         let place = self.place(id);
-                        differences.push(format!("FALSE ALARM: {failure:?} at {place}"));
+                        differences.push(format!("{FALSE_ALARM}: {failure:?} at {place}"));
                     }
                 }
                 Violation::Race(one, other) => {
@@ -170,7 +174,7 @@ impl Predicted {
                     racing.insert(pair);
                     if is_real && !truth.races.contains(&pair) {
                         let (one, other) = (self.place(one), self.place(other));
-                        differences.push(format!("FALSE ALARM: race {pair:?}: {one}, {other}"));
+                        differences.push(format!("{FALSE_ALARM}: race {pair:?}: {one}, {other}"));
                     }
                 }
                 _ => unreachable!("nobody asked for more"),

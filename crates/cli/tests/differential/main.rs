@@ -10,6 +10,7 @@
 mod channels;
 mod compare;
 mod explorer;
+mod faults;
 mod fragments;
 mod generator;
 mod indexed;
@@ -20,10 +21,12 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use compare::FALSE_ALARM;
+
 /// Of programs with addresses that depend on what was read.
 const INDEXED_PROGRAMS: u64 = 60;
 /// Of programs whose threads see each other through the kernel.
-const CHANNEL_PROGRAMS: u64 = 60;
+const CHANNEL_PROGRAMS: u64 = 80;
 /// How many programs are tried if nobody asks for more.
 const PROGRAMS: u64 = 240;
 /// A program that needs more runs than this is too large to be explored.
@@ -59,6 +62,8 @@ struct Sums {
     failures_both_ways: AtomicU64,
     races: AtomicU64,
     races_both_ways: AtomicU64,
+    /// In how many programs each of [`faults::FAULTS`] shows.
+    caught: [AtomicU64; faults::FAULTS.len()],
 }
 
 /// The programs that have shown a difference, at each level.
@@ -169,6 +174,16 @@ fn check(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
     }
     let differences = predicted.differences(&truth);
     if differences.is_empty() {
+        for (fault, caught) in faults::FAULTS.into_iter().zip(&sums.caught) {
+            if predicted.keeps_order
+                && let Some(faulty) = faults::seed(&recording, fault)
+            {
+                let predicted = compare::prepare(&faulty, is_initialised);
+                let differences = predicted.differences(&truth);
+                add(caught, usize::from(differences.iter().any(|one| one.contains(FALSE_ALARM))));
+                forget(&[&faulty]);
+            }
+        }
         forget(&[&source, &program, &recording, &area]);
     }
     differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
@@ -297,9 +312,21 @@ fn nothing_is_predicted_through_the_kernel_that_does_not_happen() {
         let (source, level) = (channels::program(seed), LEVELS[seed as usize % LEVELS.len()]);
         Case { name: format!("{seed}{level}"), source, level, seed }
     };
-    let cases: Vec<Case> = (first..first + count).map(case).collect();
+    let mut cases: Vec<Case> = (first..first + count).map(case).collect();
+    for (number, source) in channels::planted().into_iter().enumerate() {
+        let case = |seed| Case {
+            name: format!("planted-{number}-{seed}"),
+            source: source.clone(),
+            level: "-O1",
+            seed,
+        };
+        cases.extend([1, 13, 25, 37, 49, 61].map(case));
+    }
     let sums = check_all(&cases, "differential-channels", check);
     let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
     assert!(of(&sums.one_way, 50), "too few are compared: {sums:?}");
     assert!(of(&sums.failures, 5) && of(&sums.races, 50), "too little happens: {sums:?}");
+    for (fault, caught) in faults::FAULTS.iter().zip(&sums.caught) {
+        assert!(caught.load(Relaxed) > 0, "nothing shows {fault:?}");
+    }
 }

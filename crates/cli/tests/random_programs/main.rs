@@ -16,8 +16,11 @@ use generator::Through;
 const PROGRAMS: u64 = 24;
 /// Of which several runs are merged.
 const MERGED_PROGRAMS: u64 = 8;
-/// Whose threads also see each other through the kernel.
-const KERNEL_PROGRAMS: u64 = 6;
+/// Whose threads also see each other through the kernel; from the first seed on, and those that have shown something wrong.
+const KERNEL_PROGRAMS: u64 = 4;
+/// What each of these has shown: asking about an eventfd did not keep its order with those who add to it (27, 33); calls on a closed number kept no order (71); replays
+/// took a thread in the midst of a call for one that had come to its next operation (10, 16), and made calls that overlap in the wrong order, or waited where time was over (5, 6, 431, 461).
+const KEPT: [u64; 9] = [5, 6, 10, 16, 27, 33, 71, 431, 461];
 const SCHEDULES: [&str; 4] = ["random", "pct", "round-robin", "free"];
 
 /// The lines of a report that begin a finding which is not confirmed.
@@ -25,9 +28,13 @@ fn unconfirmed(report: &str) -> Vec<&str> {
     let heads =
         report.lines().filter(|line| line.contains(" (real") || line.contains(" (possible"));
     heads
-        .filter(|line| !line.starts_with(' ') && !line.contains("confirmed by replay)"))
+        .filter(|line| !line.starts_with(' ') && !is_confirmed(line))
         .chain(report.lines().filter(|line| line.contains("not confirmed by replay)")))
         .collect()
+}
+
+fn is_confirmed(line: &str) -> bool {
+    line.contains("confirmed by replay)") || line.contains("confirmed with recorded inputs)")
 }
 
 /// How many programs there are to be, and the seed of the first.
@@ -92,11 +99,11 @@ fn mixtures_happen() {
 }
 
 /// Records, predicts and replays programs, each under all strategies; all that is called real must happen.
-fn all_happens(folder: &str, through: Through, count: u64, first: u64) {
+fn all_happens(folder: &str, through: Through, seeds: &[u64], schedules: &[&str]) {
     let (mut findings, mut hung) = (0, 0);
-    for seed in first..first + count {
+    for &seed in seeds {
         let target = compile(folder, seed, through);
-        for (schedule, run) in SCHEDULES.iter().zip(seed..) {
+        for (schedule, run) in schedules.iter().zip(seed..) {
             let run = run.to_string();
             let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
                 .args(["test", "--schedule", schedule, "--seed", &run, "--timeout", "20s", "--"])
@@ -114,22 +121,28 @@ fn all_happens(folder: &str, through: Through, count: u64, first: u64) {
                 context()
             );
             assert_eq!(unconfirmed(&report), Vec::<&str>::new(), "{}", context());
-            findings += report.lines().filter(|line| line.contains("confirmed by replay)")).count();
+            findings += report.lines().filter(|line| is_confirmed(line)).count();
             hung += usize::from(log.contains("deadlocked"));
         }
     }
     println!("{findings} findings confirmed, {hung} runs deadlocked by themselves");
-    assert!(findings as u64 > count, "the programs have bugs: {findings}");
+    assert!(findings > seeds.len(), "the programs have bugs: {findings}");
 }
 
 #[test]
 fn whatever_is_called_real_happens() {
     let (count, first) = wanted(PROGRAMS);
-    all_happens("random", Through::Memory, count, first);
+    let seeds: Vec<u64> = (first..first + count).collect();
+    all_happens("random", Through::Memory, &seeds, &SCHEDULES);
 }
+
+/// Where threads run freely, nobody knows which of two calls that overlap took effect first: such findings may be *possible* in the end.
 
 #[test]
 fn whatever_is_called_real_happens_through_the_kernel() {
     let (count, first) = wanted(KERNEL_PROGRAMS);
-    all_happens("random-kernel", Through::Kernel, count, first);
+    let mut seeds: Vec<u64> = (first..first + count).chain(KEPT).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    all_happens("random-kernel", Through::Kernel, &seeds, &SCHEDULES[..3]);
 }

@@ -32,12 +32,29 @@ fn a_read_needs_the_bytes_that_it_got_and_no_more() {
 #[test]
 fn what_the_kernel_orders_is_no_race() {
     let program = channels();
-    for way in ["full", "short", "poll", "unknown"] {
+    for way in ["full", "short", "poll", "counter", "closed", "reopened", "unknown"] {
         for schedule in SCHEDULES {
             for seed in ["1", "2", "3"] {
                 let options = ["test", "--schedule", schedule, "--seed", seed];
                 program.with(&options, &[way]).ended_with(0).says_not("race-");
             }
+        }
+    }
+}
+
+/// A thread is inside of a call when the others are where they should be: it comes out, since its time is over or its signal there.
+#[test]
+fn races_behind_calls_that_wait_are_replayed() {
+    let program = channels();
+    for way in ["in vain", "sigwait"] {
+        for schedule in ONE_AT_A_TIME {
+            let mut found = 0;
+            for seed in ["1", "2", "3"] {
+                let done = program.with(&["test", "--schedule", schedule, "--seed", seed], &[way]);
+                let done = done.says_not("not confirmed");
+                found += done.out.matches("): data race on data").count();
+            }
+            assert!(found > 0, "{way}, {schedule}");
         }
     }
 }

@@ -77,9 +77,8 @@ pub(crate) fn begin_on(
     }
     if let Some(deadline) = wait.deadline
         && !outside
-        && world.is_over_at_once(thread.index, ordinal)
+        && world.is_last_step(thread.index, ordinal)
     {
-        // The plan has the call behind all that it rests on: what is not there now did not come in time.
         clocks::jump(deadline);
         return Some(Waited::TimedOut);
     }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 
 #include "check.h"
 
-static int ends[2], back[2];
+static int ends[2], back[2], counter;
+static sigset_t signals;
 static int data, other;
 static char block[4096];
 
@@ -106,6 +108,82 @@ static void *sends_late(void *unused) {
   return unused;
 }
 
+/* Who finds a counter ready knows what came before the addition. */
+static void *adds(void *unused) {
+  other = 1;
+  CHECK(eventfd_write(counter, 1) == 0);
+  return unused;
+}
+
+static void *asks(void *unused) {
+  struct pollfd ready = {counter, POLLIN, 0};
+  CHECK(poll(&ready, 1, -1) == 1);
+  CHECK(other == 1);
+  return unused;
+}
+
+/* Who finds a number closed knows what came before that, and who finds it open again as well. */
+static void *closes(void *unused) {
+  other = 1;
+  CHECK(close(back[0]) == 0);
+  return unused;
+}
+
+static void *finds_closed(void *unused) {
+  char byte;
+  do
+    errno = 0;
+  while (read(back[0], &byte, 1) >= 0 || errno != EBADF);
+  CHECK(other == 1);
+  return unused;
+}
+
+static void *reopens(void *unused) {
+  CHECK(close(back[0]) == 0);
+  other = 1;
+  CHECK(open("/dev/zero", O_RDONLY) == back[0]);
+  return unused;
+}
+
+static void *finds_open(void *unused) {
+  char byte;
+  while (read(back[0], &byte, 1) != 1)
+    sched_yield();
+  CHECK(other == 1);
+  return unused;
+}
+
+/* Nothing comes in time, and then there is a race. */
+static void *waits_in_vain(void *unused) {
+  struct pollfd ready = {ends[0], POLLIN, 0};
+  if (poll(&ready, 1, 5) == 0)
+    data = 1;
+  return unused;
+}
+
+static void *sends_later(void *unused) {
+  struct timespec pause = {1, 0};
+  nanosleep(&pause, NULL);
+  data = 2;
+  CHECK(write(ends[1], "x", 1) == 1);
+  data = 3;
+  return unused;
+}
+
+/* A signal comes, and then there is a race. */
+static void *awaits_signal(void *unused) {
+  int signal;
+  CHECK(sigwait(&signals, &signal) == 0);
+  data = 1;
+  return unused;
+}
+
+static void *sends_signal(void *unused) {
+  kill(getpid(), SIGUSR1);
+  data = 2;
+  return unused;
+}
+
 /* A handler, and what its sender did before. */
 static volatile sig_atomic_t handled;
 
@@ -160,7 +238,23 @@ int main(int count, char **arguments) {
     start(calls_before, calls_behind);
   else if (strcmp(way, "starve") == 0)
     start(starves, passes);
-  else if (strcmp(way, "signal") == 0) {
+  else if (strcmp(way, "counter") == 0) {
+    counter = eventfd(0, 0);
+    start(asks, adds);
+  } else if (strcmp(way, "closed") == 0) {
+    fcntl(back[0], F_SETFL, O_NONBLOCK);
+    start(finds_closed, closes);
+  } else if (strcmp(way, "reopened") == 0) {
+    fcntl(back[0], F_SETFL, O_NONBLOCK);
+    start(finds_open, reopens);
+  } else if (strcmp(way, "in vain") == 0)
+    start(waits_in_vain, sends_later);
+  else if (strcmp(way, "sigwait") == 0) {
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    start(awaits_signal, sends_signal);
+  } else if (strcmp(way, "signal") == 0) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = handler;
