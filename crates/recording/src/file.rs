@@ -133,4 +133,6 @@ pub mod table {
     pub const CHANNELS: u64 = 10;
     /// The name of a function that nothing is known of, and that keeps its order with all channels: address, then the text.
     pub const UNKNOWN_FUNCTION: u64 = 11;
+    /// Two channels that became one while the program ran (an epoll object, and what it watches): two words. It holds for the whole recording.
+    pub const JOINED: u64 = 12;
 }

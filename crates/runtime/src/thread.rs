@@ -56,6 +56,8 @@ pub(crate) struct Thread {
     pub(crate) callee: u64,
     /// The calls by which others may see the thread, and that have not come back; the innermost last.
     pub(crate) calls: Vec<Open>,
+    /// It was cancelled, and has noticed it.
+    pub(crate) ends: bool,
     /// Functions that the user's code called, by [`Thread::is_instrumented`].
     callees: [(u64, bool); CALLEES],
     /// What is next, at a decision of the scheduler.
@@ -90,6 +92,7 @@ impl Thread {
             writer: std::ptr::null_mut(),
             call_site: 0,
             callee: 0,
+            ends: false,
             calls: Vec::new(),
             callees: [(0, true); CALLEES],
             next: Next::default(),

@@ -44,6 +44,8 @@ pub(crate) struct Entry {
     pub(crate) timed_out: bool,
     /// Somebody wants it to end.
     pub(crate) cancelled: bool,
+    /// Somebody is about to cancel it, or has done so.
+    pub(crate) doomed: bool,
     /// It does not want to be cancelled now.
     pub(crate) uncancellable: bool,
     /// The operation that it is about to do, when it stands at a decision.
@@ -206,6 +208,7 @@ impl World {
             notified: false,
             timed_out: false,
             cancelled: false,
+            doomed: false,
             uncancellable: false,
             next: Next { kind: kind::BEGIN, ..Next::default() },
             ordinal: 0,

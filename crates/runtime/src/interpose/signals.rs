@@ -37,14 +37,17 @@ unsafe extern "C" fn sigaction(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
+    // Who is interrupted notices that the handler is there, and who asks notices who set it.
+    let set =
+        |new| around(|_| Uses::of(&WAIT), None, || unsafe { next::sigaction(signal, new, old) });
     let Some(&theirs) = (unsafe { new.as_ref() }) else {
-        return unsafe { with_their_handler(signal, old, next::sigaction(signal, new, old)) };
+        return unsafe { with_their_handler(signal, old, set(new)) };
     };
     note(signal, theirs.sa_sigaction);
     let before = handler_of(signal);
     let mut ours = theirs;
     ours.sa_sigaction = stand_before(signal, theirs.sa_sigaction);
-    let status = unsafe { next::sigaction(signal, &ours, old) };
+    let status = set(&raw const ours);
     if let (0, Some(old)) = (status, unsafe { old.as_mut() })
         && old.sa_sigaction == handled_here as *const () as usize
     {
@@ -105,8 +108,35 @@ extern "C-unwind" fn handled_here(
 unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
     note(signal, handler);
     let before = handler_of(signal);
-    let old = unsafe { next::signal(signal, stand_before(signal, handler)) };
+    let ours = stand_before(signal, handler);
+    let old = around(|_| Uses::of(&WAIT), None, || unsafe { next::signal(signal, ours) });
     if old == handled_here as *const () as usize { before } else { old }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bsd_signal(signal: c_int, handler: usize) -> usize {
+    unsafe { self::signal(signal, handler) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ssignal(signal: c_int, handler: usize) -> usize {
+    unsafe { self::signal(signal, handler) }
+}
+
+/// What `signal` is in programs that ask for POSIX and nothing else: the handler is called once.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __sysv_signal(signal: c_int, handler: usize) -> usize {
+    unsafe {
+        let (mut new, mut old): (libc::sigaction, libc::sigaction) = std::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = libc::SA_RESETHAND | libc::SA_NODEFER;
+        if sigaction(signal, &new, &mut old) == 0 { old.sa_sigaction } else { libc::SIG_ERR }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sysv_signal(signal: c_int, handler: usize) -> usize {
+    unsafe { __sysv_signal(signal, handler) }
 }
 
 fn note(signal: c_int, handler: usize) {
@@ -191,7 +221,6 @@ on! {
     alarm(seconds: u32) -> u32: TIMER;
     setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int: TIMER;
     getitimer(which: c_int, now: *mut libc::itimerval) -> c_int: TIMER;
-    timer_create(clock: c_int, event: *mut libc::sigevent, timer: *mut libc::timer_t) -> c_int: TIMER;
     timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int: TIMER;
     timer_gettime(timer: libc::timer_t, now: *mut libc::itimerspec) -> c_int: TIMER;
     timer_delete(timer: libc::timer_t) -> c_int: TIMER;
@@ -203,6 +232,24 @@ on! {
     wait4(process: pid_t, status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
     clock() -> libc::clock_t: [(CLOCK, BOTH)];
     times(to: *mut libc::tms) -> libc::clock_t: [(CLOCK, BOTH)];
+}
+
+mod timers {
+    use super::*;
+    real!(fn timer_create(clock: c_int, event: *mut libc::sigevent, timer: *mut libc::timer_t) -> c_int);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn timer_create(
+    clock: c_int,
+    event: *mut libc::sigevent,
+    timer: *mut libc::timer_t,
+) -> c_int {
+    let notify = unsafe { event.as_ref() }.map(|event| event.sigev_notify);
+    if notify == Some(libc::SIGEV_THREAD) && crate::thread::enter(|_| ()).is_some() {
+        super::process::refuse("a timer that starts threads (SIGEV_THREAD)");
+    }
+    around(|_| Uses::of(&TIMER), None, || unsafe { timers::timer_create(clock, event, timer) })
 }
 
 /// A handler may jump out of an access that faulted inside a hook: the thread is then outside of the runtime again.

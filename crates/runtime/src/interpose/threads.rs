@@ -2,12 +2,16 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
+use foretrace_recording::channel::SIGNALS;
+use foretrace_recording::channel::direction::BOTH;
 use foretrace_recording::record::kind;
 use libc::{pthread_attr_t, pthread_t};
 
 use crate::config::{Mode, mode};
+use crate::kernel::calls::{self, around};
+use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::schedule::Waited;
 use crate::thread::{self, Thread, enter};
@@ -82,10 +86,34 @@ pub(crate) fn main_begins() {
     hold().handles.push((unsafe { libc::pthread_self() }, 0));
 }
 
+/// Whether a function that a thread begins with is in code that is not instrumented. C++'s own library only calls what it was given, and our threads are ours.
+fn is_of_a_library(start: *const c_void) -> bool {
+    if module::is_instrumented(start as u64) {
+        return false;
+    }
+    let object_of = |address: *const c_void| unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        let is_known = libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null();
+        is_known.then(|| (found.dli_fbase, std::ffi::CStr::from_ptr(found.dli_fname).to_bytes()))
+    };
+    let own = object_of(born as *const c_void);
+    let is_innocent = |(base, name): (*mut c_void, &[u8])| {
+        let is_cxx = name.windows(9).any(|part| part == b"libstdc++" || part == b"libc++.so");
+        is_cxx || own.is_some_and(|(own, _)| own == base)
+    };
+    !object_of(start).is_some_and(is_innocent)
+}
+
 extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
     let Birth { start, argument, thread } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
     unsafe { libc::pthread_setspecific(end_key(), FIRST_ROUND) };
     module::begin(unsafe { &mut *thread });
+    enter(|thread| {
+        if is_of_a_library(start as *const c_void) {
+            // What the library waits for before it calls back is not seen: the whole thread is a call of which nothing is known.
+            calls::begin(thread, |_| Uses::every(), None);
+        }
+    });
     start(argument)
 }
 
@@ -234,16 +262,41 @@ unsafe extern "C-unwind" fn pthread_timedjoin_np(
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
-    // The C library first: a thread that we wake must find that it is cancelled.
-    let status = unsafe { next::pthread_cancel(handle) };
-    enter(|_| {
-        let mut world = hold();
-        if let Some(thread) = world.by_handle(handle) {
-            world.entry(thread).cancelled = true;
-            crate::schedule::changed(&mut world);
-        }
-    });
-    status
+    around(
+        |_| Uses::of(&[(SIGNALS, BOTH)]),
+        None,
+        || {
+            CANCELS.store(true, Relaxed);
+            enter(|_| {
+                let mut world = hold();
+                if let Some(thread) = world.by_handle(handle) {
+                    world.entry(thread).doomed = true;
+                }
+            });
+            // The C library first: a thread that we wake must find that it is cancelled.
+            let status = unsafe { next::pthread_cancel(handle) };
+            enter(|_| {
+                let mut world = hold();
+                if let Some(thread) = world.by_handle(handle) {
+                    world.entry(thread).cancelled = true;
+                    crate::schedule::changed(&mut world);
+                }
+            });
+            status
+        },
+    )
+}
+
+/// Somebody has cancelled a thread.
+static CANCELS: AtomicBool = AtomicBool::new(false);
+
+/// The thread may be ending because it was cancelled: what it does from here on comes behind what the one who cancelled it did.
+pub(crate) fn notice_cancellation(thread: &mut Thread) {
+    if CANCELS.load(Relaxed) && !thread.ends && hold().entry(thread.index).doomed {
+        thread.ends = true;
+        calls::begin(thread, |_| Uses::of(&[(SIGNALS, BOTH)]), None);
+        calls::end(thread);
+    }
 }
 
 const CANCEL_DISABLE: c_int = 1;

@@ -5,6 +5,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use foretrace_recording::record::{kind, unseen};
 use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::config::{Mode, mode};
@@ -12,7 +13,8 @@ use crate::hooks::ranges;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{Wait, around, keeping_errno, stream};
 use crate::real::real;
-use crate::thread::enter;
+use crate::thread::{Thread, enter};
+use crate::world::hold;
 
 mod next {
     use super::*;
@@ -67,7 +69,19 @@ fn receive(fd: c_int, size: usize, flags: c_int, call: impl FnOnce() -> ssize_t)
     // Only what takes bytes from the stream is one of its reads.
     let plain = flags & !(libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_NOSIGNAL) == 0;
     let uses = |kernel: &mut Kernel| kernel.input(fd);
-    stream(uses, |kernel| if plain { kernel.stream(fd, false) } else { 0 }, size, wait, call)
+    let result =
+        stream(uses, |kernel| if plain { kernel.stream(fd, false) } else { 0 }, size, wait, call);
+    keeping_errno(|| enter(|thread| note_mapped(thread, fd)));
+    result
+}
+
+/// What was read from a file that is also in memory may have been stored there.
+fn note_mapped(thread: &mut Thread, fd: c_int) {
+    let mut world = hold();
+    if world.kernel.is_mapped(fd) {
+        let site = thread.call_site;
+        world.stamped(thread, kind::UNSEEN, unseen::MAPPED_FILE, site, []);
+    }
 }
 
 /// Makes a call that writes to a descriptor.

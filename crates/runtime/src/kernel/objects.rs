@@ -5,6 +5,7 @@
 //! since the C library opens and closes files unseen; descriptors that cannot be told apart share one channel.
 
 use std::collections::HashMap;
+use std::ffi::c_char;
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
 use foretrace_recording::channel::{self, ANONYMOUS, LOOPBACK, OUTSIDE};
@@ -14,6 +15,11 @@ use foretrace_recording::record::stream;
 use super::Kernel;
 use super::uses::Uses;
 use crate::futex::system_call;
+
+/// What libc calls it is a c_int.
+const F_GETPIPE_SZ: usize = libc::F_GETPIPE_SZ as usize;
+/// A pipe has so many bytes of room, in 16 pages.
+const USUAL_ROOM: i64 = 65536;
 
 /// What the kernel says of a descriptor: device and inode.
 type Identity = (u64, u64);
@@ -27,6 +33,8 @@ pub(crate) enum Kind {
     Log,
     /// An object that only this process feeds.
     Inside,
+    /// An object that this process and others may feed.
+    Shared,
     /// A counter (eventfd): who adds to it does not notice others that do.
     Counter,
     /// Another process, a device or the network feeds it too.
@@ -44,6 +52,8 @@ pub(crate) struct Slot {
     pub(crate) channel: u32,
     pub(crate) kind: Kind,
     end: End,
+    /// It is a socket that needs no connection.
+    messages: bool,
 }
 
 /// Which end of a stream of bytes a descriptor is.
@@ -70,6 +80,14 @@ pub(crate) struct Objects {
     pub(crate) talks_to_itself: bool,
     /// Epoll objects that watch what the outside feeds.
     fed: Vec<u32>,
+    /// Files that are in memory, and can be changed there.
+    mapped: Vec<Identity>,
+    /// What standard output and standard error were at the start.
+    standard: [Option<Identity>; 2],
+    /// An object without a name of its own was found under a number that we did not see it get: it may be any of them.
+    confused: bool,
+    /// The channels of objects without a name of their own.
+    anonymous: Vec<u32>,
     /// The sockets that the process has connected to itself, by their names.
     connectors: Vec<(Vec<u8>, Slot)>,
     /// The addresses that sockets were bound to.
@@ -94,16 +112,73 @@ fn is_nothing(found: &libc::stat) -> bool {
     libc::major(found.st_rdev) == memory && matches!(libc::minor(found.st_rdev), 3 | 5 | 7 | 8 | 9)
 }
 
+fn is_socket_for_messages(descriptor: i32) -> bool {
+    let (mut kind, mut size) = (0i32, size_of::<i32>() as u32);
+    let arguments = [
+        descriptor as usize,
+        libc::SOL_SOCKET as usize,
+        libc::SO_TYPE as usize,
+        (&raw mut kind) as usize,
+        (&raw mut size) as usize,
+        0,
+    ];
+    system_call(libc::SYS_getsockopt, arguments) == 0 && kind != libc::SOCK_STREAM
+}
+
 impl Kernel {
     /// Looks at what the process begins with.
     pub(crate) fn begin(&mut self) {
         for descriptor in [1, 2] {
-            if let Some(found) = look(descriptor)
-                && found.st_mode & libc::S_IFMT != libc::S_IFREG
-            {
+            let Some(found) = look(descriptor) else { continue };
+            self.objects.standard[descriptor as usize - 1] = Some(identity(&found));
+            if found.st_mode & libc::S_IFMT != libc::S_IFREG {
                 self.objects.logs.push(identity(&found));
             }
         }
+    }
+
+    /// Whether standard output, or standard error, is something else than at the start.
+    pub(crate) fn is_redirected(&self, descriptor: i32) -> bool {
+        let at_first = self.objects.standard.get((descriptor - 1) as usize).copied().flatten();
+        look(descriptor).map(|found| identity(&found)) != at_first
+    }
+
+    /// The channels of a call that asks about the file of this name, or changes it.
+    pub(crate) fn named_file(&mut self, name: *const c_char, changes: bool) -> Uses {
+        self.named_file_in(libc::AT_FDCWD, name, changes)
+    }
+
+    /// The same of a name in a folder.
+    pub(crate) fn named_file_in(
+        &mut self,
+        folder: i32,
+        name: *const c_char,
+        changes: bool,
+    ) -> Uses {
+        let mut uses = Uses::default();
+        let mut found = std::mem::MaybeUninit::<libc::stat>::zeroed();
+        let arguments = [folder as usize, name as usize, found.as_mut_ptr() as usize, 0, 0, 0];
+        if system_call(libc::SYS_newfstatat, arguments) != 0 {
+            return uses;
+        }
+        let found = unsafe { found.assume_init() };
+        if found.st_mode & libc::S_IFMT != libc::S_IFREG {
+            return uses;
+        }
+        let identity = identity(&found);
+        let channel = match self.objects.known.get(&identity) {
+            Some(known) => known.channel,
+            None => {
+                let name = unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
+                let channel = self.channel(name);
+                let slot =
+                    Slot { identity, channel, kind: Kind::Inside, end: End::None, messages: false };
+                self.objects.known.insert(identity, slot);
+                channel
+            }
+        };
+        uses.add(channel, if changes { BOTH } else { TAKES });
+        uses
     }
 
     /// What a descriptor stands for; `None` if it is not open.
@@ -123,23 +198,27 @@ impl Kernel {
         let (kind, name) = match found.st_mode & libc::S_IFMT {
             _ if self.objects.logs.contains(&identity) => (Kind::Log, of("terminal")),
             libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => (Kind::Inside, path(descriptor)),
-            libc::S_IFIFO if descriptor > 2 => (Kind::Inside, of("pipe")),
+            // One that has a name, or that we were given: somebody else may have the other end.
+            libc::S_IFIFO if descriptor > 2 => (Kind::Shared, of("pipe")),
             libc::S_IFIFO => (Kind::Outside, of("pipe")),
             libc::S_IFSOCK => (Kind::Outside, of("socket")),
             libc::S_IFCHR if is_nothing(&found) => (Kind::Nothing, String::new()),
             libc::S_IFCHR => (Kind::Outside, of("device")),
             // Objects without a name of their own all look the same.
             _ => {
+                self.confuse();
                 return Some(Slot {
                     identity,
                     channel: ANONYMOUS,
                     kind: Kind::Inside,
                     end: End::None,
+                    messages: false,
                 });
             }
         };
         let channel = if kind == Kind::Nothing { ANONYMOUS } else { self.channel(name) };
-        let slot = Slot { identity, channel, kind, end: End::None };
+        let messages = is_socket_for_messages(descriptor);
+        let slot = Slot { identity, channel, kind, end: End::None, messages };
         self.objects.known.insert(identity, slot);
         Some(slot)
     }
@@ -160,7 +239,7 @@ impl Kernel {
             return known.channel;
         }
         let channel = self.channel(format!("futex {address:#x}"));
-        let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None };
+        let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None, messages: false };
         self.objects.known.insert(identity, slot);
         channel
     }
@@ -169,16 +248,34 @@ impl Kernel {
     pub(crate) fn created(&mut self, descriptor: i32, kind: Kind, what: &str) {
         let Some(found) = look(descriptor) else { return };
         let channel = self.channel(format!("{what} of descriptor {descriptor}"));
-        let slot = Slot { identity: identity(&found), channel, kind, end: End::None };
+        let slot =
+            Slot { identity: identity(&found), channel, kind, end: End::None, messages: false };
         self.set(descriptor, Some(slot));
+        self.objects.anonymous.push(channel);
+        if self.objects.confused {
+            self.join(channel, ANONYMOUS);
+        }
+    }
+
+    /// A descriptor may be any of the objects without a name: all of them are one channel.
+    fn confuse(&mut self) {
+        if !self.objects.confused {
+            self.objects.confused = true;
+            for channel in self.objects.anonymous.clone() {
+                self.join(channel, ANONYMOUS);
+            }
+        }
     }
 
     /// The ends of a pipe.
-    pub(crate) fn piped(&mut self, ends: [i32; 2]) {
+    pub(crate) fn piped(&mut self, ends: [i32; 2], flags: i32) {
         let name = format!("pipe of descriptors {} and {}", ends[0], ends[1]);
         let channel = self.channel(name);
+        // With O_DIRECT it passes on messages; and a user with very many pipes gets small ones.
+        let room = system_call(libc::SYS_fcntl, [ends[0] as usize, F_GETPIPE_SZ, 0, 0, 0, 0]);
+        let is_stream = flags & libc::O_DIRECT == 0 && room as i64 >= USUAL_ROOM;
         for end in ends {
-            self.know(end, channel, Kind::Inside, End::Both);
+            self.know(end, channel, Kind::Inside, if is_stream { End::Both } else { End::None });
         }
     }
 
@@ -194,7 +291,8 @@ impl Kernel {
 
     /// What the kernel calls the object of this descriptor is this from now on.
     fn know(&mut self, descriptor: i32, channel: u32, kind: Kind, end: End) -> Option<Slot> {
-        let slot = Slot { identity: identity(&look(descriptor)?), channel, kind, end };
+        let messages = is_socket_for_messages(descriptor);
+        let slot = Slot { identity: identity(&look(descriptor)?), channel, kind, end, messages };
         self.objects.known.insert(slot.identity, slot);
         self.set(descriptor, None);
         Some(slot)
@@ -210,6 +308,10 @@ impl Kernel {
     /// A socket is about to be connected to the process itself.
     pub(crate) fn connecting(&mut self, descriptor: i32) {
         let channel = self.channel(format!("connection of descriptor {descriptor}"));
+        // Who watches the socket already notices what becomes of the connection.
+        if let Some(before) = self.slot(descriptor).filter(|slot| !self.is_single(slot.channel)) {
+            self.join(before.channel, channel);
+        }
         self.know(descriptor, channel, Kind::Loopback, End::First);
     }
 
@@ -262,25 +364,43 @@ impl Kernel {
         self.set(descriptor, None);
     }
 
+    /// A file is changed through memory from now on.
+    pub(crate) fn mapped(&mut self, descriptor: i32) {
+        if let Some(slot) = self.slot(descriptor) {
+            self.objects.mapped.push(slot.identity);
+        }
+    }
+
+    /// Whether a file may be changed through memory.
+    pub(crate) fn is_mapped(&mut self, descriptor: i32) -> bool {
+        !self.objects.mapped.is_empty()
+            && self
+                .slot(descriptor)
+                .is_some_and(|slot| self.objects.mapped.contains(&slot.identity))
+    }
+
     /// An epoll object watches a descriptor: their channels become one.
     pub(crate) fn watch(&mut self, epoll: i32, descriptor: i32) {
         let (Some(epoll), Some(watched)) = (self.slot(epoll), self.slot(descriptor)) else {
             return;
         };
         self.join(epoll.channel, watched.channel);
-        if matches!(watched.kind, Kind::Outside | Kind::Log | Kind::Listening) {
+        if self.is_fed(watched) {
             // So may the outside feed it.
             self.objects.fed.push(epoll.channel);
         }
     }
 
+    /// Whether others feed an object, or something that it watches.
+    fn is_fed(&self, slot: Slot) -> bool {
+        let channel = self.find(slot.channel);
+        matches!(slot.kind, Kind::Outside | Kind::Log | Kind::Listening | Kind::Shared)
+            || self.objects.fed.iter().any(|&fed| self.find(fed) == channel)
+    }
+
     /// Whether others than this process may feed a descriptor.
     pub(crate) fn is_fed_from_outside(&mut self, descriptor: i32) -> bool {
-        self.objects.forked
-            || self.slot(descriptor).is_some_and(|slot| {
-                matches!(slot.kind, Kind::Outside | Kind::Log | Kind::Listening)
-                    || self.objects.fed.contains(&slot.channel)
-            })
+        self.objects.forked || self.slot(descriptor).is_some_and(|slot| self.is_fed(slot))
     }
 
     /// A call that reads from a descriptor.
@@ -304,9 +424,10 @@ impl Kernel {
             // Who connects to ourselves, or has an end that we do not know, may be noticed here.
             uses.add(LOOPBACK, BOTH);
         }
-        let outside = matches!(slot.kind, Kind::Log | Kind::Outside | Kind::Listening)
-            || self.objects.fed.contains(&slot.channel);
-        if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
+        if self.talks_to_itself(slot) {
+            uses.add(LOOPBACK, BOTH);
+        }
+        if self.is_fed(slot) || (self.objects.forked && slot.kind != Kind::Loopback) {
             uses.add(OUTSIDE, TAKES);
         }
         uses
@@ -321,6 +442,10 @@ impl Kernel {
             // Those who add keep their order with those who read, not among each other.
             Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
             Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
+            Kind::Shared => {
+                uses.add(slot.channel, BOTH);
+                uses.add(OUTSIDE, BOTH);
+            }
             Kind::Loopback if surely && slot.end != End::None => uses.add(slot.channel, GIVES),
             Kind::Loopback | Kind::Listening => uses.add(slot.channel, BOTH),
             Kind::Outside if surely => {}
@@ -332,7 +457,16 @@ impl Kernel {
         if slot.kind == Kind::Outside || self.objects.forked {
             uses.add(OUTSIDE, GIVES);
         }
+        if self.talks_to_itself(slot) {
+            uses.add(LOOPBACK, BOTH);
+        }
         uses
+    }
+
+    /// Whether what is sent through a socket without a connection may be received by another one of the process: at once, so
+    /// that who does not find it knows that it was not sent.
+    fn talks_to_itself(&self, slot: Slot) -> bool {
+        slot.kind == Kind::Outside && slot.messages && !self.objects.bound.is_empty()
     }
 
     /// A call that may do anything with a descriptor.

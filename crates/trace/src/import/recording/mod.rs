@@ -43,6 +43,7 @@ mod emit_walk;
 mod image;
 mod objects;
 mod order;
+mod pages;
 mod records;
 mod search;
 mod shadow;
