@@ -192,6 +192,10 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "STATUS,...", value_delimiter = ',', default_value = "0")]
     pub(crate) expect_status: Vec<u8>,
 
+    /// Let replays talk to the world, and read its clocks, instead of giving the program what it got in the recorded run
+    #[arg(long)]
+    pub(crate) live: bool,
+
     /// Kill a replay after this time
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
     pub(crate) replay_timeout: Duration,
@@ -227,6 +231,10 @@ pub(crate) struct ReplayArguments {
     #[arg(value_name = "REPORT[#FINDING]")]
     pub(crate) report: String,
 
+    /// Let the program talk to the world, and read its clocks, instead of giving it what it got in the recorded run
+    #[arg(long)]
+    pub(crate) live: bool,
+
     /// Stop in gdb where the bug is
     #[arg(long)]
     pub(crate) gdb: bool,
@@ -258,6 +266,10 @@ pub(crate) struct RecordOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// Who moves the clocks of the program, where one thread runs at a time
+    #[arg(long, value_enum, default_value_t = TimeChoice::Virtual)]
+    pub(crate) time: TimeChoice,
+
     /// Stop recording (not the program) when the recording has so many bytes: 500k, 20M, 4G
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
@@ -269,6 +281,14 @@ pub(crate) struct RecordOptions {
     /// Kill the program after this time; what it did until then is kept
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum TimeChoice {
+    /// The schedule: the same seed gives the same times
+    Virtual,
+    /// The world
+    Real,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

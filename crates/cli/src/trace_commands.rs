@@ -44,6 +44,9 @@ fn write_stats(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
     for (name, count) in tables {
         writeln!(writer, "{name:<20} {count:>10}")?;
     }
+    if !trace.channels().is_empty() {
+        writeln!(writer, "{:<20} {:>10}", "channels", trace.channels().len())?;
+    }
     let mut verbs: BTreeMap<&str, u64> = BTreeMap::new();
     for row in 0..trace.len() {
         *verbs.entry(describe::verb(&trace.op(EventId::from(row)))).or_default() += 1;

@@ -28,6 +28,8 @@ mod failing;
 mod harness;
 #[path = "recording/implicit.rs"]
 mod implicit;
+#[path = "recording/inputs.rs"]
+mod inputs;
 #[path = "recording/kernel.rs"]
 mod kernel;
 #[path = "recording/limits.rs"]
@@ -44,6 +46,8 @@ mod outcome;
 mod process;
 #[path = "recording/replaying.rs"]
 mod replaying;
+#[path = "recording/robust.rs"]
+mod robust;
 #[path = "recording/supervision.rs"]
 mod supervision;
 #[path = "recording/synchronisation.rs"]

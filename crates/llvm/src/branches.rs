@@ -17,10 +17,20 @@ pub(crate) fn is_recorded(decides: Value) -> bool {
 }
 
 pub(crate) fn branch(to: &mut Instrumenter, branch: Value) {
-    let Some(condition) = condition(branch).filter(|one| is_recorded(*one)) else { return };
+    let Some(condition) = condition(branch).filter(|one| is_recorded(*one)) else {
+        return idle(to, branch);
+    };
     to.build.stand_before(branch);
     let taken = to.build.resize(condition, to.build.i32);
     to.build.hook("__ft_path", to.build.void, &[taken]);
+}
+
+/// A loop that does nothing for ever waits to be interrupted: it lets others run, and may be cancelled.
+fn idle(to: &mut Instrumenter, branch: Value) {
+    if branch.block().successors() == [branch.block()] {
+        to.build.stand_before(branch);
+        to.build.hook("__ft_pause", to.build.void, &[]);
+    }
 }
 
 /// A switch, or a jump to a computed label, whose value is then the label's address.

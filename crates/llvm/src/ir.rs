@@ -169,6 +169,11 @@ impl Value {
         String::from_utf8_lossy(bytes).into_owned()
     }
 
+    /// The block that an instruction is in.
+    pub(crate) fn block(self) -> Block {
+        Block(unsafe { LLVMGetInstructionParent(self.0) })
+    }
+
     /// The function that an instruction is in.
     pub(crate) fn function(self) -> Value {
         Value(unsafe { LLVMGetBasicBlockParent(LLVMGetInstructionParent(self.0)) })

@@ -403,6 +403,25 @@ void outer(void) {
 }
 
 #[test]
+fn a_loop_that_does_nothing_lets_others_run() {
+    let source = "\
+void idle(void) {
+  for (;;)
+    ;
+}
+";
+    check(
+        "idle",
+        source,
+        &expect![[r#"
+        idle:
+          enter -
+          pause 2
+    "#]],
+    );
+}
+
+#[test]
 fn understood_assembly_is_what_it_does() {
     let source = "\
 #define ASM __asm__ __volatile__

@@ -91,6 +91,10 @@ pub enum Fault {
     OnlyLeftCalls,
     /// A call leads to those only that have entered after it has entered.
     OnlyEnteredBefore,
+    /// A call that found nothing need not stay before the one that gives.
+    NothingFoundForgotten,
+    /// Two calls that only give have no order, though a third one takes.
+    GiversUnordered,
 }
 
 mod calls;
@@ -146,6 +150,8 @@ mod seeded {
             Fault::ChainForgotten,
             Fault::OnlyLeftCalls,
             Fault::OnlyEnteredBefore,
+            Fault::NothingFoundForgotten,
+            Fault::GiversUnordered,
         ];
     }
 

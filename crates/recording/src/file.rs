@@ -76,6 +76,8 @@ pub mod flags {
     pub const ASSERTION_FAILED: u32 = 64;
     /// The recording has the size that the user allowed.
     pub const LIMITED: u32 = 128;
+    /// The program made locks or the like that other processes can use too.
+    pub const SHARED: u32 = 256;
 }
 
 /// How a process ended.
@@ -133,6 +135,10 @@ pub mod table {
     pub const CHANNELS: u64 = 10;
     /// The name of a function that nothing is known of, and that keeps its order with all channels: address, then the text.
     pub const UNKNOWN_FUNCTION: u64 = 11;
+    /// How the process began, for replays: see [`crate::input`].
+    pub const START: u64 = 12;
+    /// What a call got from outside, for replays: see [`crate::input`].
+    pub const INPUT: u64 = 13;
     /// Two channels that became one while the program ran (an epoll object, and what it watches): two words. It holds for the whole recording.
-    pub const JOINED: u64 = 12;
+    pub const JOINED: u64 = 14;
 }

@@ -7,12 +7,14 @@
 //! - [`image`]: the code of a module, for the walk along the recorded path;
 //! - [`channel`]: what orders threads other than memory: kernel objects and hidden state of libraries;
 //! - [`library`]: which functions of libraries use which of them;
+//! - [`input`]: what a program got from outside, for replays;
 //! - [`plan`]: the schedule that a replay follows, and what it answers.
 
 pub mod channel;
 pub mod explore;
 pub mod file;
 pub mod image;
+pub mod input;
 pub mod library;
 pub mod plan;
 pub mod record;

@@ -670,6 +670,7 @@ const INTERPOSED: &[&str] = &[
 /// Families of functions that the runtime stands before, or that touch no channel.
 const SILENT_PREFIXES: &[&str] = &[
     "pthread_",
+    "__pthread_",
     "sem_",
     "mtx_",
     "cnd_",

@@ -78,11 +78,15 @@ pub mod outcome {
     pub const MAGIC: u64 = u64::from_le_bytes(*b"FTDONE01");
     /// The process ended before the plan did.
     pub const UNFINISHED: u64 = 0;
+    /// Operand: how many calls were not made, but answered as recorded.
     pub const CONFIRMED: u64 = 1;
     /// Operands: thread, expected ordinal, kind, place; seen ordinal, kind, place.
     pub const DIVERGED: u64 = 2;
     /// The steps could be forced, but the final operations are not what they should be.
     pub const NOT_REACHED: u64 = 3;
+    /// A call is not as recorded. Operands: which, see [`crate::input::call`]; why, see [`crate::input::problem`]; the line, and its column in the upper 32 bits; the length of the name of
+    /// the file, and the name.
+    pub const OTHER_CALL: u64 = 4;
 }
 
 /// FNV-1a of `file:line:column`, never 0.

@@ -85,9 +85,9 @@ pub mod kind {
     pub const REQUEST_ACQUIRE: u8 = 49;
     /// Acquired. Detail: [`super::acquire`]. Operands: address; stamp.
     pub const ACQUIRE: u8 = 50;
-    /// Not acquired (try, timed). Detail: [`super::acquire`]. Operands: address; stamp.
+    /// Not acquired (try, timed; a mutex that is lost for good). Detail: [`super::acquire`]. Operands: address; stamp.
     pub const ACQUIRE_FAILED: u8 = 51;
-    /// Released once. Detail: 1 if shared; 2 if the lock refused, and is as it was. Operands: address; stamp.
+    /// Released once. Detail: [`super::release`]. Operands: address; stamp.
     pub const RELEASE: u8 = 52;
     /// Destroyed. Operands: address; stamp.
     pub const LOCK_DESTROY: u8 = 53;
@@ -158,10 +158,12 @@ pub mod unseen {
     pub const ASSEMBLY: u8 = 0;
     /// An atomic operation of 16 bytes.
     pub const WIDE_ATOMIC: u8 = 1;
+    /// A signal handler interrupted a wait.
+    pub const INTERRUPTION: u8 = 2;
     /// A read from a file that the process can also change in memory.
-    pub const MAPPED_FILE: u8 = 2;
+    pub const MAPPED_FILE: u8 = 3;
     /// Code of which nothing is known calls a function of the program. (In free-running recordings only.)
-    pub const CALLED_BACK: u8 = 3;
+    pub const CALLED_BACK: u8 = 4;
 }
 
 /// The detail of allocations.
@@ -184,6 +186,8 @@ pub mod stream {
     pub const BACK: u8 = 4;
     /// Neither: whatever it does, no bytes go into a stream or come out of one. (Of calls with the detail 0 that is not known.)
     pub const QUIET: u8 = 8;
+    /// It cancels a thread, whose number is the second operand: the thread keeps its place before the call or behind it.
+    pub const CANCELS: u8 = 16;
 }
 
 /// The detail of acquires: `mode | patience << 1`.
@@ -194,6 +198,18 @@ pub mod acquire {
     pub const BLOCKING: u8 = 0;
     pub const TIMED: u8 = 1 << 1;
     pub const TRY: u8 = 2 << 1;
+    /// The owner of a robust mutex ended, and the next one gave it back without making it consistent.
+    pub const NOT_RECOVERABLE: u8 = 1 << 3;
+}
+
+/// The detail of releases.
+pub mod release {
+    /// Of a shared hold.
+    pub const SHARED: u8 = 1;
+    /// The lock refused, and is as it was.
+    pub const REFUSED: u8 = 1 << 1;
+    /// The owner of a robust mutex ends.
+    pub const OWNER_DIED: u8 = 1 << 2;
 }
 
 /// Whether records of the kind are visible operations, and have ordinals. Not so what depends on the schedule (a

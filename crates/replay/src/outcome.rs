@@ -1,5 +1,6 @@
 //! What the runtime says of a replay.
 
+use foretrace_recording::input::{call, problem};
 use foretrace_recording::plan::outcome;
 use foretrace_recording::record::kind;
 
@@ -30,6 +31,17 @@ pub enum Outcome {
         /// Which visible operation of the thread was expected, and which was next.
         ordinals: (u32, Option<u32>),
     },
+    /// A call on the outside is not the recorded one.
+    OtherCall {
+        /// After so many steps.
+        step: usize,
+        /// What is called.
+        call: &'static str,
+        /// What is different.
+        why: &'static str,
+        /// `file:line:column`, if known.
+        place: Option<String>,
+    },
     /// The program ended by itself after so many steps.
     Ended {
         /// How many steps were done.
@@ -38,6 +50,15 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// How many calls on the outside were answered as recorded, in a replay that was confirmed.
+    pub fn given(bytes: &[u8]) -> u64 {
+        let word = |at: usize| {
+            let word = bytes.get(8 * at..8 * at + 8);
+            word.map_or(0, |word| u64::from_le_bytes(word.try_into().expect("eight bytes")))
+        };
+        if word(1) == outcome::CONFIRMED { word(3) } else { 0 }
+    }
+
     /// Reads the runtime's answer; `None` if there is none (the process was killed) or it is damaged.
     pub fn read(bytes: &[u8]) -> Option<Outcome> {
         let words: Vec<u64> = bytes
@@ -53,6 +74,17 @@ impl Outcome {
         Some(match word(0)? {
             outcome::CONFIRMED => Outcome::Confirmed,
             outcome::NOT_REACHED => Outcome::NotReached,
+            outcome::OTHER_CALL => {
+                let (line, length) = (word(4)?, word(5)? as usize);
+                let file: Vec<u8> = words[6..].iter().flat_map(|word| word.to_le_bytes()).collect();
+                let file = String::from_utf8_lossy(file.get(..length)?).into_owned();
+                Outcome::OtherCall {
+                    step,
+                    call: call::name(word(2)? as u32),
+                    why: difference(word(3)?),
+                    place: (length > 0).then(|| format!("{file}:{}:{}", line as u32, line >> 32)),
+                }
+            }
             outcome::UNFINISHED => Outcome::Ended { steps: step },
             outcome::DIVERGED => {
                 let (line, length) = (word(9)?, word(10)? as usize);
@@ -73,6 +105,16 @@ impl Outcome {
             }
             _ => return None,
         })
+    }
+}
+
+/// What is different about a call.
+fn difference(why: u64) -> &'static str {
+    match why {
+        problem::OTHER_BYTES => "it sends other bytes than in the recorded run",
+        problem::NOT_READY => "a descriptor that was ready in the recorded run is not",
+        problem::OTHER_DESCRIPTOR => "the new descriptor has another number",
+        _ => "the recorded run has no such call here, so its result is not known",
     }
 }
 
@@ -144,5 +186,17 @@ mod tests {
             ordinals: (7, Some(9)),
         };
         assert_eq!(Outcome::read(&bytes(&words)), Some(expected));
+        let (code, why) = (u64::from(call::WRITE), problem::OTHER_BYTES);
+        let words = [outcome::MAGIC, outcome::OTHER_CALL, 3, code, why, 12 | 5 << 32, 6, file];
+        let expected = Outcome::OtherCall {
+            step: 3,
+            call: "write",
+            why: "it sends other bytes than in the recorded run",
+            place: Some("bank.c:12:5".into()),
+        };
+        assert_eq!(Outcome::read(&bytes(&words)), Some(expected));
+        assert_eq!(Outcome::given(&bytes(&words)), 0);
+        assert_eq!(Outcome::given(&confirmed), 0);
+        assert_eq!(Outcome::given(&bytes(&[outcome::MAGIC, outcome::CONFIRMED, 5, 7])), 7);
     }
 }

@@ -399,7 +399,7 @@ pub struct Input {
 }
 
 /// How good the evidence for a finding is, once its schedule was forced on the real program.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// The program did it.
@@ -409,6 +409,7 @@ pub enum Evidence {
     /// The program followed the schedule, but the bug was not there.
     NotReached,
     /// It could not be tried.
+    #[default]
     NotReplayed,
 }
 
@@ -425,16 +426,27 @@ impl Evidence {
 }
 
 /// What came of a replay on the program.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Replay {
     /// The grade.
     pub evidence: Evidence,
     /// What happened, in words.
     pub detail: String,
+    /// What came from outside in the recorded run was given to the program again, instead of talking to the world.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recorded_inputs: bool,
     /// How the program ended, in words; `None` if it was not started.
     pub ending: Option<String>,
     /// The last lines that the program wrote.
     pub output: Vec<String>,
+}
+
+impl Replay {
+    /// The grade in words.
+    pub fn in_words(&self) -> String {
+        let inputs = self.recorded_inputs && self.evidence == Evidence::Confirmed;
+        format!("{}{}", self.evidence.name(), if inputs { " with recorded inputs" } else { "" })
+    }
 }
 
 /// One of the operations that make a bug.

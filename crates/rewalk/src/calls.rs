@@ -11,8 +11,6 @@ use crate::thread::{Caller, Context, PRIVATE, Phase, Start, Thread};
 
 /// So many bytes behind an argument may be written by a function that gives results through its arguments.
 const RESULT_BYTES: u64 = 128;
-/// So many by one that gives a word through each.
-const WORD_BYTES: u64 = 8;
 
 impl Thread {
     /// A function begins.
@@ -177,11 +175,10 @@ impl Thread {
                 self.give_away_memory(context, site);
             }
             Reach::Arguments => {}
-            Reach::Results | Reach::Words if arguments.iter().all(|argument| argument.known) => {
-                let bytes = if reach == Reach::Words { WORD_BYTES } else { RESULT_BYTES };
+            Reach::Results if arguments.iter().all(|argument| argument.known) => {
                 self.settle_addresses(context, site);
                 for argument in arguments {
-                    let end = argument.bits.saturating_add(bytes);
+                    let end = argument.bits.saturating_add(RESULT_BYTES);
                     let mut values = self.own.values(argument.bits, end);
                     values.extend(self.published.values(argument.bits, end));
                     for value in values {

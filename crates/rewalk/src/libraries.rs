@@ -8,10 +8,8 @@
 pub(crate) enum Reach {
     /// Only through its arguments; memory of the program it neither reads nor writes, other than objects of synchronisation.
     Arguments,
-    /// Through its arguments and what they point to, a few words each; there it may write, too.
+    /// Through its arguments; it may write what they point to, a few words each.
     Results,
-    /// Likewise, of one word each.
-    Words,
     /// It tells the world about its arguments and what they point to. What it returns depends on these, if anybody looks.
     Prints,
     /// Through its arguments and any memory of the program.
@@ -105,12 +103,12 @@ pub(crate) fn is_openmp(name: &str) -> bool {
             .is_some_and(|rest| families.iter().any(|family| rest.starts_with(family)))
 }
 
-/// These functions look at no memory but their own, other than the bounds of a loop. Which iterations a thread gets, and whether it
-/// runs a block, depends on the thread's number or on a cell that the recording shows.
+/// These functions look at no memory but their own, other than the bounds of a loop; and where these are, they store others, which is recorded. Which iterations a thread
+/// gets, and whether it runs a block, depends on the thread's number or on a cell that the recording shows.
 fn reach_of_openmp(name: &str) -> Reach {
-    let gives_bounds = ["_init_", "_next", "_start", "omp_get_schedule"];
-    match gives_bounds.iter().any(|part| name.contains(part)) {
-        true => Reach::Words,
+    // These copy the variables of a task, or look at a list of addresses.
+    match name.starts_with("__kmpc_taskloop") || name == "__kmpc_omp_task_with_deps" {
+        true => Reach::Memory,
         false => Reach::Arguments,
     }
 }

@@ -277,6 +277,15 @@ impl Thread {
         if !self.is_inside(context.program) {
             return self.lose(context, "a store where there is none");
         }
+        if self.is_inside_openmp(program) {
+            // What it stores may depend on what is there.
+            let end = access.address + u64::from(access.size);
+            let mut values = self.own.values(access.address, end);
+            values.extend(self.published.values(access.address, end));
+            for value in values {
+                self.guard(context, value, access.site, "bounds of a loop");
+            }
+        }
         self.put(context, access, Value::number(bits), bits, told);
     }
 

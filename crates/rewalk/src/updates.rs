@@ -149,8 +149,11 @@ impl Thread {
         self.terms.fix_reads(new);
     }
 
-    /// Whether the thread is in a function that shares work out.
-    fn is_inside_openmp(&self, program: &Program) -> bool {
+    /// Whether the thread is in a function that shares work out, or in the part of the runtime that calls a task.
+    pub(crate) fn is_inside_openmp(&self, program: &Program) -> bool {
+        if self.frames.is_empty() {
+            return true;
+        }
         let calls = |op: &Op| matches!(op, Op::Leave { name, .. } if is_openmp(name));
         let instruction = self.instruction(program).and_then(|(_, instruction)| instruction);
         instruction.is_some_and(|instruction| calls(&instruction.op))

@@ -21,6 +21,7 @@ mod ending;
 mod explore;
 mod futex;
 mod hooks;
+mod inputs;
 mod interpose;
 mod kernel;
 mod log;

@@ -101,15 +101,23 @@ pub(crate) fn flag(flag: u32) {
 
 /// Reserves bytes of the file on the disk, and maps them.
 fn map(file: i32, offset: u64, size: usize) -> Option<*mut u64> {
-    unsafe {
-        let errno = *libc::__errno_location();
-        let reserved = libc::fallocate(file, 0, offset as i64, size as i64) == 0
-            || (*libc::__errno_location() == libc::EOPNOTSUPP
-                && libc::posix_fallocate(file, offset as i64, size as i64) == 0);
-        *libc::__errno_location() = errno;
-        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-        reserved.then(|| arena::map(size, flags, file, offset)).flatten().map(|start| start.cast())
-    }
+    // Not through the C library, which would act upon a cancellation here.
+    let reserve = |number: i64, arguments: [usize; 6]| system_call(number, arguments);
+    let (start, length) = (offset as usize, size);
+    let reserved = match reserve(libc::SYS_fallocate, [file as usize, 0, start, length, 0, 0]) {
+        0 => true,
+        // Where there is no such thing, zeros do it.
+        error if error == -(libc::EOPNOTSUPP as isize) => {
+            static ZEROS: [u8; 4096] = [0; 4096];
+            (0..length).step_by(ZEROS.len()).all(|at| {
+                let page = [file as usize, ZEROS.as_ptr() as usize, ZEROS.len(), start + at, 0, 0];
+                reserve(libc::SYS_pwrite64, page) == ZEROS.len() as isize
+            })
+        }
+        _ => false,
+    };
+    let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+    reserved.then(|| arena::map(size, flags, file, offset)).flatten().map(|start| start.cast())
 }
 
 /// Appends a full chunk to the file.

@@ -9,11 +9,12 @@ use foretrace_recording::site::{ABI, Constant, Function, Global, Module, Site};
 
 use crate::config::{Mode, mode, number, set_mode, variable};
 use crate::futex::{Spin, system_call};
+use crate::inputs::Inputs;
 use crate::message;
 use crate::replay::Replay;
 use crate::schedule::{Scheduler, Strategy};
 use crate::thread::{self, Thread};
-use crate::world::{self, hold};
+use crate::world::{self, World, hold};
 use crate::{config, explore, interpose, log};
 
 #[used]
@@ -61,7 +62,12 @@ extern "C" fn start() {
     if replay.as_ref().is_some_and(|replay| replay.awaits_failure()) {
         interpose::signals::watch_traps();
     }
-    world::create(Scheduler::new(strategy.unwrap_or(Strategy::Random), seed), replay);
+    let inputs = if replay.is_some() { read_inputs() } else { None };
+    let start = inputs.as_ref().map(|inputs| inputs.start).filter(|start| start[0] != 0);
+    world::create(Scheduler::new(strategy.unwrap_or(Strategy::Random), seed), replay, inputs);
+    if strategy.is_some() {
+        interpose::clocks::begin(start);
+    }
     main_begins();
 }
 
@@ -72,7 +78,8 @@ fn explore(path: &[u8]) {
     explore::serve(path);
     set_mode(Mode::Scheduled);
     config::keep_control_flow(true);
-    world::create(Scheduler::new(Strategy::Explore, 1), None);
+    world::create(Scheduler::new(Strategy::Explore, 1), None, None);
+    interpose::clocks::begin(None);
     main_begins();
 }
 
@@ -82,18 +89,36 @@ fn main_begins() {
     let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     world.tables.table(table::COMMAND, &[&command]);
     let main = world.add_thread(None);
-    world.kernel.begin();
+    let World { inputs, kernel, tables, .. } = &mut *world;
+    let descriptors = kernel.begin(inputs.as_ref().map(|inputs| inputs.descriptors));
+    let [wall, monotonic] = interpose::clocks::start();
+    let words = [wall as u64, monotonic as u64, descriptors].map(u64::to_le_bytes);
+    tables.table(table::START, &[words.as_flattened()]);
     world.scheduler.turn = Some(0);
     drop(world);
     begin(unsafe { &mut *main });
     interpose::threads::main_begins();
     unsafe { interpose::process::register() };
+    interpose::standard_input::begin();
 }
 
 fn read_plan(path: &[u8]) -> Option<Replay> {
     use std::os::unix::ffi::OsStrExt;
     let plan = std::fs::read(std::ffi::OsStr::from_bytes(path)).ok()?;
     Replay::read(&plan, variable(c"FORETRACE_OUTCOME")?)
+}
+
+/// What the recorded run got from outside.
+fn read_inputs() -> Option<Box<Inputs>> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::OsStr::from_bytes(variable(c"FORETRACE_INPUTS")?);
+    let bytes = std::fs::read(path).ok()?.leak();
+    let inputs = Inputs::read(bytes, variable(c"FORETRACE_LIVE").is_some());
+    if inputs.is_none() {
+        message::say("the recorded inputs of the replay cannot be read");
+        message::leave(125);
+    }
+    inputs.map(Box::new)
 }
 
 /// The calling thread is `thread` from now on; its first record.

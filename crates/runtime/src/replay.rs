@@ -157,15 +157,27 @@ impl Replay {
             line,
             file.len() as u64,
         ];
-        words.extend(file.chunks(8).map(|part| {
-            let mut word = [0; 8];
-            word[..part.len()].copy_from_slice(part);
-            u64::from_le_bytes(word)
-        }));
+        words.extend(padded(file));
         self.answer(&words);
         foretrace_replayed();
         message::say("the replay diverged from its plan");
         message::leave(123);
+    }
+
+    /// A call is not the recorded one.
+    fn other_call(&mut self, call: u32, why: u64, site: u64) {
+        let (line, file) = place_text(site);
+        let mut words = vec![
+            outcome::OTHER_CALL,
+            self.done as u64,
+            u64::from(call),
+            why,
+            line,
+            file.len() as u64,
+        ];
+        words.extend(padded(file));
+        self.answer(&words);
+        foretrace_replayed();
     }
 
     /// The process ends, or no thread of it can go on, before the plan is done.
@@ -175,6 +187,15 @@ impl Replay {
         }
         self.answer(&[outcome::UNFINISHED, self.done as u64]);
     }
+}
+
+/// Bytes as words.
+fn padded(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks(8).map(|part| {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        u64::from_le_bytes(word)
+    })
 }
 
 /// Where a debugger stops: the replay is over, one way or the other.
@@ -225,6 +246,17 @@ fn conflict(a: Next, b: Next) -> bool {
 }
 
 impl World {
+    /// A call that depends on the outside is not the recorded one: the replay is over. It has diverged, unless it had come to its end before.
+    pub(crate) fn other_call(&mut self, thread: &Thread, call: u32, why: u64) -> ! {
+        if self.planned()
+            && let Some(replay) = &mut self.replay
+        {
+            replay.other_call(call, why, thread.call_site);
+            message::say("the replay diverged from its recorded inputs");
+        }
+        message::leave(123);
+    }
+
     /// Whether a plan is being followed.
     pub(crate) fn planned(&self) -> bool {
         self.replay.as_ref().is_some_and(|replay| replay.carried_out != Some(replay.finals.len()))
@@ -323,7 +355,8 @@ impl World {
     pub(crate) fn fails(&mut self, thread: &mut Thread) {
         let Some(replay) = &mut self.replay else { return };
         if replay.is_failure(thread.planned, thread.ordinal) {
-            replay.answer(&[outcome::CONFIRMED, replay.done as u64]);
+            let given = self.inputs.as_ref().map_or(0, |inputs| inputs.given);
+            replay.answer(&[outcome::CONFIRMED, replay.done as u64, given]);
             foretrace_replayed();
             // The plan is done; and the thread is not disturbed on its way.
             replay.done = replay.steps.len();
@@ -383,7 +416,8 @@ impl World {
             message::say("the replay reached the end of its plan, but not the violation");
             message::leave(123);
         }
-        replay.answer(&[outcome::CONFIRMED, replay.done as u64]);
+        let given = self.inputs.as_ref().map_or(0, |inputs| inputs.given);
+        replay.answer(&[outcome::CONFIRMED, replay.done as u64, given]);
         foretrace_replayed();
         match replay.goal {
             goal::BLOCKED | goal::STUCK => {

@@ -4,6 +4,8 @@
 //! it chooses who is next and sleeps until it is chosen itself. Choices depend on the seed and on what the threads
 //! do, on nothing else: the same seed gives the same run. Time is virtual: a timed wait is over when no thread can run otherwise.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use foretrace_recording::record::kind;
 
 use crate::config::{Mode, mode};
@@ -43,6 +45,8 @@ pub(crate) struct Scheduler {
     lowest: i64,
     /// Whether a thread wants to end the process: see [`crate::ending`].
     pub(crate) is_ending: bool,
+    /// How many turns ago time last jumped for a timer.
+    since_timers: u32,
 }
 
 /// How a wait ended.
@@ -52,6 +56,8 @@ pub(crate) enum Waited {
     TimedOut,
     /// The thread is to end.
     Cancelled,
+    /// A signal handler has run.
+    Interrupted,
 }
 
 /// A thread that spins must not keep the others from running for longer than this.
@@ -72,6 +78,7 @@ impl Scheduler {
             changes: Vec::new(),
             lowest: 0,
             is_ending: false,
+            since_timers: 0,
         };
         for _ in 0..8 {
             scheduler.draw();
@@ -169,6 +176,30 @@ impl World {
                 }
             }
         }
+        self.scheduler.since_timers += 1;
+        if self.scheduler.since_timers > LONGEST_WAIT
+            && let Some(due) = self.first_timer()
+        {
+            self.let_timers_expire(due);
+        }
+        self.kernel.expire_if_any();
+    }
+
+    /// When the first timer expires for which a thread waits.
+    fn first_timer(&mut self) -> Option<i64> {
+        let mut awaited = Vec::new();
+        for entry in &self.threads {
+            if let (State::Live, Pending::Ready(ready)) = (entry.state, entry.pending) {
+                awaited.extend(ready.descriptors());
+            }
+        }
+        self.kernel.first_timer(&awaited)
+    }
+
+    fn let_timers_expire(&mut self, due: i64) {
+        clocks::jump(clocks::time_of(due));
+        self.scheduler.since_timers = 0;
+        self.kernel.expire_if_any();
     }
 
     fn runnable(&self) -> Vec<u32> {
@@ -182,11 +213,12 @@ impl World {
             if let Some(next) = self.choose(me) {
                 return Some(next);
             }
-            let outside = self
-                .threads
-                .iter()
-                .any(|entry| entry.state == State::Outside || entry.awaits_outside().is_some());
+            let blocks = self.threads.iter().any(|entry| entry.state == State::Outside);
+            let outside =
+                blocks || self.threads.iter().any(|entry| entry.awaits_outside().is_some());
             let over = self.threads.iter().all(|entry| entry.state == State::Done);
+            let timer = self.first_timer();
+            let (is_fed, is_planned) = (self.is_fed(), self.planned());
             let timed = self.threads.iter_mut().filter(|entry| {
                 entry.state == State::Live
                     && !entry.timed_out
@@ -195,6 +227,13 @@ impl World {
             });
             let first =
                 timed.min_by_key(|entry| entry.deadline.map(|time| (time.tv_sec, time.tv_nsec)));
+            let deadline = first.as_ref().and_then(|entry| entry.deadline);
+            let is_due = |time: i64| !outside || time <= clocks::nanoseconds(now());
+            let sooner = |due: &i64| deadline.is_none_or(|time| *due <= clocks::nanoseconds(time));
+            if let Some(due) = timer.filter(|&due| is_due(due)).filter(sooner) {
+                self.let_timers_expire(due);
+                continue;
+            }
             match first {
                 Some(entry)
                     if !outside || entry.deadline.is_some_and(|time| !before(now(), time)) =>
@@ -202,8 +241,13 @@ impl World {
                     entry.timed_out = true;
                     entry.deadline.into_iter().for_each(clocks::jump);
                 }
-                _ if outside || crate::interpose::signals::handled() => return None,
+                // Behind the end of its plan a replay ends where nothing more is known of the outside.
                 _ if over => return None,
+                _ if is_fed && !blocks && is_planned => self.deadlock(),
+                _ if is_fed && !blocks => crate::message::leave(123),
+                _ if outside || timer.is_some() || crate::interpose::signals::handled() => {
+                    return None;
+                }
                 _ => self.deadlock(),
             }
         }
@@ -212,7 +256,11 @@ impl World {
     /// Gives the turn to a thread, and wakes it.
     fn grant(&mut self, next: Option<u32>, me: u32) {
         self.scheduler.turn = next;
+        if next.is_none() {
+            clocks::idle_begins();
+        }
         if let Some(next) = next {
+            clocks::idle_ends();
             let most = self.allowance(next).max(1);
             self.scheduler.granted = self.scheduler.quantum().min(most);
             if next != me {
@@ -228,23 +276,40 @@ impl World {
     }
 }
 
+/// Whether a signal ends what the thread waits for, and has not done so yet.
+fn can_be_interrupted(world: &World, thread: &Thread) -> bool {
+    let entry = &world.threads[thread.index as usize];
+    matches!(entry.pending, Pending::Ready(_)) && !entry.interrupted
+}
+
 /// Sleeps until the turn is the thread's own.
 fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
     while world.scheduler.turn != Some(thread.index) {
         // While nobody can run, those who wait for the outside look for it themselves.
         let awaited = world.entry(thread.index).awaits_outside();
         let awaited = awaited.filter(|_| world.scheduler.turn.is_none());
+        let can_be_interrupted = can_be_interrupted(&world, thread);
         drop(world);
         let is_there = match awaited {
             Some(ready) => ready.wait(GLANCE),
-            None => !thread.gate.pass(None, || thread.was_asked_to_post()),
+            None => !thread.gate.pass(None, || {
+                thread.was_asked_to_post() || (thread.was_signalled() && can_be_interrupted)
+            }),
         };
         world = hold();
-        if is_there && world.scheduler.turn.is_none() {
+        // Time passes meanwhile.
+        if (is_there || awaited.is_some()) && world.scheduler.turn.is_none() {
             world.pass_on(thread.index);
         }
         if thread.was_asked_to_post() {
             semaphores::count_posts(&mut world, thread);
+        }
+        take_interruption(&mut world, thread);
+        if can_be_interrupted && thread.was_signalled() {
+            world.entry(thread.index).interrupted = true;
+            if world.scheduler.turn.is_none() {
+                world.pass_on(thread.index);
+            }
         }
     }
     thread.announce();
@@ -266,6 +331,7 @@ pub(crate) fn come_back(thread: &mut Thread) {
     entry.next = Next::default();
     entry.ordinal = thread.ordinal;
     if world.scheduler.turn.is_none() {
+        clocks::idle_ends();
         world.scheduler.turn = Some(me);
         thread.announce();
         thread.quantum = 0;
@@ -358,6 +424,9 @@ pub(crate) fn block(
     let site = thread.call_site;
     let entry = world.entry(me);
     entry.pending = pending;
+    entry.interrupted = matches!(pending, Pending::Ready(_)) && thread.was_signalled();
+    let ends_by_itself = matches!(pending, Pending::Ready(_) | Pending::Sleep);
+    thread.waits.store(!ends_by_itself, std::sync::atomic::Ordering::Relaxed);
     entry.deadline = deadline;
     entry.turns = 0;
     entry.ordinal = thread.ordinal;
@@ -384,11 +453,15 @@ pub(crate) fn block(
     }
     let ready = world.available(me);
     let entry = world.entry(me);
-    let timed_out = entry.timed_out;
+    let (timed_out, interrupted) = (entry.timed_out, entry.interrupted);
     entry.pending = Pending::Nothing;
     entry.deadline = None;
+    let cancelled = entry.cancelled && !entry.uncancellable;
+    entry.interrupted = false;
+    thread.waits.store(false, std::sync::atomic::Ordering::Relaxed);
     let waited = match (ready, timed_out) {
         (true, _) => Waited::Ready,
+        (false, _) if interrupted && !cancelled => Waited::Interrupted,
         (false, true) => Waited::TimedOut,
         (false, false) => Waited::Cancelled,
     };
@@ -411,6 +484,7 @@ fn block_freely(mut world: Held, thread: &mut Thread) -> Held {
             semaphores::count_posts(&mut world, thread);
             semaphores::record_posts(&mut world, thread);
         }
+        take_interruption(&mut world, thread);
         if !woken && !world.enabled(me) {
             let entry = world.entry(me);
             entry.timed_out = true;
@@ -422,6 +496,19 @@ fn block_freely(mut world: Held, thread: &mut Thread) -> Held {
     }
     world.blocked -= 1;
     world
+}
+
+/// If a signal handler has interrupted the wait of a thread for a semaphore, that is over.
+fn take_interruption(world: &mut World, thread: &Thread) {
+    let me = thread.index;
+    if thread.interrupted.swap(false, Relaxed)
+        && matches!(world.entry(me).pending, Pending::Semaphore(_))
+    {
+        world.entry(me).interrupted = true;
+        if mode() == Mode::Scheduled && world.scheduler.turn.is_none() {
+            world.pass_on(me);
+        }
+    }
 }
 
 /// Something was given back: those who waited for it look again. (In scheduled modes the choice looks.)

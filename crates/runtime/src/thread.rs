@@ -1,7 +1,7 @@
 //! One thread of the program: what only the thread itself touches, and what others may touch at any time.
 //! (What the world guards of a thread is in [`crate::world::Entry`].)
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 use foretrace_recording::record::{is_full, kind, visible, with_outcome};
 use foretrace_recording::site::{SYSTEM, Site};
@@ -26,8 +26,14 @@ pub(crate) struct Next {
 /// How many functions a thread remembers.
 const CALLEES: usize = 64;
 
+/// In [`Thread::signals`]: the thread has got signals from outside in the recorded run, and gets them again.
+pub(crate) const RECORDED_SIGNALS: u64 = 1;
+
 /// After so many equal loads in a row a thread gives way.
 const PATIENCE: u32 = 64;
+
+/// After so many path records without an operation, others may run: somebody may want to stop the thread.
+const LONG_IDLE: u32 = 1 << 14;
 
 /// After so many path records, a thread that finds what it found before gives way at once.
 const LONG_WAY: u32 = 64;
@@ -36,6 +42,8 @@ pub(crate) struct Thread {
     pub(crate) index: u32,
     /// Which thread of the plan this is, in a replay.
     pub(crate) planned: Option<u32>,
+    /// Which thread of the recorded run this is, in a replay.
+    pub(crate) recorded: Option<u32>,
     /// How many threads it has created.
     pub(crate) children: u32,
     /// Ordinal of the next visible operation.
@@ -44,8 +52,18 @@ pub(crate) struct Thread {
     pub(crate) quantum: u64,
     /// Inside the runtime. Read by signal handlers on this thread, and by the watchdog.
     pub(crate) busy: AtomicBool,
+    /// Cancelling it may end it anywhere.
+    pub(crate) is_asynchronous: bool,
+    /// A signal handler ran that interrupts waits.
+    pub(crate) interrupted: AtomicBool,
     /// The watchdog has taken the turn away.
     pub(crate) ousted: AtomicBool,
+    /// Signals that came while the thread was inside of the runtime, and whose handlers have yet to run: a bit each; and [`RECORDED_SIGNALS`].
+    pub(crate) signals: AtomicU64,
+    /// Those of them that came from outside of the process.
+    pub(crate) outside_signals: AtomicU64,
+    /// What the thread waits for may not be interrupted: handlers then run at once.
+    pub(crate) waits: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
     pub(crate) gate: Gate,
     /// Where records go: the thread's own stream, or the common one.
@@ -56,8 +74,6 @@ pub(crate) struct Thread {
     pub(crate) callee: u64,
     /// The calls by which others may see the thread, and that have not come back; the innermost last.
     pub(crate) calls: Vec<Open>,
-    /// It was cancelled, and has noticed it.
-    pub(crate) ends: bool,
     /// Functions that the user's code called, by [`Thread::is_instrumented`].
     callees: [(u64, bool); CALLEES],
     /// What is next, at a decision of the scheduler.
@@ -74,6 +90,8 @@ pub(crate) struct Thread {
     seen: (u64, u64, u32),
     /// How many path records the thread has begun since then.
     paths: u32,
+    /// The ordinal at the last path record, and how many of them began at it.
+    idle: (u32, u32),
     pub(crate) kernel_id: AtomicU32,
     pub(crate) own: Writer,
 }
@@ -83,16 +101,21 @@ impl Thread {
         Thread {
             index,
             planned: None,
+            recorded: None,
             children: 0,
             ordinal: 0,
             quantum: u64::MAX,
             busy: AtomicBool::new(false),
+            is_asynchronous: false,
+            interrupted: AtomicBool::new(false),
             ousted: AtomicBool::new(false),
+            signals: AtomicU64::new(0),
+            outside_signals: AtomicU64::new(0),
+            waits: AtomicBool::new(false),
             gate: Gate::new(),
             writer: std::ptr::null_mut(),
             call_site: 0,
             callee: 0,
-            ends: false,
             calls: Vec::new(),
             callees: [(0, true); CALLEES],
             next: Next::default(),
@@ -102,6 +125,7 @@ impl Thread {
             path_filling: 0,
             paths: 0,
             seen: (0, 0, 0),
+            idle: (0, 0),
             kernel_id: AtomicU32::new(0),
             own: Writer::new(index),
         }
@@ -111,6 +135,12 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn was_asked_to_post(&self) -> bool {
         self.deferred[0].load(Relaxed) != 0
+    }
+
+    /// Whether a signal came whose handler has yet to run.
+    #[inline(always)]
+    pub(crate) fn was_signalled(&self) -> bool {
+        self.signals.load(Relaxed) & !RECORDED_SIGNALS != 0
     }
 
     /// The site to record: the user's own, if this one is in a system header.
@@ -206,6 +236,16 @@ impl Thread {
             return explore::outcome(self, taken);
         }
         self.paths = self.paths.saturating_add(1);
+        self.idle = match self.idle {
+            (since, count) if since == self.ordinal => (since, count + 1),
+            _ => (self.ordinal, 1),
+        };
+        if self.idle.1 == LONG_IDLE {
+            // The second time is for those who do nothing that others see.
+            self.idle.1 = 0;
+            schedule::give_way(self);
+            schedule::give_way(self);
+        }
         let writer = unsafe { &mut *self.writer };
         self.path = writer.word(with_outcome(head(kind::PATH, 0, 0), taken));
         self.path_filling = writer.filling();
@@ -296,6 +336,9 @@ pub(crate) fn enter_recording<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<
     thread.busy.store(false, Relaxed);
     if thread.was_asked_to_post() {
         crate::interpose::semaphores::post_deferred(thread);
+    }
+    if thread.signals.load(Relaxed) != 0 {
+        crate::interpose::signals::handle_deferred(thread);
     }
     Some(result)
 }

@@ -15,6 +15,8 @@ use crate::world::{State, World, hold};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 const TICK: i64 = 5_000_000;
+/// After so many ticks in which nobody could run, a replay is over.
+const LONGEST_IDLE: u32 = 20;
 /// So many looks a thread has to come to a visible operation when another one wants to end the process: half a second.
 const LONGEST_COMPUTATION: u32 = 100;
 
@@ -51,7 +53,7 @@ pub(crate) fn start() {
 }
 
 extern "C-unwind" fn watch(_: *mut libc::c_void) -> *mut libc::c_void {
-    let mut suspicion = None;
+    let (mut suspicion, mut idle) = (None, 0);
     loop {
         let pause = libc::timespec { tv_sec: 0, tv_nsec: TICK };
         system_call(libc::SYS_nanosleep, [std::ptr::from_ref(&pause) as usize, 0, 0, 0, 0, 0]);
@@ -61,6 +63,11 @@ extern "C-unwind" fn watch(_: *mut libc::c_void) -> *mut libc::c_void {
             return std::ptr::null_mut();
         }
         suspicion = look(&mut world, suspicion);
+        idle = if world.scheduler.turn.is_none() { idle + 1 } else { 0 };
+        // A replay that has come to its end, and in which all wait for what nobody will send.
+        if idle > LONGEST_IDLE && world.is_fed() && !world.planned() {
+            crate::message::leave(123);
+        }
     }
 }
 

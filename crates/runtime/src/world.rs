@@ -9,6 +9,7 @@ use foretrace_recording::record::kind;
 use crate::config::{Mode, mode};
 use crate::explore;
 use crate::futex::Lock;
+use crate::inputs::Inputs;
 use crate::kernel::Kernel;
 use crate::kernel::ready::Ready;
 use crate::log::{self, Writer, head};
@@ -16,7 +17,7 @@ use crate::message;
 use crate::replay::Replay;
 use crate::schedule::Scheduler;
 use crate::sync::{Objects, Pending};
-use crate::thread::{Next, Thread};
+use crate::thread::{Next, RECORDED_SIGNALS, Thread};
 
 /// What a thread is doing, for the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,10 +43,10 @@ pub(crate) struct Entry {
     pub(crate) notified: bool,
     /// Its wait was ended by time.
     pub(crate) timed_out: bool,
+    /// A signal ends its wait.
+    pub(crate) interrupted: bool,
     /// Somebody wants it to end.
     pub(crate) cancelled: bool,
-    /// Somebody is about to cancel it, or has done so.
-    pub(crate) doomed: bool,
     /// It does not want to be cancelled now.
     pub(crate) uncancellable: bool,
     /// The operation that it is about to do, when it stands at a decision.
@@ -73,6 +74,11 @@ impl Entry {
     /// The thread's turn is taken away: it asks again at its next operation.
     pub(crate) fn ousted(&self) -> &AtomicBool {
         unsafe { &(*self.thread).ousted }
+    }
+
+    /// Whether a signal came whose handler it has yet to run.
+    pub(crate) fn was_signalled(&self) -> bool {
+        unsafe { (*self.thread).was_signalled() }
     }
 
     pub(crate) fn busy(&self) -> &AtomicBool {
@@ -106,6 +112,8 @@ pub(crate) struct World {
     pub(crate) kernel: Kernel,
     pub(crate) scheduler: Scheduler,
     pub(crate) replay: Option<Box<Replay>>,
+    /// What the recorded run got from outside, in a replay.
+    pub(crate) inputs: Option<Box<Inputs>>,
     pub(crate) tables: Writer,
     /// The common stream of scheduled recordings.
     pub(crate) events: Writer,
@@ -156,7 +164,11 @@ pub(crate) fn let_go() {
 }
 
 /// Makes the world; once, before there are threads.
-pub(crate) fn create(scheduler: Scheduler, replay: Option<Box<Replay>>) {
+pub(crate) fn create(
+    scheduler: Scheduler,
+    replay: Option<Box<Replay>>,
+    inputs: Option<Box<Inputs>>,
+) {
     let world = World {
         threads: Vec::new(),
         handles: Vec::new(),
@@ -164,6 +176,7 @@ pub(crate) fn create(scheduler: Scheduler, replay: Option<Box<Replay>>) {
         kernel: Kernel::default(),
         scheduler,
         replay,
+        inputs,
         tables: log::tables(),
         events: if explore::is_on() {
             explore::writer(ALL_THREADS)
@@ -188,13 +201,20 @@ impl World {
                 if let Some(replay) = &self.replay {
                     thread.planned = replay.planned_child(parent.planned, place);
                 }
+                if let Some(inputs) = &self.inputs {
+                    thread.recorded = inputs.child(parent.recorded, place);
+                }
                 (u64::from(parent.index), u64::from(place))
             }
             None => {
                 thread.planned = self.replay.is_some().then_some(0);
+                thread.recorded = self.inputs.is_some().then_some(0);
                 (u64::MAX, 0)
             }
         };
+        if self.inputs.as_ref().is_some_and(|inputs| inputs.has_signals(thread.recorded)) {
+            thread.signals.store(RECORDED_SIGNALS, Relaxed);
+        }
         let words = [u64::from(index), parent_index, place].map(u64::to_le_bytes);
         self.tables.table(table::THREAD, &[words.as_flattened()]);
         thread.writer =
@@ -207,8 +227,8 @@ impl World {
             turns: 0,
             notified: false,
             timed_out: false,
+            interrupted: false,
             cancelled: false,
-            doomed: false,
             uncancellable: false,
             next: Next { kind: kind::BEGIN, ..Next::default() },
             ordinal: 0,

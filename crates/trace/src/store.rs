@@ -92,6 +92,8 @@ pub struct Trace {
     notes: Vec<(String, u64)>,
     /// Races that the programmer declares to be harmless, see `anchors`.
     pub(crate) benign: Vec<(Place, String)>,
+    /// What the program got from outside, for replays; nobody else looks inside.
+    pub(crate) inputs: Vec<u8>,
     /// Of each event which visible operation of its thread it is, see `anchors`; empty if none has one.
     pub(crate) ordinals: Vec<u32>,
     /// Of each event what kind of record it was; as long as `ordinals`.
@@ -123,6 +125,11 @@ impl Trace {
     /// An empty trace to fill.
     pub fn builder() -> Builder {
         Builder { trace: Trace::default() }
+    }
+
+    /// What the program got from outside, as a replay gives it again; empty if nothing is known. Layout: `foretrace_recording::input`.
+    pub fn inputs(&self) -> &[u8] {
+        &self.inputs
     }
 
     /// How many events there are.

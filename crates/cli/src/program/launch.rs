@@ -11,7 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::supervise::{self, Answer, Left};
-use crate::args::ScheduleChoice;
+use crate::args::{ScheduleChoice, TimeChoice};
 use crate::failure::Failure;
 
 /// What the runtime is to do.
@@ -21,11 +21,16 @@ pub(crate) enum Task<'a> {
         seed: u64,
         limit: Option<u64>,
         control_flow: bool,
+        time: TimeChoice,
     },
     /// Follow the plan, and write the outcome.
     Replay {
         plan: &'a Path,
         outcome: &'a Path,
+        /// What the recorded run got from outside.
+        inputs: Option<&'a Path>,
+        /// Calls on the outside are made all the same.
+        live: bool,
     },
 }
 
@@ -216,24 +221,43 @@ impl Launch<'_> {
             command.arg("--args");
         }
         command.args(self.command);
-        for name in ["PLAN", "OUTCOME", "SCHEDULE", "SEED", "LIMIT", "CONTROL_FLOW"] {
+        for name in [
+            "PLAN",
+            "OUTCOME",
+            "SCHEDULE",
+            "SEED",
+            "LIMIT",
+            "CONTROL_FLOW",
+            "TIME",
+            "INPUTS",
+            "LIVE",
+        ] {
             command.env_remove(format!("FORETRACE_{name}"));
         }
         command.env("FORETRACE_RECORDING", self.recording);
         match &self.task {
-            Task::Record { schedule, seed, limit, control_flow } => {
+            Task::Record { schedule, seed, limit, control_flow, time } => {
                 command
                     .env("FORETRACE_SCHEDULE", schedule.name())
                     .env("FORETRACE_SEED", seed.to_string());
                 if !*control_flow {
                     command.env("FORETRACE_CONTROL_FLOW", "0");
                 }
+                if *time == TimeChoice::Real {
+                    command.env("FORETRACE_TIME", "real");
+                }
                 if let Some(limit) = limit {
                     command.env("FORETRACE_LIMIT", limit.to_string());
                 }
             }
-            Task::Replay { plan, outcome } => {
+            Task::Replay { plan, outcome, inputs, live } => {
                 command.env("FORETRACE_PLAN", plan).env("FORETRACE_OUTCOME", outcome);
+                if let Some(inputs) = inputs {
+                    command.env("FORETRACE_INPUTS", inputs);
+                }
+                if *live {
+                    command.env("FORETRACE_LIVE", "1");
+                }
             }
         }
         pad(&mut command);

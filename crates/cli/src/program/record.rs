@@ -152,6 +152,7 @@ fn launch(
         seed: options.seed,
         limit: options.max_size,
         control_flow: !options.no_control_flow,
+        time: options.time,
     };
     let output = if quiet { Output::StandardError } else { Output::Own };
     let timeout = options.timeout;
@@ -190,7 +191,7 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
         remarks.push(format!("{why}: the trace has only the first part of the run"));
     }
     if header.flags & flags::FORKED != 0 {
-        remarks.push("the program forked; what its child processes did is not recorded".into());
+        remarks.push("the program forked; what its child processes did is not recorded, and replays start them again".into());
     }
     if header.flags & flags::WATCHDOG != 0 {
         remarks.push(

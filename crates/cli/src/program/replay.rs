@@ -55,9 +55,11 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
             timeout: arguments.timeout,
             folder: folder.path(),
             input: Input::of_this_program(true),
+            live: arguments.live,
+            inputs: &[],
         };
         let result = replay.replay(&trace, &violation, &schedule, arguments.gdb)?;
-        say(&format!("{}: {}: {}", finding.id, result.evidence.name(), result.detail));
+        say(&format!("{}: {}: {}", finding.id, result.in_words(), result.detail));
         if let Some(ending) = &result.ending {
             say(&format!("the program {ending}"));
         }
@@ -141,6 +143,10 @@ pub(crate) struct Replayer<'a> {
     pub(crate) folder: &'a Path,
     /// What the program reads.
     pub(crate) input: Input,
+    /// Calls on the outside are made, and not answered as recorded.
+    pub(crate) live: bool,
+    /// What the recorded run got from outside, for traces that do not say so themselves.
+    pub(crate) inputs: &'a [u8],
 }
 
 impl Replayer<'_> {
@@ -156,7 +162,7 @@ impl Replayer<'_> {
             Ok(plan) => plan,
             Err(reason) => {
                 let (evidence, detail) = (Evidence::NotReplayed, reason.to_string());
-                return Ok(Replay { evidence, detail, ending: None, output: Vec::new() });
+                return Ok(Replay { evidence, detail, ..Replay::default() });
             }
         };
         let [plan_file, outcome, recording, output] =
@@ -167,17 +173,25 @@ impl Replayer<'_> {
         }
         fs::write(&plan_file, plan.to_bytes())
             .map_err(|error| Failure::input(format_args!("{}: {error}", plan_file.display())))?;
+        let inputs_file = self.folder.join("inputs");
+        let known = if trace.inputs().is_empty() { self.inputs } else { trace.inputs() };
+        let inputs = (!known.is_empty()).then_some(&*inputs_file);
+        if let Some(inputs) = inputs {
+            fs::write(inputs, known)
+                .map_err(|error| Failure::input(format_args!("{}: {error}", inputs.display())))?;
+        }
         let launch = Launch {
             command: self.command,
             recording: &recording,
-            task: Task::Replay { plan: &plan_file, outcome: &outcome },
+            task: Task::Replay { plan: &plan_file, outcome: &outcome, inputs, live: self.live },
             input: if debugger { Input::Inherited } else { self.input },
             output: if debugger { Output::Own } else { Output::File(&output) },
             timeout: (!debugger).then_some(self.timeout),
             debugger,
         };
         let ended = launch.run()?;
-        let answer = fs::read(&outcome).ok().and_then(|bytes| Outcome::read(&bytes));
+        let answer = fs::read(&outcome).unwrap_or_default();
+        let (answer, given) = (Outcome::read(&answer), Outcome::given(&answer));
         let (evidence, detail) = match answer {
             Some(outcome) => in_words(trace, violation, &plan, &outcome),
             None if ended.timed_out => {
@@ -185,7 +199,13 @@ impl Replayer<'_> {
             }
             None => (Evidence::Diverged, "the program ended before the end of the schedule".into()),
         };
-        Ok(Replay { evidence, detail, ending: Some(ending(ended)), output: last_lines(&output) })
+        Ok(Replay {
+            evidence,
+            detail,
+            recorded_inputs: given > 0,
+            ending: Some(ending(ended)),
+            output: last_lines(&output),
+        })
     }
 }
 
@@ -218,6 +238,13 @@ fn in_words(
             Evidence::Diverged,
             format!("the program ended after {steps} of {} steps", plan.steps()),
         ),
+        Outcome::OtherCall { step, call, why, place } => {
+            let place = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+            (
+                Evidence::Diverged,
+                format!("at step {} of {}: {call}{place}: {why}", step + 1, plan.steps()),
+            )
+        }
         Outcome::Diverged { step, event, seen, ordinals } => {
             let expected = expected(trace, EventId(*event));
             let seen = match seen {

@@ -23,7 +23,8 @@ use crate::source;
 
 pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     let folder = Folder::create()?;
-    let mut test = Test { arguments, folder: &folder, confirmed: HashSet::new() };
+    let mut test =
+        Test { arguments, folder: &folder, confirmed: HashSet::new(), inputs: Vec::new() };
     if arguments.runs == 1 {
         let report = test.single(None, &folder.path().join("recording.ftrec"))?;
         predict::show(&report, &arguments.prediction)?;
@@ -59,6 +60,8 @@ struct Test<'a> {
     folder: &'a Folder,
     /// Bugs that a replay has confirmed: see [`bug`].
     confirmed: HashSet<String>,
+    /// What the last run got from outside.
+    inputs: Vec<u8>,
 }
 
 impl Test<'_> {
@@ -68,6 +71,9 @@ impl Test<'_> {
             timeout: self.arguments.replay_timeout,
             folder: self.folder.path(),
             input: Input::of_this_program(false),
+            // Merged runs got different things.
+            live: self.arguments.live || self.arguments.runs > 1,
+            inputs: &self.inputs,
         }
     }
 
@@ -129,8 +135,10 @@ impl Test<'_> {
         };
         let mut report = assemble(trace, prediction, frame);
         implicit::say_what_is_open(trace, &arguments.prediction, &mut report);
+        self.inputs = trace.inputs().to_vec();
         let replays = self.replay(&report, |replayer, index| {
             let (violation, schedule) = &schedules[index];
+            let replayer = Replayer { live: arguments.live, ..*replayer };
             replayer.replay(trace, violation, schedule, false)
         })?;
         for (finding, replay) in report.findings.iter_mut().zip(replays) {
@@ -239,7 +247,7 @@ impl Test<'_> {
 }
 
 fn not_replayed(detail: String) -> Replay {
-    Replay { evidence: Evidence::NotReplayed, detail, ending: None, output: Vec::new() }
+    Replay { detail, ..Replay::default() }
 }
 
 /// What makes two findings the same bug in different runs: the kind and the places, in any order. (Names of memory may differ.) `None` if a place is not known.

@@ -1,5 +1,6 @@
 //! The program as a user meets it: standard output, standard error and exit status.
 
+mod calls;
 mod compare;
 mod defaults;
 mod encode;

@@ -33,7 +33,7 @@ pub(super) fn findings(report: &str) -> Vec<Found> {
                 "lock-cycle" | "stuck" => "deadlock",
                 _ => "lock",
             };
-            let confirmed = rest.starts_with("real, confirmed by replay)");
+            let confirmed = rest.starts_with("real, confirmed ");
             let what = rest.split_once("): ").map_or("", |(_, what)| what).to_string();
             let (id, places) = (id.to_string(), Vec::new());
             found.push(Found { id, kind, property, what, confirmed, places });

@@ -13,6 +13,17 @@ fn signals() {
 }
 
 #[test]
+fn signals_interrupt_waits_for_input() {
+    let program = compile("interrupted", &["interrupted_input.c"]);
+    program.everywhere(&[], 0, |_, run| {
+        assert!(run.done.took.as_secs() < 10, "{:?}", run.done.took);
+        // What the handler does is recorded.
+        assert_eq!(run.count(": write came"), 3, "{}", run.shown());
+        assert!(!run.done.log.contains("a signal handler came while"), "{}", run.done.log);
+    });
+}
+
+#[test]
 fn input_and_pipes() {
     let program = compile("blocking", &["blocking.c"]);
     program.alone(&[], "hello\n").ended_with(0);
@@ -34,6 +45,15 @@ fn nobody_sleeps_where_one_thread_runs_at_a_time() {
         let run = program.run(&["--schedule", schedule], &["sleep"]).ended_with(0);
         assert!(run.done.took.as_secs() < 5, "a day and seven seconds: {:?}", run.done.took);
     }
+}
+
+#[test]
+fn clocks_timers_and_time_limits_agree() {
+    let program = compile("clocks", &["clocks.c"]);
+    program.everywhere(&[], 0, |schedule, run| {
+        // Only a run in which all threads run at once takes its time.
+        assert!(schedule == "free" || run.done.took.as_millis() < 800, "{:?}", run.done.took);
+    });
 }
 
 #[test]

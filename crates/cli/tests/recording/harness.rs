@@ -22,7 +22,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    fn new(output: &Output, took: Duration) -> Done {
+    pub(crate) fn new(output: &Output, took: Duration) -> Done {
         use std::os::unix::process::ExitStatusExt;
         let status = output.status;
         Done {

@@ -119,6 +119,28 @@ fn cpp_lifetimes_and_exceptions() {
 }
 
 #[test]
+fn asynchronous_cancellation() {
+    let program = compile("asynchronous", &["asynchronous.c"]);
+    program.everywhere(&[], 0, |schedule, run| {
+        assert!(run.shown().contains("cancellation of T1"), "{}", run.shown());
+        // The clean-up handlers run behind the cancellation, and before the join.
+        if schedule == "random" {
+            run.predicted().says_not("race on told").says_not("race on cleaned");
+        }
+    });
+}
+
+#[test]
+fn signals_interrupt_waits_for_semaphores() {
+    let program = compile("interrupted", &["interrupted.c"]);
+    program.everywhere(&[], 0, |_, run| {
+        let shown = run.shown();
+        assert!(shown.contains("wait interrupted by a signal at "), "{shown}");
+        run.predicted().says_not("(real");
+    });
+}
+
+#[test]
 fn cpp_atomics() {
     let program = compile("atomics", &["atomics.cpp", "-latomic"]);
     program.everywhere(&[], 0, |schedule, run| {

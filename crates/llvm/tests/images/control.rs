@@ -240,7 +240,7 @@ int calls(int (*pointer)(void), void (*other)(void *)) {
               r2:32 = call @known(1:32, 2:32) named 1  ; 8
               leave `printf` ?:64(@.str, r2) named 1  ; 8
               r3:32 = leave `` r0()  ; 9
-              opaque `inline assembly that touches memory`(r3)
+              fence
               leave `stop` ?:64(r3) no return  ; 11
               unreachable
             name() -> 64 enters

@@ -4,6 +4,7 @@
 
 mod assertions;
 mod atomicity;
+mod calls;
 mod expressions;
 mod locks;
 mod memory;

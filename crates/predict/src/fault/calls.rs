@@ -23,6 +23,8 @@ pub(crate) fn spoil_calls(skeleton: &mut Skeleton) {
         Fault::ChainForgotten,
         Fault::OnlyLeftCalls,
         Fault::OnlyEnteredBefore,
+        Fault::NothingFoundForgotten,
+        Fault::GiversUnordered,
     ];
     if !faults.into_iter().any(is_seeded) {
         return;
@@ -105,6 +107,10 @@ fn leads(trace: &Trace, calls: &[Call], from: ChannelsId, to: ChannelsId) -> boo
         to.iter().filter(|(other, _)| *other == channel).any(|&(_, two)| {
             match trace.is_delayed(channel) {
                 true => one.gives() && two.takes(),
+                false if is_seeded(Fault::NothingFoundForgotten) => is_taken && one.gives(),
+                false if is_seeded(Fault::GiversUnordered) => {
+                    one.gives() && two.takes() || one.takes() && two.gives()
+                }
                 false => is_taken && (one.gives() || two.gives()),
             }
         })

@@ -149,3 +149,17 @@ fn schedules_in_terms_of_the_runs() {
     assert!(mixed.schedule.iter().any(|&(run, _)| run == 0));
     assert!(mixed.schedule.iter().any(|&(run, _)| run == 1));
 }
+
+/// Calls are part of what a thread did, and keep the names of their channels.
+#[test]
+fn a_schedule_has_the_calls_of_its_threads() {
+    let run = "t: enter-call pipe#1 >log by write @ a\nt: leave-call\nt: enter-call *\nt: write x = 1 : 1 @ b\n";
+    let (traces, merged) = together(&[run, run]);
+    let traces: Vec<&Trace> = traces.iter().collect();
+    let step = [(0, EventId(3)), (1, EventId(3))];
+    let mixed = Mixture::new(&traces, &merged, &[&step], &[]).expect("both runs have it");
+    let copy = mixed.trace(&traces, &merged);
+    // Only replays ask for it, so values are not computed any more.
+    let expected = format!("foretrace-trace 1\n{}", run.replace("= 1 : 1", ": 1"));
+    assert_eq!(foretrace_trace::text::print(&copy.trace), expected);
+}

@@ -223,7 +223,7 @@ t1: write y = 5 @ a.c:3
         (assert (< O0 O4))
         (assert (< O1 O2))
         (assert (< O2 O3))
-        ; barriers, and the life of objects
+        ; barriers, calls, and the life of objects
         ; Phi_VD: what is named, and what is stored
         (define-fun x3 () (_ BitVec 64) (bvadd pi1 (_ bv1 64)))
         ; path conditions

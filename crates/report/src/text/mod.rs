@@ -177,6 +177,9 @@ pub fn write_finding(
     };
     let id = Paint(BOLD, &finding.id, style.color);
     let evidence = match &finding.replay {
+        Some(replay) if replay.evidence == Evidence::Confirmed && replay.recorded_inputs => {
+            ", confirmed with recorded inputs"
+        }
         Some(replay) if replay.evidence == Evidence::Confirmed => ", confirmed by replay",
         Some(replay) if replay.evidence == Evidence::NotReplayed => ", not replayed",
         Some(_) => ", not confirmed by replay",
@@ -211,7 +214,7 @@ pub fn write_finding(
 }
 
 fn write_replay(replay: &Replay, writer: &mut dyn Write) -> io::Result<()> {
-    writeln!(writer, "  replay: {}: {}", replay.evidence.name(), replay.detail)?;
+    writeln!(writer, "  replay: {}: {}", replay.in_words(), replay.detail)?;
     if let Some(ending) = &replay.ending {
         writeln!(writer, "  the program {ending}")?;
     }

@@ -3,12 +3,13 @@
 use foretrace_recording::record::kind;
 use foretrace_recording::site::Site;
 
+use crate::interpose::cancellation::after_hook;
 use crate::thread::{enter, refused};
 
 macro_rules! accesses {
     ($($load:ident, $store:ident, $type:ty;)*) => { $(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $load(site: *const Site, address: *const $type) -> $type {
+        unsafe extern "C-unwind" fn $load(site: *const Site, address: *const $type) -> $type {
             let done = enter(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::LOAD, site, address as u64, size_of::<$type>() as u64);
@@ -17,6 +18,7 @@ macro_rules! accesses {
                 thread.access(kind::LOAD, detail, site, address as u64, u64::from(value));
                 value
             });
+            after_hook();
             done.unwrap_or_else(|| {
                 refused();
                 unsafe { address.read_unaligned() }
@@ -24,7 +26,7 @@ macro_rules! accesses {
         }
 
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $store(site: *const Site, address: *mut $type, value: $type) {
+        unsafe extern "C-unwind" fn $store(site: *const Site, address: *mut $type, value: $type) {
             enter(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::STORE, site, address as u64, size_of::<$type>() as u64);
@@ -36,6 +38,7 @@ macro_rules! accesses {
                 refused();
                 unsafe { address.write_unaligned(value) }
             });
+            after_hook();
         }
     )* };
 }

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 use foretrace_recording::record::kind;
 use foretrace_recording::site::{Site, rmw};
 
+use crate::interpose::cancellation::after_hook;
 use crate::thread::enter;
 use crate::world::hold;
 
 macro_rules! atomics {
     ($($load:ident, $store:ident, $rmw:ident, $cas:ident, $type:ty, $signed:ty, $atomic:ty;)*) => { $(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $load(site: *const Site, address: *mut $type, order: u32) -> $type {
+        unsafe extern "C-unwind" fn $load(site: *const Site, address: *mut $type, order: u32) -> $type {
             let cell = unsafe { <$atomic>::from_ptr(address) };
             let done = enter(|thread| {
                 let site = thread.site(site);
@@ -24,11 +25,12 @@ macro_rules! atomics {
                 thread.saw(address as u64, u64::from(value));
                 value
             });
+            after_hook();
             done.unwrap_or_else(|| cell.load(SeqCst))
         }
 
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $store(site: *const Site, address: *mut $type, value: $type, order: u32) {
+        unsafe extern "C-unwind" fn $store(site: *const Site, address: *mut $type, value: $type, order: u32) {
             let cell = unsafe { <$atomic>::from_ptr(address) };
             enter(|thread| {
                 let site = thread.site(site);
@@ -39,10 +41,11 @@ macro_rules! atomics {
                 world.stamped(thread, kind::ATOMIC_STORE, detail, site, [address as u64, u64::from(value)]);
             })
             .unwrap_or_else(|| cell.store(value, SeqCst));
+            after_hook();
         }
 
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $rmw(site: *const Site, address: *mut $type, operand: $type, operation: u32, order: u32) -> $type {
+        unsafe extern "C-unwind" fn $rmw(site: *const Site, address: *mut $type, operand: $type, operation: u32, order: u32) -> $type {
             let cell = unsafe { <$atomic>::from_ptr(address) };
             let change = |old: $type| match operation {
                 rmw::EXCHANGE => operand,
@@ -72,11 +75,12 @@ macro_rules! atomics {
                 }
                 old
             });
+            after_hook();
             done.unwrap_or_else(perform)
         }
 
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $cas(
+        unsafe extern "C-unwind" fn $cas(
             site: *const Site,
             address: *mut $type,
             expected: $type,
@@ -103,6 +107,7 @@ macro_rules! atomics {
                 }
                 old
             });
+            after_hook();
             done.unwrap_or_else(perform)
         }
     )* };

@@ -7,7 +7,8 @@ use foretrace_recording::record::kind;
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::config;
-use crate::interpose::{signals, streams, threads};
+use crate::interpose::cancellation::after_hook;
+use crate::interpose::{signals, streams};
 use crate::kernel::calls;
 use crate::kernel::uses::Uses;
 use crate::schedule;
@@ -27,7 +28,7 @@ fn follow(record: impl FnOnce(&mut Thread)) {
 
 /// A function begins.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_enter(function: *const c_void) {
+extern "C-unwind" fn __ft_enter(function: *const c_void) {
     if config::mode() == config::Mode::Free {
         enter(calls::called_back);
     }
@@ -42,18 +43,18 @@ extern "C" fn __ft_enter(function: *const c_void) {
 
 /// A branch goes one way.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_path(taken: u32) {
+extern "C-unwind" fn __ft_path(taken: u32) {
     follow(|thread| thread.outcome(taken & 1 != 0));
+    after_hook();
 }
 
 /// An exception was caught, or is cleaned up behind.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_land(site: *const Site, function: *const c_void, block: u64) {
+extern "C-unwind" fn __ft_land(site: *const Site, function: *const c_void, block: u64) {
     enter(|thread| {
         if !thread.calls.is_empty() {
             calls::landed(thread);
         }
-        threads::notice_cancellation(thread);
     });
     follow(|thread| {
         thread.record(kind::LAND, 0, site as u64, [function as u64, block]);
@@ -61,12 +62,12 @@ extern "C" fn __ft_land(site: *const Site, function: *const c_void, block: u64) 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __ft_switch(site: *const Site, value: u64) {
+extern "C-unwind" fn __ft_switch(site: *const Site, value: u64) {
     follow(|thread| thread.record(kind::SWITCH, 0, site as u64, [value]));
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __ft_fence(site: *const Site, order: u32) {
+extern "C-unwind" fn __ft_fence(site: *const Site, order: u32) {
     enter(|thread| {
         let site = thread.site(site);
         thread.point(kind::FENCE, site, 0, 0);
@@ -76,7 +77,7 @@ extern "C" fn __ft_fence(site: *const Site, order: u32) {
 
 /// Code that we do not see through has just run, and may have touched any memory.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_unseen(site: *const Site, what: u32) {
+extern "C-unwind" fn __ft_unseen(site: *const Site, what: u32) {
     enter(|thread| {
         let site = thread.site(site);
         hold().stamped(thread, kind::UNSEEN, what as u8, site, []);
@@ -85,19 +86,20 @@ extern "C" fn __ft_unseen(site: *const Site, what: u32) {
 
 /// The thread waits for another one, as `pause` says.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_pause() {
+extern "C-unwind" fn __ft_pause() {
     enter(schedule::give_way);
     std::hint::spin_loop();
+    after_hook();
 }
 
 /// The user's code calls into code that is not his: what happens there happens here.
 #[unsafe(no_mangle)]
-extern "C" fn __ft_at(site: *const Site) {
+extern "C-unwind" fn __ft_at(site: *const Site) {
     enter(|thread| thread.call_site = site as u64);
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __ft_call(site: *const Site, target: *const c_void) {
+extern "C-unwind" fn __ft_call(site: *const Site, target: *const c_void) {
     let recorded = enter(|thread| leave(thread, site, target as u64));
     if recorded.is_none() && config::keeps_control_flow() {
         lost_way();
@@ -106,7 +108,12 @@ extern "C" fn __ft_call(site: *const Site, target: *const c_void) {
 
 /// A call of a function that uses channels, or that nothing is known of. `code`: see [`library::code`].
 #[unsafe(no_mangle)]
-extern "C" fn __ft_call_on(site: *const Site, target: *const c_void, code: u32, stream: u64) {
+extern "C-unwind" fn __ft_call_on(
+    site: *const Site,
+    target: *const c_void,
+    code: u32,
+    stream: u64,
+) {
     let recorded = enter(|thread| {
         let target = target as u64;
         leave(thread, site, target);
@@ -150,14 +157,10 @@ fn leave(thread: &mut Thread, site: *const Site, target: u64) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __ft_return(site: *const Site, value: u64) {
+extern "C-unwind" fn __ft_return(site: *const Site, value: u64) {
     let recorded = enter(|thread| {
         if !thread.calls.is_empty() {
             calls::end_library(thread, site as u64);
-        }
-        if value != 0 {
-            // `__sigsetjmp` says so that clean-up handlers are to be called.
-            threads::notice_cancellation(thread);
         }
         if config::keeps_control_flow() {
             thread.record(kind::RETURN, 0, site as u64, [value]);

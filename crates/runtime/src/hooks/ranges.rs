@@ -93,19 +93,29 @@ pub(super) fn copy(thread: &mut Thread, site: u64, to: *mut u8, from: *const u8,
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_load_n(site: *const Site, address: *const u8, size: u64, to: *mut u8) {
+unsafe extern "C-unwind" fn __ft_load_n(
+    site: *const Site,
+    address: *const u8,
+    size: u64,
+    to: *mut u8,
+) {
     enter(|thread| load(thread, thread.site(site), address, size as usize, to))
         .unwrap_or_else(|| unsafe { std::ptr::copy(address, to, size as usize) });
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_store_n(site: *const Site, address: *mut u8, size: u64, from: *const u8) {
+unsafe extern "C-unwind" fn __ft_store_n(
+    site: *const Site,
+    address: *mut u8,
+    size: u64,
+    from: *const u8,
+) {
     enter(|thread| store(thread, thread.site(site), address, size as usize, from))
         .unwrap_or_else(|| unsafe { std::ptr::copy(from, address, size as usize) });
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_memmove(
+unsafe extern "C-unwind" fn __ft_memmove(
     site: *const Site,
     to: *mut u8,
     from: *const u8,
@@ -117,7 +127,7 @@ unsafe extern "C" fn __ft_memmove(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_memcpy(
+unsafe extern "C-unwind" fn __ft_memcpy(
     site: *const Site,
     to: *mut u8,
     from: *const u8,
@@ -127,7 +137,7 @@ unsafe extern "C" fn __ft_memcpy(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_memset(
+unsafe extern "C-unwind" fn __ft_memset(
     site: *const Site,
     to: *mut u8,
     byte: c_int,

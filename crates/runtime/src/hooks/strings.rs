@@ -30,21 +30,25 @@ unsafe fn compared(a: *const u8, b: *const u8, limit: usize, ends: bool) -> usiz
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strlen(site: *const Site, text: *const c_char) -> usize {
+unsafe extern "C-unwind" fn __ft_strlen(site: *const Site, text: *const c_char) -> usize {
     let size = unsafe { libc::strlen(text) };
     with(site, |thread, site| look(thread, site, text.cast(), size + 1));
     size
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strnlen(site: *const Site, text: *const c_char, limit: usize) -> usize {
+unsafe extern "C-unwind" fn __ft_strnlen(
+    site: *const Site,
+    text: *const c_char,
+    limit: usize,
+) -> usize {
     let size = unsafe { libc::strnlen(text, limit) };
     with(site, |thread, site| look(thread, site, text.cast(), (size + 1).min(limit)));
     size
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strcpy(
+unsafe extern "C-unwind" fn __ft_strcpy(
     site: *const Site,
     to: *mut c_char,
     from: *const c_char,
@@ -57,7 +61,7 @@ unsafe extern "C" fn __ft_strcpy(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strncpy(
+unsafe extern "C-unwind" fn __ft_strncpy(
     site: *const Site,
     to: *mut c_char,
     from: *const c_char,
@@ -76,7 +80,7 @@ unsafe extern "C" fn __ft_strncpy(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strcat(
+unsafe extern "C-unwind" fn __ft_strcat(
     site: *const Site,
     to: *mut c_char,
     from: *const c_char,
@@ -93,7 +97,11 @@ unsafe extern "C" fn __ft_strcat(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strcmp(site: *const Site, a: *const c_char, b: *const c_char) -> c_int {
+unsafe extern "C-unwind" fn __ft_strcmp(
+    site: *const Site,
+    a: *const c_char,
+    b: *const c_char,
+) -> c_int {
     with(site, |thread, site| {
         let size = unsafe { compared(a.cast(), b.cast(), usize::MAX, true) };
         look(thread, site, a.cast(), size);
@@ -103,7 +111,7 @@ unsafe extern "C" fn __ft_strcmp(site: *const Site, a: *const c_char, b: *const 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strncmp(
+unsafe extern "C-unwind" fn __ft_strncmp(
     site: *const Site,
     a: *const c_char,
     b: *const c_char,
@@ -118,7 +126,7 @@ unsafe extern "C" fn __ft_strncmp(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_memcmp(
+unsafe extern "C-unwind" fn __ft_memcmp(
     site: *const Site,
     a: *const c_void,
     b: *const c_void,
@@ -133,7 +141,7 @@ unsafe extern "C" fn __ft_memcmp(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strchr(
+unsafe extern "C-unwind" fn __ft_strchr(
     site: *const Site,
     text: *const c_char,
     wanted: c_int,
@@ -149,7 +157,7 @@ unsafe extern "C" fn __ft_strchr(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strrchr(
+unsafe extern "C-unwind" fn __ft_strrchr(
     site: *const Site,
     text: *const c_char,
     wanted: c_int,
@@ -160,7 +168,7 @@ unsafe extern "C" fn __ft_strrchr(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_memchr(
+unsafe extern "C-unwind" fn __ft_memchr(
     site: *const Site,
     start: *const c_void,
     wanted: c_int,
@@ -173,7 +181,7 @@ unsafe extern "C" fn __ft_memchr(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __ft_strdup(site: *const Site, text: *const c_char) -> *mut c_char {
+unsafe extern "C-unwind" fn __ft_strdup(site: *const Site, text: *const c_char) -> *mut c_char {
     let size = unsafe { libc::strlen(text) } + 1;
     let block = unsafe { libc::malloc(size) };
     if !block.is_null()

@@ -2,7 +2,10 @@
 
 use std::ffi::{c_int, c_uint};
 
-use libc::{pthread_barrier_t, pthread_barrierattr_t};
+use libc::{
+    PTHREAD_PROCESS_PRIVATE, pthread_barrier_t, pthread_barrierattr_getpshared,
+    pthread_barrierattr_t,
+};
 
 use crate::real::real;
 use crate::sync;
@@ -25,7 +28,16 @@ pub(crate) unsafe extern "C" fn pthread_barrier_init(
 ) -> c_int {
     let status = unsafe { next::pthread_barrier_init(barrier, attributes, parties) };
     if status == 0 {
-        enter(|thread| sync::barrier_init(thread, barrier as usize, parties));
+        enter(|thread| {
+            let mut shared = PTHREAD_PROCESS_PRIVATE;
+            if !attributes.is_null() {
+                unsafe { pthread_barrierattr_getpshared(attributes, &mut shared) };
+            }
+            if shared != PTHREAD_PROCESS_PRIVATE {
+                super::process::note_shared();
+            }
+            sync::barrier_init(thread, barrier as usize, parties);
+        });
     }
     status
 }

@@ -3,10 +3,13 @@
 use std::ffi::c_int;
 
 use foretrace_recording::record::kind;
-use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
+use libc::{
+    PTHREAD_PROCESS_PRIVATE, clockid_t, pthread_cond_t, pthread_condattr_getpshared,
+    pthread_condattr_t, pthread_mutex_t, timespec,
+};
 
+use super::cancellation::end_if_cancelled;
 use super::mutexes::kind_of;
-use super::threads::end_if_cancelled;
 use crate::real::real;
 use crate::sync;
 use crate::thread::enter;
@@ -50,7 +53,16 @@ pub(super) fn wait(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cond_init(cond: Cond, attributes: *const pthread_condattr_t) -> c_int {
-    enter(|thread| sync::cond_note(thread, kind::COND_INIT, cond as usize));
+    enter(|thread| {
+        let mut shared = PTHREAD_PROCESS_PRIVATE;
+        if !attributes.is_null() {
+            unsafe { pthread_condattr_getpshared(attributes, &mut shared) };
+        }
+        if shared != PTHREAD_PROCESS_PRIVATE {
+            super::process::note_shared();
+        }
+        sync::cond_note(thread, kind::COND_INIT, cond as usize);
+    });
     unsafe { next::pthread_cond_init(cond, attributes) }
 }
 

@@ -7,13 +7,19 @@ use std::ffi::{c_char, c_int, c_uint, c_ulong};
 
 use foretrace_recording::channel::direction::{BOTH, TAKES};
 use foretrace_recording::channel::{DESCRIPTORS, NAMES, SIGNALS};
+use foretrace_recording::input::call;
 use libc::{mode_t, off_t};
 
+use super::clocks;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, around_then};
+use crate::kernel::exchange::{Source, exchange};
 use crate::kernel::objects::Kind;
+use crate::kernel::timers::Timer;
 use crate::kernel::uses::Uses;
 use crate::real::real;
+use crate::thread::enter;
+use crate::world::hold;
 
 mod next {
     use super::*;
@@ -28,11 +34,14 @@ mod next {
     real!(fn pipe2(ends: *mut c_int, flags: c_int) -> c_int);
     real!(fn eventfd(count: c_uint, flags: c_int) -> c_int);
     real!(fn timerfd_create(clock: c_int, flags: c_int) -> c_int);
+    real!(fn timerfd_settime(fd: c_int, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
+    real!(fn timerfd_gettime(fd: c_int, now: *mut libc::itimerspec) -> c_int);
     real!(fn signalfd(fd: c_int, set: *const libc::sigset_t, flags: c_int) -> c_int);
     real!(fn epoll_create1(flags: c_int) -> c_int);
     real!(fn inotify_init1(flags: c_int) -> c_int);
     real!(fn memfd_create(name: *const c_char, flags: c_uint) -> c_int);
     real!(fn fstat(fd: c_int, to: *mut libc::stat) -> c_int);
+    real!(fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong) -> c_int);
     real!(fn fcntl(fd: c_int, command: c_int, argument: c_ulong) -> c_int);
 }
 
@@ -251,13 +260,76 @@ unsafe extern "C-unwind" fn timerfd_create(clock: c_int, flags: c_int) -> c_int 
     open_one(
         |_| Uses::default(),
         || unsafe { next::timerfd_create(clock, flags) },
-        |kernel, fd| kernel.created(fd, Kind::Outside, "timer"),
+        |kernel, fd| {
+            let virtually = clocks::is_virtual();
+            kernel.created(fd, if virtually { Kind::Timer } else { Kind::Outside }, "timer");
+            if virtually {
+                kernel.add_timer(fd, clock);
+            }
+        },
     )
+}
+
+/// Calls `work` with the timer that a descriptor is, if time is virtual, and the time now.
+fn with_timer<R>(fd: c_int, work: impl FnOnce(&mut Timer, i64) -> R) -> Option<R> {
+    enter(|_| {
+        let now = clocks::nanoseconds(crate::futex::now());
+        hold().kernel.timer(fd).map(|timer| work(timer, now))
+    })
+    .flatten()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn timerfd_settime(
+    fd: c_int,
+    flags: c_int,
+    new: *const libc::itimerspec,
+    old: *mut libc::itimerspec,
+) -> c_int {
+    let set = |timer: &mut Timer, now: i64| {
+        let (before, new) = (timer.left(now), unsafe { *new });
+        let due = match clocks::nanoseconds(new.it_value) {
+            0 => None,
+            _ if flags & libc::TFD_TIMER_ABSTIME != 0 => {
+                Some(clocks::nanoseconds(super::monotonic(timer.clock, new.it_value)))
+            }
+            length => Some(now.saturating_add(length)),
+        };
+        timer.set(due, new.it_interval);
+        before
+    };
+    let call = || match with_timer(fd, set) {
+        None => unsafe { next::timerfd_settime(fd, flags, new, old) },
+        Some(before) => {
+            if let Some(old) = unsafe { old.as_mut() } {
+                *old = before;
+            }
+            0
+        }
+    };
+    around(|kernel| kernel.both(fd), None, call)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn timerfd_gettime(fd: c_int, to: *mut libc::itimerspec) -> c_int {
+    let call = || match with_timer(fd, |timer, now| timer.left(now)) {
+        None => unsafe { next::timerfd_gettime(fd, to) },
+        Some(left) => {
+            unsafe { *to = left };
+            0
+        }
+    };
+    around(|kernel| kernel.both(fd), None, call)
+}
+
+/// The program has read from a descriptor: if that is a timer, how often it has expired.
+pub(super) fn timer_read(fd: c_int) -> Option<u64> {
+    with_timer(fd, Timer::read)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn signalfd(fd: c_int, set: *const libc::sigset_t, flags: c_int) -> c_int {
-    let result = open_one(
+    open_one(
         |_| Uses::of(&[(SIGNALS, BOTH)]),
         || unsafe { next::signalfd(fd, set, flags) },
         |kernel, new| {
@@ -267,8 +339,7 @@ unsafe extern "C-unwind" fn signalfd(fd: c_int, set: *const libc::sigset_t, flag
                 kernel.join(slot.channel, SIGNALS);
             }
         },
-    );
-    result
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -334,12 +405,33 @@ unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: c_ulong
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fstat(fd: c_int, to: *mut libc::stat) -> c_int {
-    around(|kernel| kernel.question(fd), None, || unsafe { next::fstat(fd, to) })
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        visit(to.cast(), size_of::<libc::stat>());
+    };
+    let source = Source::new(call::ABOUT, &outside);
+    let call = || i64::from(unsafe { next::fstat(fd, to) });
+    exchange(&source, |kernel| kernel.question(fd), None, &areas, call) as c_int
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat) -> c_int {
     unsafe { fstat(fd, to) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong) -> c_int {
+    // How much there is to read depends on who sends it; most others only concern the descriptor.
+    let outside =
+        |kernel: &mut Kernel| request == libc::FIONREAD && kernel.is_answered_by_others(fd);
+    let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        if result >= 0 && request == libc::FIONREAD {
+            visit(argument as *mut u8, size_of::<c_int>());
+        }
+    };
+    let source = Source::new(call::ABOUT, &outside);
+    let call = || i64::from(unsafe { next::ioctl(fd, request, argument) });
+    exchange(&source, |kernel| kernel.both(fd), None, &areas, call) as c_int
 }
 
 /// Calls that ask or change something about one descriptor: `name(arguments) -> result`, the first argument is the descriptor.
@@ -373,11 +465,6 @@ about! {
     fchmod(fd, mode: mode_t) -> c_int;
     fchown(fd, user: libc::uid_t, group: libc::gid_t) -> c_int;
     futimens(fd, times: *const libc::timespec) -> c_int;
-    ioctl(fd, request: c_ulong, argument: c_ulong) -> c_int;
-    timerfd_settime(fd, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int;
-    timerfd_gettime(fd, now: *mut libc::itimerspec) -> c_int;
     inotify_add_watch(fd, path: *const c_char, mask: u32) -> c_int;
     inotify_rm_watch(fd, watch: c_int) -> c_int;
-    getsockname(fd, address: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int;
-    getpeername(fd, address: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int;
 }

@@ -20,7 +20,8 @@ fn allocated(block: *mut c_void, size: usize) -> *mut c_void {
     allocated_with(block, size, 0)
 }
 
-fn allocated_with(block: *mut c_void, size: usize, detail: u8) -> *mut c_void {
+/// A block comes to life.
+pub(crate) fn allocated_with(block: *mut c_void, size: usize, detail: u8) -> *mut c_void {
     if !block.is_null() {
         enter(|thread| {
             let site = thread.call_site;
@@ -39,7 +40,8 @@ fn freed(block: *mut c_void) -> bool {
     !block.is_null() && gone(block, unsafe { libc::malloc_usable_size(block) })
 }
 
-fn gone(block: *mut c_void, size: usize) -> bool {
+/// A block is about to be given back. Says whether it must not be.
+pub(crate) fn gone(block: *mut c_void, size: usize) -> bool {
     let is_kept = enter(|thread| {
         let site = thread.call_site;
         let mut world = hold();

@@ -3,32 +3,36 @@
 
 pub(crate) mod barriers;
 mod c11;
+pub(crate) mod cancellation;
 pub(crate) mod clocks;
 mod conditions;
 mod containers;
 mod descriptors;
-mod memory;
+pub(crate) mod memory;
 mod mutexes;
 mod once;
 mod polling;
 pub(crate) mod process;
+mod random;
 mod raw;
 mod rwlocks;
 pub(crate) mod semaphores;
 pub(crate) mod signals;
 mod sleeping;
 mod sockets;
+pub(crate) mod standard_input;
 pub(crate) mod streams;
 pub(crate) mod threads;
 mod transfers;
+mod transfers_variants;
 
 /// An absolute time of a clock, as monotonic time.
 fn monotonic(clock: libc::clockid_t, time: libc::timespec) -> libc::timespec {
     if clock == libc::CLOCK_MONOTONIC {
         return time;
     }
-    let (mut there, here) = (libc::timespec { tv_sec: 0, tv_nsec: 0 }, crate::futex::now());
-    unsafe { clocks::get(clock, &mut there) };
+    let here = crate::futex::now();
+    let there = clocks::get(clock).unwrap_or(here);
     let nanoseconds =
         |time: libc::timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
     let sum = (nanoseconds(here) + nanoseconds(time) - nanoseconds(there)).max(0);

@@ -21,6 +21,7 @@ mod next {
     real!(fn pthread_mutex_timedlock(mutex: Mutex, time: *const timespec) -> c_int);
     real!(fn pthread_mutex_clocklock(mutex: Mutex, clock: libc::clockid_t, time: *const timespec) -> c_int);
     real!(fn pthread_mutex_unlock(mutex: Mutex) -> c_int);
+    real!(fn pthread_mutex_consistent(mutex: Mutex) -> c_int);
     real!(fn pthread_spin_init(spin: SpinLock, shared: c_int) -> c_int);
     real!(fn pthread_spin_destroy(spin: SpinLock) -> c_int);
     real!(fn pthread_spin_lock(spin: SpinLock) -> c_int);
@@ -46,13 +47,15 @@ fn bits_of(mutex: Mutex) -> c_int {
 const ROBUST: c_int = 16;
 const SHARED: c_int = 128;
 
-/// The kind of a mutex, from the C library's own word for it.
+/// The kind of a mutex, from the C library's own word for it, with [`sync::ROBUST`].
 pub(super) fn kind_of(mutex: Mutex) -> u8 {
-    match bits_of(mutex) & 3 {
+    let bits = bits_of(mutex);
+    let kind = match bits & 3 {
         1 => lock::RECURSIVE,
         2 => lock::ERROR_CHECKING,
         _ => lock::PLAIN,
-    }
+    };
+    if bits & ROBUST != 0 { kind | sync::ROBUST } else { kind }
 }
 
 #[unsafe(no_mangle)]
@@ -63,12 +66,8 @@ unsafe extern "C" fn pthread_mutex_init(
     let status = unsafe { next::pthread_mutex_init(mutex, attributes) };
     if status == 0 {
         enter(|thread| {
-            match bits_of(mutex) {
-                bits if bits & ROBUST != 0 => {
-                    super::process::refuse("the program has a robust mutex")
-                }
-                bits if bits & SHARED != 0 => super::process::note_shared(),
-                _ => {}
+            if bits_of(mutex) & SHARED != 0 {
+                super::process::note_shared();
             }
             sync::lock_init(thread, mutex as usize, kind_of(mutex));
         });
@@ -118,6 +117,17 @@ unsafe extern "C" fn pthread_mutex_clocklock(
 unsafe extern "C" fn pthread_mutex_unlock(mutex: Mutex) -> c_int {
     enter(|thread| sync::lock_release(thread, mutex as usize, kind_of(mutex)))
         .unwrap_or_else(|| unsafe { next::pthread_mutex_unlock(mutex) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_consistent(mutex: Mutex) -> c_int {
+    enter(|_| sync::make_consistent(mutex as usize))
+        .unwrap_or_else(|| unsafe { next::pthread_mutex_consistent(mutex) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_mutex_consistent_np(mutex: Mutex) -> c_int {
+    unsafe { pthread_mutex_consistent(mutex) }
 }
 
 #[unsafe(no_mangle)]

@@ -5,15 +5,19 @@
 
 use std::ffi::c_int;
 
+use foretrace_recording::input::{call, problem};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use crate::config::{Mode, mode};
 use crate::kernel::Kernel;
-use crate::kernel::calls::{self, Wait, around, around_then, keeping_errno};
+use crate::kernel::calls::{self, Wait, keeping_errno};
+use crate::kernel::exchange::{Areas, Fate, Source, finish, give, start};
+use crate::kernel::ready;
 use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::schedule::Waited;
 use crate::thread::enter;
+use crate::world::hold;
 
 mod next {
     use super::*;
@@ -65,32 +69,85 @@ impl Limit {
     }
 }
 
+/// Visits the descriptors that an answer says to be ready, and how.
+type Said<'a> = &'a dyn Fn(&mut Kernel, i64, &mut dyn FnMut(c_int, i16));
+
+/// A call that waits for descriptors.
+struct Call<'a> {
+    number: u32,
+    list: &'a [pollfd],
+    limit: Limit,
+    /// Visits the memory that it sets.
+    areas: Areas<'a>,
+    /// The descriptors that it says to be ready, and how, once that memory is set.
+    said: Said<'a>,
+}
+
 /// Looks with `look`, again and again, until there is something, the time is over, or a signal comes.
 fn wait_for(
+    call: &Call,
     uses: impl Fn(&mut Kernel) -> Uses,
-    list: &[pollfd],
-    limit: Limit,
     look: impl Fn() -> c_int,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    if mode() != Mode::Scheduled || matches!(limit, Limit::Zero) {
-        return around(uses, None, block);
-    }
-    let deadline = limit.deadline();
-    let begun = enter(|thread| calls::begin(thread, &uses, Some(Wait { list, deadline })));
-    let Some(mut waited) = begun.flatten() else { return block() };
-    let result = loop {
-        let result = look();
-        if result != 0 || waited == Waited::TimedOut {
-            break result;
-        }
-        if waited == Waited::Cancelled {
-            super::threads::end_if_cancelled();
-        }
-        waited = wait_again(list, deadline);
+    let outside = |kernel: &mut Kernel| {
+        call.list.iter().any(|one| one.fd >= 0 && kernel.is_answered_by_others(one.fd))
     };
-    keeping_errno(|| enter(calls::end));
+    let source = Source::new(call.number, &outside);
+    let gives_way = mode() == Mode::Scheduled && !matches!(call.limit, Limit::Zero);
+    let (list, deadline) = (call.list, call.limit.deadline());
+    let wait = gives_way.then_some(Wait { list, deadline });
+    let Some(begun) = start(&source, uses, wait) else { return block() };
+    let result = match &begun.fate {
+        Fate::Answered(answer) => {
+            give(answer, call.areas);
+            is_true(call, answer.result);
+            answer.result as c_int
+        }
+        _ if !gives_way => block(),
+        _ => {
+            let mut waited = begun.waited;
+            loop {
+                let result = look();
+                if result != 0 || waited == Waited::TimedOut {
+                    break result;
+                }
+                if waited == Waited::Cancelled {
+                    super::cancellation::end_if_cancelled();
+                }
+                if waited == Waited::Interrupted {
+                    unsafe { *libc::__errno_location() = libc::EINTR };
+                    break -1;
+                }
+                waited = wait_again(list, deadline);
+            }
+        }
+    };
+    finish(&begun, &source, i64::from(result), call.areas, |_| ());
     result
+}
+
+/// An answer may also say of descriptors that only the process itself feeds that they are ready: then they must be, at the latest when the plan lets
+/// the thread go on.
+fn is_true(call: &Call, result: i64) {
+    keeping_errno(|| {
+        enter(|thread| {
+            let mut world = hold();
+            let mut said: Vec<(c_int, i16)> = Vec::new();
+            (call.said)(&mut world.kernel, result, &mut |fd, events| said.push((fd, events)));
+            said.retain(|&(fd, events)| events != 0 && !world.kernel.is_answered_by_others(fd));
+            drop(world);
+            for (fd, events) in said {
+                let list = [pollfd { fd, events, revents: 0 }];
+                if !ready::is_ready(fd, events) {
+                    calls::wait_more(thread, Wait { list: &list, deadline: None });
+                }
+                if !ready::is_ready(fd, events) {
+                    hold().other_call(thread, call.number, problem::NOT_READY);
+                }
+            }
+        })
+    });
 }
 
 /// What made the thread go on was gone when it looked.
@@ -124,7 +181,34 @@ unsafe fn poll_until(
     }
     let none = timespec { tv_sec: 0, tv_nsec: 0 };
     let look = || unsafe { next::ppoll(list, count, &none, std::ptr::null()) };
-    wait_for(|kernel| of_all(kernel, all), all, limit, look, block)
+    let (areas, said) = (poll_areas(list, count), poll_said(list, count));
+    let call = poll_call(all, limit, &areas, &said);
+    wait_for(&call, |kernel| of_all(kernel, all), look, block)
+}
+
+/// The list is what a poll sets.
+fn poll_areas(list: *mut pollfd, count: nfds_t) -> impl Fn(i64, &mut dyn FnMut(*mut u8, usize)) {
+    move |_, visit| {
+        if count > 0 {
+            visit(list.cast(), count as usize * size_of::<pollfd>());
+        }
+    }
+}
+
+fn poll_said(
+    list: *const pollfd,
+    count: nfds_t,
+) -> impl Fn(&mut Kernel, i64, &mut dyn FnMut(c_int, i16)) {
+    move |_, _, each| {
+        for at in 0..count as usize {
+            let one = unsafe { *list.add(at) };
+            each(one.fd, one.revents);
+        }
+    }
+}
+
+fn poll_call<'a>(list: &'a [pollfd], limit: Limit, areas: Areas<'a>, said: Said<'a>) -> Call<'a> {
+    Call { number: call::POLL, list, limit, areas, said }
 }
 
 #[unsafe(no_mangle)]
@@ -168,7 +252,9 @@ unsafe extern "C-unwind" fn ppoll(
             0 => &[],
             _ => unsafe { std::slice::from_raw_parts(list, count as usize) },
         };
-        return around(|kernel| of_all(kernel, all), None, block);
+        let (areas, said) = (poll_areas(list, count), poll_said(list, count));
+        let call = poll_call(all, Limit::Zero, &areas, &said);
+        return wait_for(&call, |kernel| of_all(kernel, all), || 0, block);
     }
     unsafe { poll_until(list, count, Limit::time(time), block) }
 }
@@ -216,30 +302,43 @@ unsafe extern "C-unwind" fn pselect(
         return block();
     };
     let limit = unsafe { Limit::time(time) };
-    if list.is_empty() && mode() == Mode::Scheduled && mask.is_null() {
-        if let Limit::After(time) = limit {
-            unsafe { super::sleeping::nanosleep(&time, std::ptr::null_mut()) };
-            return 0;
-        }
+    if list.is_empty()
+        && mode() == Mode::Scheduled
+        && mask.is_null()
+        && let Limit::After(time) = limit
+    {
+        unsafe { super::sleeping::nanosleep(&time, std::ptr::null_mut()) };
+        return 0;
     }
     let uses = |kernel: &mut Kernel| of_all(kernel, &list);
-    let result = if mask.is_null() {
-        let copy = |set: *mut fd_set| unsafe { set.as_ref().copied() };
-        let sets = [copy(read), copy(write), copy(except)];
-        let look = || unsafe {
-            // Each look begins with what was asked for.
-            for (set, asked) in [read, write, except].into_iter().zip(&sets) {
-                if let Some(asked) = asked {
-                    *set = *asked;
-                }
-            }
-            let none = timespec { tv_sec: 0, tv_nsec: 0 };
-            next::pselect(count, read, write, except, &none, std::ptr::null())
-        };
-        wait_for(uses, &list, limit, look, block)
-    } else {
-        around(uses, None, block)
+    let sets = [(read, libc::POLLIN), (write, libc::POLLOUT), (except, libc::POLLPRI)];
+    let words = (count.max(0) as usize).div_ceil(64);
+    let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        for (set, _) in sets.iter().filter(|(set, _)| !set.is_null()) {
+            visit(set.cast(), 8 * words);
+        }
     };
+    let said = |_: &mut Kernel, result: i64, each: &mut dyn FnMut(c_int, i16)| {
+        for (set, events) in sets.iter().filter(|(set, _)| result > 0 && !set.is_null()) {
+            let is_set = |fd: &c_int| unsafe { libc::FD_ISSET(*fd, *set) };
+            (0..count).filter(is_set).for_each(|fd| each(fd, *events));
+        }
+    };
+    let limit = if mask.is_null() { limit } else { Limit::Zero };
+    let call = Call { number: call::SELECT, list: &list, limit, areas: &areas, said: &said };
+    let copy = |set: *mut fd_set| unsafe { set.as_ref().copied() };
+    let asked = [copy(read), copy(write), copy(except)];
+    let look = || unsafe {
+        // Each look begins with what was asked for.
+        for (set, asked) in [read, write, except].into_iter().zip(&asked) {
+            if let Some(asked) = asked {
+                *set = *asked;
+            }
+        }
+        let none = timespec { tv_sec: 0, tv_nsec: 0 };
+        next::pselect(count, read, write, except, &none, std::ptr::null())
+    };
+    let result = wait_for(&call, uses, look, block);
     keeping_errno(|| enter(|_| drop(list)));
     result
 }
@@ -267,12 +366,24 @@ unsafe extern "C-unwind" fn epoll_pwait(
     mask: *const sigset_t,
 ) -> c_int {
     let block = || unsafe { next::epoll_pwait(fd, list, count, milliseconds, mask) };
-    if !mask.is_null() {
-        return around(|kernel| kernel.input(fd), None, block);
-    }
     let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
+    let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        if result > 0 {
+            visit(list.cast(), result as usize * size_of::<epoll_event>());
+        }
+    };
+    let said = |kernel: &mut Kernel, result: i64, each: &mut dyn FnMut(c_int, i16)| {
+        for at in 0..result.max(0) as usize {
+            let epoll_event { events, u64: says } = unsafe { list.add(at).read_unaligned() };
+            if let Some(watched) = kernel.watched(fd, says) {
+                each(watched, events as i16);
+            }
+        }
+    };
+    let limit = Limit::milliseconds(if mask.is_null() { milliseconds } else { 0 });
+    let call = Call { number: call::EPOLL, list: &waits, limit, areas: &areas, said: &said };
     let look = || unsafe { next::epoll_pwait(fd, list, count, 0, std::ptr::null()) };
-    wait_for(|kernel| kernel.input(fd), &waits, Limit::milliseconds(milliseconds), look, block)
+    wait_for(&call, |kernel| kernel.input(fd), look, block)
 }
 
 #[unsafe(no_mangle)]
@@ -312,11 +423,26 @@ unsafe extern "C-unwind" fn epoll_ctl(
         uses.join(&kernel.both(of));
         uses.quiet()
     };
-    let call = || unsafe { next::epoll_ctl(fd, operation, of, event) };
-    around_then(uses, None, call, |kernel, &status| {
-        // From now on, who waits for the one notices the other.
-        if status == 0 && operation != libc::EPOLL_CTL_DEL {
-            kernel.watch(fd, of);
+    // What is fed from outside may be something else in a replay, which cannot be watched: that makes no difference.
+    let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(of);
+    let source = Source::new(call::WATCH, &outside);
+    let make = || unsafe { next::epoll_ctl(fd, operation, of, event) };
+    let Some(begun) = start(&source, uses, None) else { return make() };
+    let made = make();
+    let status = match &begun.fate {
+        Fate::Answered(answer) => {
+            give(answer, &|_, _| ());
+            answer.result as c_int
         }
-    })
+        _ => made,
+    };
+    finish(&begun, &source, i64::from(status), &|_, _| (), |kernel| {
+        // From now on, who waits for the one notices the other.
+        match (status, operation) {
+            (0, libc::EPOLL_CTL_DEL) => kernel.unwatch(fd, of),
+            (0, _) => kernel.watch(fd, of, unsafe { event.as_ref() }.map_or(0, |event| event.u64)),
+            _ => {}
+        }
+    });
+    status
 }

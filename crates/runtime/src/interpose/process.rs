@@ -147,12 +147,13 @@ unsafe extern "C" fn quick_exit(status: c_int) -> ! {
 /// The thread that copies the process, while it does.
 static FORKING: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
 
-/// Behind the program's own handlers before the copy, and before them behind it: what they do with locks is theirs.
 /// Something was made that processes can share.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
+/// Called by those who make such things. As long as there is one process they are as good as its own.
 pub(super) fn note_shared() {
     SHARED.store(true, Relaxed);
+    log::flag(flags::SHARED);
 }
 
 /// What cannot be recorded rightly is refused: a wrong verdict would be worse.
@@ -162,13 +163,14 @@ pub(crate) fn refuse(what: &str) -> ! {
     crate::message::leave(125)
 }
 
+/// Behind the program's own handlers before the copy, and before them behind it: what they do with locks is theirs.
 extern "C" fn before_fork() {
     let thread = thread::current();
     if matches!(mode(), Mode::Unset | Mode::Off) || thread.is_null() {
         return;
     }
     if SHARED.load(Relaxed) {
-        refuse("the program forks, and has locks or semaphores that are shared between processes");
+        refuse("the program forks, and has locks or the like that are shared between processes");
     }
     log::flag(flags::FORKED);
     let mut world = hold();

@@ -3,7 +3,10 @@
 use std::ffi::c_int;
 
 use foretrace_recording::record::lock::READER_WRITER;
-use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
+use libc::{
+    PTHREAD_PROCESS_PRIVATE, clockid_t, pthread_rwlock_t, pthread_rwlockattr_getpshared,
+    pthread_rwlockattr_t, timespec,
+};
 
 use crate::real::real;
 use crate::sync::{self, Patience};
@@ -41,7 +44,16 @@ unsafe extern "C" fn pthread_rwlock_init(
     lock: RwLock,
     attributes: *const pthread_rwlockattr_t,
 ) -> c_int {
-    enter(|thread| sync::lock_init(thread, lock as usize, READER_WRITER));
+    enter(|thread| {
+        let mut shared = PTHREAD_PROCESS_PRIVATE;
+        if !attributes.is_null() {
+            unsafe { pthread_rwlockattr_getpshared(attributes, &mut shared) };
+        }
+        if shared != PTHREAD_PROCESS_PRIVATE {
+            super::process::note_shared();
+        }
+        sync::lock_init(thread, lock as usize, READER_WRITER);
+    });
     unsafe { next::pthread_rwlock_init(lock, attributes) }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 use foretrace_recording::record::kind;
 use libc::{sem_t, timespec};
 
-use super::threads::end_if_cancelled;
+use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
 use crate::real::real;
 use crate::schedule;

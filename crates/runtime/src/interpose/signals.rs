@@ -1,17 +1,28 @@
 //! Whether the program handles signals: then a thread that waits may be woken by one, and waiting for ever is no deadlock.
 
-use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
 use foretrace_recording::channel::{CHILDREN, CLOCK, OUTSIDE, SIGNALS};
-use libc::{pid_t, sigset_t, timespec};
+use foretrace_recording::input::{Input, call};
+use libc::{pid_t, siginfo_t, sigset_t, timespec};
 
+use crate::config::{Mode, mode};
+use crate::futex::system_call;
+use crate::kernel::Kernel;
 use crate::kernel::calls::{around, keeping_errno};
+use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
 use crate::real::real;
+use crate::sync::Pending;
+use crate::thread::{self, RECORDED_SIGNALS, Thread, enter};
+use crate::world::{State, hold};
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
+/// Whether the process itself has sent the signal that was handled last.
+static LAST_IS_OWN: AtomicBool = AtomicBool::new(false);
+static RESTARTS: AtomicBool = AtomicBool::new(false);
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
 /// Whether the program has installed a handler.
@@ -28,7 +39,6 @@ pub(crate) fn interrupt() -> bool {
 mod next {
     use super::*;
     real!(fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int);
-    real!(fn signal(signal: c_int, handler: usize) -> usize);
 }
 
 #[unsafe(no_mangle)]
@@ -44,14 +54,20 @@ unsafe extern "C" fn sigaction(
         return unsafe { with_their_handler(signal, old, set(new)) };
     };
     note(signal, theirs.sa_sigaction);
-    let before = handler_of(signal);
+    let before = (handler_of(signal), flags_of(signal));
     let mut ours = theirs;
     ours.sa_sigaction = stand_before(signal, theirs.sa_sigaction);
+    if ours.sa_sigaction != theirs.sa_sigaction {
+        let flags = &FLAGS[signal as usize];
+        flags.store(theirs.sa_flags as u32, Relaxed);
+        // We want to know who sends it.
+        ours.sa_flags |= libc::SA_SIGINFO;
+    }
     let status = set(&raw const ours);
     if let (0, Some(old)) = (status, unsafe { old.as_mut() })
         && old.sa_sigaction == handled_here as *const () as usize
     {
-        old.sa_sigaction = before;
+        (old.sa_sigaction, old.sa_flags) = before;
     }
     status
 }
@@ -61,13 +77,20 @@ unsafe fn with_their_handler(signal: c_int, old: *mut libc::sigaction, status: c
     if let (0, Some(old)) = (status, unsafe { old.as_mut() })
         && old.sa_sigaction == handled_here as *const () as usize
     {
-        old.sa_sigaction = handler_of(signal);
+        (old.sa_sigaction, old.sa_flags) = (handler_of(signal), flags_of(signal));
     }
     status
 }
 
 /// The user's handlers.
 static HANDLERS: [AtomicUsize; 65] = [const { AtomicUsize::new(0) }; 65];
+/// The flags that the user gave with them.
+static FLAGS: [AtomicU32; 65] = [const { AtomicU32::new(0) }; 65];
+
+fn flags_of(signal: c_int) -> c_int {
+    let flags = usize::try_from(signal).ok().and_then(|at| FLAGS.get(at));
+    flags.map_or(0, |flags| flags.load(Relaxed) as c_int)
+}
 
 fn handler_of(signal: c_int) -> usize {
     let handler = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
@@ -88,29 +111,127 @@ fn stand_before(signal: c_int, handler: usize) -> usize {
     }
 }
 
-/// A signal arrives: what its handler does comes behind what its sender did before.
-extern "C-unwind" fn handled_here(
-    signal: c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut std::ffi::c_void,
-) {
-    keeping_errno(|| around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ()));
+/// A signal arrives. If its thread is inside of the runtime, and will come out, the handler runs then: so what it does is recorded.
+extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    let is_own = unsafe { info.as_ref() }.is_some_and(is_own);
+    let recording = matches!(mode(), Mode::Free | Mode::Scheduled);
+    let bit = 1u64.checked_shl(signal as u32).unwrap_or(0);
+    if let Some(thread) = unsafe { thread::current().as_ref() }
+        && recording
+        && bit != 0
+        && thread.busy.load(Relaxed)
+        && !thread.waits.load(Relaxed)
+    {
+        if !is_own {
+            thread.outside_signals.fetch_or(bit, Relaxed);
+        }
+        thread.signals.fetch_or(bit, Relaxed);
+        // It may be about to sleep.
+        thread.gate.open();
+        return;
+    }
+    handle(signal, info, context, is_own);
+}
+
+/// Whether the process has sent it to itself.
+fn is_own(info: &siginfo_t) -> bool {
+    let sent = matches!(info.si_code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE);
+    sent && unsafe { info.si_pid() } == system_call(libc::SYS_getpid, [0; 6]) as i32
+}
+
+/// Calls the user's handler: what it does comes behind what the sender did before.
+fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: bool) {
+    LAST_IS_OWN.store(is_own, Relaxed);
+    keeping_errno(|| {
+        if !is_own {
+            enter(|thread| {
+                let mut world = hold();
+                if world.replay.is_none() {
+                    let (result, call) = (i64::from(signal), call::SIGNAL);
+                    let (thread, ordinal) = (thread.index, thread.ordinal);
+                    let input = Input { thread, call, ordinal, errno: 0, result, sent: 0 };
+                    world.keep_input(&input, &[]);
+                }
+            });
+        }
+        around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ());
+    });
     let handler = handler_of(signal);
     if handler > libc::SIG_IGN {
         // Those that want only the number do not look at the rest.
-        let handler: extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut std::ffi::c_void) =
+        let handler: extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void) =
             unsafe { std::mem::transmute(handler) };
         handler(signal, info, context);
+    }
+    if flags_of(signal) & libc::SA_RESTART == 0 {
+        interrupt_wait();
+    }
+}
+
+/// Lets the calling thread look whether its wait is over, if it is inside the runtime.
+fn interrupt_wait() {
+    // SAFETY: a thread is never freed.
+    if let Some(thread) = unsafe { crate::thread::current().as_ref() }
+        && thread.busy.load(Relaxed)
+    {
+        thread.interrupted.store(true, Relaxed);
+        thread.gate.open();
+    }
+}
+
+/// The thread has come out of the runtime: calls the handlers of signals that came meanwhile, and of those that came here in the recorded run.
+#[cold]
+pub(crate) fn handle_deferred(thread: &mut Thread) {
+    let came = thread.signals.fetch_and(RECORDED_SIGNALS, Relaxed);
+    let outside = thread.outside_signals.swap(0, Relaxed);
+    for signal in (1..64).filter(|signal| came & 1 << signal != 0) {
+        handle_later(signal, outside & 1 << signal == 0);
+    }
+    if came & RECORDED_SIGNALS != 0 {
+        while let Some(signal) = recorded(thread) {
+            handle_later(signal, true);
+        }
+    }
+}
+
+/// The signal that came from outside at this place in the recorded run.
+fn recorded(thread: &mut Thread) -> Option<c_int> {
+    thread.busy.store(true, Relaxed);
+    let answer = hold().answer(thread, thread.ordinal, call::SIGNAL);
+    thread.busy.store(false, Relaxed);
+    answer.map(|answer| answer.result as c_int)
+}
+
+fn handle_later(signal: c_int, is_own: bool) {
+    RESTARTS.store(flags_of(signal) & libc::SA_RESTART != 0, Relaxed);
+    unsafe {
+        let mut info: siginfo_t = std::mem::zeroed();
+        info.si_signo = signal;
+        let mut blocked: sigset_t = std::mem::zeroed();
+        let mut before: sigset_t = std::mem::zeroed();
+        libc::sigaddset(&mut blocked, signal);
+        let change = |how: c_int, new: &sigset_t, old: *mut sigset_t| {
+            let new = std::ptr::from_ref(new) as usize;
+            system_call(libc::SYS_rt_sigprocmask, [how as usize, new, old as usize, 8, 0, 0]);
+        };
+        change(libc::SIG_BLOCK, &blocked, &raw mut before);
+        handle(signal, &mut info, std::ptr::null_mut(), is_own);
+        change(libc::SIG_SETMASK, &before, std::ptr::null_mut());
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
-    note(signal, handler);
-    let before = handler_of(signal);
-    let ours = stand_before(signal, handler);
-    let old = around(|_| Uses::of(&WAIT), None, || unsafe { next::signal(signal, ours) });
-    if old == handled_here as *const () as usize { before } else { old }
+unsafe extern "C" fn signal(number: c_int, handler: usize) -> usize {
+    unsafe {
+        let mut new: libc::sigaction = std::mem::zeroed();
+        let mut old: libc::sigaction = std::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = libc::SA_RESTART;
+        match sigaction(number, &new, &mut old) {
+            0 => old.sa_sigaction,
+            _ => libc::SIG_ERR,
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -145,6 +266,11 @@ fn note(signal: c_int, handler: usize) {
         INTERRUPT.store(true, Relaxed);
         HANDLED.fetch_or(asynchronous, Relaxed);
     }
+}
+
+/// Whether calls that the last handler interrupted go on.
+pub(crate) fn restarts_calls() -> bool {
+    RESTARTS.load(Relaxed)
 }
 
 /// Whether a signal can come from elsewhere than the thread's own instructions.
@@ -203,25 +329,14 @@ const TIMER: [(u32, u32); 2] = [(SIGNALS, BOTH), (CLOCK, BOTH)];
 const CHILD: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
 
 on! {
-    kill(process: pid_t, signal: c_int) -> c_int: SEND;
     killpg(group: pid_t, signal: c_int) -> c_int: SEND;
     tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int: SEND;
-    sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
     raise(signal: c_int) -> c_int: SEND;
-    pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int: SEND;
     pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
-    sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int: WAIT;
-    sigwaitinfo(set: *const sigset_t, info: *mut libc::siginfo_t) -> c_int: WAIT;
-    sigtimedwait(set: *const sigset_t, info: *mut libc::siginfo_t, time: *const timespec) -> c_int: WAIT;
-    sigsuspend(set: *const sigset_t) -> c_int: WAIT;
-    pause() -> c_int: WAIT;
     sigpending(set: *mut sigset_t) -> c_int: WAIT;
     sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
     pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
-    alarm(seconds: u32) -> u32: TIMER;
-    setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int: TIMER;
     getitimer(which: c_int, now: *mut libc::itimerval) -> c_int: TIMER;
-    timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int: TIMER;
     timer_gettime(timer: libc::timer_t, now: *mut libc::itimerspec) -> c_int: TIMER;
     timer_delete(timer: libc::timer_t) -> c_int: TIMER;
     timer_getoverrun(timer: libc::timer_t) -> c_int: TIMER;
@@ -230,8 +345,219 @@ on! {
     waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t, flags: c_int) -> c_int: CHILD;
     wait3(status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
     wait4(process: pid_t, status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
-    clock() -> libc::clock_t: [(CLOCK, BOTH)];
-    times(to: *mut libc::tms) -> libc::clock_t: [(CLOCK, BOTH)];
+}
+
+/// Signals that somebody outside sends, and timers, whose signals come when the world's time says so: a replay gets them as they came in the recorded
+/// run, and waits for none. What threads of the process send to each other comes really.
+mod outside {
+    use super::*;
+
+    mod next {
+        use super::*;
+        real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, time: *const timespec) -> c_int);
+        real!(fn sigsuspend(set: *const sigset_t) -> c_int);
+        real!(fn pause() -> c_int);
+        real!(fn kill(process: pid_t, signal: c_int) -> c_int);
+        real!(fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int);
+        real!(fn alarm(seconds: u32) -> u32);
+        real!(fn setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int);
+        real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
+    }
+
+    /// Makes a call that waits for a signal. `is_own` says behind it who has sent that one.
+    fn wait(areas: Areas, is_own: impl FnOnce() -> bool, call: impl FnOnce() -> c_int) -> c_int {
+        let always = |_: &mut Kernel| true;
+        let source = Source { optional: true, ..Source::new(call::WAIT_SIGNAL, &always) };
+        let uses = |_: &mut Kernel| Uses::of(&WAIT);
+        let Some(mut begun) = start(&source, uses, None) else { return call() };
+        let result = match &begun.fate {
+            Fate::Answered(answer) => {
+                give(answer, areas);
+                answer.result as c_int
+            }
+            _ => {
+                let result = call();
+                if is_own() {
+                    begun.fate = Fate::Made;
+                }
+                result
+            }
+        };
+        finish(&begun, &source, i64::from(result), areas, |_| ());
+        result
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn sigtimedwait(
+        set: *const sigset_t,
+        info: *mut siginfo_t,
+        time: *const timespec,
+    ) -> c_int {
+        let mut own: siginfo_t = unsafe { std::mem::zeroed() };
+        let own = &raw mut own;
+        let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+            if result > 0 {
+                visit(own.cast(), size_of::<siginfo_t>());
+            }
+        };
+        let sent_by_own = || is_own(unsafe { &*own });
+        let result = wait(&areas, sent_by_own, || unsafe { next::sigtimedwait(set, own, time) });
+        if result > 0 && !info.is_null() {
+            unsafe { *info = *own };
+        }
+        result
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> c_int {
+        unsafe { sigtimedwait(set, info, std::ptr::null()) }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int {
+        loop {
+            let result = unsafe { sigtimedwait(set, std::ptr::null_mut(), std::ptr::null()) };
+            let errno = unsafe { *libc::__errno_location() };
+            match result {
+                1.. => {
+                    unsafe { *signal = result };
+                    return 0;
+                }
+                _ if errno == libc::EINTR => {}
+                _ => return errno,
+            }
+        }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn sigsuspend(set: *const sigset_t) -> c_int {
+        let call = || unsafe { next::sigsuspend(set) };
+        wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), call)
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn pause() -> c_int {
+        wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), || unsafe { next::pause() })
+    }
+
+    /// Makes a call that sends a signal. If that goes to somebody who is neither the process itself nor a child, a replay sends none: the number may be
+    /// that of any process by now.
+    fn send(process: pid_t, call: impl FnOnce() -> c_int) -> c_int {
+        let outside = |_: &mut Kernel| process > 0 && !is_own_or_child(process);
+        let source = Source::new(call::KILL, &outside);
+        let uses = |_: &mut Kernel| Uses::of(&SEND);
+        exchange(&source, uses, None, &|_, _| (), || i64::from(call())) as c_int
+    }
+
+    fn is_own_or_child(process: pid_t) -> bool {
+        let own = system_call(libc::SYS_getpid, [0; 6]) as pid_t;
+        process == own || parent(process) == Some(own)
+    }
+
+    /// The parent of a process: the second word behind its name, which is in parentheses.
+    fn parent(process: pid_t) -> Option<pid_t> {
+        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        text.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn kill(process: pid_t, signal: c_int) -> c_int {
+        send(process, || unsafe { next::kill(process, signal) })
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn sigqueue(
+        process: pid_t,
+        signal: c_int,
+        value: libc::sigval,
+    ) -> c_int {
+        send(process, || unsafe { next::sigqueue(process, signal, value) })
+    }
+
+    /// Makes a call that sets a timer; a replay sets none.
+    fn set(areas: Areas, call: impl FnOnce() -> i64) -> i64 {
+        let always = |_: &mut Kernel| true;
+        let source = Source::new(call::TIMER, &always);
+        exchange(&source, |_: &mut Kernel| Uses::of(&TIMER), None, areas, call)
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn alarm(seconds: u32) -> u32 {
+        set(&|_, _| (), || i64::from(unsafe { next::alarm(seconds) })) as u32
+    }
+
+    fn visit_old<T>(old: *mut T) -> impl Fn(i64, &mut dyn FnMut(*mut u8, usize)) {
+        move |result, visit| {
+            if result == 0 && !old.is_null() {
+                visit(old.cast(), size_of::<T>());
+            }
+        }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn setitimer(
+        which: c_int,
+        new: *const libc::itimerval,
+        old: *mut libc::itimerval,
+    ) -> c_int {
+        let call = || i64::from(unsafe { next::setitimer(which, new, old) });
+        set(&visit_old(old), call) as c_int
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C-unwind" fn timer_settime(
+        timer: libc::timer_t,
+        flags: c_int,
+        new: *const libc::itimerspec,
+        old: *mut libc::itimerspec,
+    ) -> c_int {
+        let call = || i64::from(unsafe { next::timer_settime(timer, flags, new, old) });
+        set(&visit_old(old), call) as c_int
+    }
+}
+
+mod to_threads {
+    use super::*;
+    real!(fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int);
+}
+
+/// A thread that waits inside of the runtime notices the signal before the sender goes on: so the same schedule gives the same run.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_kill(to: libc::pthread_t, signal: c_int) -> c_int {
+    let call = || unsafe { to_threads::pthread_kill(to, signal) };
+    around(
+        |_| Uses::of(&SEND),
+        None,
+        || {
+            let status = call();
+            if status == 0 && handler_of(signal) > libc::SIG_IGN {
+                keeping_errno(|| enter(|thread| notices(thread, to)));
+            }
+            status
+        },
+    )
+}
+
+fn notices(sender: &Thread, to: libc::pthread_t) {
+    /// So many looks, a few microseconds apart; it may also have the signal blocked.
+    const LOOKS: u32 = 200;
+    for _ in 0..LOOKS {
+        let mut world = hold();
+        let Some(index) = world.by_handle(to).filter(|&index| index != sender.index) else {
+            return;
+        };
+        let entry = world.entry(index);
+        if entry.state != State::Live || !matches!(entry.pending, Pending::Ready(_)) {
+            return;
+        }
+        if entry.was_signalled() {
+            entry.interrupted = true;
+            return;
+        }
+        drop(world);
+        let pause = timespec { tv_sec: 0, tv_nsec: 10_000 };
+        system_call(libc::SYS_nanosleep, [std::ptr::from_ref(&pause) as usize, 0, 0, 0, 0, 0]);
+    }
 }
 
 mod timers {

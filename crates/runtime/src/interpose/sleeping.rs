@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint};
 
 use libc::timespec;
 
-use super::threads::end_if_cancelled;
+use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
 use crate::real::real;
 use crate::thread::enter;

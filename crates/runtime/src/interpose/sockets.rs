@@ -5,13 +5,19 @@ use std::ffi::{c_int, c_void};
 
 use foretrace_recording::channel::direction::BOTH;
 use foretrace_recording::channel::{LOOPBACK, NAMES, OUTSIDE};
+use foretrace_recording::input::{Input, call, problem};
 use libc::{pollfd, sockaddr, socklen_t};
 
 use super::descriptors::{open_one, opening};
 use crate::kernel::Kernel;
-use crate::kernel::calls::{Wait, around, around_then};
+use crate::kernel::calls::{Wait, around_then, keeping_errno};
+use crate::kernel::exchange::{
+    Fate, Source, exchange, exchange_then, finish, give, goes_on, start,
+};
+use crate::kernel::objects::Kind;
 use crate::kernel::uses::Uses;
 use crate::real::real;
+use crate::schedule::Waited;
 use crate::thread::enter;
 use crate::world::hold;
 
@@ -23,6 +29,8 @@ mod next {
     real!(fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int);
     real!(fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int);
     real!(fn listen(fd: c_int, backlog: c_int) -> c_int);
+    real!(fn getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
+    real!(fn getpeername(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
     real!(fn shutdown(fd: c_int, how: c_int) -> c_int);
     real!(fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int);
     real!(fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int);
@@ -89,17 +97,50 @@ fn name_by(call: i64, fd: c_int) -> Option<Vec<u8>> {
     if status != 0 { None } else { name_of(address.as_ptr().cast(), length) }
 }
 
+/// How much room there is for an address.
+pub(super) fn room(address: *const sockaddr, length: *const socklen_t) -> usize {
+    if address.is_null() || length.is_null() { 0 } else { unsafe { *length as usize } }
+}
+
+/// Visits an address that a call sets, and its length.
+pub(super) fn visit_address(
+    address: *mut sockaddr,
+    room: usize,
+    length: *mut socklen_t,
+    visit: &mut dyn FnMut(*mut u8, usize),
+) {
+    if room > 0 {
+        visit(address.cast(), room);
+    }
+    if !length.is_null() {
+        visit(length.cast(), size_of::<socklen_t>());
+    }
+}
+
 /// Something is sent to an address: if it is one of our own, the process talks to itself from now on.
 pub(super) fn note_destination(to: *const sockaddr, length: socklen_t) {
     if to.is_null() {
         return;
     }
-    enter(|_| {
+    enter(|thread| {
         let mut world = hold();
         let objects = &mut world.kernel.objects;
         let name = name_of(to, length);
-        objects.talks_to_itself |= name.is_none_or(|name| objects.bound.contains(&name));
+        let is_new =
+            !objects.talks_to_itself && name.is_none_or(|name| objects.bound.contains(&name));
+        if is_new {
+            objects.talks_to_itself = true;
+            let (thread, call) = (thread.index, call::TALKS_TO_ITSELF);
+            let none = Input { thread, call, ordinal: 0, errno: 0, result: 0, sent: 0 };
+            world.keep_input(&none, &[]);
+        }
     });
+}
+
+/// Whether the other end of a socket is one of ours.
+fn is_from_ourselves(fd: c_int) -> bool {
+    let name = name_by(libc::SYS_getpeername, fd);
+    enter(|_| hold().kernel.has_connected(name.as_deref())).unwrap_or(false)
 }
 
 #[unsafe(no_mangle)]
@@ -117,12 +158,52 @@ unsafe extern "C-unwind" fn accept4(
         uses.join(&kernel.input(fd));
         uses.quiet()
     };
-    let call = || unsafe { next::accept4(fd, from, length, flags) };
-    around_then(uses, wait, call, |kernel, &new| {
-        if new >= 0 {
+    let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
+    let room = room(from, length);
+    let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        if result >= 0 {
+            visit_address(from, room, length, visit);
+        }
+    };
+    let source = Source::new(call::ACCEPT, &outside);
+    let Some(mut begun) = start(&source, uses, wait) else {
+        return unsafe { next::accept4(fd, from, length, flags) };
+    };
+    let is_answered = matches!(begun.fate, Fate::Answered(_));
+    let new = match &begun.fate {
+        Fate::Answered(answer) => {
+            let new = if answer.result < 0 { -1 } else { placeholder(flags) };
+            if i64::from(new) != answer.result {
+                enter(|thread| hold().other_call(thread, call::ACCEPT, problem::OTHER_DESCRIPTOR));
+            }
+            give(answer, &areas);
+            new
+        }
+        _ if begun.waited == Waited::Interrupted && !goes_on(wait) => {
+            unsafe { *libc::__errno_location() = libc::EINTR };
+            -1
+        }
+        _ => unsafe { next::accept4(fd, from, length, flags) },
+    };
+    if !is_answered && new >= 0 && is_from_ourselves(new) {
+        // A replay makes it again.
+        begun.fate = Fate::Made;
+    }
+    finish(&begun, &source, i64::from(new), &areas, |kernel| {
+        if new >= 0 && is_answered {
+            kernel.created(new, Kind::Outside, "socket");
+        } else if new >= 0 {
             kernel.accepted(new, name_by(libc::SYS_getpeername, new));
         }
-    })
+    });
+    new
+}
+
+/// A descriptor in the place of a connection: never ready by itself, and good for all that does not need the other end.
+fn placeholder(flags: c_int) -> c_int {
+    const { assert!(libc::SOCK_NONBLOCK == libc::EFD_NONBLOCK) };
+    const { assert!(libc::SOCK_CLOEXEC == libc::EFD_CLOEXEC) };
+    crate::futex::system_call(libc::SYS_eventfd2, [0, flags as usize, 0, 0, 0, 0]) as c_int
 }
 
 #[unsafe(no_mangle)]
@@ -154,17 +235,20 @@ unsafe extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, length: sock
     // Before the call, since the other end may have it first.
     enter(|_| {
         let mut world = hold();
-        if to_itself(&world.kernel) {
-            world.kernel.connecting(fd);
+        match to_itself(&world.kernel) {
+            true => world.kernel.connecting(fd),
+            false => world.kernel.leaving(fd),
         }
     });
-    let call = || unsafe { next::connect(fd, to, length) };
-    around_then(uses, None, call, |kernel, _| {
+    let outside = |kernel: &mut Kernel| !to_itself(kernel) && kernel.goes_to_others(fd);
+    let source = Source::new(call::CONNECT, &outside);
+    let call = || i64::from(unsafe { next::connect(fd, to, length) });
+    exchange_then(&source, uses, None, &|_, _| (), call, |kernel, _| {
         // Sockets of the file system have no names of their own, and do not find each other.
         if to_itself(kernel) {
             kernel.named(fd, own_name(fd).filter(|name| name.len() == 3));
         }
-    })
+    }) as c_int
 }
 
 #[unsafe(no_mangle)]
@@ -174,16 +258,33 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
         uses.add(NAMES, BOTH);
         uses
     };
-    around_then(
-        uses,
-        None,
-        || unsafe { next::bind(fd, address, length) },
-        |kernel, &status| {
-            if status == 0 {
-                kernel.objects.bound.extend(own_name(fd));
-            }
-        },
-    )
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let source = Source::new(call::BIND, &outside);
+    let mut is_made = false;
+    let call = || {
+        is_made = true;
+        i64::from(unsafe { next::bind(fd, address, length) })
+    };
+    let status = exchange_then(&source, uses, None, &|_, _| (), call, |kernel, status| {
+        if status == 0 {
+            kernel.objects.bound.extend(own_name(fd));
+        }
+    });
+    if status == 0 && !is_made {
+        keeping_errno(|| make_name(address, length));
+    }
+    status as c_int
+}
+
+/// A socket was bound to a file in the recorded run, and is not now: the file is there all the same.
+fn make_name(address: *const sockaddr, length: socklen_t) {
+    let name = name_of(address, length);
+    if let Some([1, name @ ..]) = name.as_deref()
+        && name.first().is_some_and(|&byte| byte != 0)
+    {
+        let name = [name, &[0]].concat();
+        unsafe { libc::mknod(name.as_ptr().cast(), libc::S_IFSOCK | 0o777, 0) };
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -193,22 +294,22 @@ unsafe extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
         uses.add(LOOPBACK, BOTH);
         uses
     };
-    around_then(
-        uses,
-        None,
-        || unsafe { next::listen(fd, backlog) },
-        |kernel, &status| {
-            if status == 0 {
-                kernel.objects.bound.extend(own_name(fd));
-                kernel.listening(fd);
-            }
-        },
-    )
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let source = Source::new(call::LISTEN, &outside);
+    let call = || i64::from(unsafe { next::listen(fd, backlog) });
+    exchange_then(&source, uses, None, &|_, _| (), call, |kernel, status| {
+        if status == 0 {
+            kernel.objects.bound.extend(own_name(fd));
+        }
+    }) as c_int
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
-    around(|kernel| kernel.both(fd).quiet(), None, || unsafe { next::shutdown(fd, how) })
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let source = Source::new(call::SHUTDOWN, &outside);
+    let call = || i64::from(unsafe { next::shutdown(fd, how) });
+    exchange(&source, |kernel| kernel.both(fd).quiet(), None, &|_, _| (), call) as c_int
 }
 
 /// Options of a socket are its own; only an error that is fetched, or how much there is, tells of others.
@@ -220,11 +321,14 @@ unsafe extern "C-unwind" fn getsockopt(
     value: *mut c_void,
     length: *mut socklen_t,
 ) -> c_int {
-    around(
-        |kernel| kernel.both(fd),
-        None,
-        || unsafe { next::getsockopt(fd, level, name, value, length) },
-    )
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let source = Source::new(call::OPTION, &outside);
+    let room = room(value.cast(), length);
+    let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        visit_address(value.cast(), room, length, visit);
+    };
+    let call = || i64::from(unsafe { next::getsockopt(fd, level, name, value, length) });
+    exchange(&source, |kernel| kernel.both(fd), None, &areas, call) as c_int
 }
 
 #[unsafe(no_mangle)]
@@ -235,9 +339,31 @@ unsafe extern "C-unwind" fn setsockopt(
     value: *const c_void,
     length: socklen_t,
 ) -> c_int {
-    around(
-        |kernel| kernel.both(fd),
-        None,
-        || unsafe { next::setsockopt(fd, level, name, value, length) },
-    )
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let source = Source::new(call::SET_OPTION, &outside);
+    let call = || i64::from(unsafe { next::setsockopt(fd, level, name, value, length) });
+    exchange(&source, |kernel| kernel.both(fd), None, &|_, _| (), call) as c_int
 }
+
+/// The addresses of a socket, of which nobody else knows.
+macro_rules! addresses {
+    ($($name:ident: $call:expr;)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $name(
+            fd: c_int,
+            to: *mut sockaddr,
+            length: *mut socklen_t,
+        ) -> c_int {
+            let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+            let source = Source::new($call, &outside);
+            let room = room(to, length);
+            let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+                visit_address(to, room, length, visit);
+            };
+            let call = || i64::from(unsafe { next::$name(fd, to, length) });
+            exchange(&source, |_| Uses::default(), None, &areas, call) as c_int
+        }
+    )* };
+}
+
+addresses! { getsockname: call::NAME; getpeername: call::PEER; }

@@ -2,15 +2,14 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicU32, Ordering::*};
 
-use foretrace_recording::channel::SIGNALS;
-use foretrace_recording::channel::direction::BOTH;
 use foretrace_recording::record::kind;
 use libc::{pthread_attr_t, pthread_t};
 
+use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
-use crate::kernel::calls::{self, around};
+use crate::kernel::calls;
 use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::schedule::Waited;
@@ -26,8 +25,6 @@ mod next {
     real!(fn pthread_join(handle: pthread_t, result: *mut *mut c_void) -> c_int);
     real!(fn pthread_tryjoin_np(handle: pthread_t, result: *mut *mut c_void) -> c_int);
     real!(fn pthread_clockjoin_np(handle: pthread_t, result: *mut *mut c_void, clock: libc::clockid_t, time: *const libc::timespec) -> c_int);
-    real!(fn pthread_cancel(handle: pthread_t) -> c_int);
-    real!(fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int);
 }
 pub(crate) use next::pthread_create as pthread_create_next;
 
@@ -111,7 +108,7 @@ extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
     enter(|thread| {
         if is_of_a_library(start as *const c_void) {
             // What the library waits for before it calls back is not seen: the whole thread is a call of which nothing is known.
-            calls::begin(thread, |_| Uses::every(), None);
+            calls::begin(thread, |_| Uses::every(), None, |_, _| false);
         }
     });
     start(argument)
@@ -161,15 +158,6 @@ fn await_end(handle: pthread_t, deadline: Option<libc::timespec>) -> Waited {
         }
     })
     .unwrap_or(Waited::Ready)
-}
-
-unsafe extern "C-unwind" {
-    fn pthread_testcancel();
-}
-
-/// The end of a thread that was cancelled, if the thread that calls was.
-pub(super) fn end_if_cancelled() {
-    unsafe { pthread_testcancel() };
 }
 
 fn forget(handle: pthread_t) {
@@ -240,7 +228,7 @@ unsafe extern "C-unwind" fn pthread_clockjoin_np(
     end_if_cancelled();
     let deadline = unsafe { time.as_ref() }.map(|time| super::monotonic(clock, *time));
     match await_end(handle, deadline) {
-        Waited::Ready => {}
+        Waited::Ready | Waited::Interrupted => {}
         Waited::TimedOut => return libc::ETIMEDOUT,
         Waited::Cancelled => end_if_cancelled(),
     }
@@ -258,53 +246,4 @@ unsafe extern "C-unwind" fn pthread_timedjoin_np(
     time: *const libc::timespec,
 ) -> c_int {
     unsafe { pthread_clockjoin_np(handle, result, libc::CLOCK_REALTIME, time) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
-    around(
-        |_| Uses::of(&[(SIGNALS, BOTH)]),
-        None,
-        || {
-            CANCELS.store(true, Relaxed);
-            enter(|_| {
-                let mut world = hold();
-                if let Some(thread) = world.by_handle(handle) {
-                    world.entry(thread).doomed = true;
-                }
-            });
-            // The C library first: a thread that we wake must find that it is cancelled.
-            let status = unsafe { next::pthread_cancel(handle) };
-            enter(|_| {
-                let mut world = hold();
-                if let Some(thread) = world.by_handle(handle) {
-                    world.entry(thread).cancelled = true;
-                    crate::schedule::changed(&mut world);
-                }
-            });
-            status
-        },
-    )
-}
-
-/// Somebody has cancelled a thread.
-static CANCELS: AtomicBool = AtomicBool::new(false);
-
-/// The thread may be ending because it was cancelled: what it does from here on comes behind what the one who cancelled it did.
-pub(crate) fn notice_cancellation(thread: &mut Thread) {
-    if CANCELS.load(Relaxed) && !thread.ends && hold().entry(thread.index).doomed {
-        thread.ends = true;
-        calls::begin(thread, |_| Uses::of(&[(SIGNALS, BOTH)]), None);
-        calls::end(thread);
-    }
-}
-
-const CANCEL_DISABLE: c_int = 1;
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
-    enter(|thread| {
-        hold().entry(thread.index).uncancellable = state == CANCEL_DISABLE;
-    });
-    unsafe { next::pthread_setcancelstate(state, old) }
 }

@@ -5,13 +5,15 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use foretrace_recording::input::call;
 use foretrace_recording::record::{kind, unseen};
 use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::config::{Mode, mode};
 use crate::hooks::ranges;
 use crate::kernel::Kernel;
-use crate::kernel::calls::{Wait, around, keeping_errno, stream};
+use crate::kernel::calls::{Wait, around, keeping_errno};
+use crate::kernel::exchange::{Fate, Source, exchange, finish, give, hash_of, start};
 use crate::real::real;
 use crate::thread::{Thread, enter};
 use crate::world::hold;
@@ -62,15 +64,33 @@ pub(super) fn is_blocking(fd: c_int, flags: c_int) -> bool {
         && (descriptor_flags < 0 || descriptor_flags as c_int & libc::O_NONBLOCK == 0)
 }
 
-/// Makes a call that reads up to `size` bytes from a descriptor.
-fn receive(fd: c_int, size: usize, flags: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
-    let list = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
-    let wait = is_blocking(fd, flags).then_some(Wait { list: &list, deadline: None });
+/// Memory that a call sets beside the data itself: visits it.
+type Beside<'a> = &'a dyn Fn(&mut dyn FnMut(*mut u8, usize));
+
+/// Makes a call that reads from a descriptor to these places.
+fn receive(
+    fd: c_int,
+    flags: c_int,
+    list: &[iovec],
+    beside: Beside,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
+    let wait = is_blocking(fd, flags).then_some(Wait { list: &waits, deadline: None });
+    let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
+    let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        if result >= 0 {
+            visit_data(list, result as usize, visit);
+            beside(visit);
+        }
+    };
+    let call = || call() as i64;
     // Only what takes bytes from the stream is one of its reads.
     let plain = flags & !(libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_NOSIGNAL) == 0;
-    let uses = |kernel: &mut Kernel| kernel.input(fd);
-    let result =
-        stream(uses, |kernel| if plain { kernel.stream(fd, false) } else { 0 }, size, wait, call);
+    let stream = |kernel: &mut Kernel| if plain { kernel.stream(fd, false) } else { 0 };
+    let size = list.iter().map(|part| part.iov_len).sum();
+    let source = Source { stream: Some((&stream, size)), ..Source::new(call::READ, &outside) };
+    let result = exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as ssize_t;
     keeping_errno(|| enter(|thread| note_mapped(thread, fd)));
     result
 }
@@ -84,16 +104,41 @@ fn note_mapped(thread: &mut Thread, fd: c_int) {
     }
 }
 
+/// Visits the first `size` bytes of a list.
+fn visit_data(list: &[iovec], size: usize, visit: &mut dyn FnMut(*mut u8, usize)) {
+    let mut left = size;
+    for part in list {
+        let now = part.iov_len.min(left);
+        if now > 0 {
+            visit(part.iov_base.cast(), now);
+        }
+        left -= now;
+    }
+}
+
+fn nothing(_: &mut dyn FnMut(*mut u8, usize)) {}
+
 /// Makes a call that writes to a descriptor.
-fn transmit(fd: c_int, size: usize, flags: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
-    let list = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
-    let wait = is_blocking(fd, flags).then_some(Wait { list: &list, deadline: None });
+fn transmit(
+    fd: c_int,
+    size: usize,
+    flags: c_int,
+    list: &[iovec],
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let waits = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
+    let wait = is_blocking(fd, flags).then_some(Wait { list: &waits, deadline: None });
     let uses = |kernel: &mut Kernel| {
         let surely = kernel.takes_at_once(fd, size);
         kernel.output(fd, surely)
     };
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let sent = || hash_of(list);
     let plain = flags & libc::MSG_OOB == 0;
-    stream(uses, |kernel| if plain { kernel.stream(fd, true) } else { 0 }, size, wait, call)
+    let stream = |kernel: &mut Kernel| if plain { kernel.stream(fd, true) } else { 0 };
+    let stream = Some((&stream as &dyn Fn(&mut Kernel) -> u8, size));
+    let source = Source { sent: Some(&sent), stream, ..Source::new(call::WRITE, &outside) };
+    exchange(&source, uses, wait, &|_, _| (), || call() as i64) as ssize_t
 }
 
 /// Reads to memory of ours, and stores that where the user wants it.
@@ -104,14 +149,25 @@ fn read_through(
     list: &[iovec],
     call: impl FnOnce(&[iovec]) -> ssize_t,
 ) -> ssize_t {
+    read_and(function, fd, flags, list, &nothing, call)
+}
+
+/// The same, of a call that sets other memory as well.
+fn read_and(
+    function: usize,
+    fd: c_int,
+    flags: c_int,
+    list: &[iovec],
+    beside: Beside,
+    call: impl FnOnce(&[iovec]) -> ssize_t,
+) -> ssize_t {
     if !is_direct(function) {
-        let size = list.iter().map(|part| part.iov_len).sum();
-        return receive(fd, size, flags, || call(list));
+        return receive(fd, flags, list, beside, || call(list));
     }
     let size = list.iter().map(|part| part.iov_len).sum();
     let Some(mut own) = enter(|_| vec![0u8; size]) else { return call(list) };
     let whole = [iovec { iov_base: own.as_mut_ptr().cast(), iov_len: size }];
-    let result = receive(fd, size, flags, || call(&whole));
+    let result = receive(fd, flags, &whole, beside, || call(&whole));
     keeping_errno(|| {
         enter(|thread| {
             // With MSG_TRUNC it is more than there was room for.
@@ -139,7 +195,7 @@ fn write_through(
 ) -> ssize_t {
     let size = list.iter().map(|part| part.iov_len).sum();
     if !is_direct(function) {
-        return transmit(fd, size, flags, || call(list));
+        return transmit(fd, size, flags, list, || call(list));
     }
     let own = enter(|thread| {
         let (mut own, mut done) = (vec![0u8; size], 0);
@@ -153,7 +209,7 @@ fn write_through(
     });
     let Some(own) = own else { return call(list) };
     let whole = [iovec { iov_base: own.as_ptr().cast_mut().cast(), iov_len: size }];
-    let result = transmit(fd, size, flags, || call(&whole));
+    let result = transmit(fd, size, flags, &whole, || call(&whole));
     keeping_errno(|| enter(|_| drop(own)));
     result
 }
@@ -170,14 +226,25 @@ unsafe fn parts<'a>(list: *const iovec, count: c_int) -> &'a [iovec] {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t {
+pub(super) unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t {
     read_through(read as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
-        next::read(fd, list[0].iov_base, list[0].iov_len)
+        let result = next::read(fd, list[0].iov_base, list[0].iov_len);
+        if result == 8
+            && let Some(times) = keeping_errno(|| super::descriptors::timer_read(fd))
+        {
+            list[0].iov_base.cast::<u64>().write_unaligned(times);
+        }
+        result
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pread(fd: c_int, to: *mut c_void, size: size_t, at: off_t) -> ssize_t {
+pub(super) unsafe extern "C-unwind" fn pread(
+    fd: c_int,
+    to: *mut c_void,
+    size: size_t,
+    at: off_t,
+) -> ssize_t {
     read_through(pread as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
         next::pread(fd, list[0].iov_base, list[0].iov_len, at)
     })
@@ -219,7 +286,7 @@ unsafe extern "C-unwind" fn preadv2(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn recv(
+pub(super) unsafe extern "C-unwind" fn recv(
     fd: c_int,
     to: *mut c_void,
     size: size_t,
@@ -231,7 +298,7 @@ unsafe extern "C-unwind" fn recv(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn recvfrom(
+pub(super) unsafe extern "C-unwind" fn recvfrom(
     fd: c_int,
     to: *mut c_void,
     size: size_t,
@@ -239,7 +306,12 @@ unsafe extern "C-unwind" fn recvfrom(
     from: *mut sockaddr,
     length: *mut socklen_t,
 ) -> ssize_t {
-    read_through(recvfrom as *const () as usize, fd, flags, &one(to, size), |list| unsafe {
+    let room = super::sockets::room(from, length);
+    let beside = |visit: &mut dyn FnMut(*mut u8, usize)| {
+        super::sockets::visit_address(from, room, length, visit)
+    };
+    let function = recvfrom as *const () as usize;
+    read_and(function, fd, flags, &one(to, size), &beside, |list| unsafe {
         next::recvfrom(fd, list[0].iov_base, list[0].iov_len, flags, from, length)
     })
 }
@@ -248,7 +320,8 @@ unsafe extern "C-unwind" fn recvfrom(
 unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     let theirs = unsafe { *message };
     let list = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
-    read_through(recvmsg as *const () as usize, fd, flags, list, |list| unsafe {
+    let beside = |visit: &mut dyn FnMut(*mut u8, usize)| visit_message(&theirs, message, visit);
+    read_and(recvmsg as *const () as usize, fd, flags, list, &beside, |list| unsafe {
         (*message).msg_iov = list.as_ptr().cast_mut();
         (*message).msg_iovlen = list.len();
         let result = next::recvmsg(fd, message, flags);
@@ -256,6 +329,21 @@ unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_in
         (*message).msg_iovlen = theirs.msg_iovlen;
         result
     })
+}
+
+/// Visits what a received message sets beside its data; `before` is the message as it was.
+fn visit_message(before: &msghdr, message: *mut msghdr, visit: &mut dyn FnMut(*mut u8, usize)) {
+    if !before.msg_name.is_null() {
+        visit(before.msg_name.cast(), before.msg_namelen as usize);
+    }
+    if !before.msg_control.is_null() {
+        visit(before.msg_control.cast(), before.msg_controllen);
+    }
+    unsafe {
+        visit((&raw mut (*message).msg_namelen).cast(), size_of::<socklen_t>());
+        visit((&raw mut (*message).msg_controllen).cast(), size_of::<usize>());
+        visit((&raw mut (*message).msg_flags).cast(), size_of::<c_int>());
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -266,11 +354,23 @@ unsafe extern "C-unwind" fn recvmmsg(
     flags: c_int,
     time: *mut libc::timespec,
 ) -> c_int {
-    around(
-        |kernel| kernel.both(fd),
-        None,
-        || unsafe { next::recvmmsg(fd, list, count, flags, time) },
-    )
+    // One call for several messages: the data is that of each message that came.
+    let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
+    let wait = is_blocking(fd, flags).then_some(Wait { list: &waits, deadline: None });
+    let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
+    let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        for at in 0..result.max(0) as usize {
+            let message = unsafe { list.add(at) };
+            let theirs = unsafe { (*message).msg_hdr };
+            let parts = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
+            visit(unsafe { &raw mut (*message).msg_len }.cast(), size_of::<c_uint>());
+            visit_data(parts, usize::MAX, visit);
+            visit_message(&theirs, unsafe { &raw mut (*message).msg_hdr }, visit);
+        }
+    };
+    let source = Source::new(call::READ, &outside);
+    let call = || i64::from(unsafe { next::recvmmsg(fd, list, count, flags, time) });
+    exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as c_int
 }
 
 #[unsafe(no_mangle)]
@@ -281,7 +381,7 @@ unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, size: size_t) 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pwrite(
+pub(super) unsafe extern "C-unwind" fn pwrite(
     fd: c_int,
     from: *const c_void,
     size: size_t,
@@ -377,7 +477,24 @@ unsafe extern "C-unwind" fn sendmmsg(
         let message = unsafe { (*list.add(at)).msg_hdr };
         super::sockets::note_destination(message.msg_name.cast(), message.msg_namelen);
     }
-    around(|kernel| kernel.both(fd), None, || unsafe { next::sendmmsg(fd, list, count, flags) })
+    let waits = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
+    let wait = is_blocking(fd, flags).then_some(Wait { list: &waits, deadline: None });
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let sent = || {
+        (0..count as usize).fold(0u64, |so_far, at| {
+            let message = unsafe { (*list.add(at)).msg_hdr };
+            let parts = unsafe { parts(message.msg_iov, message.msg_iovlen as c_int) };
+            so_far.rotate_left(1) ^ hash_of(parts)
+        })
+    };
+    let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        for at in 0..result.max(0) as usize {
+            visit(unsafe { &raw mut (*list.add(at)).msg_len }.cast(), size_of::<c_uint>());
+        }
+    };
+    let source = Source { sent: Some(&sent), ..Source::new(call::WRITE, &outside) };
+    let call = || i64::from(unsafe { next::sendmmsg(fd, list, count, flags) });
+    exchange(&source, |kernel| kernel.output(fd, false), wait, &areas, call) as c_int
 }
 
 /// Makes a call that moves bytes from one descriptor to another.
@@ -397,7 +514,34 @@ unsafe extern "C-unwind" fn sendfile(
     at: *mut off_t,
     size: size_t,
 ) -> ssize_t {
-    between(from, to, || unsafe { next::sendfile(to, from, at, size) })
+    let uses = |kernel: &mut Kernel| {
+        let mut uses = kernel.both(from);
+        uses.join(&kernel.both(to));
+        uses
+    };
+    let outside = |kernel: &mut Kernel| kernel.goes_to_others(to);
+    let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        if !at.is_null() {
+            visit(at.cast(), size_of::<off_t>());
+        }
+    };
+    let source = Source::new(call::WRITE, &outside);
+    let Some(begun) = start(&source, uses, None) else {
+        return unsafe { next::sendfile(to, from, at, size) };
+    };
+    let result = match &begun.fate {
+        Fate::Answered(answer) => {
+            give(answer, &areas);
+            // The place in the file has moved.
+            if at.is_null() && answer.result > 0 {
+                keeping_errno(|| unsafe { libc::lseek(from, answer.result, libc::SEEK_CUR) });
+            }
+            answer.result
+        }
+        _ => (unsafe { next::sendfile(to, from, at, size) }) as i64,
+    };
+    finish(&begun, &source, result, &areas, |_| ());
+    result as ssize_t
 }
 
 #[unsafe(no_mangle)]
@@ -441,114 +585,7 @@ unsafe extern "C-unwind" fn eventfd_read(fd: c_int, value: *mut u64) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn eventfd_write(fd: c_int, value: u64) -> c_int {
-    transmit(fd, 8, 0, || unsafe { next::eventfd_write(fd, value) as ssize_t }) as c_int
-}
-
-/// The same functions under other names: offsets always have 64 bits, and sizes are checked by those who ask for it.
-mod variants {
-    use super::*;
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn pread64(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        at: off_t,
-    ) -> ssize_t {
-        as_called(pread64 as *const () as usize, pread as *const () as usize);
-        unsafe { pread(fd, to, size, at) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn pwrite64(
-        fd: c_int,
-        from: *const c_void,
-        size: size_t,
-        at: off_t,
-    ) -> ssize_t {
-        as_called(pwrite64 as *const () as usize, pwrite as *const () as usize);
-        unsafe { pwrite(fd, from, size, at) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __read_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        room: size_t,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__read_chk as *const () as usize, read as *const () as usize);
-        unsafe { read(fd, to, size) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __recv_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        room: size_t,
-        flags: c_int,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__recv_chk as *const () as usize, recv as *const () as usize);
-        unsafe { recv(fd, to, size, flags) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __pread_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        at: off_t,
-        room: size_t,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__pread_chk as *const () as usize, pread as *const () as usize);
-        unsafe { pread(fd, to, size, at) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __pread64_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        at: off_t,
-        room: size_t,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__pread64_chk as *const () as usize, pread as *const () as usize);
-        unsafe { pread(fd, to, size, at) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn __recvfrom_chk(
-        fd: c_int,
-        to: *mut c_void,
-        size: size_t,
-        room: size_t,
-        flags: c_int,
-        from: *mut sockaddr,
-        length: *mut socklen_t,
-    ) -> ssize_t {
-        check(size, room);
-        as_called(__recvfrom_chk as *const () as usize, recvfrom as *const () as usize);
-        unsafe { recvfrom(fd, to, size, flags, from, length) }
-    }
-
-    /// The user called one name, and we go on with another.
-    fn as_called(called: usize, function: usize) {
-        enter(|thread| {
-            if thread.callee == called as u64 {
-                thread.callee = function as u64;
-            }
-        });
-    }
-
-    fn check(size: size_t, room: size_t) {
-        if size > room {
-            crate::message::say("buffer overflow detected by a checked function");
-            unsafe { libc::abort() };
-        }
-    }
+    let list = one((&raw const value).cast(), 8);
+    let result = transmit(fd, 8, 0, &list, || unsafe { next::eventfd_write(fd, value) as ssize_t });
+    result as c_int
 }

@@ -6,7 +6,7 @@
 //! Only the enter is a visible operation: a replay makes the call where its plan has the enter.
 
 use foretrace_recording::channel;
-use foretrace_recording::record::stream::QUIET;
+use foretrace_recording::record::stream::{CANCELS, QUIET};
 use foretrace_recording::record::{kind, unseen};
 use libc::{pollfd, timespec};
 
@@ -17,30 +17,35 @@ use crate::config::{Mode, mode};
 use crate::schedule::{self, Waited};
 use crate::sync::Pending;
 use crate::thread::{Thread, enter};
-use crate::world::hold;
+use crate::world::{World, hold};
 
 /// What a call waits for before it can be made.
+#[derive(Clone, Copy)]
 pub(crate) struct Wait<'a> {
     pub(crate) list: &'a [pollfd],
     pub(crate) deadline: Option<timespec>,
 }
 
-/// Records that a call begins, and waits until it can be made. `None`: the call touches no channel, and is none of ours.
+/// Records that a call begins, and waits until it can be made, unless it will not be made. `None`: the call touches no channel, and is none of ours.
 pub(crate) fn begin(
     thread: &mut Thread,
     uses: impl Fn(&mut Kernel) -> Uses,
     wait: Option<Wait>,
+    is_answered: impl FnOnce(&mut World, &Thread) -> bool,
 ) -> Option<Waited> {
-    begin_on(thread, uses, |_| 0, 0, wait)
+    begin_on(thread, uses, None, wait, is_answered)
 }
 
-/// The same; `stream` says how it is a call on a stream of bytes, and `size` how many it wants to read or write.
-fn begin_on(
+/// How a call is one on a stream of bytes, and how many it wants to read or write.
+pub(crate) type OnStream<'a> = (&'a dyn Fn(&mut Kernel) -> u8, usize);
+
+/// The same of a call that may be one on a stream of bytes.
+pub(crate) fn begin_on(
     thread: &mut Thread,
     uses: impl Fn(&mut Kernel) -> Uses,
-    stream: impl Fn(&mut Kernel) -> u8,
-    size: usize,
+    stream: Option<OnStream>,
     wait: Option<Wait>,
+    is_answered: impl FnOnce(&mut World, &Thread) -> bool,
 ) -> Option<Waited> {
     if uses(&mut hold().kernel).is_empty() {
         return None;
@@ -52,11 +57,15 @@ fn begin_on(
     let uses = uses(&mut world.kernel);
     let world_ref = &mut *world;
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
-    let detail = stream(&mut world.kernel);
-    let size = if detail == 0 { 0 } else { size as u64 };
+    let detail = stream.map_or(0, |(stream, _)| stream(&mut world.kernel));
+    let size = stream.filter(|_| detail != 0).map_or(0, |(_, size)| size as u64);
     let detail = if detail == 0 && uses.is_quiet() { QUIET } else { detail };
     world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);
     thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every() });
+    if is_answered(&mut world, thread) {
+        return Some(Waited::Ready);
+    }
+    world.kernel.expire_if_any();
     let Some(wait) = wait.filter(|_| mode() == Mode::Scheduled) else {
         return Some(Waited::Ready);
     };
@@ -74,26 +83,19 @@ pub(crate) fn end(thread: &mut Thread) {
     end_with(thread, 0);
 }
 
-fn end_with(thread: &mut Thread, result: isize) {
+/// The same, with what it returned.
+pub(crate) fn end_with(thread: &mut Thread, result: i64) {
     thread.calls.pop();
     let site = thread.call_site;
     hold().stamped(thread, kind::LEAVE_CALL, 0, site, [result as u64]);
 }
 
-/// Makes a call that may be one on a stream of bytes, of which it wants to read or write so many.
-pub(crate) fn stream(
-    uses: impl Fn(&mut Kernel) -> Uses,
-    stream: impl Fn(&mut Kernel) -> u8,
-    size: usize,
-    wait: Option<Wait>,
-    call: impl FnOnce() -> isize,
-) -> isize {
-    let begun = enter(|thread| begin_on(thread, uses, stream, size, wait));
-    let result = call();
-    if begun.flatten().is_some() {
-        keeping_errno(|| enter(|thread| end_with(thread, result)));
-    }
-    result
+/// Records that the thread is about to cancel another one.
+pub(crate) fn begin_cancelling(thread: &mut Thread, other: u32) {
+    let site = thread.call_site;
+    thread.point(kind::ENTER_CALL, site, 0, 0);
+    hold().stamped(thread, kind::ENTER_CALL, CANCELS, site, [channel::EVERY, u64::from(other)]);
+    thread.calls.push(Open { site: 0, stack: 0, every: false });
 }
 
 /// Waits once more for what an open call waits for.
@@ -120,7 +122,7 @@ pub(crate) fn around_then<R>(
     call: impl FnOnce() -> R,
     then: impl FnOnce(&mut Kernel, &R),
 ) -> R {
-    let is_open = enter(|thread| begin(thread, uses, wait)).flatten().is_some();
+    let is_open = enter(|thread| begin(thread, uses, wait, |_, _| false)).flatten().is_some();
     let result = call();
     keeping_errno(|| {
         enter(|thread| {

@@ -5,11 +5,15 @@
 //! | `uses` | the channels of one call |
 //! | `objects` | which kernel object a descriptor is |
 //! | `calls` | the two ends of a call: enter, leave |
+//! | `exchange` | calls that may get something from outside: kept in recordings, answered in replays |
 //! | `ready` | waiting for descriptors without blocking in the kernel |
+//! | `timers` | timers with a descriptor, in virtual time |
 
 pub(crate) mod calls;
+pub(crate) mod exchange;
 pub(crate) mod objects;
 pub(crate) mod ready;
+pub(crate) mod timers;
 pub(crate) mod uses;
 
 use std::collections::HashMap;
@@ -38,6 +42,8 @@ pub(crate) struct Kernel {
     names: Vec<String>,
     /// Functions that nothing is known of, once they were called.
     unknown: Vec<u64>,
+    /// Timers in virtual time.
+    timers: Vec<timers::Timer>,
 }
 
 impl Kernel {

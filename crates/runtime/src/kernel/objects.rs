@@ -9,6 +9,7 @@ use std::ffi::c_char;
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
 use foretrace_recording::channel::{self, ANONYMOUS, LOOPBACK, OUTSIDE};
+use foretrace_recording::input::descriptor;
 
 use foretrace_recording::record::stream;
 
@@ -27,8 +28,10 @@ type Identity = (u64, u64);
 /// What a descriptor stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Nothing that anybody could notice: `/dev/null`, random numbers.
+    /// Nothing that anybody could notice: `/dev/null`.
     Nothing,
+    /// Random numbers.
+    Random,
     /// The process's own output at its start, if that is no file: what is written there orders nothing.
     Log,
     /// An object that only this process feeds.
@@ -39,10 +42,12 @@ pub(crate) enum Kind {
     Counter,
     /// Another process, a device or the network feeds it too.
     Outside,
+    /// A timer in virtual time.
+    Timer,
+    /// A socket that is not connected: like `Outside`, as long as the process does not talk to itself.
+    Socket,
     /// A socket to the process itself over the network.
     Loopback,
-    /// A socket at which others, or the process itself, may ask for a connection.
-    Listening,
 }
 
 /// What a number stands for.
@@ -52,8 +57,6 @@ pub(crate) struct Slot {
     pub(crate) channel: u32,
     pub(crate) kind: Kind,
     end: End,
-    /// It is a socket that needs no connection.
-    messages: bool,
 }
 
 /// Which end of a stream of bytes a descriptor is.
@@ -90,6 +93,10 @@ pub(crate) struct Objects {
     anonymous: Vec<u32>,
     /// The sockets that the process has connected to itself, by their names.
     connectors: Vec<(Vec<u8>, Slot)>,
+    /// These, and those that watch timers: the process alone does not decide what they say.
+    answered: Vec<u32>,
+    /// What epoll objects watch: their channel, the descriptor, and what they say of it.
+    watched: Vec<(u32, i32, u64)>,
     /// The addresses that sockets were bound to.
     pub(crate) bound: Vec<Vec<u8>>,
 }
@@ -106,28 +113,53 @@ fn identity(found: &libc::stat) -> Identity {
     (found.st_dev, found.st_ino)
 }
 
-/// `/dev/null`, `/dev/zero`, `/dev/full`, `/dev/random`, `/dev/urandom`.
-fn is_nothing(found: &libc::stat) -> bool {
-    let memory = 1;
-    libc::major(found.st_rdev) == memory && matches!(libc::minor(found.st_rdev), 3 | 5 | 7 | 8 | 9)
+/// `/dev/random`, `/dev/urandom`.
+fn is_random(found: &libc::stat) -> bool {
+    libc::major(found.st_rdev) == 1 && matches!(libc::minor(found.st_rdev), 8 | 9)
 }
 
-fn is_socket_for_messages(descriptor: i32) -> bool {
-    let (mut kind, mut size) = (0i32, size_of::<i32>() as u32);
-    let arguments = [
-        descriptor as usize,
-        libc::SOL_SOCKET as usize,
-        libc::SO_TYPE as usize,
-        (&raw mut kind) as usize,
-        (&raw mut size) as usize,
-        0,
-    ];
-    system_call(libc::SYS_getsockopt, arguments) == 0 && kind != libc::SOCK_STREAM
+/// `/dev/null`, `/dev/zero`, `/dev/full`.
+fn is_nothing(found: &libc::stat) -> bool {
+    let memory = 1;
+    libc::major(found.st_rdev) == memory && matches!(libc::minor(found.st_rdev), 3 | 5 | 7)
 }
 
 impl Kernel {
-    /// Looks at what the process begins with.
-    pub(crate) fn begin(&mut self) {
+    /// Looks at what the process begins with, and returns what descriptors 0 to 2 are. In a replay they count as what they were in the recorded run.
+    pub(crate) fn begin(&mut self, recorded: Option<[u8; 3]>) -> u64 {
+        if let Some(recorded) = recorded {
+            for (descriptor, what) in (0..).zip(recorded) {
+                self.pretend(descriptor, what);
+            }
+        } else {
+            self.find_logs();
+        }
+        let what = |kind: Kind| match kind {
+            Kind::Nothing | Kind::Random => descriptor::NOTHING,
+            Kind::Log => descriptor::LOG,
+            Kind::Outside | Kind::Socket | Kind::Timer => descriptor::OUTSIDE,
+            Kind::Inside | Kind::Counter | Kind::Loopback => descriptor::INSIDE,
+            Kind::Shared => descriptor::OUTSIDE,
+        };
+        (0..3).fold(0, |all, number| {
+            let found = self.slot(number).map_or(descriptor::CLOSED, |slot| what(slot.kind));
+            all | u64::from(found) << (8 * number)
+        })
+    }
+
+    /// A descriptor counts as what it was.
+    fn pretend(&mut self, number: i32, what: u8) {
+        let kind = match what {
+            descriptor::INSIDE => Kind::Inside,
+            descriptor::LOG => Kind::Log,
+            descriptor::OUTSIDE => Kind::Outside,
+            descriptor::NOTHING => Kind::Nothing,
+            _ => return,
+        };
+        self.created(number, kind, "standard descriptor");
+    }
+
+    fn find_logs(&mut self) {
         for descriptor in [1, 2] {
             let Some(found) = look(descriptor) else { continue };
             self.objects.standard[descriptor as usize - 1] = Some(identity(&found));
@@ -171,8 +203,7 @@ impl Kernel {
             None => {
                 let name = unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
                 let channel = self.channel(name);
-                let slot =
-                    Slot { identity, channel, kind: Kind::Inside, end: End::None, messages: false };
+                let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None };
                 self.objects.known.insert(identity, slot);
                 channel
             }
@@ -201,7 +232,8 @@ impl Kernel {
             // One that has a name, or that we were given: somebody else may have the other end.
             libc::S_IFIFO if descriptor > 2 => (Kind::Shared, of("pipe")),
             libc::S_IFIFO => (Kind::Outside, of("pipe")),
-            libc::S_IFSOCK => (Kind::Outside, of("socket")),
+            libc::S_IFSOCK => (Kind::Socket, of("socket")),
+            libc::S_IFCHR if is_random(&found) => (Kind::Random, String::new()),
             libc::S_IFCHR if is_nothing(&found) => (Kind::Nothing, String::new()),
             libc::S_IFCHR => (Kind::Outside, of("device")),
             // Objects without a name of their own all look the same.
@@ -212,13 +244,15 @@ impl Kernel {
                     channel: ANONYMOUS,
                     kind: Kind::Inside,
                     end: End::None,
-                    messages: false,
                 });
             }
         };
-        let channel = if kind == Kind::Nothing { ANONYMOUS } else { self.channel(name) };
-        let messages = is_socket_for_messages(descriptor);
-        let slot = Slot { identity, channel, kind, end: End::None, messages };
+        let channel = if matches!(kind, Kind::Nothing | Kind::Random) {
+            ANONYMOUS
+        } else {
+            self.channel(name)
+        };
+        let slot = Slot { identity, channel, kind, end: End::None };
         self.objects.known.insert(identity, slot);
         Some(slot)
     }
@@ -239,7 +273,7 @@ impl Kernel {
             return known.channel;
         }
         let channel = self.channel(format!("futex {address:#x}"));
-        let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None, messages: false };
+        let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None };
         self.objects.known.insert(identity, slot);
         channel
     }
@@ -248,8 +282,7 @@ impl Kernel {
     pub(crate) fn created(&mut self, descriptor: i32, kind: Kind, what: &str) {
         let Some(found) = look(descriptor) else { return };
         let channel = self.channel(format!("{what} of descriptor {descriptor}"));
-        let slot =
-            Slot { identity: identity(&found), channel, kind, end: End::None, messages: false };
+        let slot = Slot { identity: identity(&found), channel, kind, end: End::None };
         self.set(descriptor, Some(slot));
         self.objects.anonymous.push(channel);
         if self.objects.confused {
@@ -291,18 +324,10 @@ impl Kernel {
 
     /// What the kernel calls the object of this descriptor is this from now on.
     fn know(&mut self, descriptor: i32, channel: u32, kind: Kind, end: End) -> Option<Slot> {
-        let messages = is_socket_for_messages(descriptor);
-        let slot = Slot { identity: identity(&look(descriptor)?), channel, kind, end, messages };
+        let slot = Slot { identity: identity(&look(descriptor)?), channel, kind, end };
         self.objects.known.insert(slot.identity, slot);
         self.set(descriptor, None);
         Some(slot)
-    }
-
-    /// A socket listens.
-    pub(crate) fn listening(&mut self, descriptor: i32) {
-        if let Some(slot) = self.slot(descriptor) {
-            self.know(descriptor, slot.channel, Kind::Listening, End::None);
-        }
     }
 
     /// A socket is about to be connected to the process itself.
@@ -315,12 +340,27 @@ impl Kernel {
         self.know(descriptor, channel, Kind::Loopback, End::First);
     }
 
+    /// A socket is about to be connected to somebody outside.
+    pub(crate) fn leaving(&mut self, descriptor: i32) {
+        if let Some(slot) = self.slot(descriptor).filter(|slot| slot.kind == Kind::Socket) {
+            self.know(descriptor, slot.channel, Kind::Outside, End::None);
+        }
+    }
+
     /// It has this name now, by which the other end can tell it.
     pub(crate) fn named(&mut self, descriptor: i32, name: Option<Vec<u8>>) {
         if let (Some(slot), Some(name)) = (self.slot(descriptor), name) {
             self.objects.connectors.retain(|(known, _)| *known != name);
             self.objects.connectors.push((name, slot));
         }
+    }
+
+    /// Whether a socket of this name may be one that the process has connected to itself.
+    pub(crate) fn has_connected(&self, name: Option<&[u8]>) -> bool {
+        let mut known = self.objects.connectors.iter();
+        // Unix sockets that connect have no names.
+        known.any(|(known, _)| Some(known.as_slice()) == name)
+            || (self.objects.talks_to_itself && name.is_none_or(|name| name.len() < 3))
     }
 
     /// A connection is accepted from a socket of this name.
@@ -362,6 +402,8 @@ impl Kernel {
 
     pub(crate) fn closed(&mut self, descriptor: i32) {
         self.set(descriptor, None);
+        self.remove_timer(descriptor);
+        self.objects.watched.retain(|(_, known, _)| *known != descriptor);
     }
 
     /// A file is changed through memory from now on.
@@ -380,27 +422,68 @@ impl Kernel {
     }
 
     /// An epoll object watches a descriptor: their channels become one.
-    pub(crate) fn watch(&mut self, epoll: i32, descriptor: i32) {
+    pub(crate) fn watch(&mut self, epoll: i32, descriptor: i32, says: u64) {
+        self.unwatch(epoll, descriptor);
         let (Some(epoll), Some(watched)) = (self.slot(epoll), self.slot(descriptor)) else {
             return;
         };
+        self.objects.watched.push((epoll.channel, descriptor, says));
         self.join(epoll.channel, watched.channel);
-        if self.is_fed(watched) {
+        let is_outside = self.is_fed(watched);
+        if is_outside {
             // So may the outside feed it.
             self.objects.fed.push(epoll.channel);
         }
+        let is_timer = watched.kind == Kind::Timer;
+        if is_outside || is_timer || self.objects.answered.contains(&watched.channel) {
+            self.objects.answered.push(epoll.channel);
+        }
+    }
+
+    /// It does so no longer.
+    pub(crate) fn unwatch(&mut self, epoll: i32, descriptor: i32) {
+        let Some(epoll) = self.slot(epoll) else { return };
+        self.objects.watched.retain(|&(by, known, _)| (by, known) != (epoll.channel, descriptor));
+    }
+
+    /// The descriptor of which an epoll object says this.
+    pub(crate) fn watched(&mut self, epoll: i32, says: u64) -> Option<i32> {
+        let channel = self.slot(epoll)?.channel;
+        let mut known = self.objects.watched.iter();
+        known.find(|(by, _, said)| (*by, *said) == (channel, says)).map(|(_, found, _)| *found)
     }
 
     /// Whether others feed an object, or something that it watches.
     fn is_fed(&self, slot: Slot) -> bool {
         let channel = self.find(slot.channel);
-        matches!(slot.kind, Kind::Outside | Kind::Log | Kind::Listening | Kind::Shared)
+        matches!(slot.kind, Kind::Outside | Kind::Log | Kind::Socket | Kind::Shared)
             || self.objects.fed.iter().any(|&fed| self.find(fed) == channel)
     }
 
     /// Whether others than this process may feed a descriptor.
     pub(crate) fn is_fed_from_outside(&mut self, descriptor: i32) -> bool {
         self.objects.forked || self.slot(descriptor).is_some_and(|slot| self.is_fed(slot))
+    }
+
+    /// Whether others than this process decide what it reads from a descriptor.
+    pub(crate) fn is_answered_by_others(&mut self, descriptor: i32) -> bool {
+        let Some(slot) = self.slot(descriptor) else { return false };
+        match slot.kind {
+            Kind::Outside | Kind::Log | Kind::Timer | Kind::Random => true,
+            Kind::Socket => !self.objects.talks_to_itself,
+            Kind::Inside => self.objects.answered.contains(&slot.channel),
+            Kind::Nothing | Kind::Counter | Kind::Loopback | Kind::Shared => false,
+        }
+    }
+
+    /// Whether what is written to a descriptor goes to others than this process.
+    pub(crate) fn goes_to_others(&mut self, descriptor: i32) -> bool {
+        let Some(slot) = self.slot(descriptor) else { return false };
+        match slot.kind {
+            Kind::Outside => true,
+            Kind::Socket => !self.objects.talks_to_itself,
+            _ => false,
+        }
     }
 
     /// A call that reads from a descriptor.
@@ -416,18 +499,18 @@ impl Kernel {
     fn asking(&mut self, descriptor: i32, how: u32) -> Uses {
         let mut uses = Uses::default();
         let Some(slot) = self.slot(descriptor) else { return uses };
-        if slot.kind == Kind::Nothing {
+        if matches!(slot.kind, Kind::Nothing | Kind::Random) {
             return uses;
         }
         uses.add(slot.channel, how);
-        if slot.kind == Kind::Listening || slot.channel == LOOPBACK {
+        if slot.kind == Kind::Socket || slot.channel == LOOPBACK {
             // Who connects to ourselves, or has an end that we do not know, may be noticed here.
             uses.add(LOOPBACK, BOTH);
         }
-        if self.talks_to_itself(slot) {
-            uses.add(LOOPBACK, BOTH);
-        }
-        if self.is_fed(slot) || (self.objects.forked && slot.kind != Kind::Loopback) {
+        let outside = self.is_fed(slot)
+            || slot.kind == Kind::Timer
+            || self.objects.answered.iter().any(|&one| self.find(one) == self.find(slot.channel));
+        if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
             uses.add(OUTSIDE, TAKES);
         }
         uses
@@ -438,7 +521,7 @@ impl Kernel {
         let mut uses = Uses::default();
         let Some(slot) = self.slot(descriptor) else { return uses };
         match slot.kind {
-            Kind::Nothing | Kind::Log => return uses,
+            Kind::Nothing | Kind::Random | Kind::Log => return uses,
             // Those who add keep their order with those who read, not among each other.
             Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
             Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
@@ -447,26 +530,21 @@ impl Kernel {
                 uses.add(OUTSIDE, BOTH);
             }
             Kind::Loopback if surely && slot.end != End::None => uses.add(slot.channel, GIVES),
-            Kind::Loopback | Kind::Listening => uses.add(slot.channel, BOTH),
-            Kind::Outside if surely => {}
-            Kind::Outside => {
+            Kind::Loopback => uses.add(slot.channel, BOTH),
+            Kind::Outside | Kind::Timer | Kind::Socket if surely => {}
+            Kind::Outside | Kind::Timer | Kind::Socket => {
                 uses.add(slot.channel, BOTH);
                 uses.add(OUTSIDE, TAKES);
             }
         }
-        if slot.kind == Kind::Outside || self.objects.forked {
-            uses.add(OUTSIDE, GIVES);
-        }
-        if self.talks_to_itself(slot) {
+        if slot.kind == Kind::Socket {
+            // Perhaps to ourselves.
             uses.add(LOOPBACK, BOTH);
         }
+        if matches!(slot.kind, Kind::Outside | Kind::Timer | Kind::Socket) || self.objects.forked {
+            uses.add(OUTSIDE, GIVES);
+        }
         uses
-    }
-
-    /// Whether what is sent through a socket without a connection may be received by another one of the process: at once, so
-    /// that who does not find it knows that it was not sent.
-    fn talks_to_itself(&self, slot: Slot) -> bool {
-        slot.kind == Kind::Outside && slot.messages && !self.objects.bound.is_empty()
     }
 
     /// A call that may do anything with a descriptor.

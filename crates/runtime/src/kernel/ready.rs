@@ -16,11 +16,19 @@ pub(crate) struct Ready {
 
 /// Fits on the stack.
 const FEW: usize = 32;
+/// What happens at once takes no longer.
+const SOON: i64 = 100_000_000;
 
 /// Whether a descriptor is ready now.
 pub(crate) fn is_ready(descriptor: i32, events: i16) -> bool {
     let mut list = [pollfd { fd: descriptor, events, revents: 0 }];
     look(&mut list, 0)
+}
+
+/// Sleeps until a descriptor is ready, which it will be at once.
+pub(super) fn wait_until_ready(descriptor: i32, events: i16) {
+    let mut list = [pollfd { fd: descriptor, events, revents: 0 }];
+    look(&mut list, SOON);
 }
 
 fn look(list: &mut [pollfd], nanoseconds: i64) -> bool {
@@ -33,6 +41,12 @@ fn look(list: &mut [pollfd], nanoseconds: i64) -> bool {
 impl Ready {
     pub(crate) fn new(list: &[pollfd], outside: bool) -> Ready {
         Ready { list: list.as_ptr(), count: list.len(), outside }
+    }
+
+    /// The descriptors.
+    pub(crate) fn descriptors(self) -> impl Iterator<Item = i32> {
+        let list = unsafe { std::slice::from_raw_parts(self.list, self.count) };
+        list.iter().map(|one| one.fd)
     }
 
     /// Whether one of them is ready (or is no descriptor any more, which the call itself will say).

@@ -4,8 +4,11 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::*;
 
 use super::locks::{acquire_plain, release_plain};
+use super::settings::is_true;
 use super::team::current;
 use super::{Number, Place};
+use crate::config::variable;
+use crate::interpose::process::refuse;
 
 /// Whether the calling thread is the one that runs a `single` block.
 pub(super) fn is_chosen() -> bool {
@@ -28,6 +31,9 @@ extern "C-unwind" fn __kmpc_cancel_barrier(_: *const Place, _: Number) -> c_int 
 
 #[unsafe(no_mangle)]
 extern "C" fn __kmpc_cancel(_: *const Place, _: Number, _: c_int) -> c_int {
+    if variable(c"OMP_CANCELLATION").is_some_and(is_true) {
+        refuse("the program uses cancel of OpenMP, and OMP_CANCELLATION is true (__kmpc_cancel)");
+    }
     0
 }
 
@@ -44,7 +50,8 @@ extern "C-unwind" fn __kmpc_single(_: *const Place, _: Number) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn __kmpc_end_single(_: *const Place, _: Number) {}
 
-/// Hands what the `single` block computed to the other threads: the copying is compiled code, and recorded.
+/// Hands what the `single` block computed to the other threads: the copying is compiled code, and
+/// recorded.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __kmpc_copyprivate(
     _: *const Place,
@@ -58,7 +65,7 @@ unsafe extern "C-unwind" fn __kmpc_copyprivate(
     if is_source != 0 {
         team.copied.store(data, Release);
     }
-    team.meet();
+    team.meet_alone();
     if is_source == 0 {
         copy(data, team.copied.load(Acquire));
     }
@@ -107,7 +114,8 @@ unsafe extern "C-unwind" fn __kmpc_end_critical(_: *const Place, _: Number, name
     release_plain(name);
 }
 
-/// The answer to [`__kmpc_reduce`] that means: the caller combines its values with the shared ones, alone.
+/// The answer to [`__kmpc_reduce`] that means: the caller combines its values with the shared ones,
+/// alone.
 const COMBINE: c_int = 1;
 
 #[unsafe(no_mangle)]

@@ -1,14 +1,15 @@
 //! Hidden cells: words that the threads of a team change in one step, and that the recording shows.
 //!
-//! A cell has an address of its own, which nothing else ever has, so it begins with 0 whatever happened before. Nothing is
-//! stored at that address; the value is kept by the team.
+//! A cell has an address of its own, which nothing else ever has, so it begins with 0 whatever
+//! happened before. Nothing is stored at that address; the value is kept by the team.
 
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 use foretrace_recording::record::kind;
 use foretrace_recording::site::order;
 
-use crate::futex::system_call;
+use crate::futex::{Spin, system_call};
 use crate::interpose::process::refuse;
 use crate::thread::enter;
 use crate::world::hold;
@@ -42,6 +43,67 @@ pub(super) fn addresses(words: u64) -> usize {
         let _ = NEXT.compare_exchange(0, reserve(), AcqRel, Acquire);
     }
     NEXT.fetch_add(size, AcqRel)
+}
+
+/// Memory at such addresses: zeroed, and the same in every run with the same schedule. The C
+/// library's own is not, since which block it gives out next depends on when threads are really
+/// gone.
+pub(super) struct Store {
+    lock: Spin,
+    state: UnsafeCell<Stored>,
+}
+
+struct Stored {
+    /// Where the next new block begins, and where the memory ends that can be touched.
+    next: usize,
+    end: usize,
+    /// Blocks that were given back, with their sizes.
+    free: Vec<(usize, usize)>,
+}
+
+// Guarded by its lock.
+unsafe impl Sync for Store {}
+
+/// Memory is made ready to be touched in such pieces.
+const PIECE: usize = 1 << 20;
+
+impl Store {
+    pub(super) const fn new() -> Store {
+        let state = UnsafeCell::new(Stored { next: 0, end: 0, free: Vec::new() });
+        Store { lock: Spin::new(), state }
+    }
+
+    pub(super) fn take(&self, size: usize) -> *mut u8 {
+        let size = size.next_multiple_of(16);
+        let block = self.lock.with(|| {
+            let state = unsafe { &mut *self.state.get() };
+            if let Some(at) = state.free.iter().rposition(|(_, free)| *free == size) {
+                return state.free.swap_remove(at).0;
+            }
+            if state.next + size > state.end {
+                let piece = size.next_multiple_of(PIECE);
+                state.next = addresses((piece / 8 + 512) as u64).next_multiple_of(4096);
+                state.end = state.next + piece;
+                let access = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+                let arguments = [state.next, piece, access, 0, 0, 0];
+                if system_call(libc::SYS_mprotect, arguments) != 0 {
+                    refuse("there is no memory for the tasks of OpenMP");
+                }
+            }
+            state.next += size;
+            state.next - size
+        });
+        let block = block as *mut u8;
+        unsafe { block.write_bytes(0, size) };
+        block
+    }
+
+    pub(super) fn give_back(&self, block: *mut u8, size: usize) {
+        self.lock.with(|| {
+            let state = unsafe { &mut *self.state.get() };
+            state.free.push((block as usize, size.next_multiple_of(16)));
+        });
+    }
 }
 
 /// Pages that nobody can touch.
@@ -81,5 +143,24 @@ impl Cell {
             old
         });
         done.unwrap_or_else(perform)
+    }
+
+    /// Counts one up, which is recorded, and does the work in the same step.
+    pub(super) fn step<R>(&self, work: impl FnOnce() -> R) -> R {
+        let mut work = Some(work);
+        let done = enter(|thread| {
+            let site = thread.call_site;
+            thread.point(kind::RMW, site, self.address, 8);
+            let mut world = hold();
+            let old = self.value.fetch_add(1, SeqCst);
+            let detail = 8 | (order::ACQ_REL as u8) << 4;
+            world.stamped(thread, kind::RMW, detail, site, [self.address, old, old + 1]);
+            work.take().map(|work| work())
+        });
+        match (done.flatten(), work) {
+            (Some(result), _) => result,
+            (None, Some(work)) => work(),
+            (None, None) => unreachable!("work that was taken has a result"),
+        }
     }
 }

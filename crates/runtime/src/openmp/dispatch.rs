@@ -1,9 +1,12 @@
-//! Loops whose iterations are handed out piece by piece: dynamic and guided ones, and all that are ordered.
+//! Loops whose iterations are handed out piece by piece: dynamic and guided ones, and all that are
+//! ordered.
 //!
-//! A hidden cell has the number of the first iteration that nobody has taken ([`super::cell`]). Once there is none left it does not change any more, so
-//! threads that find this out do so in any order.
+//! A hidden cell has the number of the first iteration that nobody has taken ([`super::cell`]).
+//! Once there is none left it does not change any more, so threads that find this out do so in any
+//! order.
 //!
-//! In an ordered loop each iteration waits for a semaphore that the one before it posts. Each semaphore is posted once and waited for once.
+//! In an ordered loop each iteration waits for a semaphore that the one before it posts. Each
+//! semaphore is posted once and waited for once.
 
 use std::ffi::c_int;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! The names that gcc calls. `foretrace cc` is clang, so these come from objects and libraries that gcc has compiled: they are not
-//! instrumented, but their threads, barriers and locks are seen, and they agree with `omp_get_thread_num` and its relatives.
+//! The names that gcc calls. `foretrace cc` is clang, so these come from objects and libraries that
+//! gcc has compiled: they are not instrumented, but their threads, barriers and locks are seen, and
+//! they agree with `omp_get_thread_num` and its relatives.
 
 use std::cell::Cell;
 use std::ffi::{c_long, c_uint, c_void};
@@ -77,7 +78,8 @@ extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
     false
 }
 
-/// The locks behind `critical` without a name, and behind `atomic` of what the machine has no instruction for.
+/// The locks behind `critical` without a name, and behind `atomic` of what the machine has no
+/// instruction for.
 static mut CRITICAL: u64 = 0;
 static mut ATOMIC: u64 = 0;
 
@@ -352,8 +354,9 @@ extern "C-unwind" fn GOMP_sections_start(count: c_uint) -> c_uint {
 extern "C-unwind" fn GOMP_sections_next() -> c_uint {
     // A thread that is alone in its team gets all of them as one piece.
     let member = current();
+    let (threads, thread) = (u64::from(member.team.size), u64::from(member.number));
     let Some(work) = &mut member.work else { return 0 };
-    match work.next_one(u64::from(member.team.size), u64::from(member.number)) {
+    match work.next_one(threads, thread) {
         Some(section) => section as c_uint + 1,
         None => {
             member.work = None;

@@ -1,4 +1,5 @@
-//! Loops whose iterations are shared out by the number of the thread alone: nothing is recorded, since nothing depends on the schedule.
+//! Loops whose iterations are shared out by the number of the thread alone: nothing is recorded,
+//! since nothing depends on the schedule.
 
 use std::ffi::c_int;
 
@@ -7,7 +8,8 @@ use super::team::current;
 use super::{Number, Place};
 use crate::interpose::process::refuse;
 
-/// The iterations of a loop: `first`, `first + step`, and so on. Wide enough for every type of the loop's variable.
+/// The iterations of a loop: `first`, `first + step`, and so on. Wide enough for every type of the
+/// loop's variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     pub(super) first: i128,
@@ -99,7 +101,8 @@ fn piece(kind: c_int, lower: i128, upper: i128, step: i128, chunk: i128) -> Piec
     }
 }
 
-/// Pieces of `chunk` iterations in turn. The compiled code cuts the last one off at the end of the loop.
+/// Pieces of `chunk` iterations in turn. The compiled code cuts the last one off at the end of the
+/// loop.
 fn chunked(all: &Range, chunk: u64, threads: u64, thread: u64) -> Piece {
     let span = i128::from(chunk) * all.step;
     let lower = all.first + i128::from(thread) * span;

@@ -130,7 +130,8 @@ extern "C-unwind" fn omp_test_nest_lock(lock: Address) -> c_int {
     depth.unwrap_or_else(|| Nested(lock).try_acquire()) as c_int
 }
 
-/// A nested lock where nothing is recorded: its owner in the upper half of a word, how deep it is in the lower one.
+/// A nested lock where nothing is recorded: its owner in the upper half of a word, how deep it is
+/// in the lower one.
 struct Nested(Address);
 
 impl Nested {

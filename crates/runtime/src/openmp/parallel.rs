@@ -1,4 +1,5 @@
-//! Parallel regions. Each has threads of its own, which end with it: the recording has their creation and their joins.
+//! Parallel regions. Each has threads of its own, which end with it: the recording has their
+//! creation and their joins.
 
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
@@ -18,7 +19,8 @@ use crate::thread::enter;
 pub(super) enum Body {
     /// Of LLVM: two pointers to numbers, then the variables.
     Microtask { code: *const c_void, arguments: Arc<[usize]> },
-    /// Of GNU: a pointer to a structure of variables. Each thread may find itself in a loop at once.
+    /// Of GNU: a pointer to a structure of variables. Each thread may find itself in a loop at
+    /// once.
     Function { code: extern "C-unwind" fn(*mut c_void), data: *mut c_void, work: Option<Work> },
 }
 
@@ -112,8 +114,18 @@ extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
     let Birth { team, number, settings, body } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
     Member::new(team, number, settings).enter();
     body.run();
+    is_idle();
     leave();
     null_mut()
+}
+
+/// The calling thread is behind its last operation in the region: others may run tasks in its
+/// place.
+fn is_idle() {
+    let member = current();
+    if let Some(pool) = &member.team.pool {
+        pool.is_idle(member.number);
+    }
 }
 
 /// The threads of a team that are not its first, between their creation and their joins.
@@ -150,8 +162,12 @@ impl Workers {
     pub(super) fn end(self) {
         // What the body called is not where the region ends.
         enter(|thread| thread.call_site = self.site);
+        is_idle();
         for handle in self.handles {
             unsafe { pthread_join(handle, null_mut()) };
+        }
+        if let Some(pool) = &current().team.pool {
+            pool.end_all();
         }
         leave();
     }
@@ -205,7 +221,8 @@ unsafe extern "C-unwind" fn fork_teams(
     current().settings.threads = before;
 }
 
-/// Defines a variadic function whose unnamed arguments are all words: collects them, and calls `$to`.
+/// Defines a variadic function whose unnamed arguments are all words: collects them, and calls
+/// `$to`.
 macro_rules! variadic {
     ($name:ident, $to:ident) => {
         #[unsafe(naked)]

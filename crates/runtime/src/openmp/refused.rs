@@ -1,4 +1,5 @@
-//! What is not supported: each function ends the program, with its name, before it could do something wrong.
+//! What is not supported: each function ends the program, with its name, before it could do
+//! something wrong.
 
 use crate::interpose::process::refuse;
 
@@ -11,11 +12,10 @@ macro_rules! refused {
     )* };
 }
 
-refused! { "explicit tasks of OpenMP":
-    __kmpc_omp_task_alloc __kmpc_omp_target_task_alloc __kmpc_omp_task __kmpc_omp_task_parts __kmpc_omp_task_with_deps
-    __kmpc_omp_task_begin_if0 __kmpc_omp_task_complete_if0 __kmpc_omp_task_begin __kmpc_omp_task_complete
-    __kmpc_omp_reg_task_with_affinity __kmpc_taskloop __kmpc_taskloop_5
-    __kmpc_omp_wait_deps __kmpc_omp_taskwait_deps_51
+refused! { "a kind of explicit tasks of OpenMP that is not supported":
+    __kmpc_omp_target_task_alloc __kmpc_omp_task_parts
+    __kmpc_omp_task_begin __kmpc_omp_task_complete
+    __kmpc_omp_reg_task_with_affinity
     __kmpc_task_reduction_init __kmpc_taskred_init __kmpc_task_reduction_get_th_data
     __kmpc_task_reduction_modifier_init __kmpc_taskred_modifier_init __kmpc_task_reduction_modifier_fini
     __kmpc_task_allow_completion_event

@@ -1,4 +1,5 @@
-//! How many threads a region gets and which schedule its loops have: from the environment, and the functions of `omp.h` that ask and tell.
+//! How many threads a region gets and which schedule its loops have: from the environment, and the
+//! functions of `omp.h` that ask and tell.
 
 use std::ffi::{c_double, c_int};
 
@@ -8,7 +9,8 @@ use super::team::current;
 use crate::config::{Mode, mode, number, variable};
 use crate::interpose::clocks::clock_gettime;
 
-/// So many threads has a region that is recorded, if nobody asks for a number: the same on every machine.
+/// So many threads has a region that is recorded, if nobody asks for a number: the same on every
+/// machine.
 const RECORDED_THREADS: u32 = 4;
 
 /// What each task has, and hands on to the regions that it begins.
@@ -55,7 +57,8 @@ fn threads_at(level: usize) -> Option<u32> {
     list.split(',').nth(level)?.trim().parse().ok().filter(|threads| *threads > 0)
 }
 
-fn is_true(value: &[u8]) -> bool {
+/// Whether a variable of the environment says yes.
+pub(super) fn is_true(value: &[u8]) -> bool {
     value.trim_ascii().eq_ignore_ascii_case(b"true") || value.trim_ascii() == b"1"
 }
 
@@ -195,6 +198,11 @@ extern "C" fn omp_get_wtick() -> c_double {
     1e-9
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn omp_in_final() -> c_int {
+    c_int::from(current().task.is_final())
+}
+
 /// Functions that always give the same.
 macro_rules! constant {
     ($($name:ident = $value:expr;)*) => { $(
@@ -206,7 +214,6 @@ macro_rules! constant {
 }
 
 constant! {
-    omp_in_final = 0;
     omp_get_cancellation = 0;
     omp_get_proc_bind = 0;
     omp_get_num_places = 0;

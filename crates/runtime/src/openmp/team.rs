@@ -4,37 +4,48 @@ use std::cell::Cell as Local;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
+
+use foretrace_recording::file::table;
 
 use super::cell::Cell;
 use super::dispatch::Loop;
 use super::settings::Settings;
+use super::tasks::{Pool, Task};
 use crate::futex::Spin;
 use crate::interpose::barriers::{
     pthread_barrier_destroy, pthread_barrier_init, pthread_barrier_wait,
 };
+use crate::thread::enter;
+use crate::world::hold;
 
 /// What the threads of a parallel region share.
 pub(super) struct Team {
     pub(super) size: u32,
-    /// How many parallel regions enclose each other here, and how many of them have more than one thread.
+    /// How many parallel regions enclose each other here, and how many of them have more than one
+    /// thread.
     pub(super) level: u32,
     pub(super) active_level: u32,
     /// The number and team of whoever began the region, and of those around it: outermost first.
     pub(super) ancestors: Vec<(u32, u32)>,
+    /// Which of the threads that no region has created is outermost: 0 is the main thread.
+    pub(super) initial: u32,
     barrier: Local<libc::pthread_barrier_t>,
     /// One for each construct that shares work, in the order in which all threads meet them.
     constructs: Spin,
     shared: Local<Vec<Arc<Shared>>>,
     /// What `copyprivate` hands around.
     pub(super) copied: AtomicPtr<c_void>,
+    /// For explicit tasks.
+    pub(super) pool: Option<Pool>,
 }
 
 /// What the threads of a team share of one construct.
 pub(super) struct Shared {
     /// Decides who gets what.
     pub(super) cell: Cell,
-    /// The addresses of the semaphores of an ordered loop, one for each iteration; 0 as long as nobody has asked.
+    /// The addresses of the semaphores of an ordered loop, one for each iteration; 0 as long as
+    /// nobody has asked.
     pub(super) turns: Local<usize>,
     /// Whose turn it is, where nothing is recorded.
     pub(super) turn: AtomicU32,
@@ -49,31 +60,47 @@ unsafe impl Send for Shared {}
 impl Team {
     pub(super) fn new(size: u32, founder: Option<&Member>) -> Arc<Team> {
         let mut ancestors = Vec::new();
-        let (mut level, mut active_level) = (0, 0);
+        let (mut level, mut active_level, mut initial) = (0, 0, 0);
         if let Some(founder) = founder {
             ancestors.clone_from(&founder.team.ancestors);
             ancestors.push((founder.number, founder.team.size));
             level = founder.team.level + 1;
             active_level = founder.team.active_level + u32::from(size > 1);
+            initial = founder.team.initial;
+        } else if unsafe { libc::gettid() != libc::getpid() } {
+            static OTHERS: AtomicU32 = AtomicU32::new(1);
+            initial = OTHERS.fetch_add(1, Relaxed);
         }
         let team = Arc::new(Team {
             size,
             level,
             active_level,
             ancestors,
+            initial,
             barrier: Local::new(unsafe { std::mem::zeroed() }),
             constructs: Spin::new(),
             shared: Local::new(Vec::new()),
             copied: AtomicPtr::new(null_mut()),
+            pool: Pool::new(size),
         });
         if size > 1 {
             unsafe { pthread_barrier_init(team.barrier.as_ptr(), std::ptr::null(), size) };
+            let address = (team.barrier.as_ptr() as u64).to_le_bytes();
+            enter(|_| hold().tables.table(table::LOCK_NAME, &[&address, b"team"]));
         }
         team
     }
 
-    /// All threads of the team meet here.
+    /// All threads of the team meet here, and all its tasks are done behind it.
     pub(super) fn meet(&self) {
+        match &self.pool {
+            Some(pool) => pool.meet(self, current().number),
+            None => self.meet_alone(),
+        }
+    }
+
+    /// All threads of the team meet here.
+    pub(super) fn meet_alone(&self) {
         if self.size > 1 {
             unsafe { pthread_barrier_wait(self.barrier.as_ptr()) };
         }
@@ -110,10 +137,13 @@ impl Drop for Team {
     }
 }
 
-/// One thread of a team: an implicit task.
+/// One thread of a team.
 pub(super) struct Member {
     pub(super) team: Arc<Team>,
     pub(super) number: u32,
+    /// The task that it runs, and those that wait until that is over.
+    pub(super) task: Arc<Task>,
+    pub(super) suspended: Vec<Arc<Task>>,
     /// How many constructs that share work it has met.
     constructs: usize,
     pub(super) settings: Settings,
@@ -141,7 +171,8 @@ pub(super) fn current<'a>() -> &'a mut Member {
     unsafe { &mut *member }
 }
 
-/// The calling thread's two numbers, at an address that no other thread touches: compiled code reads them.
+/// The calling thread's two numbers, at an address that no other thread touches: compiled code
+/// reads them.
 pub(super) fn numbers() -> *mut [c_int; 2] {
     if NUMBERS.get().is_null() {
         NUMBERS.set(Box::into_raw(Box::new([0, 0])));
@@ -151,8 +182,19 @@ pub(super) fn numbers() -> *mut [c_int; 2] {
 
 impl Member {
     pub(super) fn new(team: Arc<Team>, number: u32, settings: Settings) -> Member {
-        let outer = null_mut();
-        Member { team, number, constructs: 0, settings, wanted: None, work: None, outer }
+        let root = team.pool.as_ref().map(|pool| pool.root(number));
+        let task = root.unwrap_or_else(|| Arc::new(Task::implicit(number)));
+        Member {
+            team,
+            number,
+            task,
+            suspended: Vec::new(),
+            constructs: 0,
+            settings,
+            wanted: None,
+            work: None,
+            outer: null_mut(),
+        }
     }
 
     /// The number of the next construct that shares work.

@@ -1,7 +1,8 @@
 //! Variables of which each thread has a copy of its own that outlives parallel regions.
 //!
-//! `foretrace cc` asks clang not to use thread-local storage for them, since the threads of a region end with it. A copy
-//! belongs to a number in the outermost teams; the first thread uses the variable itself, as in LLVM's runtime.
+//! `foretrace cc` asks clang not to use thread-local storage for them, since the threads of a
+//! region end with it. A copy belongs to a number in the outermost teams; the first thread uses the
+//! variable itself, as in LLVM's runtime.
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ struct Variable {
     constructor: Option<Constructor>,
     /// What it held before anybody used it.
     image: Vec<u8>,
-    /// By the numbers of the thread in the teams around it, outermost first.
+    /// By the numbers of the thread: of the initial one, then those in the teams around it.
     copies: Vec<(Vec<u32>, usize)>,
 }
 
@@ -59,14 +60,13 @@ unsafe extern "C-unwind" fn __kmpc_threadprivate_cached(
     _: *mut c_void,
 ) -> *mut c_void {
     let member = current();
-    let numbers: Vec<u32> = member
-        .team
-        .ancestors
-        .iter()
-        .map(|(number, _)| *number)
-        .chain([member.number])
-        .skip_while(|number| *number == 0)
-        .collect();
+    let ancestors = member.team.ancestors.iter().map(|(number, _)| *number);
+    let mut numbers: Vec<u32> =
+        [member.team.initial].into_iter().chain(ancestors).chain([member.number]).collect();
+    // The first thread of a team is the one that began it.
+    while numbers.last() == Some(&0) {
+        numbers.pop();
+    }
     let (known, constructor) = with(variable, |known| {
         if known.image.is_empty() {
             known.image = unsafe { std::slice::from_raw_parts(variable.cast(), size) }.to_vec();

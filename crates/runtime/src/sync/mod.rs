@@ -42,10 +42,27 @@ pub(crate) struct LockState {
     pub(crate) kind: u8,
     /// It is no lock of the C library's, but the word of a `pthread_once` or of a static variable.
     pub(crate) guard: bool,
+    pub(crate) robust: Robust,
     pub(crate) owner: Option<u32>,
     pub(crate) depth: u32,
     /// One entry for each shared hold.
     pub(crate) readers: Vec<u32>,
+}
+
+/// What is known of a robust mutex.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Robust {
+    /// It is none.
+    #[default]
+    No,
+    /// It is as it should be.
+    Consistent,
+    /// Its owner ended; whoever has it next is told.
+    OwnerDied,
+    /// Its owner was told.
+    Inconsistent,
+    /// It was given back inconsistent: nobody can have it any more.
+    Lost,
 }
 
 #[derive(Default, Debug)]
@@ -57,6 +74,9 @@ pub(crate) struct BarrierState {
 
 /// The kind of lock that a guard is, see [`LockState::guard`].
 pub(crate) const GUARD: u8 = 0x80;
+
+/// Added to the kind of a robust mutex.
+pub(crate) const ROBUST: u8 = 0x40;
 
 /// Addresses are spread by multiplication.
 #[derive(Default)]
@@ -78,6 +98,8 @@ type Map<T> = HashMap<usize, T, BuildHasherDefault<AddressHasher>>;
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) locks: Map<LockState>,
+    /// The robust mutexes that threads hold, in the order in which they took them.
+    pub(crate) robust: Vec<(u32, usize)>,
     pub(crate) conds: Map<CondState>,
     pub(crate) semaphores: Map<u32>,
     pub(crate) barriers: Map<BarrierState>,
@@ -104,10 +126,21 @@ impl Objects {
         forget(&mut self.conds, start, size);
         forget(&mut self.semaphores, start, size);
         forget(&mut self.barriers, start, size);
+        self.robust.retain(|(_, address)| !(start..start + size).contains(address));
     }
 }
 
 impl LockState {
+    /// A new lock of this kind, with [`GUARD`] and [`ROBUST`].
+    pub(crate) fn new(kind: u8) -> LockState {
+        LockState {
+            kind: kind & !(GUARD | ROBUST),
+            guard: kind & GUARD != 0,
+            robust: if kind & ROBUST != 0 { Robust::Consistent } else { Robust::No },
+            ..LockState::default()
+        }
+    }
+
     /// Whether `thread` can have the lock now.
     pub(crate) fn free_for(&self, thread: u32, shared: bool) -> bool {
         match self.owner {

@@ -2,11 +2,14 @@
 //!
 //! Each begins with a scheduling point outside the world, then takes effect, and is recorded, while the thread holds the world.
 
-use foretrace_recording::record::{acquire, kind, lock};
+use std::sync::atomic::Ordering::Relaxed;
 
+use foretrace_recording::record::{acquire, kind, lock, release, unseen};
+
+use crate::interpose::process;
 use crate::replay::Replay;
 use crate::schedule::{self, Waited};
-use crate::sync::{GUARD, LockState, Pending};
+use crate::sync::{GUARD, LockState, Pending, ROBUST, Robust};
 use crate::thread::Thread;
 use crate::world::{Held, State, World, hold};
 
@@ -63,6 +66,7 @@ impl World {
         let entry = &self.threads[index as usize];
         self.available(index)
             || (entry.timed_out && !matches!(entry.pending, Pending::Wake { .. }))
+            || entry.interrupted
             || self.leaves(index)
     }
 
@@ -97,8 +101,8 @@ impl World {
         kind_if_new: u8,
     ) -> &mut LockState {
         let known = self.objects.locks.len();
-        let (kind_if_new, guard) = (kind_if_new & !GUARD, kind_if_new & GUARD != 0);
-        let new = || LockState { kind: kind_if_new, guard, ..LockState::default() };
+        let new = || LockState::new(kind_if_new);
+        let kind_if_new = kind_if_new & !(GUARD | ROBUST);
         let state = self.objects.locks.entry(address).or_insert_with(new);
         // Another lock in the place of one that nobody holds and nobody destroyed: C++'s do not say so.
         let is_other =
@@ -116,11 +120,10 @@ impl World {
 /// A lock is made (again).
 pub(crate) fn lock_init(thread: &mut Thread, address: usize, lock_kind: u8) {
     let mut world = hold();
-    let (lock_kind, guard) = (lock_kind & !GUARD, lock_kind & GUARD != 0);
-    world
-        .objects
-        .locks
-        .insert(address, LockState { kind: lock_kind, guard, ..LockState::default() });
+    let state = LockState::new(lock_kind);
+    let lock_kind = state.kind;
+    world.objects.locks.insert(address, state);
+    world.objects.robust.retain(|&(_, held)| held != address);
     let site = thread.call_site;
     world.stamped(thread, kind::LOCK_INIT, lock_kind, site, [address as u64]);
 }
@@ -150,7 +153,7 @@ pub(crate) fn lock_acquire(
     let site = thread.call_site;
     let (index, detail) = (thread.index, patience.detail() | u8::from(shared));
     // These do not wait for themselves, and nothing is recorded: hence before the point, which counts.
-    let checks = matches!(lock_kind, lock::ERROR_CHECKING | lock::READER_WRITER);
+    let checks = matches!(lock_kind & !ROBUST, lock::ERROR_CHECKING | lock::READER_WRITER);
     if checks && !matches!(patience, Patience::Try) && hold().owner(address) == Some(index) {
         return libc::EDEADLK;
     }
@@ -175,11 +178,16 @@ pub(crate) fn lock_acquire(
             return libc::ETIMEDOUT;
         }
     }
-    take(&mut world, thread, address, lock_kind, shared, 1);
-    world.stamped(thread, kind::ACQUIRE, detail, site, [address as u64]);
-    0
+    let status = take(&mut world, thread, address, lock_kind, shared, 1);
+    let (record, detail) = match status {
+        libc::ENOTRECOVERABLE => (kind::ACQUIRE_FAILED, detail | acquire::NOT_RECOVERABLE),
+        _ => (kind::ACQUIRE, detail),
+    };
+    world.stamped(thread, record, detail, site, [address as u64]);
+    status
 }
 
+/// Takes a lock that is free. Returns 0, or what a robust mutex has to say: `EOWNERDEAD` with the lock, `ENOTRECOVERABLE` without.
 fn take(
     world: &mut World,
     thread: &mut Thread,
@@ -187,14 +195,69 @@ fn take(
     lock_kind: u8,
     shared: bool,
     depth: u32,
-) {
+) -> i32 {
     let index = thread.index;
     let state = world.lock_state(thread, address, lock_kind);
     if shared {
         state.readers.push(index);
-    } else {
-        state.owner = Some(index);
-        state.depth += depth;
+        return 0;
+    }
+    let status = match state.robust {
+        Robust::Lost => return libc::ENOTRECOVERABLE,
+        Robust::OwnerDied => {
+            state.robust = Robust::Inconsistent;
+            libc::EOWNERDEAD
+        }
+        Robust::No | Robust::Consistent | Robust::Inconsistent => 0,
+    };
+    let is_first = state.owner.is_none();
+    state.owner = Some(index);
+    state.depth += depth;
+    if is_first && state.robust != Robust::No {
+        world.objects.robust.push((index, address));
+    }
+    status
+}
+
+/// The owner of a lock gives it back wholly.
+fn give_back(world: &mut World, address: usize) {
+    let Some(state) = world.objects.locks.get_mut(&address) else { return };
+    state.owner = None;
+    state.depth = 0;
+    if state.robust == Robust::No {
+        return;
+    }
+    if state.robust == Robust::Inconsistent {
+        state.robust = Robust::Lost;
+    }
+    world.objects.robust.retain(|&(_, held)| held != address);
+}
+
+/// What a robust mutex guards is in order again. Returns 0 or `EINVAL`. (Who says so, the C library does not ask.)
+pub(crate) fn make_consistent(address: usize) -> i32 {
+    match hold().objects.locks.get_mut(&address) {
+        Some(state) if state.robust == Robust::Inconsistent => {
+            state.robust = Robust::Consistent;
+            0
+        }
+        _ => libc::EINVAL,
+    }
+}
+
+/// The thread ends: others find the robust mutexes that it still holds without an owner.
+fn leave_robust_mutexes(thread: &mut Thread) {
+    loop {
+        let mine = |&&(owner, _): &&(u32, usize)| owner == thread.index;
+        let last = hold().objects.robust.iter().rev().find(mine).map(|&(_, address)| address);
+        let Some(address) = last else { return };
+        thread.point(kind::RELEASE, 0, address as u64, 0);
+        let mut world = hold();
+        give_back(&mut world, address);
+        if let Some(state) = world.objects.locks.get_mut(&address) {
+            state.robust = Robust::OwnerDied;
+        }
+        world.stamped(thread, kind::RELEASE, release::OWNER_DIED, 0, [address as u64]);
+        schedule::changed(&mut world);
     }
 }
 
@@ -218,22 +281,25 @@ pub(crate) fn lock_release(thread: &mut Thread, address: usize, lock_kind: u8) -
     } else if state.owner == Some(index) {
         state.depth -= 1;
         if state.depth == 0 {
-            state.owner = None;
+            give_back(&mut world, address);
         }
-    } else if matches!(state.kind, lock::RECURSIVE | lock::ERROR_CHECKING) {
+    } else if matches!(state.kind, lock::RECURSIVE | lock::ERROR_CHECKING)
+        || state.robust != Robust::No
+    {
         status = libc::EPERM;
     } else {
         // Undefined by POSIX. What the C library does: a plain mutex is free afterwards.
         state.owner = None;
         state.depth = 0;
     }
-    let detail = u8::from(shared) | u8::from(status != 0) << 1;
+    let refused = if status != 0 { release::REFUSED } else { 0 };
+    let detail = if shared { release::SHARED | refused } else { refused };
     world.stamped(thread, kind::RELEASE, detail, site, [address as u64]);
     schedule::changed(&mut world);
     status
 }
 
-/// Waits on a condition variable. Returns 0, `ETIMEDOUT`, `EPERM`, or `ECANCELED`: the thread is to end, and has the lock.
+/// Waits on a condition variable. Returns 0, `ETIMEDOUT`, `EPERM`, `EOWNERDEAD`, or `ECANCELED`: the thread is to end, and has the lock.
 pub(crate) fn cond_wait(
     thread: &mut Thread,
     cond: usize,
@@ -243,7 +309,7 @@ pub(crate) fn cond_wait(
 ) -> i32 {
     let (site, index) = (thread.call_site, thread.index);
     // Nothing is recorded: hence before the point, which counts.
-    let checks = matches!(lock_kind, lock::RECURSIVE | lock::ERROR_CHECKING);
+    let checks = matches!(lock_kind & !ROBUST, lock::RECURSIVE | lock::ERROR_CHECKING);
     if checks && hold().owner(lock) != Some(index) {
         return libc::EPERM;
     }
@@ -254,8 +320,7 @@ pub(crate) fn cond_wait(
     let held = state.owner == Some(index);
     let depth = if held { state.depth } else { 0 };
     if held {
-        state.owner = None;
-        state.depth = 0;
+        give_back(&mut world, lock);
     }
     world.objects.conds.entry(cond).or_default().waiters.push(index);
     let entry = world.entry(index);
@@ -272,15 +337,20 @@ pub(crate) fn cond_wait(
     {
         state.waiters.retain(|&waiter| waiter != index);
     }
+    let mut taken = 0;
     if depth > 0 || lock_free_of_owner(&world, lock) {
-        take(&mut world, thread, lock, lock_kind, false, depth.max(1));
+        taken = take(&mut world, thread, lock, lock_kind, false, depth.max(1));
+        if taken == libc::ENOTRECOVERABLE {
+            process::refuse("a thread waits with a robust mutex that is lost meanwhile");
+        }
     }
     let how = u8::from(timed_out) | u8::from(cancelled) << 1;
     world.stamped(thread, kind::WAKE, how, site, [cond as u64, lock as u64]);
     thread.ordinal = thread.ordinal.wrapping_add(1);
     match (timed_out, cancelled) {
-        (true, _) => libc::ETIMEDOUT,
         (false, true) => libc::ECANCELED,
+        _ if taken != 0 => taken,
+        (true, _) => libc::ETIMEDOUT,
         (false, false) => 0,
     }
 }
@@ -360,13 +430,22 @@ pub(crate) fn semaphore_wait(thread: &mut Thread, address: usize, patience: Pati
             return libc::EAGAIN;
         }
         world.stamped(thread, kind::REQUEST_SEM_WAIT, detail, site, [address as u64]);
+        // A handler that ran before the wait interrupts nothing.
+        thread.interrupted.store(false, Relaxed);
         let (held, waited) =
             schedule::block(world, thread, Pending::Semaphore(address), patience.deadline());
         world = held;
         if waited != Waited::Ready {
             let timed = acquire::TIMED >> 1;
             world.stamped(thread, kind::SEM_WAIT_FAILED, timed, site, [address as u64]);
-            return if waited == Waited::TimedOut { libc::ETIMEDOUT } else { libc::ECANCELED };
+            return match waited {
+                Waited::TimedOut => libc::ETIMEDOUT,
+                Waited::Interrupted => {
+                    world.stamped(thread, kind::UNSEEN, unseen::INTERRUPTION, site, []);
+                    libc::EINTR
+                }
+                _ => libc::ECANCELED,
+            };
         }
     }
     *world.objects.semaphores.entry(address).or_default() -= 1;
@@ -448,6 +527,7 @@ pub(crate) fn join(thread: &mut Thread, child: u32, deadline: Option<libc::times
 
 /// The thread is at its end: others go on.
 pub(crate) fn end(thread: &mut Thread) {
+    leave_robust_mutexes(thread);
     thread.point(kind::END, 0, 0, 0);
     let mut world = hold();
     world.stamped(thread, kind::END, 0, 0, []);

@@ -97,6 +97,7 @@ pub fn decode(bytes: &[u8]) -> Result<Trace, BinaryError> {
     tables::decode_assumptions(&mut index, &mut builder)?;
     tables::decode_faults(&mut index, &mut builder)?;
     tables::decode_dependences(&mut index, &mut builder)?;
+    builder.set_inputs(index.gather(Tag::INPUTS)?.0);
     Ok(builder.finish())
 }
 
@@ -119,6 +120,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     writer.pieces(Tag::ASSUMPTIONS, &tables::encode_assumptions(trace)?)?;
     writer.pieces(Tag::DEPENDENCES, &tables::encode_dependences(trace))?;
     writer.pieces(Tag::FAULTS, &tables::encode_faults(trace))?;
+    writer.skippable(Tag::INPUTS, trace.inputs())?;
     writer.end(trace.len() as u64)
 }
 

@@ -42,9 +42,10 @@ impl Tag {
     pub(super) const FUNCTIONS: Tag = Tag(*b"FUNC");
     pub(super) const CHANNEL_LISTS: Tag = Tag(*b"CHLS");
     pub(super) const DELAYED: Tag = Tag(*b"CHDE");
+    pub(super) const INPUTS: Tag = Tag(*b"INPT");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 22] = [
+    const KNOWN: [Tag; 23] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -66,6 +67,7 @@ impl Tag {
         Tag::FUNCTIONS,
         Tag::CHANNEL_LISTS,
         Tag::DELAYED,
+        Tag::INPUTS,
         Tag::END,
     ];
 }
@@ -109,14 +111,23 @@ impl<'a> SectionWriter<'a> {
         content.chunks(PIECE).try_for_each(|piece| self.section(tag, piece))
     }
 
+    /// The same, of a content that a reader can do without.
+    pub(super) fn skippable(&mut self, tag: Tag, content: &[u8]) -> io::Result<()> {
+        content.chunks(PIECE).try_for_each(|piece| self.flagged(tag, 0, piece))
+    }
+
     /// Writes one section.
     pub(super) fn section(&mut self, tag: Tag, content: &[u8]) -> io::Result<()> {
+        self.flagged(tag, CRITICAL, content)
+    }
+
+    fn flagged(&mut self, tag: Tag, flags: u8, content: &[u8]) -> io::Result<()> {
         assert!(content.len() <= MAX_CONTENT, "a section of {} bytes", content.len());
         let compressed = self.compressor.compress(content)?;
         let (flags, stored) = if compressed.len() < content.len() {
-            (CRITICAL | COMPRESSED, &compressed[..])
+            (flags | COMPRESSED, &compressed[..])
         } else {
-            (CRITICAL, content)
+            (flags, content)
         };
         self.out.write_all(&section_header(tag, flags, stored, content.len()))?;
         self.out.write_all(stored)?;

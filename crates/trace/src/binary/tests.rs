@@ -104,6 +104,7 @@ fn recorded_trace() -> Trace {
     }
     builder.declare_benign(Place { object, offset: 4, size: 4 }, "a counter: \"approximate\"");
     builder.declare_benign(Place { object, offset: 0, size: 1 }, "");
+    builder.set_inputs((0..50).collect());
     builder.finish()
 }
 

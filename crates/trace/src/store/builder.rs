@@ -168,6 +168,11 @@ impl Builder {
         self.trace.barrier_parties.insert(barrier, parties);
     }
 
+    /// What the program got from outside, for replays.
+    pub fn set_inputs(&mut self, inputs: Vec<u8>) {
+        self.trace.inputs = inputs;
+    }
+
     /// Counts a repair that an importer made.
     pub fn note(&mut self, repair: &str, count: u64) {
         match self.trace.notes.iter_mut().find(|(known, _)| known == repair) {

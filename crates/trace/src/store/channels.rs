@@ -147,4 +147,13 @@ mod tests {
         assert_eq!(trace.channels_of(none), Channels::Only(&[]));
         assert_eq!(trace.channel_list_count(), 3);
     }
+
+    #[test]
+    fn a_leave_ends_the_innermost_call_of_its_thread() {
+        let text = "t: enter-call a\nt: enter-call b\nu: enter-call a\nt: leave-call\nt: enter-call c\n\
+                    t: leave-call\nt: leave-call\nt: leave-call\n";
+        let trace = crate::text::parse(text).unwrap();
+        let enters = [3, 5, 6, 7].map(|leave| trace.enter_of(EventId(leave)).map(|enter| enter.0));
+        assert_eq!(enters, [Some(1), Some(4), Some(0), None]);
+    }
 }

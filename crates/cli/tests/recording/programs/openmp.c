@@ -1,7 +1,6 @@
 /* OpenMP: regions, loops of every schedule, blocks, reductions, locks, and what omp.h says of them. */
 
 #include <omp.h>
-#include <string.h>
 
 #include "check.h"
 
@@ -220,6 +219,25 @@ static void copies(void) {
   copy = 20;
 #pragma omp parallel num_threads(THREADS) copyin(copy)
   CHECK(copy == 20);
+  /* Threads of inner regions have others. */
+  omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(THREADS)
+  {
+    copy = 30 + omp_get_thread_num();
+#pragma omp barrier
+#pragma omp master
+    {
+#pragma omp parallel num_threads(THREADS)
+      {
+        CHECK(copy == (omp_get_thread_num() == 0 ? 30 : 5));
+        copy = 40;
+      }
+      CHECK(copy == 40);
+    }
+#pragma omp barrier
+    CHECK(copy == (omp_get_thread_num() == 0 ? 40 : 30 + omp_get_thread_num()));
+  }
+  omp_set_max_active_levels(1);
 }
 
 static void locks(void) {

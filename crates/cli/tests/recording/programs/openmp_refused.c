@@ -3,14 +3,24 @@
 #include <stdio.h>
 
 int main(void) {
-  int done[4] = {0};
+  int done[4] = {0}, sum = 0;
 
 #pragma omp parallel num_threads(2)
   {
-#ifdef TASK
+#ifdef REDUCED
 #pragma omp single
-#pragma omp task shared(done)
-    done[0]++;
+#pragma omp taskgroup task_reduction(+ : sum)
+    {
+#pragma omp task in_reduction(+ : sum)
+      sum++;
+    }
+#endif
+#ifdef CANCEL
+#pragma omp for reduction(+ : sum)
+    for (int i = 0; i < 4; i++) {
+      sum++;
+#pragma omp cancel for
+    }
 #endif
 #ifdef SINK
 #pragma omp for ordered(1)
@@ -21,6 +31,6 @@ int main(void) {
     }
 #endif
   }
-  printf("%d\n", done[0]);
+  printf("%d\n", done[0] + sum);
   return 0;
 }

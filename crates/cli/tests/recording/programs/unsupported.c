@@ -1,4 +1,4 @@
-/* What cannot be recorded rightly: a robust mutex; a semaphore shared with a child process. */
+/* What cannot be recorded rightly: things to synchronise with that are shared with a child process. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
@@ -7,32 +7,50 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int robust(void)
+static void *shared_memory(void)
 {
-    pthread_mutexattr_t attributes;
-    pthread_mutex_t mutex;
-
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    return pthread_mutex_init(&mutex, &attributes);
+    return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
-static int shared(int forks)
+/* Makes one, and says whether the program forks. */
+static int make(const char *what)
 {
-    sem_t *semaphore = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *memory = shared_memory();
 
-    sem_init(semaphore, 1, forks ? 0 : 1);
-    if (forks && fork() == 0) {
-        sem_post(semaphore);
-        _exit(0);
+    if (strcmp(what, "mutex") == 0) {
+        pthread_mutexattr_t attributes;
+        pthread_mutexattr_init(&attributes);
+        pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_mutex_init(memory, &attributes);
+    } else if (strcmp(what, "condition") == 0) {
+        pthread_condattr_t attributes;
+        pthread_condattr_init(&attributes);
+        pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_cond_init(memory, &attributes);
+    } else if (strcmp(what, "lock") == 0) {
+        pthread_rwlockattr_t attributes;
+        pthread_rwlockattr_init(&attributes);
+        pthread_rwlockattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_rwlock_init(memory, &attributes);
+    } else if (strcmp(what, "barrier") == 0) {
+        pthread_barrierattr_t attributes;
+        pthread_barrierattr_init(&attributes);
+        pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_barrier_init(memory, &attributes, 2);
+    } else {
+        sem_init(memory, 1, 1);
+        sem_wait(memory);
+        return strcmp(what, "alone") != 0;
     }
-    sem_wait(semaphore);
-    return forks ? wait(NULL) < 0 : 0;
+    return 1;
 }
 
 int main(int count, char **arguments)
 {
-    if (count > 1 && strcmp(arguments[1], "robust") == 0)
-        return robust();
-    return shared(count > 1 && strcmp(arguments[1], "forks") == 0);
+    if (count > 1 && make(arguments[1])) {
+        if (fork() == 0)
+            _exit(0);
+        return wait(NULL) < 0;
+    }
+    return 0;
 }

@@ -58,6 +58,7 @@ impl Usage {
     /// Notes a call.
     pub(super) fn note(&mut self, tables: &Tables, thread: u32, record: &Record) {
         match record.word(0) {
+            _ if record.detail & stream::CANCELS != 0 => {}
             channel::EVERY => self.every.add(thread, direction::BOTH),
             list => {
                 for &(channel, how) in tables.channel_lists.get(&list).into_iter().flatten() {
@@ -95,7 +96,8 @@ pub(super) struct Calls {
     channels: FxHashMap<u32, ChannelId>,
     /// The open calls of each thread, the innermost last: whether they are events.
     open: FxHashMap<u32, Vec<bool>>,
-    unknown: FxHashMap<u64, u64>,
+    /// Threads that were cancelled, and have not had a place for that.
+    cancelled: FxHashMap<u32, ChannelsId>,
     /// The threads that are in calls of which nothing is known.
     inside: FxHashMap<u32, Inside>,
     /// How many calls have begun.
@@ -174,6 +176,10 @@ impl Emit<'_> {
             }
             return Ok(());
         }
+        if now.record.detail & stream::CANCELS != 0 {
+            self.cancel(now);
+            return Ok(());
+        }
         let is_stream = now.record.detail & (stream::READ | stream::WRITE) != 0;
         let (list, function) = (now.record.word(0), now.record.word(1) * u64::from(!is_stream));
         let mut on = self.channels_of(now, list)?;
@@ -190,15 +196,52 @@ impl Emit<'_> {
             let inside = Inside { first, noticed: 0, did: false };
             self.calls.inside.entry(now.thread).or_insert(inside);
         }
-        if list == channel::EVERY && function != 0 {
-            *self.calls.unknown.entry(function).or_default() += 1;
-        }
         if let Some(on) = on {
-            let name = self.tables.unknown_functions.get(&function).filter(|name| !name.is_empty());
-            let by = name.map(|name| self.builder.function(name));
+            let name = self.tables.unknown_functions.get(&function).filter(|_| function != 0);
+            let by = name.map(|name| match name.is_empty() {
+                true => self.builder.function(&format!("{function:#x}")),
+                false => self.builder.function(name),
+            });
             self.push(now, Op::EnterCall { on, by });
         }
         Ok(())
+    }
+
+    /// A thread is cancelled: what it did before stays before, and what it does afterwards, behind.
+    fn cancel(&mut self, now: Now) {
+        self.calls.open.entry(now.thread).or_default().push(true);
+        let other = now.record.word(1) as u32;
+        let channel = self.builder.channel(&format!("cancellation of T{other}"));
+        let on = self.builder.channels(&[(channel, Direction::Both)]);
+        self.push(now, Op::EnterCall { on, by: None });
+        let has_begun = self.threads.get(&other).is_some_and(|row| row.events > 0);
+        if other != now.thread && has_begun && self.may_add(other) && !self.has_ended(other) {
+            self.keep_place(other, on);
+        } else if other != now.thread && !self.has_ended(other) {
+            if has_begun {
+                // Between a wait and its end there is no place for events.
+                self.pin(now);
+            }
+            self.calls.cancelled.insert(other, on);
+        }
+    }
+
+    /// The thread is where it is now in every other order as well.
+    fn keep_place(&mut self, thread: u32, on: ChannelsId) {
+        self.push_between(thread, Op::EnterCall { on, by: None }, None);
+        self.push_between(thread, Op::LeaveCall, None);
+    }
+
+    /// Before a record of a thread that was cancelled while it could not have events.
+    pub(super) fn note_cancelled(&mut self, thread: u32, kind: u8) {
+        if self.calls.cancelled.is_empty() || matches!(kind, kind::BEGIN | kind::WAKE) {
+            return;
+        }
+        if self.may_add(thread)
+            && let Some(on) = self.calls.cancelled.remove(&thread)
+        {
+            self.keep_place(thread, on);
+        }
     }
 
     fn channels_of(&mut self, now: Now, list: u64) -> Result<Option<ChannelsId>, ImportError> {
@@ -286,20 +329,5 @@ impl Emit<'_> {
         }
         self.calls.channels.insert(number, id);
         id
-    }
-
-    /// Names the functions of which nothing is known.
-    pub(super) fn finish_calls(&mut self) {
-        let mut unknown: Vec<(String, u64)> = Vec::new();
-        for (function, count) in std::mem::take(&mut self.calls.unknown) {
-            let name = self.tables.unknown_functions.get(&function).cloned().unwrap_or_default();
-            let name = if name.is_empty() { format!("{function:#x}") } else { name };
-            unknown.push((name, count));
-        }
-        unknown.sort();
-        for (name, count) in unknown {
-            self.builder
-                .note(&format!("call of {name}, which keeps its order with all others"), count);
-        }
     }
 }

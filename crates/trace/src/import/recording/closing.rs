@@ -90,6 +90,10 @@ impl Emit<'_> {
             "thread blocked where the scheduler does not see it",
             u64::from(set & flags::WATCHDOG != 0),
         );
+        note(
+            "locks or the like that other processes can use: what those do is not seen",
+            u64::from(set & flags::SHARED != 0),
+        );
         note("process forked; the child is not recorded", u64::from(set & flags::FORKED != 0));
         match how {
             ending::SIGNAL => note(&format!("process ended by signal {status}"), 1),

@@ -73,6 +73,7 @@ pub(super) struct Row {
     pub(super) events: u64,
     pub(super) forked: bool,
     pub(super) joined: bool,
+    pub(super) ended: bool,
     pub(super) waiting: Option<Waiting>,
     /// Its waits that could not be made events.
     pub(super) lost_waits: u32,
@@ -159,7 +160,7 @@ impl<'r> Emit<'r> {
         }
         for_each(self.recording, order, |thread, record| self.record(thread, record))?;
         self.finish_walk();
-        self.finish_calls();
+        self.builder.set_inputs(self.tables.inputs_for_replays());
         self.declare_benign();
         self.finish_notes(order);
         self.check_lineages();
@@ -194,9 +195,11 @@ impl<'r> Emit<'r> {
         }
         self.before_record(now);
         if let Some(touch) = record.touch()? {
+            self.note_cancelled(thread, record.kind);
             self.access(now, touch);
             return Ok(());
         }
+        self.note_cancelled(thread, record.kind);
         let change = self.objects.follow(thread, &record)?;
         for address in synchronises(&record) {
             self.objects.find(address);
@@ -257,6 +260,11 @@ impl<'r> Emit<'r> {
     pub(super) fn may_add(&self, thread: u32) -> bool {
         let row = self.threads.get(&thread);
         row.is_some_and(|row| !row.abandoned && row.waiting.is_none())
+    }
+
+    /// Whether the thread is at its end.
+    pub(super) fn has_ended(&self, thread: u32) -> bool {
+        self.threads.get(&thread).is_some_and(|row| row.ended)
     }
 
     /// Appends an event that is no record.
@@ -333,17 +341,19 @@ impl<'r> Emit<'r> {
 
     /// Something was done that nobody saw: it may depend on all before it, and all behind it on it.
     fn unseen(&mut self, now: Now) {
-        let what = match now.record.detail {
-            unseen::ASSEMBLY => "inline assembly that is not understood",
-            unseen::CALLED_BACK => "callback from code that is not instrumented",
-            unseen::MAPPED_FILE => "read from a file that is in memory too",
-            _ => "atomic operation of 16 bytes",
+        let memory = "the memory that it touches is not seen";
+        let (what, why) = match now.record.detail {
+            unseen::ASSEMBLY => ("inline assembly that is not understood", memory),
+            unseen::WIDE_ATOMIC => ("atomic operation of 16 bytes", memory),
+            unseen::MAPPED_FILE => ("read from a file that is in memory too", memory),
+            unseen::CALLED_BACK => ("callback from code that is not instrumented", memory),
+            _ => ("wait interrupted by a signal", "its order is kept"),
         };
         let location = self.location(now);
         let place = location.map_or("an unknown place", |location| {
             self.builder.so_far().locations().get(location.index())
         });
-        let note = format!("{what} at {place}: the memory that it touches is not seen");
+        let note = format!("{what} at {place}: {why}");
         self.leave_out(now, &note);
     }
 

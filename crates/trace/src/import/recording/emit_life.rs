@@ -88,7 +88,10 @@ impl Emit<'_> {
                 let Life { after_end, .. } = whole(self.survey, now.thread);
                 match after_end {
                     true => self.builder.note("end of a thread that goes on left out", 1),
-                    false => self.push(now, Op::End),
+                    false => {
+                        self.push(now, Op::End);
+                        self.row(now.thread).ended = true;
+                    }
                 }
             }
             kind::FORK => {

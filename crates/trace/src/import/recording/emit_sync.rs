@@ -1,6 +1,6 @@
 //! Events of synchronisation, as far as the rules allow them.
 
-use foretrace_recording::record::{kind, lock};
+use foretrace_recording::record::{acquire, kind, lock, release};
 
 use super::super::{ImportError, Problem};
 use super::emit::{Emit, Now, Waiting};
@@ -86,6 +86,7 @@ impl Emit<'_> {
             }
             kind::ACQUIRE => {
                 let (mode, patience) = Self::attempt(&record)?;
+                self.pin_robust(now, address);
                 let lock = self.lock(address);
                 let (id, acquired) = (lock.id, lock.acquire(thread, mode));
                 match acquired {
@@ -101,7 +102,11 @@ impl Emit<'_> {
                 }
                 self.push(now, Op::Acquire { lock: id, mode, patience });
             }
+            kind::ACQUIRE_FAILED if record.detail & acquire::NOT_RECOVERABLE != 0 => {
+                self.leave_out(now, "acquire of a robust mutex that is not recoverable left out");
+            }
             kind::ACQUIRE_FAILED => {
+                self.pin_robust(now, address);
                 let (mode, mut patience) = Self::attempt(&record)?;
                 let lock = self.lock(address);
                 let (id, refuses) = (lock.id, lock.refuses(mode));
@@ -117,10 +122,16 @@ impl Emit<'_> {
                 self.push(now, Op::AcquireFailed { lock: id, mode, patience });
             }
             kind::RELEASE => {
-                let mode = if record.detail & 1 == 1 { Mode::Shared } else { Mode::Exclusive };
+                let is_shared = record.detail & release::SHARED != 0;
+                let mode = if is_shared { Mode::Shared } else { Mode::Exclusive };
+                if record.detail & release::OWNER_DIED != 0 {
+                    // Whoever had the mutex before this had it from an owner that lived.
+                    self.leave_out(now, "robust mutex whose owner ended: its order is kept");
+                    self.lock(address).owner_died = true;
+                }
                 let lock = self.lock(address);
                 let id = lock.id;
-                if record.detail & 2 != 0 && lock.refuses(Mode::Exclusive) {
+                if record.detail & release::REFUSED != 0 && lock.refuses(Mode::Exclusive) {
                     self.builder.note("refused release of another thread's lock left out", 1);
                     return Ok(());
                 }
@@ -152,6 +163,14 @@ impl Emit<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What an attempt to take a robust mutex gives depends on whether its owner has ended, and on who was told: all that
+    /// follows such an end stays where it is.
+    fn pin_robust(&mut self, now: Now, address: u64) {
+        if self.lock(address).owner_died {
+            self.pin(now);
+        }
     }
 
     fn wait(&mut self, now: Now, address: u64) -> Result<(), ImportError> {
@@ -200,6 +219,7 @@ impl Emit<'_> {
         }
         self.push(now, Op::Wake { cond, lock, reason });
         self.row(now.thread).waiting = None;
+        self.pin_robust(now, now.record.word(1));
         if reason != recorded {
             self.leave_out(now, "end of a wait that no signal explains taken as spurious");
         }

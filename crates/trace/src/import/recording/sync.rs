@@ -41,6 +41,8 @@ pub(super) struct Lock {
     /// Threads whose acquire could not be made an event, once for each.
     phantoms: Vec<u32>,
     pub(super) used: bool,
+    /// An owner of this robust mutex has ended.
+    pub(super) owner_died: bool,
 }
 
 /// What an acquire does.
@@ -66,7 +68,8 @@ pub(super) enum Released {
 
 impl Lock {
     pub(super) fn new(id: LockId) -> Lock {
-        Lock { id, exclusive: None, readers: Vec::new(), phantoms: Vec::new(), used: false }
+        let (readers, phantoms) = (Vec::new(), Vec::new());
+        Lock { id, exclusive: None, readers, phantoms, used: false, owner_died: false }
     }
 
     fn reader(&mut self, thread: u32) -> Option<usize> {

@@ -31,6 +31,9 @@ pub(super) struct Tables {
     joined: FxHashMap<u32, u32>,
     /// The names of functions of which nothing is known.
     pub(super) unknown_functions: FxHashMap<u64, String>,
+    /// How the process began, and what it got from outside, each as the recording has it.
+    pub(super) start: Option<Vec<u8>>,
+    pub(super) inputs: Vec<u8>,
     /// Whether the last table is cut off.
     pub(super) incomplete: bool,
 }
@@ -50,6 +53,17 @@ pub(super) struct Global {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) name: String,
+}
+
+/// The name of a global variable, in words if it is a lock that clang has made for a directive of OpenMP.
+fn of_directive(name: String) -> String {
+    let lock = name.strip_prefix(".gomp_critical_user_").and_then(|rest| rest.strip_suffix(".var"));
+    match lock {
+        None => name,
+        Some("") => "critical".to_string(),
+        Some(".reduction") => "reduction".to_string(),
+        Some(lock) => format!("critical {lock}"),
+    }
 }
 
 /// A range of memory on which races are harmless.
@@ -326,6 +340,8 @@ impl Tables {
                 let address = words.long()?;
                 self.unknown_functions.insert(address, words.text());
             }
+            table::START => self.start = Some(content.to_vec()),
+            table::INPUT => self.inputs.extend_from_slice(content),
             // The command line, and what later versions may add, say nothing about events.
             _ => {}
         }
@@ -358,7 +374,7 @@ impl Tables {
                 if row.word(28) & site::ZERO != 0 {
                     self.contents.insert(start, (size, Vec::new()));
                 }
-                globals.push((Global { start, end, name }, file));
+                globals.push((Global { start, end, name: of_directive(name) }, file));
             }
         }
         let functions = words

@@ -1,7 +1,7 @@
 //! Recordings that end early, and bytes that are not what was written.
 
 use foretrace_recording::file::{CHUNK, HEADER};
-use foretrace_recording::record::kind;
+use foretrace_recording::record::{acquire, kind};
 
 use super::writer::{M, Writer, X, site};
 use super::*;
@@ -75,7 +75,7 @@ fn damage_is_an_error_with_its_offset() {
     for (at, word, message) in [
         (0, 0, "byte 0: a file of "),
         (8, 1, "byte 8: version 1 of recordings; expected version 3"),
-        (8, 2 | 9 << 32, "byte 12: scheduling mode 9"),
+        (8, 3 | 9 << 32, "byte 12: scheduling mode 9"),
         (events, 21, "byte 266272: a record of kind 21; expected one of the known kinds"),
         (events, 8 | 8 << 8, "byte 266272: a record of kind 8; expected first a record that says"),
         (events + 8, 1 << 40, "byte 266272: thread 1099511627776"),
@@ -145,7 +145,11 @@ fn random_records_give_valid_traces() {
                 kind::ATOMIC_LOAD..=kind::RMW => {
                     random.pick(&[1, 2, 4, 8]) | (random.below(6) as u8) << 4
                 }
-                kind::ACQUIRE..=kind::ACQUIRE_FAILED => random.below(6) as u8,
+                kind::ACQUIRE => random.below(6) as u8,
+                kind::ACQUIRE_FAILED => {
+                    random.below(6) as u8 | random.pick(&[0, acquire::NOT_RECOVERABLE])
+                }
+                kind::RELEASE => random.below(8) as u8,
                 kind::PATH => 1 + random.below(48) as u8,
                 _ => random.below(3) as u8,
             };
@@ -153,6 +157,7 @@ fn random_records_give_valid_traces() {
                 kind::FORK..=kind::REQUEST_JOIN => random.below(5) as u64,
                 kind::ALLOC | kind::FREE => random.pick(&[0x5000, 0x5020, X]),
                 kind::BEGIN => random.pick(&[0x5000, 0x7f00_0000_0000]),
+                kind::ENTER_CALL => foretrace_recording::channel::EVERY,
                 kind::LOAD..=kind::STORE_RANGE | kind::ATOMIC_LOAD..=kind::RMW => {
                     random.pick(&[X, 0x5000, 0x5018, 0x5020, 0x7f00_0000_0000])
                         + random.below(10) as u64

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use foretrace_recording::file::{ending, flags, table};
-use foretrace_recording::record::{acquire, kind, lock, unseen};
+use foretrace_recording::record::{acquire, kind, lock, release, unseen};
 
 use super::writer::{FUNCTION, M, STATICS, Writer, X, site};
 use super::*;
@@ -386,6 +386,40 @@ fn what_nobody_saw_keeps_everything_before_it() {
             T1: read unexplained : 1 @ bank.c:30:5 (main)
             T1: write x : 2 @ bank.c:40:5 (main)
         "#]],
+    );
+}
+
+#[test]
+fn from_the_end_of_an_owner_on_a_robust_mutex_keeps_its_order() {
+    let mut writer = Writer::scheduled();
+    writer.threads(2);
+    writer.push(0, kind::ACQUIRE, 0, 0, &[M]).push(0, kind::RELEASE, 0, 0, &[M]);
+    writer.push(1, kind::ACQUIRE, 0, 0, &[M]);
+    writer.push(1, kind::RELEASE, release::OWNER_DIED, 0, &[M]);
+    writer.push(0, kind::ACQUIRE, 0, 0, &[M]).push(0, kind::RELEASE, 0, 0, &[M]);
+    let detail = acquire::TRY | acquire::NOT_RECOVERABLE;
+    writer.push(0, kind::ACQUIRE_FAILED, detail, 0, &[M]);
+    check(
+        &writer.bytes(),
+        expect![[r#"
+        lock m plain
+        init unexplained = 0
+        dependences unknown
+        note "robust mutex whose owner ended: its order is kept" = 1
+        note "acquire of a robust mutex that is not recoverable left out" = 1
+        T0: begin
+        T0: fork T1
+        T1: begin
+        T0: acquire m
+        T0: release m
+        T1: acquire m
+        T1: read unexplained : 1
+        T1: release m
+        T0: read unexplained : 1
+        T0: acquire m
+        T0: release m
+        T0: read unexplained : 1
+    "#]],
     );
 }
 

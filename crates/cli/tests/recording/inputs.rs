@@ -1,0 +1,226 @@
+//! Replays need nobody: what came from outside in the recorded run is given to the program again.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::{Done, Program, command, compile};
+
+/// The command, with its output in a pipe.
+fn start(arguments: &[&str], program: &Program, of_program: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(arguments)
+        .arg("--")
+        .arg(&program.path)
+        .args(of_program)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// What a server did, and where it listened.
+struct Served {
+    port: u16,
+    done: Done,
+}
+
+/// The process that a command has started.
+fn child_of(command: u32) -> i32 {
+    let path = format!("/proc/{command}/task/{command}/children");
+    let children = std::fs::read_to_string(path).unwrap();
+    children.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Starts a server by a command, talks to it as two clients, and ends it with SIGTERM.
+fn serve(arguments: &[&str], program: &Program, of_program: &[&str]) -> Served {
+    let start_time = Instant::now();
+    let mut command = start(arguments, program, of_program);
+    let mut output = BufReader::new(command.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    let port: u16 = line.trim().strip_prefix("port ").unwrap().parse().unwrap();
+    let mut clients: Vec<TcpStream> =
+        (0..2).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    for _ in 0..3 {
+        for (client, number) in clients.iter_mut().zip(["1", "2"]) {
+            client.write_all(number.as_bytes()).unwrap();
+        }
+        for client in &mut clients {
+            let mut answer = [0; 32];
+            assert!(client.read(&mut answer).unwrap() > 0);
+        }
+    }
+    drop(clients.pop());
+    std::thread::sleep(Duration::from_millis(30));
+    // SAFETY: a system call.
+    unsafe { libc::kill(child_of(command.id()), libc::SIGTERM) };
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    let mut ended = command.wait_with_output().unwrap();
+    ended.stdout = (line + &rest).into_bytes();
+    Served { port, done: Done::new(&ended, start_time.elapsed()) }
+}
+
+/// Records a server, with a seed for which both races can be predicted, and predicts.
+fn recorded_server(name: &str, of_program: &[&str]) -> (Program, String, Served) {
+    let program = compile(name, &["server.c"]);
+    let (trace, report) = (program.beside("run.ftb"), program.beside("report.json"));
+    for seed in 1..40 {
+        let seed = seed.to_string();
+        let served = serve(&["run", "--seed", &seed, "-o", &trace], &program, of_program);
+        assert_eq!(served.done.status, 0, "{}", served.done.log);
+        let own = Path::new(env!("CARGO_BIN_EXE_foretrace"));
+        let predicted = command(own, &["predict", &trace, "--json", &report], "");
+        let races = ["data race on total", "data race on left"];
+        if predicted.status == 1 && races.iter().all(|race| predicted.out.contains(race)) {
+            return (program, report, served);
+        }
+    }
+    panic!("no seed shows both races");
+}
+
+#[test]
+fn a_server_is_replayed_without_clients_and_without_its_port() {
+    let (program, report, served) = recorded_server("server", &[]);
+    // Somebody else has the port now, and there are two replays at once.
+    let _port = TcpListener::bind(("127.0.0.1", served.port)).unwrap();
+    let start_time = Instant::now();
+    let replays = [(), ()].map(|()| start(&["replay", &report], &program, &[]));
+    for replay in replays {
+        let done = Done::new(&replay.wait_with_output().unwrap(), start_time.elapsed());
+        let done = done
+            .ended_with(1)
+            .says("race-1: confirmed with recorded inputs: both accesses were about to happen")
+            .says("race-2: confirmed with recorded inputs: both accesses were about to happen")
+            .says_not("diverged");
+        // Two replays of each finding; and the machine may be busy.
+        let recorded = served.done.took;
+        assert!(done.took < 2 * recorded + Duration::from_secs(2), "{:?}", done.took);
+    }
+    // Among real clients and clocks there is nobody to talk to.
+    program
+        .with(&["replay", "--live", "--timeout", "2s", &format!("{report}#race-1")], &[])
+        .ended_with(3)
+        .says("race-1: diverged");
+}
+
+#[test]
+fn a_server_is_tested_in_one_command() {
+    let program = compile("tested-server", &["server.c"]);
+    let found = (1..20).any(|seed| {
+        let seed = seed.to_string();
+        let served = serve(&["test", "--seed", &seed], &program, &[]);
+        assert!(matches!(served.done.status, 0 | 1), "{}", served.done.log);
+        let done = served.done.says_not("not confirmed");
+        done.status == 1
+            && done.says("(real, confirmed with recorded inputs): data race").status == 1
+    });
+    assert!(found, "no seed shows a race");
+}
+
+#[test]
+fn who_sends_other_bytes_has_diverged() {
+    let (program, report, _) = recorded_server("other-bytes", &["pid"]);
+    program
+        .with(&["replay", &format!("{report}#race-2")], &["pid"])
+        .ended_with(3)
+        .says("it sends other bytes than in the recorded run")
+        .says("write at ");
+}
+
+/// Tests a program that depends on something from outside, and that may look different in a replay.
+fn is_confirmed(program: &Program, arguments: &[&str], input: &str, options: &[&str]) -> Done {
+    let mut words = vec!["test"];
+    words.extend(options);
+    words.extend(["--", program.path.to_str().unwrap()]);
+    words.extend(arguments);
+    command(Path::new(env!("CARGO_BIN_EXE_foretrace")), &words, input)
+}
+
+#[test]
+fn input_clocks_and_random_numbers_are_those_of_the_recorded_run() {
+    let program = compile("inputs", &["inputs.c"]);
+    let long = "1 2 3 4 5 6 7 8 9 10\n".repeat(2000);
+    let inputs = [("input", "57\n"), ("stream", "57\n"), ("stream", &long)];
+    for (way, input) in
+        inputs.into_iter().chain(["clock", "random", "urandom"].map(|way| (way, "")))
+    {
+        for seed in ["1", "2", "3"] {
+            let done = is_confirmed(&program, &[way], input, &["--seed", seed]);
+            let done =
+                done.ended_with(1).says("race-1 (real, confirmed with recorded inputs): data race");
+            // What the program says in the replay is what it said in the recorded run.
+            let mut drawn =
+                done.out.lines().chain(done.log.lines()).filter(|line| line.contains("drawn"));
+            let first = drawn.next().unwrap();
+            let again = drawn.next().unwrap().trim_start_matches(['|', ' ']);
+            assert_eq!(first, again, "{way}: {}", done.out);
+        }
+    }
+}
+
+#[test]
+fn with_live_replays_the_world_is_asked_again() {
+    let program = compile("live", &["inputs.c"]);
+    // There is no input any more: so the threads do other things than recorded.
+    is_confirmed(&program, &["input"], "57\n", &["--live"])
+        .ended_with(3)
+        .says("not confirmed by replay");
+    // Where nothing depends on the outside, nothing is given, and nothing is said of it.
+    let racy = compile("live-racy", &["racy.c"]);
+    is_confirmed(&racy, &[], "", &["--live"]).ended_with(1).says("confirmed by replay");
+    is_confirmed(&racy, &[], "", &[])
+        .ended_with(1)
+        .says("confirmed by replay")
+        .says_not("recorded inputs");
+}
+
+#[test]
+fn signals_come_where_they_came() {
+    let program = compile("told", &["told.c"]);
+    for way in ["sigwait", "pause", "timer"] {
+        for seed in ["1", "2", "3"] {
+            let start_time = Instant::now();
+            let mut command = start(&["test", "--seed", seed], &program, &[way]);
+            let mut output = BufReader::new(command.stdout.take().unwrap());
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            assert_eq!(line, "ready\n");
+            if way != "timer" {
+                std::thread::sleep(Duration::from_millis(50));
+                // SAFETY: a system call.
+                unsafe { libc::kill(child_of(command.id()), libc::SIGTERM) };
+            }
+            let mut rest = String::new();
+            output.read_to_string(&mut rest).unwrap();
+            let mut ended = command.wait_with_output().unwrap();
+            ended.stdout = rest.into_bytes();
+            let done = Done::new(&ended, start_time.elapsed())
+                .ended_with(1)
+                .says("race-1 (real, confirmed with recorded inputs): data race on left");
+            assert!(done.took.as_secs() < 10, "{way}: {:?}", done.took);
+        }
+    }
+}
+
+#[test]
+fn a_replay_sends_no_signals_to_others() {
+    let program = compile("kill", &["inputs.c"]);
+    let came = program.folder.join("came");
+    let script =
+        format!("trap 'echo came >> {}' USR1; while :; do sleep 0.05; done", came.display());
+    let mut other = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let way = format!("kill{}", other.id());
+    let done = is_confirmed(&program, &[&way], "", &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    done.ended_with(1).says("race-1 (real, confirmed with recorded inputs): data race");
+    // Once, in the recorded run.
+    assert_eq!(std::fs::read_to_string(came).unwrap(), "came\n");
+}

@@ -1,0 +1,70 @@
+/* What threads do depends on something from outside of the process: the first argument says what. Then they race. */
+
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int rounds, guarded, total;
+
+static unsigned number(const char *way) {
+  unsigned number = 0;
+  if (strcmp(way, "input") == 0) {
+    char text[16] = "";
+    ssize_t size = 0, now;
+    while (size < 15 && (now = read(0, text + size, 15 - size)) > 0)
+      size += now;
+    number = (unsigned)atoi(text);
+  } else if (strcmp(way, "stream") == 0) {
+    int more;
+    CHECK(fileno(stdin) == 0);
+    CHECK(scanf("%u", &number) == 1);
+    while ((more = getchar()) != EOF)
+      number += (unsigned)more;
+    CHECK(feof(stdin));
+  } else if (strncmp(way, "kill", 4) == 0) {
+    CHECK(kill(atoi(way + 4), SIGUSR1) == 0);
+    number = 7;
+  } else if (strcmp(way, "clock") == 0) {
+    struct timespec time;
+    CHECK(clock_gettime(CLOCK_REALTIME, &time) == 0);
+    number = (unsigned)(time.tv_nsec / 1000);
+  } else if (strcmp(way, "random") == 0) {
+    CHECK(getrandom(&number, sizeof number, 0) == sizeof number);
+  } else {
+    int fd = open("/dev/urandom", O_RDONLY);
+    CHECK(read(fd, &number, sizeof number) == sizeof number && close(fd) == 0);
+  }
+  return number;
+}
+
+static void *adds(void *unused) {
+  for (int i = 0; i < rounds; i++) {
+    pthread_mutex_lock(&lock);
+    guarded++;
+    pthread_mutex_unlock(&lock);
+  }
+  total++; /* Here is the race. */
+  return unused;
+}
+
+int main(int count, char **arguments) {
+  pthread_t threads[2];
+  unsigned drawn = number(count > 1 ? arguments[1] : "");
+  rounds = (int)(drawn % 89);
+  for (int i = 0; i < 2; i++)
+    CHECK(pthread_create(&threads[i], NULL, adds, NULL) == 0);
+  for (int i = 0; i < 2; i++)
+    pthread_join(threads[i], NULL);
+  printf("drawn %u\n", drawn);
+  return 0;
+}

@@ -1,0 +1,154 @@
+//! What a program got from outside: results, errors and data of calls that others than the process itself decide. A recording has them, and a replay
+//! gives them to the program again instead of making the calls.
+//!
+//! The recording has a [`crate::file::table::START`] and for each call a [`crate::file::table::INPUT`]: the words of an [`Input`], then its data. A replay gets a file of words:
+//! [`MAGIC`], those of the START, the count of threads, for each of them its parent and which child of it it is (2^32 - 1 and 0 for the main thread), then the inputs in order.
+
+/// First word of the file for a replay.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"FTINPUT1");
+
+/// How many words a START has: wall-clock time and monotonic time at the start, in nanoseconds (0 if no clock was read), and what descriptors 0 to 2
+/// were, a byte each, see [`descriptor`].
+pub const START_WORDS: usize = 3;
+
+/// How many words come before the data of an [`Input`].
+pub const INPUT_WORDS: usize = 5;
+
+/// One call: `thread | call << 32`, `ordinal | errno << 32`, result, hash of what was sent, count of bytes of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The thread, as the recording numbers them.
+    pub thread: u32,
+    /// What was called, see [`call`].
+    pub call: u32,
+    /// How many visible operations of the thread came before: those of the call itself included.
+    pub ordinal: u32,
+    /// `errno` behind the call, if it failed.
+    pub errno: u32,
+    /// What it returned.
+    pub result: i64,
+    /// [`hash`] of the bytes that it sent; else 0.
+    pub sent: u64,
+}
+
+impl Input {
+    /// As words; the count of bytes of data comes last.
+    pub fn words(&self, data: usize) -> [u64; INPUT_WORDS] {
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        [
+            pair(self.thread, self.call),
+            pair(self.ordinal, self.errno),
+            self.result as u64,
+            self.sent,
+            data as u64,
+        ]
+    }
+
+    /// What words say, and how many bytes of data follow.
+    pub fn read(words: [u64; INPUT_WORDS]) -> (Input, u64) {
+        let [a, b, result, sent, data] = words;
+        let input = Input {
+            thread: a as u32,
+            call: (a >> 32) as u32,
+            ordinal: b as u32,
+            errno: (b >> 32) as u32,
+            result: result as i64,
+            sent,
+        };
+        (input, data)
+    }
+}
+
+/// FNV-1a of bytes that are sent in pieces, beginning with [`NOTHING_SENT`].
+pub fn hash(so_far: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(so_far, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// The [`hash`] of no bytes.
+pub const NOTHING_SENT: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// What a descriptor was at the start of the process.
+pub mod descriptor {
+    #![allow(missing_docs)]
+    pub const CLOSED: u8 = 0;
+    /// A file.
+    pub const INSIDE: u8 = 1;
+    /// Output that nobody of the process reads.
+    pub const LOG: u8 = 2;
+    /// Something that others feed.
+    pub const OUTSIDE: u8 = 3;
+    /// `/dev/null` and the like.
+    pub const NOTHING: u8 = 4;
+}
+
+/// What was called.
+pub mod call {
+    #![allow(missing_docs)]
+    pub const READ: u32 = 1;
+    pub const WRITE: u32 = 2;
+    pub const ACCEPT: u32 = 3;
+    pub const CONNECT: u32 = 4;
+    pub const BIND: u32 = 5;
+    pub const LISTEN: u32 = 6;
+    pub const SHUTDOWN: u32 = 7;
+    pub const OPTION: u32 = 8;
+    pub const SET_OPTION: u32 = 9;
+    pub const NAME: u32 = 10;
+    pub const PEER: u32 = 11;
+    pub const POLL: u32 = 12;
+    pub const SELECT: u32 = 13;
+    pub const EPOLL: u32 = 14;
+    pub const WATCH: u32 = 15;
+    pub const CLOCK: u32 = 16;
+    pub const RANDOM: u32 = 17;
+    pub const ABOUT: u32 = 18;
+    pub const WAIT_SIGNAL: u32 = 20;
+    pub const TIMER: u32 = 21;
+    /// A signal from outside was handled: the result is its number.
+    pub const SIGNAL: u32 = 24;
+    /// No call: from here on the process is known to talk to itself over the network.
+    pub const TALKS_TO_ITSELF: u32 = 25;
+    pub const KILL: u32 = 26;
+
+    /// The name of a call, for messages.
+    pub fn name(call: u32) -> &'static str {
+        match call {
+            READ => "read",
+            WRITE => "write",
+            ACCEPT => "accept",
+            CONNECT => "connect",
+            BIND => "bind",
+            LISTEN => "listen",
+            SHUTDOWN => "shutdown",
+            OPTION => "getsockopt",
+            SET_OPTION => "setsockopt",
+            NAME => "getsockname",
+            PEER => "getpeername",
+            POLL => "poll",
+            SELECT => "select",
+            EPOLL => "epoll_wait",
+            WATCH => "epoll_ctl",
+            CLOCK => "reading of a clock",
+            RANDOM => "random number",
+            ABOUT => "question about a descriptor",
+            WAIT_SIGNAL => "wait for a signal",
+            TIMER => "setting of a timer",
+            SIGNAL => "signal",
+            KILL => "signal to another process",
+            _ => "call",
+        }
+    }
+}
+
+/// Why a call in a replay is not the recorded one: see [`crate::plan::outcome::OTHER_CALL`].
+pub mod problem {
+    #![allow(missing_docs)]
+    /// The recording does not have it.
+    pub const NOT_RECORDED: u64 = 1;
+    /// It sends other bytes.
+    pub const OTHER_BYTES: u64 = 2;
+    /// A descriptor that only the process itself feeds is not ready, though it was.
+    pub const NOT_READY: u64 = 3;
+    /// The new descriptor has another number.
+    pub const OTHER_DESCRIPTOR: u64 = 4;
+}

@@ -1,0 +1,125 @@
+//! What came from outside in the recorded run, given to the program again in a replay.
+//!
+//! **Invariant.** Only results that others than the process decide are given so. What threads of the process do to each other (pipes, eventfds, files,
+//! signals among them) happens really: giving its recorded result would confirm what cannot happen.
+
+use std::collections::{HashMap, VecDeque};
+
+use foretrace_recording::file::table;
+use foretrace_recording::input::{INPUT_WORDS, Input, MAGIC, START_WORDS, call};
+
+use crate::thread::Thread;
+use crate::world::World;
+
+/// What a call answered in the recorded run.
+pub(crate) struct Answer {
+    pub(crate) result: i64,
+    pub(crate) errno: i32,
+    pub(crate) sent: u64,
+    pub(crate) data: &'static [u8],
+}
+
+/// The inputs of a recorded run.
+pub(crate) struct Inputs {
+    /// Wall-clock and monotonic time at the start; 0 if nobody read them.
+    pub(crate) start: [i64; 2],
+    /// What descriptors 0 to 2 were.
+    pub(crate) descriptors: [u8; 3],
+    /// Parent of each thread, and which child of it.
+    parents: Vec<(u32, u32)>,
+    answers: HashMap<(u32, u32, u32), VecDeque<Answer>>,
+    /// The process talks to itself over the network: its names and ports are real.
+    pub(crate) talks_to_itself: bool,
+    /// Calls are made really, as in a recording.
+    live: bool,
+    /// How many calls were answered.
+    pub(crate) given: u64,
+}
+
+impl Inputs {
+    /// Reads the file of a replay. `live`: only what is known of the start counts.
+    pub(crate) fn read(bytes: &'static [u8], live: bool) -> Option<Inputs> {
+        let mut rest = bytes;
+        let mut word = || {
+            let (word, behind) = rest.split_first_chunk::<8>()?;
+            rest = behind;
+            Some(u64::from_le_bytes(*word))
+        };
+        if word()? != MAGIC {
+            return None;
+        }
+        let start: Vec<u64> = (0..START_WORDS).map(|_| word()).collect::<Option<_>>()?;
+        let threads = word()?;
+        let parents = (0..threads)
+            .map(|_| word().map(|word| (word as u32, (word >> 32) as u32)))
+            .collect::<Option<_>>()?;
+        let mut inputs = Inputs {
+            start: [start[0] as i64, start[1] as i64],
+            descriptors: std::array::from_fn(|at| (start[2] >> (8 * at)) as u8),
+            parents,
+            answers: HashMap::new(),
+            talks_to_itself: false,
+            live,
+            given: 0,
+        };
+        while !live && let Some((words, behind)) = rest.split_at_checked(8 * INPUT_WORDS) {
+            let words = std::array::from_fn(|at| {
+                u64::from_le_bytes(std::array::from_fn(|byte| words[8 * at + byte]))
+            });
+            let (input, size) = Input::read(words);
+            let size = size as usize;
+            let (Some(data), padded) = (behind.get(..size), size.next_multiple_of(8)) else {
+                break;
+            };
+            rest = behind.get(padded..).unwrap_or_default();
+            inputs.talks_to_itself |= input.call == call::TALKS_TO_ITSELF;
+            let key = (input.thread, input.ordinal, input.call);
+            let (result, errno, sent) = (input.result, input.errno as i32, input.sent);
+            let answers = inputs.answers.entry(key).or_default();
+            answers.push_back(Answer { result, errno, sent, data });
+        }
+        Some(inputs)
+    }
+
+    /// Which thread of the recording the parent's child number `place` is.
+    pub(crate) fn child(&self, parent: Option<u32>, place: u32) -> Option<u32> {
+        let wanted = (parent?, place);
+        let found = self.parents.iter().skip(1).position(|&known| known == wanted);
+        found.map(|index| index as u32 + 1)
+    }
+
+    /// Whether a thread of the recorded run got signals from outside.
+    pub(crate) fn has_signals(&self, thread: Option<u32>) -> bool {
+        thread.is_some_and(|thread| {
+            self.answers.keys().any(|&(of, _, call)| (of, call) == (thread, call::SIGNAL))
+        })
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.live
+    }
+
+    fn take(&mut self, thread: Option<u32>, ordinal: u32, call: u32) -> Option<Answer> {
+        let answer = self.answers.get_mut(&(thread?, ordinal, call))?.pop_front();
+        self.given += u64::from(answer.is_some());
+        answer
+    }
+}
+
+impl World {
+    /// Whether calls that depend on the outside are not made, but answered.
+    pub(crate) fn is_fed(&self) -> bool {
+        self.inputs.as_ref().is_some_and(|inputs| !inputs.is_live())
+    }
+
+    /// What the call that a thread makes behind so many operations answered in the recorded run.
+    pub(crate) fn answer(&mut self, thread: &Thread, ordinal: u32, call: u32) -> Option<Answer> {
+        self.inputs.as_mut()?.take(thread.recorded, ordinal, call)
+    }
+
+    /// Keeps what a call got from outside.
+    pub(crate) fn keep_input(&mut self, input: &Input, data: &[u8]) {
+        let words = input.words(data.len()).map(u64::to_le_bytes);
+        self.tables.table(table::INPUT, &[words.as_flattened(), data]);
+    }
+}

@@ -1,0 +1,225 @@
+//! Calls whose results may come from outside of the process.
+//!
+//! A recording keeps what such a call returned and the memory that it set, if somebody outside may have decided it. A replay does not make the
+//! call then: it gives the same result at the same place. A call on the outside that the recording does not have ends the replay.
+
+use foretrace_recording::input::{Input, NOTHING_SENT, call, hash, problem};
+
+use super::Kernel;
+use super::calls::{OnStream, Wait, begin_on, end_with, keeping_errno, wait_more};
+use super::uses::Uses;
+use crate::inputs::Answer;
+use crate::schedule::Waited;
+use crate::thread::{Thread, enter};
+use crate::world::{World, hold};
+
+/// A call that may get something from outside.
+pub(crate) struct Source<'a> {
+    /// See `foretrace_recording::input::call`.
+    pub(crate) call: u32,
+    /// Whether others than the process decide its result.
+    pub(crate) outside: &'a dyn Fn(&mut Kernel) -> bool,
+    /// The hash of what it sends.
+    pub(crate) sent: Option<&'a dyn Fn() -> u64>,
+    /// How it is a call on a stream of bytes.
+    pub(crate) stream: Option<OnStream<'a>>,
+    /// A replay makes it really where the recording does not have it.
+    pub(crate) optional: bool,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(call: u32, outside: &'a dyn Fn(&mut Kernel) -> bool) -> Source<'a> {
+        Source { call, outside, sent: None, stream: None, optional: false }
+    }
+}
+
+/// What becomes of a call.
+pub(crate) enum Fate {
+    /// It is made.
+    Made,
+    /// It is made, and what it gets is kept.
+    Kept,
+    /// It is not made.
+    Answered(Answer),
+}
+
+/// A call that has begun.
+pub(crate) struct Begun {
+    /// It has channels, and ends with a record of its own.
+    is_open: bool,
+    /// Behind how many operations of its thread.
+    ordinal: u32,
+    pub(crate) waited: Waited,
+    pub(crate) fate: Fate,
+    sent: u64,
+}
+
+/// Visits the memory that a call with this result has set.
+pub(crate) type Areas<'a> = &'a dyn Fn(i64, &mut dyn FnMut(*mut u8, usize));
+
+/// The hash of bytes in pieces.
+pub(crate) fn hash_of(list: &[libc::iovec]) -> u64 {
+    list.iter().fold(NOTHING_SENT, |so_far, part| match part.iov_len {
+        0 => so_far,
+        size => hash(so_far, unsafe { std::slice::from_raw_parts(part.iov_base.cast(), size) }),
+    })
+}
+
+/// Begins a call; `None`: the runtime is off, or the call comes from inside of it.
+pub(crate) fn start(
+    source: &Source,
+    uses: impl Fn(&mut Kernel) -> Uses,
+    wait: Option<Wait>,
+) -> Option<Begun> {
+    let begun = keeping_errno(|| {
+        enter(|thread| {
+            let mut fate = Fate::Made;
+            let opened = begin_on(thread, uses, source.stream, wait, |world, thread| {
+                fate = decide(world, thread, source);
+                matches!(fate, Fate::Answered(_))
+            });
+            if opened.is_none() {
+                fate = decide(&mut hold(), thread, source);
+            }
+            let sent = match (&fate, source.sent) {
+                (Fate::Made, _) | (_, None) => 0,
+                (_, Some(sent)) => sent(),
+            };
+            let (is_open, waited) = (opened.is_some(), opened.unwrap_or(Waited::Ready));
+            Begun { is_open, ordinal: thread.ordinal, waited, fate, sent }
+        })
+    })?;
+    if let Fate::Answered(answer) = &begun.fate
+        && answer.sent != begun.sent
+    {
+        enter(|thread| hold().other_call(thread, source.call, problem::OTHER_BYTES));
+    }
+    Some(begun)
+}
+
+fn decide(world: &mut World, thread: &Thread, source: &Source) -> Fate {
+    if world.replay.is_none() {
+        let is_kept = (source.outside)(&mut world.kernel);
+        return if is_kept { Fate::Kept } else { Fate::Made };
+    }
+    if !world.is_fed() {
+        return Fate::Made;
+    }
+    if world.inputs.as_ref().is_some_and(|inputs| inputs.talks_to_itself)
+        && matches!(source.call, call::BIND | call::LISTEN | call::NAME)
+    {
+        // Its own ports are real.
+        return Fate::Made;
+    }
+    if let Some(answer) = world.answer(thread, thread.ordinal, source.call) {
+        return Fate::Answered(answer);
+    }
+    let talks_to_itself = world.inputs.as_ref().is_some_and(|inputs| inputs.talks_to_itself);
+    if talks_to_itself && matches!(source.call, call::ACCEPT | call::CONNECT) {
+        return Fate::Made;
+    }
+    if !source.optional && (source.outside)(&mut world.kernel) {
+        world.other_call(thread, source.call, problem::NOT_RECORDED);
+    }
+    Fate::Made
+}
+
+/// Puts the recorded data where the call would have put it, and sets `errno`.
+pub(crate) fn give(answer: &Answer, areas: Areas) {
+    let mut rest = answer.data;
+    areas(answer.result, &mut |to, size| {
+        let (now, later) = rest.split_at(size.min(rest.len()));
+        unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), to, now.len()) };
+        rest = later;
+    });
+    if answer.result < 0 {
+        unsafe { *libc::__errno_location() = answer.errno };
+    }
+}
+
+/// A call is over. `then` brings what is known of the kernel up to date.
+pub(crate) fn finish(
+    begun: &Begun,
+    source: &Source,
+    result: i64,
+    areas: Areas,
+    then: impl FnOnce(&mut Kernel),
+) {
+    let errno = unsafe { *libc::__errno_location() };
+    keeping_errno(|| {
+        enter(|thread| {
+            let mut world = hold();
+            then(&mut world.kernel);
+            if let Fate::Kept = begun.fate {
+                let mut data = Vec::new();
+                areas(result, &mut |from, size| {
+                    data.extend_from_slice(unsafe { std::slice::from_raw_parts(from, size) });
+                });
+                let input = Input {
+                    thread: thread.index,
+                    call: source.call,
+                    ordinal: begun.ordinal,
+                    errno: if result < 0 { errno as u32 } else { 0 },
+                    result,
+                    sent: begun.sent,
+                };
+                world.keep_input(&input, &data);
+            }
+            drop(world);
+            if begun.is_open {
+                end_with(thread, if source.stream.is_some() { result } else { 0 });
+            }
+        })
+    });
+}
+
+/// A handler has run while a call waited: whether the call goes on, and has what it waits for.
+pub(crate) fn goes_on(wait: Option<Wait>) -> bool {
+    let Some(wait) = wait.filter(|_| crate::interpose::signals::restarts_calls()) else {
+        return false;
+    };
+    loop {
+        match enter(|thread| wait_more(thread, wait)) {
+            Some(Waited::Interrupted) if crate::interpose::signals::restarts_calls() => {}
+            Some(Waited::Interrupted) => return false,
+            _ => return true,
+        }
+    }
+}
+
+/// Makes a call, or answers it.
+pub(crate) fn exchange(
+    source: &Source,
+    uses: impl Fn(&mut Kernel) -> Uses,
+    wait: Option<Wait>,
+    areas: Areas,
+    call: impl FnOnce() -> i64,
+) -> i64 {
+    exchange_then(source, uses, wait, areas, call, |_, _| ())
+}
+
+/// The same; `then` brings what is known of the kernel up to date.
+pub(crate) fn exchange_then(
+    source: &Source,
+    uses: impl Fn(&mut Kernel) -> Uses,
+    wait: Option<Wait>,
+    areas: Areas,
+    call: impl FnOnce() -> i64,
+    then: impl FnOnce(&mut Kernel, i64),
+) -> i64 {
+    let Some(begun) = start(source, uses, wait) else { return call() };
+    let interrupted = begun.waited == Waited::Interrupted && !goes_on(wait);
+    let result = match &begun.fate {
+        Fate::Answered(answer) => {
+            give(answer, areas);
+            answer.result
+        }
+        _ if interrupted => {
+            unsafe { *libc::__errno_location() = libc::EINTR };
+            -1
+        }
+        _ => call(),
+    };
+    finish(&begun, source, result, areas, |kernel| then(kernel, result));
+    result
+}
