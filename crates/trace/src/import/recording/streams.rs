@@ -58,7 +58,7 @@ struct Call {
 pub(super) struct Streams {
     streams: FxHashMap<Key, (Vec<Call>, Vec<Call>)>,
     /// The open calls of each thread: on which stream, which read or write of it.
-    open: FxHashMap<u32, Vec<Option<(Key, bool, usize)>>>,
+    open: FxHashMap<u32, Vec<Option<Which>>>,
     /// By the number of the record that begins the call.
     exact: FxHashMap<u64, Exact>,
     /// The channels of which more is known.
@@ -72,6 +72,9 @@ pub(super) struct Streams {
 
 /// Channel and direction.
 type Key = (u32, bool);
+
+/// A call on a stream: whether it writes, and which of the reads or writes it is.
+type Which = (Key, bool, usize);
 
 impl Streams {
     /// Takes note of a record; all must come here, in their order.
@@ -95,7 +98,7 @@ impl Streams {
         }
     }
 
-    fn begun(&mut self, tables: &Tables, record: &Record) -> Option<(Key, bool, usize)> {
+    fn begun(&mut self, tables: &Tables, record: &Record) -> Option<Which> {
         let Some(list) = tables.channel_lists.get(&record.word(0)) else {
             self.all_spoilt = true;
             return None;
