@@ -152,13 +152,25 @@ fn leave(to: &mut Instrumenter, call: Value) {
     let callee = resolve(call.callee());
     let effect = if callee.is_function() { effect(&callee.name()) } else { None };
     let stream = match effect {
-        Some(Effect::Stream { argument, .. }) => call.arguments().get(argument as usize).copied(),
-        Some(Effect::Descriptor) => call.arguments().first().copied(),
+        Some(Effect::Stream { argument, .. } | Effect::Named { argument, .. }) => {
+            call.arguments().get(argument as usize).copied()
+        }
+        Some(Effect::Descriptor | Effect::Cxx) => call.arguments().first().copied(),
         _ => None,
     };
     match effect {
         Some(Effect::None) => {
             to.build.hook("__ft_call", to.build.void, &[site, call.callee()]);
+            for &argument in library::strings_read_by(&callee.name()) {
+                let text = call
+                    .arguments()
+                    .get(argument)
+                    .copied()
+                    .filter(|text| text.type_of().is_pointer());
+                if let Some(text) = text {
+                    to.build.hook("__ft_strlen", to.build.i64, &[site, text]);
+                }
+            }
         }
         _ => {
             let code = to.build.i32.number(library::code(effect).into());

@@ -139,4 +139,6 @@ pub mod table {
     pub const START: u64 = 12;
     /// What a call got from outside, for replays: see [`crate::input`].
     pub const INPUT: u64 = 13;
+    /// Two channels that became one while the program ran (an epoll object, and what it watches): two words. It holds for the whole recording.
+    pub const JOINED: u64 = 14;
 }

@@ -27,10 +27,24 @@ pub enum Effect {
     Descriptor,
     /// It uses the channels of [`HIDDEN`] with this number.
     Hidden(u32),
+    /// The same, and it asks or changes what the file has whose name is argument number `argument`.
+    Named {
+        /// Which argument is the name.
+        argument: u32,
+        /// The list of [`HIDDEN`].
+        list: u32,
+    },
+    /// Output on the stream `stdout`, or `stderr`.
+    Standard {
+        /// Whether it is `stderr`.
+        error: bool,
+    },
+    /// Input or output on the stream of C++'s library that is argument number 0. Only those on standard descriptors matter.
+    Cxx,
 }
 
 /// Lists of channels, each with a [`crate::channel::direction`].
-pub const HIDDEN: [&[(u32, u32)]; 11] = [
+pub const HIDDEN: [&[(u32, u32)]; 15] = [
     &[(RANDOM, BOTH)],
     &[(ENVIRONMENT, TAKES)],
     &[(ENVIRONMENT, BOTH)],
@@ -48,6 +62,12 @@ pub const HIDDEN: [&[(u32, u32)]; 11] = [
     &[(IPC, BOTH), (OUTSIDE, BOTH)],
     // A line for the system's log.
     &[(OUTSIDE, GIVES)],
+    // It looks at the time zone or the locale.
+    &[(LIBRARY, TAKES), (ENVIRONMENT, TAKES)],
+    // It sets them as the environment says.
+    &[(LIBRARY, BOTH), (ENVIRONMENT, TAKES)],
+    &[(CLOCK, BOTH)],
+    &[(LIBRARY, TAKES)],
 ];
 
 /// The list of [`HIDDEN`] of functions that start other processes.
@@ -60,19 +80,34 @@ pub fn code(effect: Option<Effect>) -> u32 {
         Some(Effect::None) => 1,
         Some(Effect::Stream { output, .. }) => 2 + u32::from(output),
         Some(Effect::Descriptor) => 4,
-        Some(Effect::Hidden(list)) => 16 + list,
+        Some(Effect::Standard { error }) => 5 + u32::from(error),
+        Some(Effect::Cxx) => 7,
+        Some(Effect::Hidden(list)) => HIDDEN_CODE + list,
+        Some(Effect::Named { list, .. }) => NAMED_CODE + list,
     }
 }
 
-/// What a [`code`] stands for; which argument the stream is does not matter any more.
+const HIDDEN_CODE: u32 = 16;
+const NAMED_CODE: u32 = 64;
+
+/// What a [`code`] stands for; which argument the stream or the name is does not matter any more.
 pub fn decode(code: u32) -> Option<Effect> {
     match code {
         1 => Some(Effect::None),
         2 | 3 => Some(Effect::Stream { argument: 0, output: code == 3 }),
         4 => Some(Effect::Descriptor),
-        _ if (16..16 + HIDDEN.len() as u32).contains(&code) => Some(Effect::Hidden(code - 16)),
+        5 | 6 => Some(Effect::Standard { error: code == 6 }),
+        7 => Some(Effect::Cxx),
+        NAMED_CODE.. => {
+            known_list(code - NAMED_CODE).map(|list| Effect::Named { argument: 0, list })
+        }
+        HIDDEN_CODE.. => known_list(code - HIDDEN_CODE).map(Effect::Hidden),
         _ => None,
     }
+}
+
+fn known_list(list: u32) -> Option<u32> {
+    Some(list).filter(|&list| (list as usize) < HIDDEN.len())
 }
 
 /// What is known of a function; `None`: nothing.
@@ -90,6 +125,12 @@ pub fn effect(name: &str) -> Option<Effect> {
     if ["dprintf", "vdprintf"].contains(&plain) {
         return Some(Effect::Descriptor);
     }
+    if let Some((_, error)) = STANDARD.iter().find(|(known, _)| *known == plain) {
+        return Some(Effect::Standard { error: *error });
+    }
+    if let Some((_, argument, list)) = NAMED.iter().find(|(known, ..)| *known == plain) {
+        return Some(Effect::Named { argument: *argument, list: *list });
+    }
     if let Some((_, list)) = LISTS.iter().find(|(known, _)| *known == plain) {
         return Some(Effect::Hidden(*list));
     }
@@ -103,6 +144,51 @@ pub fn effect(name: &str) -> Option<Effect> {
     is_silent.then_some(Effect::None)
 }
 
+/// Which arguments of a function are strings that it only reads, up to their ends. What it returns depends on them.
+pub fn strings_read_by(name: &str) -> &'static [usize] {
+    let plain = name.strip_prefix("__isoc99_").or(name.strip_prefix("__isoc23_")).unwrap_or(name);
+    let one = |names: &[&str]| names.contains(&plain);
+    match () {
+        () if one(READ_FIRST) => &[0],
+        () if one(READ_BOTH) => &[0, 1],
+        () if plain == "inet_pton" => &[1],
+        () => &[],
+    }
+}
+
+const READ_FIRST: &[&str] = &[
+    "atoi",
+    "atol",
+    "atoll",
+    "atof",
+    "strtol",
+    "strtoll",
+    "strtoul",
+    "strtoull",
+    "strtod",
+    "strtof",
+    "strtold",
+    "strtoimax",
+    "strtoumax",
+    "sscanf",
+    "strchrnul",
+    "index",
+    "rindex",
+    "inet_addr",
+    "inet_aton",
+];
+
+const READ_BOTH: &[&str] = &[
+    "strcasecmp",
+    "strstr",
+    "strcasestr",
+    "strspn",
+    "strcspn",
+    "strpbrk",
+    "strcoll",
+    "strverscmp",
+];
+
 /// C++'s own library. Its streams on files read and write through functions that the runtime stands before.
 fn cxx(name: &str) -> Option<Effect> {
     let opens = ["basic_filebuf", "basic_ifstream", "basic_ofstream", "basic_fstream"];
@@ -110,7 +196,16 @@ fn cxx(name: &str) -> Option<Effect> {
         return Some(Effect::Hidden(4));
     }
     if name.starts_with("_ZNSt10filesystem") || name.starts_with("_ZNKSt10filesystem") {
-        return Some(Effect::Hidden(6));
+        // Which file it is that is asked about or changed is not known here.
+        let of_contents = CONTENTS.iter().any(|part| name.contains(part));
+        return (!of_contents).then_some(Effect::Hidden(6));
+    }
+    let is_stream = ["_ZNSo", "_ZNSi", "_ZNKSo", "_ZNKSi", "_ZNSd", "_ZSt4endl", "_ZSt5flush"];
+    if is_stream.iter().any(|prefix| name.starts_with(prefix))
+        || (name.starts_with("_ZSt") || name.starts_with("_ZNSt"))
+            && ["basic_ostream", "basic_istream"].iter().any(|part| name.contains(part))
+    {
+        return Some(Effect::Cxx);
     }
     let known = ["_ZNSt", "_ZNKSt", "_ZSt", "_ZNSs", "_ZNKSs", "_ZNSo", "_ZNSi", "_ZNSd", "_ZNSa"];
     let also =
@@ -132,6 +227,7 @@ fn is_file_function(name: &str) -> bool {
     let known = |list: &[&str]| list.contains(&name);
     known(INTERPOSED)
         || LISTS.iter().any(|(known, _)| *known == name)
+        || NAMED.iter().any(|(known, ..)| *known == name)
         || STREAMS.iter().any(|(known, ..)| *known == name)
 }
 
@@ -200,12 +296,12 @@ const LISTS: &[(&str, u32)] = &[
     ("unsetenv", 2),
     ("clearenv", 2),
     ("strtok", 3),
-    ("setlocale", 3),
-    ("localtime", 3),
+    ("setlocale", 12),
+    ("localtime", 12),
     ("gmtime", 3),
-    ("ctime", 3),
+    ("ctime", 12),
     ("asctime", 3),
-    ("tzset", 3),
+    ("tzset", 12),
     ("strsignal", 3),
     ("dlopen", 3),
     ("dlclose", 3),
@@ -223,11 +319,7 @@ const LISTS: &[(&str, u32)] = &[
     ("setvbuf", 3),
     ("setbuf", 3),
     ("setlinebuf", 3),
-    ("fopen", 4),
     ("fdopen", 4),
-    ("freopen", 4),
-    ("fclose", 4),
-    ("fcloseall", 4),
     ("tmpfile", 4),
     ("mkstemp", 4),
     ("mkostemp", 4),
@@ -243,13 +335,6 @@ const LISTS: &[(&str, u32)] = &[
     ("nftw", 4),
     ("realpath", 5),
     ("__realpath_chk", 5),
-    ("stat", 5),
-    ("lstat", 5),
-    ("fstatat", 5),
-    ("statx", 5),
-    ("access", 5),
-    ("faccessat", 5),
-    ("euidaccess", 5),
     ("readlink", 5),
     ("readlinkat", 5),
     ("statfs", 5),
@@ -259,14 +344,6 @@ const LISTS: &[(&str, u32)] = &[
     ("pathconf", 5),
     ("chdir", 6),
     ("fchdir", 6),
-    ("unlink", 6),
-    ("unlinkat", 6),
-    ("remove", 6),
-    ("rename", 6),
-    ("renameat", 6),
-    ("renameat2", 6),
-    ("link", 6),
-    ("linkat", 6),
     ("symlink", 6),
     ("symlinkat", 6),
     ("mkdir", 6),
@@ -276,14 +353,6 @@ const LISTS: &[(&str, u32)] = &[
     ("mkfifo", 6),
     ("mkfifoat", 6),
     ("mknod", 6),
-    ("chmod", 6),
-    ("fchmodat", 6),
-    ("chown", 6),
-    ("lchown", 6),
-    ("utime", 6),
-    ("utimes", 6),
-    ("utimensat", 6),
-    ("truncate", 6),
     ("tmpnam", 6),
     ("chroot", 6),
     ("getaddrinfo", 7),
@@ -343,6 +412,98 @@ const LISTS: &[(&str, u32)] = &[
     ("vsyslog", 10),
     ("openlog", 10),
     ("closelog", 10),
+    ("mktime", 11),
+    ("timelocal", 11),
+    ("localtime_r", 11),
+    ("ctime_r", 11),
+    ("strftime", 11),
+    ("wcsftime", 11),
+    ("strptime", 11),
+    ("localeconv", 11),
+    ("nl_langinfo", 11),
+    ("getrusage", 13),
+    ("setrlimit", 3),
+    ("prlimit", 3),
+    ("setpriority", 3),
+    ("nice", 3),
+    ("setpgid", 3),
+    ("setsid", 3),
+    ("getrlimit", 14),
+    ("getpriority", 14),
+    ("getpgid", 14),
+    ("getsid", 14),
+    ("dlsym", 14),
+    ("dlvsym", 14),
+    ("if_nametoindex", 7),
+    ("if_indextoname", 7),
+];
+
+/// Name, which argument is the name of a file, which of [`HIDDEN`]: functions that ask about or change what is known of the file itself, and
+/// is seen through its descriptors too.
+const NAMED: &[(&str, u32, u32)] = &[
+    ("stat", 0, 5),
+    ("lstat", 0, 5),
+    ("fstatat", 1, 5),
+    ("statx", 1, 5),
+    ("access", 0, 5),
+    ("faccessat", 1, 5),
+    ("euidaccess", 0, 5),
+    ("unlink", 0, 6),
+    ("unlinkat", 1, 6),
+    ("remove", 0, 6),
+    ("rename", 1, 6),
+    ("renameat", 3, 6),
+    ("renameat2", 3, 6),
+    ("link", 0, 6),
+    ("linkat", 1, 6),
+    ("chmod", 0, 6),
+    ("fchmodat", 1, 6),
+    ("chown", 0, 6),
+    ("lchown", 0, 6),
+    ("utime", 0, 6),
+    ("utimes", 0, 6),
+    ("utimensat", 1, 6),
+    ("truncate", 0, 6),
+    ("fopen", 0, 4),
+];
+
+/// Parts of the names of those functions of `std::filesystem` that do the same.
+const CONTENTS: &[&str] = &[
+    "9file_size",
+    "15last_write_time",
+    "11resize_file",
+    "15hard_link_count",
+    "9copy_file",
+    "4copyERK",
+    "6statusERK",
+    "14symlink_status",
+    "8is_empty",
+    "11permissions",
+    "6removeERK",
+    "10remove_all",
+    "6renameERK",
+    "7refresh",
+];
+
+/// Name, whether it writes to `stderr` instead of `stdout`.
+const STANDARD: &[(&str, bool)] = &[
+    ("printf", false),
+    ("vprintf", false),
+    ("wprintf", false),
+    ("puts", false),
+    ("putchar", false),
+    ("putwchar", false),
+    ("perror", true),
+    ("psignal", true),
+    ("err", true),
+    ("errx", true),
+    ("warn", true),
+    ("warnx", true),
+    ("verr", true),
+    ("vwarn", true),
+    ("verrx", true),
+    ("vwarnx", true),
+    ("error", true),
 ];
 
 /// Functions before which the runtime stands.
@@ -368,8 +529,12 @@ const INTERPOSED: &[&str] = &[
     "sendfile",
     "splice",
     "tee",
-    "vmsplice",
     "copy_file_range",
+    "fclose",
+    "freopen",
+    "flockfile",
+    "ftrylockfile",
+    "funlockfile",
     "open",
     "openat",
     "creat",
@@ -446,6 +611,10 @@ const INTERPOSED: &[&str] = &[
     "pause",
     "sigaction",
     "signal",
+    "sysv_signal",
+    "__sysv_signal",
+    "bsd_signal",
+    "ssignal",
     "alarm",
     "setitimer",
     "getitimer",
@@ -524,7 +693,7 @@ const SILENT_PREFIXES: &[&str] = &[
     "__builtin_",
 ];
 
-/// Functions of the C library that touch nothing but their arguments and memory. Output on standard output orders nothing.
+/// Functions of the C library that touch nothing but their arguments and memory.
 const SILENT: &[&str] = &[
     "memchr",
     "memrchr",
@@ -695,8 +864,6 @@ const SILENT: &[&str] = &[
     "towupper",
     "wctype",
     "iswctype",
-    "nl_langinfo",
-    "localeconv",
     "newlocale",
     "freelocale",
     "duplocale",
@@ -710,32 +877,11 @@ const SILENT: &[&str] = &[
     "sscanf",
     "vsscanf",
     "swscanf",
-    "printf",
-    "vprintf",
-    "wprintf",
-    "puts",
-    "putchar",
-    "putwchar",
-    "perror",
-    "psignal",
-    "err",
-    "errx",
-    "warn",
-    "warnx",
-    "verr",
-    "vwarn",
-    "verrx",
-    "vwarnx",
-    "error",
     "fileno",
-    "flockfile",
-    "funlockfile",
-    "ftrylockfile",
     "fmemopen",
     "open_memstream",
     "backtrace",
     "backtrace_symbols",
-    "backtrace_symbols_fd",
     "__errno_location",
     "__h_errno_location",
     "__assert_fail",
@@ -769,23 +915,12 @@ const SILENT: &[&str] = &[
     "getgid",
     "getegid",
     "getpgrp",
-    "getpgid",
-    "getsid",
-    "setsid",
-    "setpgid",
     "getpagesize",
     "sysconf",
     "confstr",
     "getauxval",
     "get_nprocs",
     "get_nprocs_conf",
-    "getrlimit",
-    "setrlimit",
-    "prlimit",
-    "getrusage",
-    "getpriority",
-    "setpriority",
-    "nice",
     "sched_getaffinity",
     "sched_setaffinity",
     "sched_getcpu",
@@ -811,16 +946,9 @@ const SILENT: &[&str] = &[
     "arc4random_uniform",
     "clock_getres",
     "difftime",
-    "mktime",
     "timegm",
-    "timelocal",
     "gmtime_r",
-    "localtime_r",
     "asctime_r",
-    "ctime_r",
-    "strftime",
-    "strptime",
-    "wcsftime",
     "htonl",
     "htons",
     "ntohl",
@@ -832,8 +960,6 @@ const SILENT: &[&str] = &[
     "inet_pton",
     "gai_strerror",
     "freeaddrinfo",
-    "if_nametoindex",
-    "if_indextoname",
     "freeifaddrs",
     "getopt_r",
     "setjmp",
@@ -851,8 +977,6 @@ const SILENT: &[&str] = &[
     "sigismember",
     "sigaltstack",
     "siginterrupt",
-    "dlsym",
-    "dlvsym",
     "dladdr",
     "dl_iterate_phdr",
     "crypt",
@@ -865,7 +989,6 @@ const SILENT: &[&str] = &[
     "regfree",
     "regerror",
     "fnmatch",
-    "wordexp",
     "wordfree",
     "globfree",
     "a64l",
@@ -889,7 +1012,6 @@ const SILENT: &[&str] = &[
     "__memmove_chk",
     "__sprintf_chk",
     "__snprintf_chk",
-    "__printf_chk",
     "__vsnprintf_chk",
     "__strcpy_chk",
     "__strcat_chk",
@@ -1026,6 +1148,8 @@ mod tests {
     fn each_function_has_one_place() {
         let mut all: Vec<&str> = STREAMS.iter().map(|one| one.0).collect();
         all.extend(LISTS.iter().map(|one| one.0));
+        all.extend(STANDARD.iter().map(|one| one.0));
+        all.extend(NAMED.iter().map(|one| one.0));
         for name in all {
             assert!(!SILENT.contains(&name), "{name}");
             assert!(!INTERPOSED.contains(&name), "{name}");
@@ -1045,7 +1169,9 @@ mod tests {
         }
         assert_eq!(effect("__fprintf_chk"), Some(Effect::Stream { argument: 0, output: true }));
         assert_eq!(effect("__isoc99_fscanf"), Some(Effect::Stream { argument: 0, output: false }));
-        assert_eq!(effect("fopen64"), Some(Effect::Hidden(4)));
+        assert_eq!(effect("fopen64"), Some(Effect::Named { argument: 0, list: 4 }));
+        assert_eq!(effect("__printf_chk"), Some(Effect::Standard { error: false }));
+        assert_eq!(effect("_ZNSo5flushEv"), Some(Effect::Cxx));
         assert_eq!(effect("getc_unlocked"), Some(Effect::Stream { argument: 0, output: false }));
         for name in ["event_base_loop", "SSL_read", "_ZN3foo3barEv", "uv_run"] {
             assert_eq!(effect(name), None, "{name}");

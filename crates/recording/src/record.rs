@@ -160,12 +160,20 @@ pub mod unseen {
     pub const WIDE_ATOMIC: u8 = 1;
     /// A signal handler interrupted a wait.
     pub const INTERRUPTION: u8 = 2;
+    /// A read from a file that the process can also change in memory.
+    pub const MAPPED_FILE: u8 = 3;
+    /// Code of which nothing is known calls a function of the program. (In free-running recordings only.)
+    pub const CALLED_BACK: u8 = 4;
 }
 
 /// The detail of allocations.
 pub mod alloc {
     /// All bytes are 0.
     pub const ZERO: u8 = 1;
+    /// Pages of a file that the process can change otherwise too.
+    pub const SHARED: u8 = 2;
+    /// Pages without a file that children share.
+    pub const INHERITED: u8 = 3;
 }
 
 /// The detail of calls on a stream of bytes inside the process: a pipe, or a connection to itself. Of the others it is 0.

@@ -104,6 +104,79 @@ fn the_same_seed_gives_the_same_trace_through_pipes() {
     }
 }
 
+/// Each way hands data over by something that is not memory, and rightly so.
+#[test]
+fn what_is_handed_over_is_no_race() {
+    const WAYS: [&str; 27] = [
+        "fclose",
+        "at-fclose",
+        "at-fflush",
+        "flockfile",
+        "by-number",
+        "direct",
+        "vmsplice",
+        "epoll",
+        "nested",
+        "printf",
+        "perror",
+        "stat",
+        "truncate",
+        "open-truncates",
+        "unlink",
+        "pages",
+        "pages-twice",
+        "pages-stored",
+        "dup-by-number",
+        "dup2-by-number",
+        "passed",
+        "handler",
+        "datagram",
+        "cancel",
+        "number",
+        "scanned",
+        "cancel-in-loop",
+    ];
+    let program = compile("handed_over", &["handed_over.c", "-Wno-unused-result"]);
+    for way in WAYS {
+        for schedule in ["random", "pct", "free"] {
+            for seed in ["1", "2"] {
+                let run = program.run(&["--schedule", schedule, "--seed", seed], &[way]);
+                let report = run.ended_with(0).predicted();
+                let is_real = report.out.contains(" (real");
+                assert!(!is_real, "{way}, {schedule}, seed {seed}: {}", report.out);
+            }
+        }
+    }
+}
+
+/// A library that is not instrumented may wait before it calls back, and let others know behind it.
+#[test]
+fn what_a_library_waits_for_before_it_calls_back_is_no_race() {
+    let folder = folder("called_back");
+    let object = folder.join("callbacks.o");
+    let arguments = ["-O1", "-c", &source("callbacks.c"), "-o", object.to_str().unwrap()];
+    command(Path::new("clang-19"), &arguments, "").ended_with(0);
+    let path = folder.join("program");
+    build(&["called_back.c", object.to_str().unwrap()], &path);
+    let program = Program { path, folder };
+    for way in ["waits", "own", "signals"] {
+        for schedule in SCHEDULES {
+            for seed in ["1", "2", "3"] {
+                let run = program.run(&["--schedule", schedule, "--seed", seed], &[way]);
+                let report = run.ended_with(0).predicted();
+                let is_real = report.out.contains(" (real");
+                assert!(!is_real, "{way}, {schedule}, seed {seed}: {}", report.out);
+            }
+        }
+    }
+}
+
+#[test]
+fn timers_that_start_threads_are_refused() {
+    let run = compile("timer_thread", &["timer_thread.c"]).run(&[], &[]).ended_with(125);
+    run.done.says("SIGEV_THREAD");
+}
+
 /// What a thread does when it is cancelled comes behind what the other one did before.
 #[test]
 fn cancellation_keeps_its_place() {

@@ -1,6 +1,6 @@
 //! Branches, calls, fences.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 use foretrace_recording::library::{self, Effect};
 use foretrace_recording::record::kind;
@@ -29,6 +29,9 @@ fn follow(record: impl FnOnce(&mut Thread)) {
 /// A function begins.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __ft_enter(function: *const c_void) {
+    if config::mode() == config::Mode::Free {
+        enter(calls::called_back);
+    }
     follow(|thread| {
         // If it is a signal handler, its outcomes must not be taken for those of what it interrupts.
         if signals::interrupt() {
@@ -114,22 +117,28 @@ extern "C-unwind" fn __ft_call_on(
     let recorded = enter(|thread| {
         let target = target as u64;
         leave(thread, site, target);
-        let uses = match library::decode(code) {
-            Some(Effect::None) => return,
-            Some(Effect::Hidden(list)) => {
-                if list == library::CHILDREN_LIST {
-                    hold().kernel.objects.forked = true;
-                }
-                Uses::of(library::HIDDEN[list as usize])
+        let effect = library::decode(code);
+        if effect == Some(Effect::Hidden(library::CHILDREN_LIST)) {
+            hold().kernel.objects.forked = true;
+        }
+        if effect == Some(Effect::None) || (effect.is_none() && thread.is_instrumented(target)) {
+            return;
+        }
+        streams::wait_until_free(thread, effect, stream);
+        let uses = || match effect {
+            Some(Effect::Hidden(list)) => Uses::of(library::HIDDEN[list as usize]),
+            Some(Effect::Named { list, .. }) => {
+                let mut uses = Uses::of(library::HIDDEN[list as usize]);
+                uses.join(&hold().kernel.named_file(stream as *const c_char, list != 5));
+                uses
             }
             Some(Effect::Stream { output, .. }) => streams::uses(stream, output),
             Some(Effect::Descriptor) => streams::output(stream as i32),
-            None if thread.is_instrumented(target) => return,
-            None => Uses::every(),
+            Some(Effect::Standard { error }) => streams::standard(error),
+            Some(Effect::Cxx) => streams::of_cxx(stream),
+            Some(Effect::None) | None => Uses::every(),
         };
-        if !uses.is_empty() {
-            calls::begin_library(thread, site as u64, target, &uses);
-        }
+        calls::begin_library(thread, site as u64, target, uses);
     });
     if recorded.is_none() && config::keeps_control_flow() {
         lost_way();

@@ -51,7 +51,7 @@ pub(super) fn opening() -> Uses {
 }
 
 /// The channels of a call that gives numbers back: it keeps its order with those who take them.
-fn closing() -> Uses {
+pub(super) fn closing() -> Uses {
     Uses::of(&[(DESCRIPTORS, TAKES)])
 }
 
@@ -75,14 +75,19 @@ pub(super) fn open_one(
 }
 
 /// What opening a file does with the names of files.
-fn naming(flags: c_int) -> Uses {
+fn naming(kernel: &mut Kernel, folder: c_int, path: *const c_char, flags: c_int) -> Uses {
     let creates = flags & (libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE) != 0;
-    Uses::of(&[(NAMES, if creates { BOTH } else { TAKES })])
+    let mut uses = Uses::of(&[(NAMES, if creates { BOTH } else { TAKES })]);
+    if flags & libc::O_TRUNC != 0 {
+        uses.join(&kernel.named_file_in(folder, path, true));
+    }
+    uses
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    open_one(|_| naming(flags), || unsafe { next::open(path, flags, mode) }, |_, _| ())
+    let uses = |kernel: &mut Kernel| naming(kernel, libc::AT_FDCWD, path, flags);
+    open_one(uses, || unsafe { next::open(path, flags, mode) }, |_, _| ())
 }
 
 #[unsafe(no_mangle)]
@@ -92,7 +97,8 @@ unsafe extern "C-unwind" fn openat(
     flags: c_int,
     mode: mode_t,
 ) -> c_int {
-    open_one(|_| naming(flags), || unsafe { next::openat(folder, path, flags, mode) }, |_, _| ())
+    let uses = |kernel: &mut Kernel| naming(kernel, folder, path, flags);
+    open_one(uses, || unsafe { next::openat(folder, path, flags, mode) }, |_, _| ())
 }
 
 #[unsafe(no_mangle)]
@@ -232,7 +238,7 @@ unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
         || unsafe { next::pipe2(ends, flags) },
         |kernel, &status| {
             if status == 0 {
-                kernel.piped(unsafe { [*ends, *ends.add(1)] });
+                kernel.piped(unsafe { [*ends, *ends.add(1)] }, flags);
             }
         },
     )
@@ -386,6 +392,11 @@ unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) 
         }
         // What only concerns this descriptor's own flags, nobody else notices.
         libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => call(),
+        // How many bytes fit into a pipe, or whether it passes on messages.
+        libc::F_SETPIPE_SZ => around(|kernel| kernel.both(fd), None, call),
+        libc::F_SETFL if argument as c_int & libc::O_DIRECT != 0 => {
+            around(|kernel| kernel.both(fd), None, call)
+        }
         _ => around(|kernel| kernel.both(fd).quiet(), None, call),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use foretrace_recording::record::alloc::ZERO;
+use foretrace_recording::record::alloc::{INHERITED, SHARED, ZERO};
 use foretrace_recording::record::kind;
 
 use crate::thread::enter;
@@ -159,7 +159,30 @@ unsafe extern "C" fn mmap(
 ) -> *mut c_void {
     let pages = unsafe { next::mmap(start, size, access, flags, file, offset) };
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
-    if pages == libc::MAP_FAILED || fixed { pages } else { allocated(pages, size) }
+    let is_shared = flags & libc::MAP_SHARED != 0;
+    if pages == libc::MAP_FAILED {
+        return pages;
+    }
+    let is_anonymous = flags & libc::MAP_ANONYMOUS != 0;
+    if is_shared && !is_anonymous && access & libc::PROT_WRITE != 0 {
+        enter(|_| hold().kernel.mapped(file));
+    }
+    if fixed {
+        return pages;
+    }
+    let detail = match is_shared {
+        true if is_anonymous => INHERITED,
+        true if access & libc::PROT_WRITE != 0 || is_writable(file) => SHARED,
+        _ => 0,
+    };
+    allocated_with(pages, size, detail)
+}
+
+/// Whether the process can write to a file.
+fn is_writable(file: c_int) -> bool {
+    let arguments = [file as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
+    let flags = crate::futex::system_call(libc::SYS_fcntl, arguments);
+    flags >= 0 && flags as c_int & libc::O_ACCMODE != libc::O_RDONLY
 }
 
 #[unsafe(no_mangle)]

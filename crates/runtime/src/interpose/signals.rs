@@ -54,8 +54,11 @@ unsafe extern "C" fn sigaction(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
+    // Who is interrupted notices that the handler is there, and who asks notices who set it.
+    let set =
+        |new| around(|_| Uses::of(&WAIT), None, || unsafe { next::sigaction(signal, new, old) });
     let Some(&theirs) = (unsafe { new.as_ref() }) else {
-        return unsafe { with_their_handler(signal, old, next::sigaction(signal, new, old)) };
+        return unsafe { with_their_handler(signal, old, set(new)) };
     };
     note(signal, theirs.sa_sigaction);
     let before = (handler_of(signal), flags_of(signal));
@@ -67,7 +70,7 @@ unsafe extern "C" fn sigaction(
         // We want to know who sends it.
         ours.sa_flags |= libc::SA_SIGINFO;
     }
-    let status = unsafe { next::sigaction(signal, &ours, old) };
+    let status = set(&raw const ours);
     if let (0, Some(old)) = (status, unsafe { old.as_mut() })
         && old.sa_sigaction == handled_here as *const () as usize
     {
@@ -242,6 +245,32 @@ unsafe extern "C" fn signal(number: c_int, handler: usize) -> usize {
     }
 }
 
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bsd_signal(signal: c_int, handler: usize) -> usize {
+    unsafe { self::signal(signal, handler) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ssignal(signal: c_int, handler: usize) -> usize {
+    unsafe { self::signal(signal, handler) }
+}
+
+/// What `signal` is in programs that ask for POSIX and nothing else: the handler is called once.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __sysv_signal(signal: c_int, handler: usize) -> usize {
+    unsafe {
+        let (mut new, mut old): (libc::sigaction, libc::sigaction) = std::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = libc::SA_RESETHAND | libc::SA_NODEFER;
+        if sigaction(signal, &new, &mut old) == 0 { old.sa_sigaction } else { libc::SIG_ERR }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sysv_signal(signal: c_int, handler: usize) -> usize {
+    unsafe { __sysv_signal(signal, handler) }
+}
+
 fn note(signal: c_int, handler: usize) {
     let asynchronous = is_asynchronous(signal);
     if handler != libc::SIG_DFL && handler != libc::SIG_IGN {
@@ -319,7 +348,6 @@ on! {
     sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
     pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
     getitimer(which: c_int, now: *mut libc::itimerval) -> c_int: TIMER;
-    timer_create(clock: c_int, event: *mut libc::sigevent, timer: *mut libc::timer_t) -> c_int: TIMER;
     timer_gettime(timer: libc::timer_t, now: *mut libc::itimerspec) -> c_int: TIMER;
     timer_delete(timer: libc::timer_t) -> c_int: TIMER;
     timer_getoverrun(timer: libc::timer_t) -> c_int: TIMER;
@@ -541,6 +569,24 @@ fn notices(sender: &Thread, to: libc::pthread_t) {
         let pause = timespec { tv_sec: 0, tv_nsec: 10_000 };
         system_call(libc::SYS_nanosleep, [std::ptr::from_ref(&pause) as usize, 0, 0, 0, 0, 0]);
     }
+}
+
+mod timers {
+    use super::*;
+    real!(fn timer_create(clock: c_int, event: *mut libc::sigevent, timer: *mut libc::timer_t) -> c_int);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn timer_create(
+    clock: c_int,
+    event: *mut libc::sigevent,
+    timer: *mut libc::timer_t,
+) -> c_int {
+    let notify = unsafe { event.as_ref() }.map(|event| event.sigev_notify);
+    if notify == Some(libc::SIGEV_THREAD) && crate::thread::enter(|_| ()).is_some() {
+        super::process::refuse("a timer that starts threads (SIGEV_THREAD)");
+    }
+    around(|_| Uses::of(&TIMER), None, || unsafe { timers::timer_create(clock, event, timer) })
 }
 
 /// A handler may jump out of an access that faulted inside a hook: the thread is then outside of the runtime again.

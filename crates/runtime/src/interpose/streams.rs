@@ -1,10 +1,35 @@
 //! Streams of the C library. They are read and written inside it, so that the plugin tells us of the calls.
 
-use foretrace_recording::channel::LIBRARY;
-use foretrace_recording::channel::direction::BOTH;
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use foretrace_recording::channel::direction::BOTH;
+use foretrace_recording::channel::{LIBRARY, NAMES};
+use foretrace_recording::library::Effect;
+use libc::FILE;
+
+use super::descriptors::{closing, opening};
+use crate::config::{Mode, mode};
+use crate::kernel::calls::{around, around_then, keeping_errno};
 use crate::kernel::uses::Uses;
+use crate::real::real;
+use crate::schedule;
+use crate::thread::{Thread, enter};
 use crate::world::hold;
+
+mod next {
+    use super::*;
+    real!(fn fclose(stream: *mut FILE) -> c_int);
+    real!(fn freopen(name: *const c_char, how: *const c_char, stream: *mut FILE) -> *mut FILE);
+    real!(fn flockfile(stream: *mut FILE));
+    real!(fn ftrylockfile(stream: *mut FILE) -> c_int);
+    real!(fn funlockfile(stream: *mut FILE));
+}
+
+unsafe extern "C" {
+    static stdout: *mut FILE;
+    static stderr: *mut FILE;
+}
 
 /// More than this is never written without a look whether there is room.
 const BUFFER: usize = 4096;
@@ -13,9 +38,9 @@ const BUFFER: usize = 4096;
 pub(crate) fn uses(stream: u64, output: bool) -> Uses {
     // `fflush` of all streams.
     if stream == 0 {
-        return Uses::of(&[(LIBRARY, BOTH)]);
+        return Uses::every();
     }
-    let descriptor = unsafe { libc::fileno(stream as *mut libc::FILE) };
+    let descriptor = descriptor_of(stream as *mut FILE);
     match descriptor {
         // A stream in memory.
         ..0 => Uses::of(&[(LIBRARY, BOTH)]),
@@ -24,9 +49,151 @@ pub(crate) fn uses(stream: u64, output: bool) -> Uses {
     }
 }
 
+fn descriptor_of(stream: *mut FILE) -> c_int {
+    keeping_errno(|| unsafe { libc::fileno(stream) })
+}
+
 /// The channels of a call that writes to a descriptor.
 pub(crate) fn output(descriptor: i32) -> Uses {
     let kernel = &mut hold().kernel;
     let surely = kernel.takes_at_once(descriptor, BUFFER);
     kernel.output(descriptor, surely)
+}
+
+/// The channels of a call that writes to standard output or standard error: none, unless the process has put something else in their place.
+pub(crate) fn standard(error: bool) -> Uses {
+    let (stream, number) = unsafe { if error { (stderr, 2) } else { (stdout, 1) } };
+    let descriptor = if stream.is_null() { number } else { descriptor_of(stream) };
+    let is_as_found = descriptor == number && !hold().kernel.is_redirected(number);
+    if descriptor < 0 || is_as_found { Uses::default() } else { output(descriptor) }
+}
+
+/// The channels of a call on a stream of C++'s library.
+pub(crate) fn of_cxx(stream: u64) -> Uses {
+    let is_one_of = |names: &[&std::ffi::CStr]| {
+        names.iter().any(|name| {
+            let known = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+            !known.is_null() && known as u64 == stream
+        })
+    };
+    match () {
+        () if is_one_of(&[c"_ZSt4cout", c"_ZSt5wcout"]) => standard(false),
+        () if is_one_of(&[c"_ZSt4cerr", c"_ZSt4clog", c"_ZSt5wcerr", c"_ZSt5wclog"]) => {
+            standard(true)
+        }
+        () if is_one_of(&[c"_ZSt3cin", c"_ZSt4wcin"]) => hold().kernel.input(0),
+        () => Uses::default(),
+    }
+}
+
+/// What is left in the buffer is written, and the other end may notice the last close.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn fclose(stream: *mut FILE) -> c_int {
+    let descriptor = descriptor_of(stream);
+    around_then(
+        |kernel| match descriptor {
+            ..0 => Uses::of(&[(LIBRARY, BOTH)]),
+            _ => {
+                let mut uses = closing();
+                uses.join(&kernel.both(descriptor));
+                uses
+            }
+        },
+        None,
+        || unsafe { next::fclose(stream) },
+        |kernel, _| kernel.closed(descriptor),
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn freopen(
+    name: *const c_char,
+    how: *const c_char,
+    stream: *mut FILE,
+) -> *mut FILE {
+    let descriptor = descriptor_of(stream);
+    around_then(
+        |kernel| {
+            let mut uses = opening();
+            uses.add(NAMES, BOTH);
+            uses.join(&kernel.both(descriptor));
+            uses.join(&kernel.named_file(name, true));
+            uses
+        },
+        None,
+        || unsafe { next::freopen(name, how, stream) },
+        |kernel, _| kernel.closed(descriptor),
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn freopen64(
+    name: *const c_char,
+    how: *const c_char,
+    stream: *mut FILE,
+) -> *mut FILE {
+    unsafe { freopen(name, how, stream) }
+}
+
+/// Somebody has locked a stream, at some time.
+static LOCKED: AtomicBool = AtomicBool::new(false);
+
+/// The lock of a stream keeps its recorded order. Where threads run one at a time nobody waits for it in the C library: its holder
+/// could not go on.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn flockfile(stream: *mut FILE) {
+    around(
+        |kernel| Uses::of(&[(kernel.futex(stream as u64), BOTH)]),
+        None,
+        || {
+            LOCKED.store(true, Relaxed);
+            if mode() == Mode::Scheduled {
+                while unsafe { next::ftrylockfile(stream) } != 0 {
+                    enter(schedule::give_way);
+                }
+            } else {
+                unsafe { next::flockfile(stream) };
+            }
+        },
+    );
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn ftrylockfile(stream: *mut FILE) -> c_int {
+    around(
+        |kernel| Uses::of(&[(kernel.futex(stream as u64), BOTH)]),
+        None,
+        || {
+            LOCKED.store(true, Relaxed);
+            unsafe { next::ftrylockfile(stream) }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn funlockfile(stream: *mut FILE) {
+    around(
+        |kernel| Uses::of(&[(kernel.futex(stream as u64), BOTH)]),
+        None,
+        || unsafe { next::funlockfile(stream) },
+    );
+}
+
+/// Waits until nobody else has locked the stream that a function is about to use.
+pub(crate) fn wait_until_free(thread: &mut Thread, effect: Option<Effect>, stream: u64) {
+    if !LOCKED.load(Relaxed) || mode() != Mode::Scheduled {
+        return;
+    }
+    let stream = match effect {
+        Some(Effect::Stream { .. }) => stream as *mut FILE,
+        Some(Effect::Standard { error }) => unsafe { if error { stderr } else { stdout } },
+        _ => return,
+    };
+    if stream.is_null() {
+        return;
+    }
+    while unsafe { next::ftrylockfile(stream) } != 0 {
+        schedule::give_way(thread);
+    }
+    unsafe { next::funlockfile(stream) };
 }

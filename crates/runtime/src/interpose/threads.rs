@@ -9,6 +9,8 @@ use libc::{pthread_attr_t, pthread_t};
 
 use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
+use crate::kernel::calls;
+use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::schedule::Waited;
 use crate::thread::{self, Thread, enter};
@@ -81,10 +83,34 @@ pub(crate) fn main_begins() {
     hold().handles.push((unsafe { libc::pthread_self() }, 0));
 }
 
+/// Whether a function that a thread begins with is in code that is not instrumented. C++'s own library only calls what it was given, and our threads are ours.
+fn is_of_a_library(start: *const c_void) -> bool {
+    if module::is_instrumented(start as u64) {
+        return false;
+    }
+    let object_of = |address: *const c_void| unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        let is_known = libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null();
+        is_known.then(|| (found.dli_fbase, std::ffi::CStr::from_ptr(found.dli_fname).to_bytes()))
+    };
+    let own = object_of(born as *const c_void);
+    let is_innocent = |(base, name): (*mut c_void, &[u8])| {
+        let is_cxx = name.windows(9).any(|part| part == b"libstdc++" || part == b"libc++.so");
+        is_cxx || own.is_some_and(|(own, _)| own == base)
+    };
+    !object_of(start).is_some_and(is_innocent)
+}
+
 extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
     let Birth { start, argument, thread } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
     unsafe { libc::pthread_setspecific(end_key(), FIRST_ROUND) };
     module::begin(unsafe { &mut *thread });
+    enter(|thread| {
+        if is_of_a_library(start as *const c_void) {
+            // What the library waits for before it calls back is not seen: the whole thread is a call of which nothing is known.
+            calls::begin(thread, |_| Uses::every(), None, |_, _| false);
+        }
+    });
     start(argument)
 }
 

@@ -6,6 +6,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use foretrace_recording::input::call;
+use foretrace_recording::record::{kind, unseen};
 use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::config::{Mode, mode};
@@ -14,7 +15,8 @@ use crate::kernel::Kernel;
 use crate::kernel::calls::{Wait, around, keeping_errno};
 use crate::kernel::exchange::{Fate, Source, exchange, finish, give, hash_of, start};
 use crate::real::real;
-use crate::thread::enter;
+use crate::thread::{Thread, enter};
+use crate::world::hold;
 
 mod next {
     use super::*;
@@ -88,7 +90,18 @@ fn receive(
     let stream = |kernel: &mut Kernel| if plain { kernel.stream(fd, false) } else { 0 };
     let size = list.iter().map(|part| part.iov_len).sum();
     let source = Source { stream: Some((&stream, size)), ..Source::new(call::READ, &outside) };
-    exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as ssize_t
+    let result = exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as ssize_t;
+    keeping_errno(|| enter(|thread| note_mapped(thread, fd)));
+    result
+}
+
+/// What was read from a file that is also in memory may have been stored there.
+fn note_mapped(thread: &mut Thread, fd: c_int) {
+    let mut world = hold();
+    if world.kernel.is_mapped(fd) {
+        let site = thread.call_site;
+        world.stamped(thread, kind::UNSEEN, unseen::MAPPED_FILE, site, []);
+    }
 }
 
 /// Visits the first `size` bytes of a list.

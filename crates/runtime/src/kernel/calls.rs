@@ -6,8 +6,8 @@
 //! Only the enter is a visible operation: a replay makes the call where its plan has the enter.
 
 use foretrace_recording::channel;
-use foretrace_recording::record::kind;
 use foretrace_recording::record::stream::{CANCELS, QUIET};
+use foretrace_recording::record::{kind, unseen};
 use libc::{pollfd, timespec};
 
 use super::Kernel;
@@ -62,7 +62,7 @@ pub(crate) fn begin_on(
     let size = stream.filter(|_| detail != 0).map_or(0, |(_, size)| size as u64);
     let detail = if detail == 0 && uses.is_quiet() { QUIET } else { detail };
     world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);
-    thread.calls.push(Open { site: 0, stack: 0 });
+    thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every() });
     if is_answered(&mut world, thread) {
         return Some(Waited::Ready);
     }
@@ -103,7 +103,7 @@ pub(crate) fn begin_cancelling(thread: &mut Thread, other: u32) {
     let site = thread.call_site;
     thread.point(kind::ENTER_CALL, site, 0, 0);
     hold().stamped(thread, kind::ENTER_CALL, CANCELS, site, [channel::EVERY, u64::from(other)]);
-    thread.calls.push(Open { site: 0, stack: 0 });
+    thread.calls.push(Open { site: 0, stack: 0, every: false });
 }
 
 /// Waits once more for what an open call waits for.
@@ -153,16 +153,21 @@ pub(crate) fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// A function of a library that the program calls at `site` begins: one that uses these channels, or one that nothing is known of.
-pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: &Uses) {
+pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: impl Fn() -> Uses) {
+    if uses().is_empty() {
+        return;
+    }
     thread.point(kind::ENTER_CALL, site, 0, 0);
-    let here = Open { site, stack: stack() };
+    // Another thread may have changed what a number stands for while this one waited for its turn.
+    let uses = uses();
+    let here = Open { site, stack: stack(), every: uses.is_every() };
     if thread.calls.contains(&here) {
         // The same call of the same frame: it was jumped out of.
         leave_upto(thread, |call| *call == here);
     }
     let mut world = hold();
     let world = &mut *world;
-    let list = world.kernel.list(&mut world.tables, uses);
+    let list = world.kernel.list(&mut world.tables, &uses);
     if list == channel::EVERY {
         world.kernel.unknown(&mut world.tables, target);
     }
@@ -186,6 +191,15 @@ fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
     }
 }
 
+/// A function of the program begins. If code of which nothing is known has called it, that may have waited for others before, and let others
+/// go on behind. (Where threads run one at a time the order of records says so.)
+pub(crate) fn called_back(thread: &mut Thread) {
+    if thread.calls.last().is_some_and(|call| call.every) {
+        let site = thread.call_site;
+        hold().stamped(thread, kind::UNSEEN, unseen::CALLED_BACK, site, []);
+    }
+}
+
 /// The thread has jumped, or was thrown: whatever it was in may have come back, or may go on.
 pub(crate) fn landed(thread: &mut Thread) {
     let site = thread.call_site;
@@ -205,6 +219,8 @@ pub(crate) struct Open {
     site: u64,
     /// How deep the stack is.
     stack: u64,
+    /// Nothing is known of what is called.
+    every: bool,
 }
 
 /// Where the stack of the caller's caller is; always by the same way from the hook.

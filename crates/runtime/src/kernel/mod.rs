@@ -37,6 +37,8 @@ pub(crate) struct Kernel {
     parents: Vec<u32>,
     /// The channels that are several objects' by now.
     joined: Vec<u32>,
+    /// Pairs of channels that have become one, as far as the recording does not say so yet.
+    news: Vec<[u32; 2]>,
     /// How many channels are written to the recording.
     written: usize,
     names: Vec<String>,
@@ -79,6 +81,9 @@ impl Kernel {
         if !self.joined.contains(&parent) {
             self.joined.push(parent);
         }
+        if child != parent {
+            self.news.push([child, parent]);
+        }
         // A fixed channel stays what it is.
         if child != parent && child >= channel::FIRST_OBJECT {
             self.parents[(child - channel::FIRST_OBJECT) as usize] = parent;
@@ -87,10 +92,14 @@ impl Kernel {
 
     /// The number of a list of channels, which is written to the recording when it is new. 0 is the list of all of them.
     pub(crate) fn list(&mut self, tables: &mut Writer, uses: &Uses) -> u64 {
+        self.write_channels(tables);
+        for pair in self.news.drain(..) {
+            let bytes = pair.map(|channel| u64::from(channel).to_le_bytes());
+            tables.table(table::JOINED, &[bytes.as_flattened()]);
+        }
         if uses.is_every() {
             return channel::EVERY;
         }
-        self.write_channels(tables);
         let words = uses.words(|channel| self.find(channel));
         if let Some(&known) = self.lists.get(&words) {
             return known;

@@ -5,6 +5,7 @@
 //! since the C library opens and closes files unseen; descriptors that cannot be told apart share one channel.
 
 use std::collections::HashMap;
+use std::ffi::c_char;
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
 use foretrace_recording::channel::{self, ANONYMOUS, DESCRIPTORS, LOOPBACK, OUTSIDE};
@@ -15,6 +16,11 @@ use foretrace_recording::record::stream;
 use super::Kernel;
 use super::uses::Uses;
 use crate::futex::system_call;
+
+/// What libc calls it is a c_int.
+const F_GETPIPE_SZ: usize = libc::F_GETPIPE_SZ as usize;
+/// A pipe has so many bytes of room, in 16 pages.
+const USUAL_ROOM: i64 = 65536;
 
 /// What the kernel says of a descriptor: device and inode.
 type Identity = (u64, u64);
@@ -30,6 +36,8 @@ pub(crate) enum Kind {
     Log,
     /// An object that only this process feeds.
     Inside,
+    /// An object that this process and others may feed.
+    Shared,
     /// A counter (eventfd): who adds to it does not notice others that do.
     Counter,
     /// Another process, a device or the network feeds it too.
@@ -77,6 +85,14 @@ pub(crate) struct Objects {
     pub(crate) talks_to_itself: bool,
     /// Epoll objects that watch what the outside feeds.
     fed: Vec<u32>,
+    /// Files that are in memory, and can be changed there.
+    mapped: Vec<Identity>,
+    /// What standard output and standard error were at the start.
+    standard: [Option<Identity>; 2],
+    /// An object without a name of its own was found under a number that we did not see it get: it may be any of them.
+    confused: bool,
+    /// The channels of objects without a name of their own.
+    anonymous: Vec<u32>,
     /// The sockets that the process has connected to itself, by their names.
     connectors: Vec<(Vec<u8>, Slot)>,
     /// These, and those that watch timers: the process alone does not decide what they say.
@@ -125,6 +141,7 @@ impl Kernel {
             Kind::Log => descriptor::LOG,
             Kind::Outside | Kind::Socket | Kind::Timer => descriptor::OUTSIDE,
             Kind::Inside | Kind::Counter | Kind::Loopback => descriptor::INSIDE,
+            Kind::Shared => descriptor::OUTSIDE,
         };
         (0..3).fold(0, |all, number| {
             let found = self.slot(number).map_or(descriptor::CLOSED, |slot| what(slot.kind));
@@ -146,12 +163,55 @@ impl Kernel {
 
     fn find_logs(&mut self) {
         for descriptor in [1, 2] {
-            if let Some(found) = look(descriptor)
-                && found.st_mode & libc::S_IFMT != libc::S_IFREG
-            {
+            let Some(found) = look(descriptor) else { continue };
+            self.objects.standard[descriptor as usize - 1] = Some(identity(&found));
+            if found.st_mode & libc::S_IFMT != libc::S_IFREG {
                 self.objects.logs.push(identity(&found));
             }
         }
+    }
+
+    /// Whether standard output, or standard error, is something else than at the start.
+    pub(crate) fn is_redirected(&self, descriptor: i32) -> bool {
+        let at_first = self.objects.standard.get((descriptor - 1) as usize).copied().flatten();
+        look(descriptor).map(|found| identity(&found)) != at_first
+    }
+
+    /// The channels of a call that asks about the file of this name, or changes it.
+    pub(crate) fn named_file(&mut self, name: *const c_char, changes: bool) -> Uses {
+        self.named_file_in(libc::AT_FDCWD, name, changes)
+    }
+
+    /// The same of a name in a folder.
+    pub(crate) fn named_file_in(
+        &mut self,
+        folder: i32,
+        name: *const c_char,
+        changes: bool,
+    ) -> Uses {
+        let mut uses = Uses::default();
+        let mut found = std::mem::MaybeUninit::<libc::stat>::zeroed();
+        let arguments = [folder as usize, name as usize, found.as_mut_ptr() as usize, 0, 0, 0];
+        if system_call(libc::SYS_newfstatat, arguments) != 0 {
+            return uses;
+        }
+        let found = unsafe { found.assume_init() };
+        if found.st_mode & libc::S_IFMT != libc::S_IFREG {
+            return uses;
+        }
+        let identity = identity(&found);
+        let channel = match self.objects.known.get(&identity) {
+            Some(known) => known.channel,
+            None => {
+                let name = unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
+                let channel = self.channel(name);
+                let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None };
+                self.objects.known.insert(identity, slot);
+                channel
+            }
+        };
+        uses.add(channel, if changes { BOTH } else { TAKES });
+        uses
     }
 
     /// What a descriptor stands for; `None` if it is not open.
@@ -171,7 +231,8 @@ impl Kernel {
         let (kind, name) = match found.st_mode & libc::S_IFMT {
             _ if self.objects.logs.contains(&identity) => (Kind::Log, of("terminal")),
             libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => (Kind::Inside, path(descriptor)),
-            libc::S_IFIFO if descriptor > 2 => (Kind::Inside, of("pipe")),
+            // One that has a name, or that we were given: somebody else may have the other end.
+            libc::S_IFIFO if descriptor > 2 => (Kind::Shared, of("pipe")),
             libc::S_IFIFO => (Kind::Outside, of("pipe")),
             libc::S_IFSOCK => (Kind::Socket, of("socket")),
             libc::S_IFCHR if is_random(&found) => (Kind::Random, String::new()),
@@ -179,6 +240,7 @@ impl Kernel {
             libc::S_IFCHR => (Kind::Outside, of("device")),
             // Objects without a name of their own all look the same.
             _ => {
+                self.confuse();
                 return Some(Slot {
                     identity,
                     channel: ANONYMOUS,
@@ -224,14 +286,31 @@ impl Kernel {
         let channel = self.channel(format!("{what} of descriptor {descriptor}"));
         let slot = Slot { identity: identity(&found), channel, kind, end: End::None };
         self.set(descriptor, Some(slot));
+        self.objects.anonymous.push(channel);
+        if self.objects.confused {
+            self.join(channel, ANONYMOUS);
+        }
+    }
+
+    /// A descriptor may be any of the objects without a name: all of them are one channel.
+    fn confuse(&mut self) {
+        if !self.objects.confused {
+            self.objects.confused = true;
+            for channel in self.objects.anonymous.clone() {
+                self.join(channel, ANONYMOUS);
+            }
+        }
     }
 
     /// The ends of a pipe.
-    pub(crate) fn piped(&mut self, ends: [i32; 2]) {
+    pub(crate) fn piped(&mut self, ends: [i32; 2], flags: i32) {
         let name = format!("pipe of descriptors {} and {}", ends[0], ends[1]);
         let channel = self.channel(name);
+        // With O_DIRECT it passes on messages; and a user with very many pipes gets small ones.
+        let room = system_call(libc::SYS_fcntl, [ends[0] as usize, F_GETPIPE_SZ, 0, 0, 0, 0]);
+        let is_stream = flags & libc::O_DIRECT == 0 && room as i64 >= USUAL_ROOM;
         for end in ends {
-            self.know(end, channel, Kind::Inside, End::Both);
+            self.know(end, channel, Kind::Inside, if is_stream { End::Both } else { End::None });
         }
     }
 
@@ -256,6 +335,10 @@ impl Kernel {
     /// A socket is about to be connected to the process itself.
     pub(crate) fn connecting(&mut self, descriptor: i32) {
         let channel = self.channel(format!("connection of descriptor {descriptor}"));
+        // Who watches the socket already notices what becomes of the connection.
+        if let Some(before) = self.slot(descriptor).filter(|slot| !self.is_single(slot.channel)) {
+            self.join(before.channel, channel);
+        }
         self.know(descriptor, channel, Kind::Loopback, End::First);
     }
 
@@ -350,6 +433,21 @@ impl Kernel {
         self.objects.watched.retain(|(_, known, _)| *known != descriptor);
     }
 
+    /// A file is changed through memory from now on.
+    pub(crate) fn mapped(&mut self, descriptor: i32) {
+        if let Some(slot) = self.slot(descriptor) {
+            self.objects.mapped.push(slot.identity);
+        }
+    }
+
+    /// Whether a file may be changed through memory.
+    pub(crate) fn is_mapped(&mut self, descriptor: i32) -> bool {
+        !self.objects.mapped.is_empty()
+            && self
+                .slot(descriptor)
+                .is_some_and(|slot| self.objects.mapped.contains(&slot.identity))
+    }
+
     /// An epoll object watches a descriptor: their channels become one.
     pub(crate) fn watch(&mut self, epoll: i32, descriptor: i32, says: u64) {
         self.unwatch(epoll, descriptor);
@@ -358,8 +456,8 @@ impl Kernel {
         };
         self.objects.watched.push((epoll.channel, descriptor, says));
         self.join(epoll.channel, watched.channel);
-        let is_outside = matches!(watched.kind, Kind::Outside | Kind::Log | Kind::Socket);
-        if is_outside || self.objects.fed.contains(&watched.channel) {
+        let is_outside = self.is_fed(watched);
+        if is_outside {
             // So may the outside feed it.
             self.objects.fed.push(epoll.channel);
         }
@@ -382,13 +480,16 @@ impl Kernel {
         known.find(|(by, _, said)| (*by, *said) == (channel, says)).map(|(_, found, _)| *found)
     }
 
+    /// Whether others feed an object, or something that it watches.
+    fn is_fed(&self, slot: Slot) -> bool {
+        let channel = self.find(slot.channel);
+        matches!(slot.kind, Kind::Outside | Kind::Log | Kind::Socket | Kind::Shared)
+            || self.objects.fed.iter().any(|&fed| self.find(fed) == channel)
+    }
+
     /// Whether others than this process may feed a descriptor.
     pub(crate) fn is_fed_from_outside(&mut self, descriptor: i32) -> bool {
-        self.objects.forked
-            || self.slot(descriptor).is_some_and(|slot| {
-                matches!(slot.kind, Kind::Outside | Kind::Log | Kind::Socket)
-                    || self.objects.fed.contains(&slot.channel)
-            })
+        self.objects.forked || self.slot(descriptor).is_some_and(|slot| self.is_fed(slot))
     }
 
     /// Whether others than this process decide what it reads from a descriptor.
@@ -398,7 +499,7 @@ impl Kernel {
             Kind::Outside | Kind::Log | Kind::Timer | Kind::Random => true,
             Kind::Socket => !self.objects.talks_to_itself,
             Kind::Inside => self.objects.answered.contains(&slot.channel),
-            Kind::Nothing | Kind::Counter | Kind::Loopback => false,
+            Kind::Nothing | Kind::Counter | Kind::Loopback | Kind::Shared => false,
         }
     }
 
@@ -436,8 +537,9 @@ impl Kernel {
             // Who connects to ourselves, or has an end that we do not know, may be noticed here.
             uses.add(LOOPBACK, BOTH);
         }
-        let outside = matches!(slot.kind, Kind::Log | Kind::Outside | Kind::Timer | Kind::Socket)
-            || self.objects.answered.contains(&slot.channel);
+        let outside = self.is_fed(slot)
+            || slot.kind == Kind::Timer
+            || self.objects.answered.iter().any(|&one| self.find(one) == self.find(slot.channel));
         if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
             uses.add(OUTSIDE, TAKES);
         }
@@ -454,6 +556,10 @@ impl Kernel {
             // Those who add keep their order with those who read, not among each other.
             Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
             Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
+            Kind::Shared => {
+                uses.add(slot.channel, BOTH);
+                uses.add(OUTSIDE, BOTH);
+            }
             Kind::Loopback if surely && slot.end != End::None => uses.add(slot.channel, GIVES),
             Kind::Loopback => uses.add(slot.channel, BOTH),
             Kind::Outside | Kind::Timer | Kind::Socket if surely => {}

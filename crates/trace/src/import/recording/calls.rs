@@ -98,14 +98,79 @@ pub(super) struct Calls {
     open: FxHashMap<u32, Vec<bool>>,
     /// Threads that were cancelled, and have not had a place for that.
     cancelled: FxHashMap<u32, ChannelsId>,
+    /// The threads that are in calls of which nothing is known.
+    inside: FxHashMap<u32, Inside>,
+    /// How many calls have begun.
+    begun: u64,
+}
+
+/// A thread that is in a call of which nothing is known.
+#[derive(Default)]
+struct Inside {
+    /// Which of its open calls is the first such one.
+    first: usize,
+    /// How many calls had begun when it last said that it may notice them.
+    noticed: u64,
+    /// It has done something since others last could notice it.
+    did: bool,
 }
 
 impl Emit<'_> {
+    /// Before a record of a thread that may be in a call of which nothing is known: the function has called back, and may have waited for
+    /// others before.
+    pub(super) fn before_record(&mut self, now: Now) {
+        let is_call = matches!(now.record.kind, kind::ENTER_CALL | kind::LEAVE_CALL);
+        let Some(inside) = self.calls.inside.get(&now.thread).filter(|_| !is_call) else { return };
+        if inside.noticed != self.calls.begun {
+            self.meet(now.thread);
+        }
+        self.calls.inside.entry(now.thread).and_modify(|inside| inside.did = true);
+        if now.record.kind == kind::END {
+            self.calls.inside.remove(&now.thread);
+        }
+    }
+
+    /// A call comes back: it may have noticed what others did that are in calls of which nothing is known.
+    fn before_leave(&mut self, thread: u32) {
+        let inside = self.calls.inside.iter();
+        let mut others: Vec<u32> = inside
+            .filter(|(other, one)| **other != thread && one.did)
+            .map(|(other, _)| *other)
+            .collect();
+        others.sort_unstable();
+        others.into_iter().for_each(|other| self.meet(other));
+    }
+
+    /// The thread notices all calls that have begun, and others can notice what it did.
+    fn meet(&mut self, thread: u32) {
+        if !self.may_add(thread) {
+            return;
+        }
+        let on = self.builder.every_channel();
+        self.push_between(thread, Op::EnterCall { on, by: None }, None);
+        self.push_between(thread, Op::LeaveCall, None);
+        let begun = self.calls.begun;
+        if let Some(inside) = self.calls.inside.get_mut(&thread) {
+            (inside.noticed, inside.did) = (begun, false);
+        }
+    }
+
     pub(super) fn call_record(&mut self, now: Now) -> Result<(), ImportError> {
         if now.record.kind == kind::LEAVE_CALL {
-            let open = self.calls.open.entry(now.thread).or_default().pop();
+            if self.calls.inside.get(&now.thread).is_some_and(|inside| inside.did) {
+                // The function has gone on behind what it called.
+                self.meet(now.thread);
+            }
+            let open = self.calls.open.entry(now.thread).or_default();
+            let (open, left) = (open.pop(), open.len());
+            if self.calls.inside.get(&now.thread).is_some_and(|inside| inside.first >= left) {
+                self.calls.inside.remove(&now.thread);
+            }
             match open {
-                Some(true) => self.push(now, Op::LeaveCall),
+                Some(true) => {
+                    self.before_leave(now.thread);
+                    self.push(now, Op::LeaveCall);
+                }
                 Some(false) => {}
                 None => self.leave_out(now, "end of a call that did not begin left out"),
             }
@@ -123,7 +188,14 @@ impl Emit<'_> {
         {
             on = self.stream(list, exact);
         }
-        self.calls.open.entry(now.thread).or_default().push(on.is_some());
+        let open = self.calls.open.entry(now.thread).or_default();
+        open.push(on.is_some());
+        let first = open.len() - 1;
+        self.calls.begun += u64::from(on.is_some());
+        if on.is_some() && list == channel::EVERY {
+            let inside = Inside { first, noticed: 0, did: false };
+            self.calls.inside.entry(now.thread).or_insert(inside);
+        }
         if let Some(on) = on {
             let name = self.tables.unknown_functions.get(&function).filter(|_| function != 0);
             let by = name.map(|name| match name.is_empty() {

@@ -42,6 +42,8 @@ pub(super) struct Emit<'r> {
     pub(super) together: bool,
     /// Objects that addresses could range over, if all accesses to them were in the trace.
     ranged_over: FxHashSet<u32>,
+    /// The bytes of pages that can be written elsewhere, of those that were stored to: block and address.
+    pub(super) stored_in_pages: FxHashSet<(u32, u64)>,
     /// Addresses of blocks of the trace that were freed.
     pub(super) given_back: BTreeMap<u64, u64>,
     /// Objects of which it is said what all their bytes held at first.
@@ -134,6 +136,7 @@ impl<'r> Emit<'r> {
             unknown_writers: FxHashMap::default(),
             together: false,
             ranged_over: FxHashSet::default(),
+            stored_in_pages: FxHashSet::default(),
             declared_whole: FxHashSet::default(),
             given_back: BTreeMap::new(),
             exited: false,
@@ -190,6 +193,7 @@ impl<'r> Emit<'r> {
             self.walk_way(now);
             return Ok(());
         }
+        self.before_record(now);
         if let Some(touch) = record.touch()? {
             self.note_cancelled(thread, record.kind);
             self.access(now, touch);
@@ -341,6 +345,8 @@ impl<'r> Emit<'r> {
         let (what, why) = match now.record.detail {
             unseen::ASSEMBLY => ("inline assembly that is not understood", memory),
             unseen::WIDE_ATOMIC => ("atomic operation of 16 bytes", memory),
+            unseen::MAPPED_FILE => ("read from a file that is in memory too", memory),
+            unseen::CALLED_BACK => ("callback from code that is not instrumented", memory),
             _ => ("wait interrupted by a signal", "its order is kept"),
         };
         let location = self.location(now);
@@ -440,8 +446,10 @@ impl<'r> Emit<'r> {
         let shadow = &self.survey.shadow;
         let (mut extent, mut object, mut in_region) = (Extent::default(), None, false);
         let whole = &self.survey.whole;
+        let mut pages = None;
         self.objects.split(touch.address, touch.size, |found, bytes| {
             in_region |= found.what == What::Region;
+            pages = pages.or(found.block().filter(Block::is_shared));
             (extent, object) = match found.what {
                 What::Global(_) | What::Heap(_) => {
                     let is_whole = whole.contains(&found.object);
@@ -482,6 +490,9 @@ impl<'r> Emit<'r> {
             }
         }
         self.end_walk(now, told);
+        if let Some(block) = pages {
+            self.shared_pages(now, &touch, block);
+        }
     }
 
     /// One part of an access that is in one object.

@@ -45,6 +45,7 @@ mod image;
 mod inputs;
 mod objects;
 mod order;
+mod pages;
 mod records;
 mod search;
 mod shadow;

@@ -47,6 +47,8 @@ pub(super) struct Block {
     pub(super) nth: u32,
     /// All its bytes are 0 at first.
     pub(super) is_zero: bool,
+    /// The detail of its record.
+    pub(super) detail: u8,
 }
 
 #[derive(Clone, Copy)]
@@ -165,7 +167,8 @@ impl<'t> Objects<'t> {
         }
         let (object, number) = (self.new_object(), self.allocations);
         let is_zero = record.detail == alloc::ZERO;
-        let block = Block { start, end, object, number, site, thread, nth, is_zero };
+        let detail = record.detail;
+        let block = Block { start, end, object, number, site, thread, nth, is_zero, detail };
         self.blocks.insert(start, block);
         Change::Alloc { block: Some(block), gone }
     }

@@ -65,13 +65,15 @@ pub(super) struct Streams {
     channels: FxHashSet<u32>,
     /// Those of which nothing can be known.
     spoilt: FxHashSet<u32>,
+    /// Something that may use all channels was called: nothing can be known of any.
+    all_spoilt: bool,
     now: u64,
 }
 
 /// Channel and direction.
 type Key = (u32, bool);
 
-/// A read, or a write, of a stream.
+/// A call on a stream: whether it writes, and which of the reads or writes it is.
 type Which = (Key, bool, usize);
 
 impl Streams {
@@ -97,7 +99,10 @@ impl Streams {
     }
 
     fn begun(&mut self, tables: &Tables, record: &Record) -> Option<Which> {
-        let list = tables.channel_lists.get(&record.word(0))?;
+        let Some(list) = tables.channel_lists.get(&record.word(0)) else {
+            self.all_spoilt = true;
+            return None;
+        };
         let is_stream = record.detail & (stream::READ | stream::WRITE) != 0;
         let [(channel, how)] = list[..] else {
             // Calls on a stream have no other channel.
@@ -135,7 +140,8 @@ impl Streams {
         let mut streams: Vec<_> = std::mem::take(&mut self.streams).into_iter().collect();
         streams.sort_unstable_by_key(|(key, _)| *key);
         for ((channel, _), (written, read)) in streams {
-            let is_known = !self.spoilt.contains(&channel) && !overlap(&written) && !overlap(&read);
+            let is_spoilt = self.all_spoilt || self.spoilt.contains(&channel);
+            let is_known = !is_spoilt && !overlap(&written) && !overlap(&read);
             if is_known && self.stream(&written, &read) {
                 self.channels.insert(channel);
             }

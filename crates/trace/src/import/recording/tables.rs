@@ -27,6 +27,8 @@ pub(super) struct Tables {
     pub(super) channels: FxHashMap<u32, String>,
     /// The channels of calls, each with how it is used.
     pub(super) channel_lists: FxHashMap<u64, Vec<(u32, u32)>>,
+    /// Which channel a channel is a part of.
+    joined: FxHashMap<u32, u32>,
     /// The names of functions of which nothing is known.
     pub(super) unknown_functions: FxHashMap<u64, String>,
     /// How the process began, and what it got from outside, each as the recording has it.
@@ -240,7 +242,42 @@ impl Tables {
         }
         tables.modules.sort_by_key(|module| module.base);
         tables.settle(globals);
+        tables.settle_channels();
         Ok(tables)
+    }
+
+    /// Two channels are one, whenever they became it: a call that had begun before, and ends behind it, was on both.
+    fn join_channels(&mut self, pair: [u32; 2]) {
+        let [one, other] = pair.map(|channel| self.whole_channel(channel));
+        if one != other {
+            self.joined.insert(one.max(other), one.min(other));
+        }
+    }
+
+    fn whole_channel(&self, mut channel: u32) -> u32 {
+        while let Some(&whole) = self.joined.get(&channel) {
+            channel = whole;
+        }
+        channel
+    }
+
+    fn settle_channels(&mut self) {
+        if self.joined.is_empty() {
+            return;
+        }
+        let mut lists = std::mem::take(&mut self.channel_lists);
+        for list in lists.values_mut() {
+            list.iter_mut().for_each(|(channel, _)| *channel = self.whole_channel(*channel));
+            list.sort_unstable();
+            list.dedup_by(|(channel, how), (kept, all)| {
+                let same = channel == kept;
+                if same {
+                    *all |= *how;
+                }
+                same
+            });
+        }
+        self.channel_lists = lists;
     }
 
     fn table(
@@ -294,6 +331,10 @@ impl Tables {
                     let word = words.long()?;
                     list.push((word as u32, (word >> 32) as u32));
                 }
+            }
+            table::JOINED => {
+                let pair = [words.long()? as u32, words.long()? as u32];
+                self.join_channels(pair);
             }
             table::UNKNOWN_FUNCTION => {
                 let address = words.long()?;
