@@ -129,10 +129,7 @@ fn is_nothing(found: &libc::stat) -> bool {
 impl Kernel {
     /// Looks at what the process begins with, and returns what descriptors 0 to 2 are. In a replay they count as what they were in the recorded run.
     pub(crate) fn begin(&mut self, recorded: Option<[u8; 3]>) -> u64 {
-        for descriptor in [1, 2] {
-            let found = look(descriptor).map(|found| identity(&found));
-            self.objects.standard[descriptor as usize - 1] = found;
-        }
+        self.objects.standard = [1, 2].map(|number| look(number).map(|found| identity(&found)));
         if let Some(recorded) = recorded {
             for (descriptor, what) in (0..).zip(recorded) {
                 self.pretend(descriptor, what);
