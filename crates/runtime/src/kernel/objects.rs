@@ -95,6 +95,8 @@ pub(crate) struct Objects {
     anonymous: Vec<u32>,
     /// The sockets that the process has connected to itself, by their names.
     connectors: Vec<(Vec<u8>, Slot)>,
+    /// The channels of those whose other end is not known yet: it may be on the channel of all such ends.
+    unpaired: Vec<u32>,
     /// These, and those that watch timers: the process alone does not decide what they say.
     answered: Vec<u32>,
     /// What epoll objects watch: their channel, the descriptor, and what they say of it.
@@ -335,6 +337,7 @@ impl Kernel {
     /// A socket is about to be connected to the process itself.
     pub(crate) fn connecting(&mut self, descriptor: i32) {
         let channel = self.channel(format!("connection of descriptor {descriptor}"));
+        self.objects.unpaired.push(channel);
         // Who watches the socket already notices what becomes of the connection.
         if let Some(before) = self.slot(descriptor).filter(|slot| !self.is_single(slot.channel)) {
             self.join(before.channel, channel);
@@ -369,7 +372,10 @@ impl Kernel {
     pub(crate) fn accepted(&mut self, descriptor: i32, from: Option<Vec<u8>>) {
         let own = self.objects.connectors.iter().find(|(name, _)| Some(name) == from.as_ref());
         match own {
-            Some(&(_, slot)) => self.know(descriptor, slot.channel, Kind::Loopback, End::Second),
+            Some(&(_, slot)) => {
+                self.objects.unpaired.retain(|&channel| channel != slot.channel);
+                self.know(descriptor, slot.channel, Kind::Loopback, End::Second)
+            }
             // Perhaps one of ours whose name is not known yet.
             None if self.objects.talks_to_itself => {
                 self.know(descriptor, LOOPBACK, Kind::Loopback, End::None)
@@ -533,7 +539,10 @@ impl Kernel {
         // Who adds to a counter only takes, so whoever asks about one gives: the two keep their order.
         let counts = slot.kind == Kind::Counter || !self.is_single(slot.channel);
         uses.add(slot.channel, if counts { BOTH } else { how });
-        if slot.kind == Kind::Socket || slot.channel == LOOPBACK {
+        if slot.kind == Kind::Socket
+            || slot.channel == LOOPBACK
+            || self.objects.unpaired.contains(&slot.channel)
+        {
             // Who connects to ourselves, or has an end that we do not know, may be noticed here.
             uses.add(LOOPBACK, BOTH);
         }
@@ -568,7 +577,7 @@ impl Kernel {
                 uses.add(OUTSIDE, TAKES);
             }
         }
-        if slot.kind == Kind::Socket {
+        if slot.kind == Kind::Socket || self.objects.unpaired.contains(&slot.channel) {
             // Perhaps to ourselves.
             uses.add(LOOPBACK, BOTH);
         }
