@@ -163,6 +163,9 @@ pub(crate) fn refuse(what: &str) -> ! {
     crate::message::leave(125)
 }
 
+/// Whether it was inside the runtime before.
+static WAS_BUSY: AtomicBool = AtomicBool::new(false);
+
 /// Behind the program's own handlers before the copy, and before them behind it: what they do with locks is theirs.
 extern "C" fn before_fork() {
     let thread = thread::current();
@@ -173,7 +176,10 @@ extern "C" fn before_fork() {
         refuse("the program forks, and has locks or the like that are shared between processes");
     }
     log::flag(flags::FORKED);
+    // A handler that comes now must not want the world.
+    let was_busy = unsafe { &*thread }.busy.swap(true, Relaxed);
     let mut world = hold();
+    WAS_BUSY.store(was_busy, Relaxed);
     // From now on another process has our descriptors too.
     world.kernel.objects.forked = true;
     std::mem::forget(world);
@@ -184,8 +190,10 @@ extern "C" fn before_fork() {
 extern "C" fn behind_fork() {
     if thread::current() == FORKING.load(Relaxed) && !thread::current().is_null() {
         FORKING.store(null_mut(), Relaxed);
+        let was_busy = WAS_BUSY.load(Relaxed);
         arena::unlock();
         world::let_go();
+        unsafe { &*thread::current() }.busy.store(was_busy, Relaxed);
     }
 }
 
