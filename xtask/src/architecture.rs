@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
+    // For tests only.
+    ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
     // What runs inside the compiler and inside the user's program knows only the layouts.
     ("foretrace-llvm", &["foretrace-recording"]),
@@ -42,6 +44,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     (
         "foretrace-oracle",
         &[
+            "foretrace-testing",
             "foretrace-trace",
             "foretrace-witness",
             "foretrace-predict",

@@ -1,5 +1,7 @@
 //! `test` and `check`: everything that must hold before a change goes in.
 
+use std::process::Command;
+
 use crate::shell::{Stop, cargo, root, run, run_and_read, step};
 use crate::{architecture, corpus, dependencies, metadata, tools};
 
@@ -7,6 +9,7 @@ use crate::{architecture, corpus, dependencies, metadata, tools};
 pub(crate) const SEED: u64 = 1;
 
 const ORACLE_CASES: u64 = 20_000;
+const LONG_ORACLE_CASES: u64 = 200_000;
 const QUICK_ORACLE_CASES: u64 = 1_000;
 
 /// Each fault that can be built into the encoder is caught by the oracle.
@@ -47,18 +50,37 @@ const FUZZ_TARGETS: [&str; 7] = [
     "target",
 ];
 
-/// Everything.
-pub(crate) fn test() -> Result<(), Stop> {
+/// How much is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// What every change must pass.
+    Change,
+    /// The same with many more random cases, and what takes long by itself.
+    Long,
+}
+
+/// The tests of the crates read it (`foretrace_testing::LONG`).
+const LONG_TESTS: &str = "FORETRACE_LONG_TESTS";
+
+/// Everything of a tier.
+pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
     tools::ensure_for_tests()?;
     rules()?;
     style()?;
     run("build", &mut cargo(&["build", "--workspace", "--locked"]))?;
-    let mut tally = cargo_test("tests", &["test", "--workspace", "--locked", "--no-fail-fast"])?;
-    oracle(ORACLE_CASES, SEED)?;
-    let faults = cargo_test("seeded faults", &SEEDED_FAULTS)?;
-    let refused = cargo_test("seeded faults, program", &SEEDED_FAULTS_OF_THE_PROGRAM)?;
+    let mut tests = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    if tier == Tier::Long {
+        tests.env(LONG_TESTS, "1");
+    }
+    let mut tally = cargo_test("tests", &mut tests)?;
+    oracle(if tier == Tier::Long { LONG_ORACLE_CASES } else { ORACLE_CASES }, SEED)?;
+    tally.passed += 1 + cargo_test("seeded faults", &mut cargo(&SEEDED_FAULTS))?.passed;
+    if tier == Tier::Long {
+        let mut program = cargo(&SEEDED_FAULTS_OF_THE_PROGRAM);
+        tally.passed += cargo_test("seeded faults, program", &mut program)?.passed;
+    }
     run("fuzz targets", &mut cargo(&FUZZ_TARGETS))?;
-    tally.passed += faults.passed + refused.passed + 2;
+    tally.passed += 1;
     let files = corpus::corpus(&corpus::default_folder())?;
     tally.passed += files.unwrap_or(0);
     let skipped = if files.is_none() { ", corpus SKIPPED" } else { "" };
@@ -71,7 +93,8 @@ pub(crate) fn check() -> Result<(), Stop> {
     tools::ensure_for_tests()?;
     rules()?;
     style()?;
-    let tally = cargo_test("unit tests", &["test", "--workspace", "--locked", "--lib", "--bins"])?;
+    let unit_tests = ["test", "--workspace", "--locked", "--lib", "--bins"];
+    let tally = cargo_test("unit tests", &mut cargo(&unit_tests))?;
     oracle(QUICK_ORACLE_CASES, SEED)?;
     println!("check: {} passed, 0 failed, {} ignored", tally.passed + 1, tally.ignored);
     Ok(())
@@ -129,9 +152,9 @@ struct Tally {
     ignored: u64,
 }
 
-fn cargo_test(name: &str, arguments: &[&str]) -> Result<Tally, Stop> {
+fn cargo_test(name: &str, command: &mut Command) -> Result<Tally, Stop> {
     let mut tally = Tally::default();
-    run_and_read(name, &mut cargo(arguments), |line| count(&mut tally, line))?;
+    run_and_read(name, command, |line| count(&mut tally, line))?;
     Ok(tally)
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use foretrace_trace::{EventId, Op, ThreadId, Trace, text};
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 /// A trace is not longer than this without its calls, if it has more than one.
 const LONG: usize = 12;

@@ -22,7 +22,7 @@ use crate::calls::{accesses, with_calls};
 use crate::latches::latched;
 use crate::machine::Machine;
 use crate::profile::{Action, PROFILES, RECKONERS, SCENERY};
-use crate::random::Random;
+use foretrace_testing::Random;
 
 /// Of a hundred traces, which are planted scenes; the others are programs of a random profile.
 const SCENES: Range<usize> = 20..65;

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use foretrace_trace::{Trace, text};
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 /// How a thread takes the flag.
 #[derive(Clone, Copy)]

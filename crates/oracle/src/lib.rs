@@ -27,7 +27,6 @@ mod generate;
 mod latches;
 mod machine;
 mod profile;
-mod random;
 mod recorded;
 mod run;
 mod shrink;
@@ -43,8 +42,8 @@ pub use explore::{
     Explored, Refused, STATE_BUDGET, check, explore, is_recorded_order_feasible, linearisations,
     proves_only_possible,
 };
+pub use foretrace_testing::Random;
 pub use generate::generate;
-pub use random::Random;
 pub use run::{ENOUGH, Summary, case_seed, regression_seeds, run};
 pub use switches::{Fewest, Needed, count_switches, least_switches};
 

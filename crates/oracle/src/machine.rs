@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use foretrace_trace::*;
 
 use crate::profile::{Action, Profile};
-use crate::random::Random;
+use foretrace_testing::Random;
 
 use expressions::Reckoning;
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::compare::{CaseStats, Disagreement, Predictor, compare};
 use crate::coverage::Coverage;
-use crate::random::Random;
+use foretrace_testing::Random;
 
 /// Seeds that once showed a bug, with a comment each.
 const REGRESSION_SEEDS: &str = include_str!("../seeds.txt");

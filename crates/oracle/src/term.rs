@@ -183,7 +183,7 @@ mod tests {
     use foretrace_trace::text::eval;
 
     use super::*;
-    use crate::random::Random;
+    use foretrace_testing::Random;
 
     #[test]
     fn both_evaluators_agree() {

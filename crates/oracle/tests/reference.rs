@@ -23,7 +23,8 @@ type Counts = BTreeMap<(Property, &'static str), [u64; 3]>;
 #[test]
 fn the_formula_and_the_enumeration_agree() {
     let named = std::env::var("FORETRACE_REFERENCE_CASES");
-    let cases = named.map_or(CASES, |cases| cases.parse().expect("a number of cases"));
+    let cases =
+        named.map_or(foretrace_testing::cases(CASES, 10 * CASES), |cases| cases.parse().unwrap());
     let mut counts = Counts::new();
     for case in 0..cases {
         compare(case_seed(SEED, case), &mut counts);

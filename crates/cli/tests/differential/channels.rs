@@ -59,7 +59,7 @@ int main(void)
 
 /// The program of a seed.
 pub(crate) fn program(seed: u64) -> String {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut text = format!("/* seed {seed} */\n{PROLOGUE}");
     let threads = if random.one_in(6) { 3 } else { 2 };
     let focus = random.below(5);
@@ -128,12 +128,12 @@ const CHANNELS: [[&[&str]; 2]; 5] = [
     [&["put(packets[0], 2)"], &["get(packets[1])", "gets2(packets[1])"]],
 ];
 
-fn statement(random: &mut Random, text: &mut String, focus: u64) {
+fn statement(random: &mut Random, text: &mut String, focus: usize) {
     let (place, other) = (random.pick(&["x", "y"]), random.pick(&["x", "y"]));
     let value = 1 + random.below(2);
     // The threads are to meet.
     let channel = if random.one_in(4) { random.below(5) } else { focus };
-    let [gives, takes] = CHANNELS[channel as usize];
+    let [gives, takes] = CHANNELS[channel];
     let (gives, again) = (random.pick(gives), random.pick(gives));
     let takes = random.pick(takes);
     match random.below(12) {

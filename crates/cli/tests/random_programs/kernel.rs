@@ -204,7 +204,7 @@ impl Kernel {
                 [
                     format!("pwrite(file, &x[{at}], 4, {})", 4 * value),
                     format!("write(journal, &x[{at}], {})", 1 + value),
-                ][end as usize]
+                ][end]
                     .clone(),
             ),
             22 => Answer::Number(
@@ -213,7 +213,7 @@ impl Kernel {
                     format!("pread(journal, &bytes[{at}], 2, {value})"),
                     "lseek(journal, 0, SEEK_END)".to_string(),
                     "lseek(file, 1, SEEK_CUR)".to_string(),
-                ][at as usize]
+                ][at]
                     .clone(),
             ),
             23 if self.closes => {

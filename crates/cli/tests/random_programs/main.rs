@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use foretrace_testing::cases;
 use generator::Through;
 
 const PROGRAMS: u64 = 24;
@@ -70,7 +71,7 @@ fn races(report: &str) -> BTreeSet<&str> {
 /// Of several runs together nothing less is found than of each alone, and whatever is found happens.
 #[test]
 fn mixtures_happen() {
-    let (count, first) = wanted(MERGED_PROGRAMS);
+    let (count, first) = wanted(cases(MERGED_PROGRAMS, 10 * MERGED_PROGRAMS));
     let mut findings = 0;
     for seed in first..first + count {
         let target = compile("random-merged", seed, Through::Memory);
@@ -131,7 +132,7 @@ fn all_happens(folder: &str, through: Through, seeds: &[u64], schedules: &[&str]
 
 #[test]
 fn whatever_is_called_real_happens() {
-    let (count, first) = wanted(PROGRAMS);
+    let (count, first) = wanted(cases(PROGRAMS, 10 * PROGRAMS));
     let seeds: Vec<u64> = (first..first + count).collect();
     all_happens("random", Through::Memory, &seeds, &SCHEDULES);
 }
@@ -140,7 +141,7 @@ fn whatever_is_called_real_happens() {
 
 #[test]
 fn whatever_is_called_real_happens_through_the_kernel() {
-    let (count, first) = wanted(KERNEL_PROGRAMS);
+    let (count, first) = wanted(cases(KERNEL_PROGRAMS, 40 * KERNEL_PROGRAMS));
     let mut seeds: Vec<u64> = (first..first + count).chain(KEPT).collect();
     seeds.sort_unstable();
     seeds.dedup();

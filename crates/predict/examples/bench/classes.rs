@@ -15,7 +15,7 @@ use foretrace_trace::*;
 
 use crate::Outcome;
 use crate::clock::{Clock, peak_memory};
-use crate::random::Random;
+use foretrace_testing::Random;
 
 const THREADS: usize = 8;
 /// A prediction that takes longer is cut off, and says so.
@@ -81,7 +81,7 @@ impl Hammer {
         let lines = (0..lines).map(|nth| builder.location(&format!("hammer.c:{}", nth + 1)));
         let lines = lines.collect();
         let locks = (0..variables).map(|nth| builder.lock(&format!("m{nth}"))).collect();
-        let random = Random(7);
+        let random = Random::new(7);
         Hammer { random, builder, count: 0, threads, lines, locks, places, variables, valued }
     }
 

@@ -11,7 +11,6 @@ mod decide;
 mod front;
 mod program;
 mod races;
-mod random;
 mod sections;
 mod staged;
 mod symbolic;

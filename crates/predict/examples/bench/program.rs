@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use foretrace_trace::*;
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 const WORKERS: usize = 15;
 const LOCKS: usize = 128;
@@ -138,7 +138,7 @@ impl Run {
             }
         }
         Run {
-            random: Random(1),
+            random: Random::new(1),
             builder,
             count: 0,
             main,
@@ -196,7 +196,7 @@ impl Run {
     /// Lets a worker do some steps.
     fn burst(&mut self, worker: usize, plans: bool) -> bool {
         let mut did = false;
-        let mut left = 1 + self.random.below(12);
+        let mut left: usize = 1 + self.random.below(12);
         while left > 0 || self.workers[worker].urgent {
             if self.workers[worker].plan.is_empty() {
                 self.workers[worker].urgent = false;

@@ -7,7 +7,7 @@
 
 use foretrace_trace::*;
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 const THREADS: usize = 16;
 const LOCKS: usize = 100;
@@ -55,7 +55,7 @@ impl Sections {
             (0..count).map(move |nth| format!("{name}{nth}")).collect::<Vec<_>>()
         };
         Sections {
-            random: Random(3),
+            random: Random::new(3),
             count: 0,
             threads: all(THREADS, "t").iter().map(|name| builder.thread(name)).collect(),
             locks: all(LOCKS, "m").iter().map(|name| builder.lock(name)).collect(),

@@ -40,7 +40,7 @@ impl Walk<'_> {
             let next = self.next();
             self.look(&next);
             for delayed in &mut delayed {
-                *delayed ^= self.random.once_in(12);
+                *delayed ^= self.random.one_in(12);
             }
             let mut choices: Vec<EventId> = next.iter().copied().flatten().collect();
             choices.sort_by_key(|&event| (delayed[self.trace.thread_of(event).index()], event));

@@ -7,6 +7,7 @@
 #[path = "told.rs"]
 mod told;
 
+pub(crate) use foretrace_testing::Random;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -14,29 +15,6 @@ use foretrace_program::Program;
 use foretrace_program::run::{Action, Event};
 
 use told::Told;
-
-/// Random numbers that are the same on every machine: SplitMix64.
-///
-/// **Follows.** Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-
-    pub(crate) fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 /// What to generate.
 #[derive(Clone, Copy)]
@@ -375,7 +353,7 @@ impl Writer<'_> {
 
 /// A program of two or three threads, and perhaps one that forks them.
 pub(crate) fn generate(seed: u64, mix: Mix) -> Generated {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let count = 2 + random.below(2);
     let forks = random.chance(50);
     let mut next = 0;

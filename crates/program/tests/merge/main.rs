@@ -150,7 +150,7 @@ fn what_is_found_in_some_runs_is_in_the_program() {
         let text = generated.program();
         let program = read(&text);
         let Some(truth) = found(&program, 100_000) else { continue };
-        let mut random = Random(seed ^ 0x5555);
+        let mut random = Random::new(seed ^ 0x5555);
         let declare = !random.chance(10);
         let count = 1 + random.below(4);
         let runs = (0..count).map(|_| random_run(&program, &mut random));

@@ -72,11 +72,11 @@ mod tests {
     use super::*;
     use crate::expr::nodes::encode;
     use crate::expr::{BinaryOp, Expr};
-    use crate::text::random::Random;
+    use foretrace_testing::Random;
 
     #[test]
     fn the_order_does_not_matter() {
-        let mut random = Random(3);
+        let mut random = Random::new(3);
         let mut expressions = Expressions::default();
         let mut map = BTreeMap::new();
         for _ in 0..500 {

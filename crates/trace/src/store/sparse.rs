@@ -105,11 +105,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::text::random::Random;
+    use foretrace_testing::Random;
 
     #[test]
     fn it_is_a_map() {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         for round in 0..200 {
             let (mut sparse, mut map) = (Sparse::default(), BTreeMap::new());
             for step in 0..random.below(200) as u32 {

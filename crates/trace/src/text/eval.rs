@@ -150,7 +150,7 @@ mod tests {
     /// A number of n bits as a word, the operation as LLVM defines it for n bits, and as an expression over words.
     #[test]
     fn narrow_operations_are_expressions_over_words() {
-        let mut random = crate::text::random::Random(1);
+        let mut random = foretrace_testing::Random::new(1);
         for _ in 0..40_000 {
             let bits = 8 + random.below(57) as u32;
             let mask = u64::MAX >> (64 - bits);

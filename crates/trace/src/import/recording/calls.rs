@@ -126,8 +126,16 @@ impl Emit<'_> {
         }
         self.calls.inside.entry(now.thread).and_modify(|inside| inside.did = true);
         if now.record.kind == kind::END {
-            self.calls.inside.remove(&now.thread);
+            self.out_of_calls(now.thread);
         }
+    }
+
+    /// Nothing comes behind this of the thread: others can notice all that it did in a call of which nothing is known.
+    pub(super) fn out_of_calls(&mut self, thread: u32) {
+        if self.calls.inside.get(&thread).is_some_and(|inside| inside.did) {
+            self.meet(thread);
+        }
+        self.calls.inside.remove(&thread);
     }
 
     /// A call comes back: it may have noticed what others did that are in calls of which nothing is known.

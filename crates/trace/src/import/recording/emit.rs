@@ -262,9 +262,9 @@ impl<'r> Emit<'r> {
         row.is_some_and(|row| !row.abandoned && row.waiting.is_none())
     }
 
-    /// Whether the thread is at its end.
+    /// Whether nothing can come behind this of the thread.
     pub(super) fn has_ended(&self, thread: u32) -> bool {
-        self.threads.get(&thread).is_some_and(|row| row.ended)
+        self.threads.get(&thread).is_some_and(|row| row.ended || row.joined)
     }
 
     /// Appends an event that is no record.

@@ -112,6 +112,7 @@ impl Emit<'_> {
                     self.leave_out(now, "join of a thread that goes on left out");
                     return Ok(());
                 }
+                self.out_of_calls(child);
                 let id = self.thread(child);
                 self.push(now, Op::Join { child: id });
                 self.row(child).joined = true;
