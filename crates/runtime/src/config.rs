@@ -46,10 +46,20 @@ pub(crate) fn set_mode(mode: Mode) {
     MODE.store(mode as u8, Relaxed);
 }
 
-/// The value of an environment variable, as bytes that live as long as the process.
+/// The value of an environment variable, as bytes that live as long as the process. An empty one counts as none. `foretrace` gives
+/// every run variables of the same length: what it has filled one up with, a line of hyphens, is left out.
 pub(crate) fn variable(name: &std::ffi::CStr) -> Option<&'static [u8]> {
     let value = unsafe { libc::getenv(name.as_ptr()) };
-    (!value.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(value) }.to_bytes())
+    if value.is_null() {
+        return None;
+    }
+    let value = unsafe { std::ffi::CStr::from_ptr(value) }.to_bytes();
+    let filled = value.iter().rposition(|&byte| byte != b'-');
+    let value = match filled.map(|last| (value[last], &value[..last])) {
+        Some((b'\n', own)) => own,
+        _ => value,
+    };
+    (!value.is_empty()).then_some(value)
 }
 
 /// An environment variable that is a number.

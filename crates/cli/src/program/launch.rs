@@ -221,18 +221,8 @@ impl Launch<'_> {
             command.arg("--args");
         }
         command.args(self.command);
-        for name in [
-            "PLAN",
-            "OUTCOME",
-            "SCHEDULE",
-            "SEED",
-            "LIMIT",
-            "CONTROL_FLOW",
-            "TIME",
-            "INPUTS",
-            "LIVE",
-        ] {
-            command.env_remove(format!("FORETRACE_{name}"));
+        for name in VARIABLES {
+            command.env_remove(name);
         }
         command.env("FORETRACE_RECORDING", self.recording);
         match &self.task {
@@ -303,20 +293,35 @@ impl Drop for IgnoredInterrupts {
     }
 }
 
-/// Gives every run an environment of the same size: arguments and stacks are then at the same addresses in a recording and in
-/// its replays.
+/// What the runtime is told; `foretrace_runtime::config` reads it.
+const VARIABLES: [&str; 10] = [
+    "FORETRACE_RECORDING",
+    "FORETRACE_PLAN",
+    "FORETRACE_OUTCOME",
+    "FORETRACE_SCHEDULE",
+    "FORETRACE_SEED",
+    "FORETRACE_LIMIT",
+    "FORETRACE_CONTROL_FLOW",
+    "FORETRACE_TIME",
+    "FORETRACE_INPUTS",
+    "FORETRACE_LIVE",
+];
+
+/// Gives every run the same variables, each of the same length. Arguments and stacks are then at the same addresses in a
+/// recording and in its replays, and a program that copies its environment, to change the title of its process for
+/// example, makes the same accesses. The runtime takes an empty value for none.
 fn pad(command: &mut Command) {
-    const VARIABLES: usize = 8;
+    const LENGTH: usize = 1024;
     const BYTES: usize = 16 * 1024;
-    let sizes: Vec<usize> = command
-        .get_envs()
-        .filter_map(|(name, value)| Some(name.len() + value?.len() + 2))
-        .collect();
-    let mut left = BYTES.saturating_sub(sizes.iter().sum());
-    for number in sizes.len()..VARIABLES {
-        let name = format!("FORETRACE_PADDING{number}");
-        left = left.saturating_sub(name.len() + 2);
-        let length = if number + 1 == VARIABLES { left } else { 0 };
-        command.env(name, "-".repeat(length));
+    let mut left = BYTES;
+    for name in VARIABLES {
+        let given = command.get_envs().find(|(known, _)| *known == name);
+        let mut value = given.and_then(|(_, value)| value).unwrap_or_default().to_owned();
+        value.push("\n");
+        value.push("-".repeat(LENGTH.saturating_sub(value.len())));
+        left = left.saturating_sub(value.len());
+        command.env(name, value);
     }
+    // Paths of more than that are rare; then at least the size of the whole is the same.
+    command.env("FORETRACE_PADDING", "-".repeat(left));
 }

@@ -78,6 +78,15 @@ fn long_schedules_are_written_as_runs_and_replayed() {
 }
 
 #[test]
+fn a_program_that_copies_its_environment_finds_the_same_one() {
+    let program = compile("title", &["title.c"]);
+    for schedule in ["random", "pct"] {
+        let options = ["test", "--schedule", schedule];
+        program.with(&options, &["one", "two"]).ended_with(1).says("race-1 (real, confirmed");
+    }
+}
+
+#[test]
 fn what_runs_alone_is_not_touched() {
     let program = compile("alone", &["racy.c"]);
     let before = fs::read_dir(&program.folder).unwrap().count();
