@@ -1,7 +1,7 @@
 //! Replays need nobody: what came from outside in the recorded run is given to the program again.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -151,6 +151,18 @@ fn numbers_of_processes_and_threads_are_those_of_the_recorded_run() {
                     .says("race-1 (real, confirmed with recorded inputs): data race"),
             );
         }
+    }
+}
+
+#[test]
+fn an_answer_that_never_came_is_not_waited_for() {
+    let program = compile("unanswered", &["unanswered.c"]);
+    let silent = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    let port = silent.local_addr().unwrap().port().to_string();
+    for seed in ["1", "2", "3"] {
+        is_confirmed(&program, &[&port], "", &["--seed", seed])
+            .ended_with(1)
+            .says("race-1 (real, confirmed with recorded inputs): data race on total");
     }
 }
 
