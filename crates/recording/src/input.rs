@@ -81,6 +81,9 @@ pub mod descriptor {
     pub const NOTHING: u8 = 4;
 }
 
+/// How many bytes of a `siginfo_t` are kept of a signal: all that says who sent it, and why.
+pub const SIGNAL_BYTES: usize = 48;
+
 /// What was called.
 pub mod call {
     #![allow(missing_docs)]
@@ -104,11 +107,15 @@ pub mod call {
     pub const ABOUT: u32 = 18;
     pub const WAIT_SIGNAL: u32 = 20;
     pub const TIMER: u32 = 21;
-    /// A signal from outside was handled: the result is its number.
+    /// A signal from outside was handled: the result is its number, the data are the first [`super::SIGNAL_BYTES`] bytes of what its handler is told of it.
     pub const SIGNAL: u32 = 24;
     /// No call: from here on the process is known to talk to itself over the network.
     pub const TALKS_TO_ITSELF: u32 = 25;
     pub const KILL: u32 = 26;
+    /// No call: a number of the process, or of a thread. The ordinal says which, see [`super::number`].
+    pub const NUMBER: u32 = 27;
+    /// What the system has measured: `getrusage` and the like.
+    pub const MEASURE: u32 = 28;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {
@@ -135,9 +142,26 @@ pub mod call {
             TIMER => "setting of a timer",
             SIGNAL => "signal",
             KILL => "signal to another process",
+            MEASURE => "question about time and memory that were used",
             _ => "call",
         }
     }
+}
+
+/// Numbers that the kernel gives, and that are other ones in each run.
+pub mod number {
+    #![allow(missing_docs)]
+    pub const PROCESS: u32 = 0;
+    /// Of the process that started the program.
+    pub const PARENT: u32 = 1;
+    /// The process group at the start.
+    pub const GROUP: u32 = 2;
+    /// The session at the start.
+    pub const SESSION: u32 = 3;
+    /// Of the thread that the input names.
+    pub const THREAD: u32 = 4;
+    /// How many kinds there are.
+    pub const COUNT: u32 = 5;
 }
 
 /// Why a call in a replay is not the recorded one: see [`crate::plan::outcome::OTHER_CALL`].

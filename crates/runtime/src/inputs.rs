@@ -32,6 +32,8 @@ pub(crate) struct Inputs {
     pub(crate) talks_to_itself: bool,
     /// Calls are made really, as in a recording.
     live: bool,
+    /// Numbers of processes and threads that the recorded run asked for: the thread, which, and what it was.
+    numbers: Vec<(u32, u32, i32)>,
     /// How many calls were answered.
     pub(crate) given: u64,
 }
@@ -60,6 +62,7 @@ impl Inputs {
             answers: HashMap::new(),
             talks_to_itself: false,
             live,
+            numbers: Vec::new(),
             given: 0,
         };
         while !live && let Some((words, behind)) = rest.split_at_checked(8 * INPUT_WORDS) {
@@ -73,6 +76,10 @@ impl Inputs {
             };
             rest = behind.get(padded..).unwrap_or_default();
             inputs.talks_to_itself |= input.call == call::TALKS_TO_ITSELF;
+            if input.call == call::NUMBER {
+                inputs.numbers.push((input.thread, input.ordinal, input.result as i32));
+                continue;
+            }
             let key = (input.thread, input.ordinal, input.call);
             let (result, errno, sent) = (input.result, input.errno as i32, input.sent);
             let answers = inputs.answers.entry(key).or_default();
@@ -93,6 +100,15 @@ impl Inputs {
         thread.is_some_and(|thread| {
             self.answers.keys().any(|&(of, _, call)| (of, call) == (thread, call::SIGNAL))
         })
+    }
+
+    /// The number that a thread of the recorded run had, or the process; see `foretrace_recording::input::number`.
+    pub(crate) fn number(&mut self, thread: Option<u32>, what: u32) -> Option<i32> {
+        let wanted = (thread?, what);
+        let mut known = self.numbers.iter();
+        let number = known.find(|&&(thread, what, _)| (thread, what) == wanted)?.2;
+        self.given += 1;
+        Some(number)
     }
 
     pub(crate) fn is_live(&self) -> bool {

@@ -95,6 +95,7 @@ fn main_begins() {
         // What it does to itself must really happen, also before it is known to.
         kernel.objects.talks_to_itself = inputs.talks_to_itself;
     }
+    interpose::numbers::begin(inputs.as_deref_mut());
     let descriptors = kernel.begin(inputs.as_ref().map(|inputs| inputs.descriptors));
     let [wall, monotonic] = interpose::clocks::start();
     let words = [wall as u64, monotonic as u64, descriptors].map(u64::to_le_bytes);
@@ -128,8 +129,10 @@ fn read_inputs() -> Option<Box<Inputs>> {
 
 /// The calling thread is `thread` from now on; its first record.
 pub(crate) fn begin(thread: &mut Thread) {
-    thread.kernel_id.store(system_call(libc::SYS_gettid, [0; 6]) as u32, Relaxed);
+    let number = system_call(libc::SYS_gettid, [0; 6]) as i32;
+    thread.kernel_id.store(number as u32, Relaxed);
     thread.busy.store(true, Relaxed);
+    interpose::numbers::thread_begins(thread, number);
     thread::set_current(thread);
     crate::schedule::await_first_turn(thread);
     let [low, high] = interpose::threads::stack();

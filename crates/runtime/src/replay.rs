@@ -257,6 +257,14 @@ impl World {
         message::leave(123);
     }
 
+    /// Whether the plan has nothing more for a thread to do. (Where no thread may be able to go on, it has for all of them.)
+    pub(crate) fn needs_no_more_of(&self, thread: &Thread) -> bool {
+        let Some(replay) = self.replay.as_ref().filter(|_| self.planned()) else { return false };
+        let left = replay.steps[replay.done.min(replay.steps.len())..].iter();
+        let mut left = left.chain(&replay.finals);
+        replay.goal != goal::STUCK && left.all(|step| Some(step.thread) != thread.planned)
+    }
+
     /// Whether a plan is being followed.
     pub(crate) fn planned(&self) -> bool {
         self.replay.as_ref().is_some_and(|replay| replay.carried_out != Some(replay.finals.len()))

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
+use foretrace_recording::input::SIGNAL_BYTES;
 use foretrace_recording::record::{is_full, kind, visible, with_outcome};
 use foretrace_recording::site::{SYSTEM, Site};
 
@@ -22,6 +23,9 @@ pub(crate) struct Next {
     pub(crate) address: u64,
     pub(crate) size: u64,
 }
+
+/// What a handler is told of a signal, as far as it says who sent it.
+pub(crate) type Told = [u8; SIGNAL_BYTES];
 
 /// How many functions a thread remembers.
 const CALLEES: usize = 64;
@@ -62,6 +66,8 @@ pub(crate) struct Thread {
     pub(crate) signals: AtomicU64,
     /// Those of them that came from outside of the process.
     pub(crate) outside_signals: AtomicU64,
+    /// What is known of the last one of each.
+    pub(crate) told: [Told; 64],
     /// What the thread waits for may not be interrupted: handlers then run at once.
     pub(crate) waits: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
@@ -93,6 +99,8 @@ pub(crate) struct Thread {
     /// The ordinal at the last path record, and how many of them began at it.
     idle: (u32, u32),
     pub(crate) kernel_id: AtomicU32,
+    /// The recording has this number.
+    pub(crate) number_is_kept: bool,
     pub(crate) own: Writer,
 }
 
@@ -111,6 +119,7 @@ impl Thread {
             ousted: AtomicBool::new(false),
             signals: AtomicU64::new(0),
             outside_signals: AtomicU64::new(0),
+            told: [[0; SIGNAL_BYTES]; 64],
             waits: AtomicBool::new(false),
             gate: Gate::new(),
             writer: std::ptr::null_mut(),
@@ -127,6 +136,7 @@ impl Thread {
             seen: (0, 0, 0),
             idle: (0, 0),
             kernel_id: AtomicU32::new(0),
+            number_is_kept: false,
             own: Writer::new(index),
         }
     }

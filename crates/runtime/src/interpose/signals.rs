@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
 use foretrace_recording::channel::{CHILDREN, CLOCK, OUTSIDE, SIGNALS};
-use foretrace_recording::input::{Input, call};
+use foretrace_recording::input::{Input, SIGNAL_BYTES, call};
 use libc::{pid_t, siginfo_t, sigset_t, timespec};
 
+use super::numbers;
 use crate::config::{Mode, mode};
 use crate::futex::system_call;
 use crate::kernel::Kernel;
@@ -16,7 +17,7 @@ use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start
 use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::sync::Pending;
-use crate::thread::{self, RECORDED_SIGNALS, Thread, enter};
+use crate::thread::{self, RECORDED_SIGNALS, Thread, Told, enter};
 use crate::world::{State, hold};
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
@@ -121,13 +122,16 @@ fn stand_before(signal: c_int, handler: usize) -> usize {
 /// A signal arrives. If its thread is inside of the runtime, and will come out, the handler runs then: so what it does is recorded.
 extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let is_own = unsafe { info.as_ref() }.is_some_and(is_own);
+    if is_own && let Some(info) = unsafe { info.as_mut() } {
+        numbers::show_sender(info);
+    }
     if !is_own && RECORDED.load(Relaxed) {
         // It comes, or came, where it did in the recorded run.
         return;
     }
     let recording = matches!(mode(), Mode::Free | Mode::Scheduled);
     let bit = 1u64.checked_shl(signal as u32).unwrap_or(0);
-    if let Some(thread) = unsafe { thread::current().as_ref() }
+    if let Some(thread) = unsafe { thread::current().as_mut() }
         && recording
         && bit != 0
         && thread.busy.load(Relaxed)
@@ -136,12 +140,19 @@ extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: 
         if !is_own {
             thread.outside_signals.fetch_or(bit, Relaxed);
         }
+        thread.told[signal as usize % 64] = told(info);
         thread.signals.fetch_or(bit, Relaxed);
         // It may be about to sleep.
         thread.gate.open();
         return;
     }
     handle(signal, info, context, is_own);
+}
+
+/// What a handler is told of a signal.
+fn told(info: *const siginfo_t) -> Told {
+    // SAFETY: it is as large.
+    unsafe { info.cast::<Told>().as_ref() }.copied().unwrap_or([0; SIGNAL_BYTES])
 }
 
 /// Whether the process has sent it to itself.
@@ -154,6 +165,9 @@ fn is_own(info: &siginfo_t) -> bool {
 fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: bool) {
     LAST_IS_OWN.store(is_own, Relaxed);
     keeping_errno(|| {
+        if is_own && flags_of(signal) & libc::SA_SIGINFO != 0 {
+            numbers::keep_process();
+        }
         if !is_own {
             enter(|thread| {
                 let mut world = hold();
@@ -161,7 +175,7 @@ fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: boo
                     let (result, call) = (i64::from(signal), call::SIGNAL);
                     let (thread, ordinal) = (thread.index, thread.ordinal);
                     let input = Input { thread, call, ordinal, errno: 0, result, sent: 0 };
-                    world.keep_input(&input, &[]);
+                    world.keep_input(&input, &told(info));
                 }
             });
         }
@@ -196,27 +210,31 @@ pub(crate) fn handle_deferred(thread: &mut Thread) {
     let came = thread.signals.fetch_and(RECORDED_SIGNALS, Relaxed);
     let outside = thread.outside_signals.swap(0, Relaxed);
     for signal in (1..64).filter(|signal| came & 1 << signal != 0) {
-        handle_later(signal, outside & 1 << signal == 0);
+        handle_later(signal, &thread.told[signal as usize].clone(), outside & 1 << signal == 0);
     }
     if came & RECORDED_SIGNALS != 0 {
-        while let Some(signal) = recorded(thread) {
-            handle_later(signal, true);
+        while let Some((signal, told)) = recorded(thread) {
+            handle_later(signal, &told, true);
         }
     }
 }
 
 /// The signal that came from outside at this place in the recorded run.
-fn recorded(thread: &mut Thread) -> Option<c_int> {
+fn recorded(thread: &mut Thread) -> Option<(c_int, Told)> {
     thread.busy.store(true, Relaxed);
     let answer = hold().answer(thread, thread.ordinal, call::SIGNAL);
     thread.busy.store(false, Relaxed);
-    answer.map(|answer| answer.result as c_int)
+    answer.map(|answer| {
+        let told = answer.data.first_chunk().copied().unwrap_or([0; SIGNAL_BYTES]);
+        (answer.result as c_int, told)
+    })
 }
 
-fn handle_later(signal: c_int, is_own: bool) {
+fn handle_later(signal: c_int, told: &Told, is_own: bool) {
     RESTARTS.store(flags_of(signal) & libc::SA_RESTART != 0, Relaxed);
     unsafe {
         let mut info: siginfo_t = std::mem::zeroed();
+        (&raw mut info).cast::<Told>().write(*told);
         info.si_signo = signal;
         let mut blocked: sigset_t = std::mem::zeroed();
         let mut before: sigset_t = std::mem::zeroed();
@@ -340,8 +358,6 @@ const TIMER: [(u32, u32); 2] = [(SIGNALS, BOTH), (CLOCK, BOTH)];
 const CHILD: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
 
 on! {
-    killpg(group: pid_t, signal: c_int) -> c_int: SEND;
-    tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int: SEND;
     raise(signal: c_int) -> c_int: SEND;
     pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
     sigpending(set: *mut sigset_t) -> c_int: WAIT;
@@ -411,7 +427,14 @@ mod outside {
                 visit(own.cast(), size_of::<siginfo_t>());
             }
         };
-        let sent_by_own = || is_own(unsafe { &*own });
+        let sent_by_own = || {
+            let is_own = is_own(unsafe { &*own });
+            if is_own {
+                numbers::keep_process();
+                numbers::show_sender(unsafe { &mut *own });
+            }
+            is_own
+        };
         let result = wait(&areas, sent_by_own, || unsafe { next::sigtimedwait(set, own, time) });
         if result > 0 && !info.is_null() {
             unsafe { *info = *own };
@@ -453,11 +476,15 @@ mod outside {
 
     /// Makes a call that sends a signal. If that goes to somebody who is neither the process itself nor a child, a replay sends none: the number may be
     /// that of any process by now.
-    fn send(process: pid_t, call: impl FnOnce() -> c_int) -> c_int {
+    fn send(process: pid_t, call: impl FnOnce(pid_t) -> c_int) -> c_int {
+        let process = match process {
+            ..0 => -numbers::group_meant(-process),
+            _ => numbers::meant(process),
+        };
         let outside = |_: &mut Kernel| process > 0 && !is_own_or_child(process);
         let source = Source::new(call::KILL, &outside);
         let uses = |_: &mut Kernel| Uses::of(&SEND);
-        exchange(&source, uses, None, &|_, _| (), || i64::from(call())) as c_int
+        exchange(&source, uses, None, &|_, _| (), || i64::from(call(process))) as c_int
     }
 
     fn is_own_or_child(process: pid_t) -> bool {
@@ -472,8 +499,11 @@ mod outside {
     }
 
     #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn kill(process: pid_t, signal: c_int) -> c_int {
-        send(process, || unsafe { next::kill(process, signal) })
+    pub(in crate::interpose) unsafe extern "C-unwind" fn kill(
+        process: pid_t,
+        signal: c_int,
+    ) -> c_int {
+        send(process, |process| unsafe { next::kill(process, signal) })
     }
 
     #[unsafe(no_mangle)]
@@ -482,7 +512,7 @@ mod outside {
         signal: c_int,
         value: libc::sigval,
     ) -> c_int {
-        send(process, || unsafe { next::sigqueue(process, signal, value) })
+        send(process, |process| unsafe { next::sigqueue(process, signal, value) })
     }
 
     /// Makes a call that sets a timer; a replay sets none.
@@ -529,7 +559,26 @@ mod outside {
 
 mod to_threads {
     use super::*;
+    real!(fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int);
+    real!(fn killpg(group: pid_t, signal: c_int) -> c_int);
     real!(fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int);
+}
+
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn tgkill(
+    process: pid_t,
+    thread: pid_t,
+    signal: c_int,
+) -> c_int {
+    let (process, thread) = (numbers::meant(process), numbers::meant(thread));
+    let call = || unsafe { to_threads::tgkill(process, thread, signal) };
+    around(|_| Uses::of(&SEND), None, call)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn killpg(group: pid_t, signal: c_int) -> c_int {
+    let group = numbers::group_meant(group);
+    around(|_| Uses::of(&SEND), None, || unsafe { to_threads::killpg(group, signal) })
 }
 
 /// A thread that waits inside of the runtime notices the signal before the sender goes on: so the same schedule gives the same run.
@@ -586,6 +635,11 @@ unsafe extern "C-unwind" fn timer_create(
     if notify == Some(libc::SIGEV_THREAD) && crate::thread::enter(|_| ()).is_some() {
         super::process::refuse("a timer that starts threads (SIGEV_THREAD)");
     }
+    let mut meant = unsafe { event.as_ref() }.copied();
+    if let Some(meant) = meant.as_mut().filter(|_| notify == Some(libc::SIGEV_THREAD_ID)) {
+        meant.sigev_notify_thread_id = numbers::meant(meant.sigev_notify_thread_id);
+    }
+    let event = meant.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     around(|_| Uses::of(&TIMER), None, || unsafe { timers::timer_create(clock, event, timer) })
 }
 

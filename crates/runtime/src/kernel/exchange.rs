@@ -7,9 +7,11 @@ use foretrace_recording::input::{Input, NOTHING_SENT, call, hash, problem};
 
 use super::Kernel;
 use super::calls::{OnStream, Wait, begin_on, end_with, keeping_errno, wait_more};
+use super::ready::Ready;
 use super::uses::Uses;
 use crate::inputs::Answer;
-use crate::schedule::Waited;
+use crate::schedule::{self, Waited};
+use crate::sync::Pending;
 use crate::thread::{Thread, enter};
 use crate::world::{World, hold};
 
@@ -41,6 +43,8 @@ pub(crate) enum Fate {
     Kept,
     /// It is not made.
     Answered(Answer),
+    /// In a replay nobody answers it, and nobody needs what the thread does behind it.
+    Unanswered,
 }
 
 /// A call that has begun.
@@ -81,8 +85,11 @@ pub(crate) fn start(
             if opened.is_none() {
                 fate = decide(&mut hold(), thread, source);
             }
+            if let Fate::Unanswered = fate {
+                wait_for_ever(thread);
+            }
             let sent = match (&fate, source.sent) {
-                (Fate::Made, _) | (_, None) => 0,
+                (Fate::Made | Fate::Unanswered, _) | (_, None) => 0,
                 (_, Some(sent)) => sent(),
             };
             let (is_open, waited) = (opened.is_some(), opened.unwrap_or(Waited::Ready));
@@ -119,9 +126,19 @@ fn decide(world: &mut World, thread: &Thread, source: &Source) -> Fate {
         return Fate::Made;
     }
     if !source.optional && (source.outside)(&mut world.kernel) {
+        if world.needs_no_more_of(thread) {
+            return Fate::Unanswered;
+        }
         world.other_call(thread, source.call, problem::NOT_RECORDED);
     }
     Fate::Made
+}
+
+/// The outside does not answer before the replay is over: in the recorded run, the process ended first.
+fn wait_for_ever(thread: &mut Thread) -> ! {
+    loop {
+        schedule::block(hold(), thread, Pending::Ready(Ready::new(&[], true)), None);
+    }
 }
 
 /// Puts the recorded data where the call would have put it, and sets `errno`.
