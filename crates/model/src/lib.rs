@@ -4,6 +4,7 @@
 //! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects, calls.
 //! Knows nothing of how it is solved.
 
+mod awaited;
 mod calls;
 mod data;
 mod lifetimes;
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use foretrace_trace::{Dependences, EventId, Model, Op, ThreadId, Trace};
 
+pub use awaited::{Source, WaitingCall, WaitingCalls};
 pub use calls::Calls;
 pub use data::Data;
 pub use lifetimes::Lifetimes;
@@ -46,6 +48,8 @@ pub struct Skeleton<'t> {
     pub lifetimes: Lifetimes,
     /// Which calls keep their order.
     pub calls: Calls,
+    /// Which calls wait until somebody feeds them.
+    pub waiting_calls: WaitingCalls,
     /// The fork of each thread.
     forks: Vec<Option<EventId>>,
     joins: FxHashMap<ThreadId, Vec<EventId>>,
@@ -75,6 +79,7 @@ impl<'t> Skeleton<'t> {
             waiting: Waiting::new(trace),
             lifetimes: Lifetimes::new(trace),
             calls: Calls::new(trace),
+            waiting_calls: WaitingCalls::new(trace),
             forks,
             joins,
         }

@@ -27,6 +27,9 @@ impl Recorded<'_> {
         self.candidate_cycles(&mut all);
         for (event, op) in self.events() {
             let is_last = self.trace.next(event).is_none();
+            if self.is_in_waiting_call(event) {
+                all.insert(Violation::Stuck(event));
+            }
             match op {
                 Op::Wake { reason: WakeReason::Notified, .. }
                 | Op::SemWait { patience: Patience::Blocking, .. }

@@ -107,6 +107,10 @@ const PRIMITIVES: &[&str] = &[
     "call inside another",
     "call that never leaves",
     "call, delayed channel",
+    "call that waits",
+    "call that waits, with a piece",
+    "call that waits, closed by another",
+    "hung: call",
     "leave call",
     "leave, needs another",
 ];
@@ -231,6 +235,7 @@ impl Recorded<'_> {
                     Op::Request(_) => Some("hung: request"),
                     Op::Wait { .. } => Some("hung: wait"),
                     Op::Arrive { .. } => Some("hung: arrive"),
+                    Op::EnterCall { .. } => self.is_in_waiting_call(event).then_some("hung: call"),
                     _ => None,
                 });
             }
@@ -382,6 +387,17 @@ impl Recorded<'_> {
                 add(list.is_empty() && !is_every, "call, no channel");
                 let delayed = |(channel, _): &(ChannelId, _)| self.trace.is_delayed(*channel);
                 add(list.iter().any(delayed), "call, delayed channel");
+                let awaited = self.trace.awaited(on);
+                add(awaited.is_some(), "call that waits");
+                add(
+                    awaited.is_some_and(|one| one.piece.is_some()),
+                    "call that waits, with a piece",
+                );
+                let closes = |other: ChannelsId| {
+                    other != on && awaited.is_some_and(|one| self.trace.gives(other, one.source))
+                };
+                let lists = (0..self.trace.channel_list_count()).map(ChannelsId::from);
+                add(lists.into_iter().any(closes), "call that waits, closed by another");
                 let events = self.trace.thread_events(self.trace.thread_of(event));
                 let depth = |events: &[EventId]| {
                     let count = |wanted: fn(&Op) -> bool| {

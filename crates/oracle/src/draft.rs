@@ -150,7 +150,12 @@ impl Copy<'_> {
             let name = self.from.channels().get(channel.index());
             copy.push((self.to.channel(name), direction));
         }
-        self.to.channels(&copy)
+        let awaited = self.from.awaited(id).map(|Awaited { source, piece }| {
+            let mut copy =
+                |channel: ChannelId| self.to.channel(self.from.channels().get(channel.index()));
+            Awaited { source: copy(source), piece: piece.map(copy) }
+        });
+        self.to.channels_awaiting(&copy, awaited)
     }
 
     fn location(&mut self, id: LocationId) -> LocationId {

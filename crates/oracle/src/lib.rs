@@ -34,6 +34,7 @@ mod state;
 mod switches;
 mod term;
 mod violations;
+mod waits;
 
 pub use class::{ClassKey, Spot, class_key};
 pub use compare::{CaseStats, Difference, Disagreement, Predictor, Setting, compare};

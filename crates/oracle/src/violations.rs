@@ -284,6 +284,7 @@ impl Recorded<'_> {
                         self.role(event) == Role::Opens
                             && self.is_left_locked(state, thread, lock, mode)
                     }
+                    Op::LeaveCall => self.is_unfed(state, event),
                     _ => false,
                 };
                 (event, waits)
@@ -297,6 +298,7 @@ impl Recorded<'_> {
                     Op::Request(Request::Acquire(lock, mode)) => {
                         self.is_left_locked(state, thread, lock, mode)
                     }
+                    Op::EnterCall { .. } => self.is_unfed(state, last),
                     _ => false,
                 };
                 (last, waits)

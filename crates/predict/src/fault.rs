@@ -95,6 +95,12 @@ pub enum Fault {
     NothingFoundForgotten,
     /// Two calls that only give have no order, though a third one takes.
     GiversUnordered,
+    /// A call that only waits for a kept order counts as blocked, though what another one has to take is there.
+    KeptOrderBlocks,
+    /// Nobody notices that a source has been closed.
+    ClosersForgotten,
+    /// A call is blocked although its feed has entered.
+    FeedForgotten,
 }
 
 mod calls;
@@ -152,6 +158,9 @@ mod seeded {
             Fault::OnlyEnteredBefore,
             Fault::NothingFoundForgotten,
             Fault::GiversUnordered,
+            Fault::KeptOrderBlocks,
+            Fault::ClosersForgotten,
+            Fault::FeedForgotten,
         ];
     }
 

@@ -346,7 +346,10 @@ fn lock_of(trace: &Trace, event: EventId) -> LockId {
 /// Whether an event, as a point, is one that its thread has executed as its last.
 pub(crate) fn is_pending(trace: &Trace, event: EventId) -> bool {
     trace.next(event).is_none()
-        && matches!(trace.op(event), Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. })
+        && matches!(
+            trace.op(event),
+            Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } | Op::EnterCall { .. }
+        )
 }
 
 /// "The thread is at this point".

@@ -143,6 +143,15 @@ pub enum Channels<'t> {
     Only(&'t [(ChannelId, Direction)]),
 }
 
+/// What a call waits for, if nothing is there: `docs/theory.md`, section 4.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Awaited {
+    /// What the call waits on: a stream of bytes, a counter. Whoever gives here ends every wait on it.
+    pub source: ChannelId,
+    /// The part that the call took from it in the recorded run: whoever gives here feeds this call. `None` if it took nothing.
+    pub piece: Option<ChannelId>,
+}
+
 /// What a `request` is about to do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Request {

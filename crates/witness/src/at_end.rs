@@ -307,8 +307,21 @@ impl Replay<'_> {
                 let thread = self.trace.thread_of(event);
                 self.is_left_locked(lock, mode, thread).then_some(Waits::Otherwise)
             }
+            (Point::Next(_), Op::LeaveCall) => {
+                let enter = self.trace.enter_of(event)?;
+                self.is_starved(enter).then_some(Waits::Otherwise)
+            }
+            (Point::Last(_), Op::EnterCall { .. }) => {
+                self.is_starved(event).then_some(Waits::Otherwise)
+            }
             _ => None,
         }
+    }
+
+    /// Whether the call that begins here waits, and nobody has fed it.
+    fn is_starved(&self, enter: EventId) -> bool {
+        let waits = &self.recorded.waits;
+        waits.is_starved(self.trace, enter, |event| self.is_executed(event))
     }
 
     /// Whether a finished thread other than this one has the lock in a conflicting mode.
@@ -346,7 +359,7 @@ impl Replay<'_> {
 enum Waits {
     /// This wait is in W: the resolution of the signals has to leave it there.
     InW(EventId),
-    /// For a semaphore, a barrier, or a lock that nobody will give back.
+    /// For a semaphore, a barrier, a lock that nobody will give back, or in a call that nobody feeds.
     Otherwise,
 }
 

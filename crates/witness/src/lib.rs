@@ -19,6 +19,7 @@ mod refuted;
 mod reported;
 mod runs;
 mod signals;
+mod starved;
 mod state;
 mod step;
 mod switches;

@@ -96,10 +96,13 @@ impl Seeds<'_> {
         self.push(Rule::Candidate, Fact::NotExecuted(event));
     }
 
-    /// Next at the event, or behind it: a request, a wait or an arrival as the last event is executed.
+    /// Next at the event, or behind it: a request, a wait, an arrival or the enter of a call as the last event is executed.
     fn waits_at(&mut self, skeleton: &Skeleton, event: EventId) {
         let op = self.trace.op(event);
-        let waits = matches!(op, Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. });
+        let waits = matches!(
+            op,
+            Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } | Op::EnterCall { .. }
+        );
         if waits && self.trace.next(event).is_none() {
             self.push(Rule::Candidate, Fact::Executed(event));
         } else {

@@ -89,7 +89,12 @@ fn unknown_ends(context: &Context) -> Vec<NotAsked> {
             Some(&last) => {
                 // At an `exit` there is no violation any more.
                 let is_known = matches!(trace.op(last), Op::End | Op::Exit);
-                if !is_known && !is_pending(trace, last) {
+                let is_call = matches!(trace.op(last), Op::EnterCall { .. });
+                let is_blocked = match is_call {
+                    true => context.skeleton.waiting_calls.at(last).is_some(),
+                    false => is_pending(trace, last),
+                };
+                if !is_known && !is_blocked {
                     open.push(thread);
                 }
             }
@@ -183,6 +188,7 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
                 Op::Request(Request::SemWait(_)) | Op::Arrive { .. } if is_last() => {
                     stuck.push(event);
                 }
+                Op::EnterCall { .. } | Op::LeaveCall => stuck.push(event),
                 _ => {}
             }
             walk.pass(skeleton, event);

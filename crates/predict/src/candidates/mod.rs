@@ -238,18 +238,22 @@ fn blocking_events(context: &Context) -> Vec<Vec<EventId>> {
     let trace = context.skeleton.trace;
     let mut events = vec![Vec::new(); trace.threads().len()];
     for (event, op) in trace.other_ops() {
-        if matches!(
-            op,
-            Op::Acquire { .. }
-                | Op::Release { .. }
-                | Op::Destroy { .. }
-                | Op::Wait { .. }
-                | Op::Wake { .. }
-                | Op::SemWait { .. }
-                | Op::Arrive { .. }
-                | Op::Leave { .. }
-                | Op::Request(_)
-        ) {
+        let is_call = matches!(op, Op::EnterCall { .. } | Op::LeaveCall);
+        let waits_in_call = is_call && context.skeleton.waiting_calls.at(event).is_some();
+        if waits_in_call
+            || matches!(
+                op,
+                Op::Acquire { .. }
+                    | Op::Release { .. }
+                    | Op::Destroy { .. }
+                    | Op::Wait { .. }
+                    | Op::Wake { .. }
+                    | Op::SemWait { .. }
+                    | Op::Arrive { .. }
+                    | Op::Leave { .. }
+                    | Op::Request(_)
+            )
+        {
             events[trace.thread_of(event).index()].push(event);
         }
     }

@@ -234,10 +234,14 @@ fn stuck(context: &Context, point: EventId) -> Result<(), String> {
         Op::Wait { timed, .. } => is_last && !timed,
         Op::SemWait { patience: Patience::Blocking, .. } | Op::Leave { .. } => true,
         Op::Request(Request::SemWait(_)) | Op::Arrive { .. } => is_last,
+        Op::EnterCall { .. } | Op::LeaveCall => skeleton.waiting_calls.at(point).is_some(),
         _ => false,
     };
     match trace.op(point) {
         _ if waits => Ok(()),
+        Op::EnterCall { .. } | Op::LeaveCall => {
+            no("nothing says that this call waits until another thread feeds it")
+        }
         Op::Acquire { .. } | Op::Request(Request::Acquire(..))
             if wanted(context, point).is_some() =>
         {

@@ -69,6 +69,8 @@ pub(crate) struct Encoder<'s> {
     data: data::DataPart,
     explained: Option<Lit>,
     stuck: Option<stuck::Stuck>,
+    /// By the number of a source of calls that wait: what was put in has been taken out.
+    drained: FxHashMap<usize, Lit>,
     /// By the number of switches.
     segments: FxHashMap<u32, segments::Segments>,
     scratch: lazy::Scratch,
@@ -133,6 +135,7 @@ impl<'s> Encoder<'s> {
             data: data::DataPart::default(),
             explained: None,
             stuck: None,
+            drained: FxHashMap::default(),
             segments: FxHashMap::default(),
             scratch: lazy::Scratch::new(skeleton),
             guards,

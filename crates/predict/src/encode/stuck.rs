@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use foretrace_model::HoldId;
+use foretrace_model::{HoldId, Source};
 use foretrace_solve::Lit;
 use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, ThreadId};
 
@@ -275,6 +275,10 @@ impl Encoder<'_> {
                         points.push(Point { event, blocked, waits: false });
                     }
                 }
+                Op::LeaveCall if skeleton.waiting_calls.at(event).is_some() => {
+                    let at = next(self);
+                    self.waits_in_call(event, &at, &mut points);
+                }
                 _ => {}
             }
         }
@@ -326,6 +330,10 @@ impl Encoder<'_> {
             Op::Arrive { .. } => {
                 let at = [self.included(last)];
                 self.waits_for_round(last, &at, points);
+            }
+            Op::EnterCall { .. } if self.skeleton.waiting_calls.at(last).is_some() => {
+                let at = [self.included(last)];
+                self.waits_in_call(last, &at, points);
             }
             _ => {}
         }
@@ -441,6 +449,54 @@ impl Encoder<'_> {
             self.solver.clause(&some);
         }
         points.push(Point { event, blocked, waits: true });
+    }
+
+    /// The thread is in a call, and nobody has fed that.
+    fn waits_in_call(&mut self, point: EventId, at: &[Lit], points: &mut Vec<Point>) {
+        let skeleton = self.skeleton;
+        let (source, of, call) = skeleton.waiting_calls.at(point).expect("a call that waits");
+        let blocked = self.all_of_fresh(at);
+        let drained = match is_seeded(Fault::KeptOrderBlocks) {
+            false => self.drained(source, of),
+            // Whoever waits for another call to enter counts as blocked.
+            true => self.nothing_entered(&call.feeds),
+        };
+        self.solver.clause(&[!blocked, drained]);
+        for &closer in of.closers.iter().filter(|&&closer| closer != call.enter) {
+            if is_seeded(Fault::ClosersForgotten) {
+                break;
+            }
+            let entered = self.included(closer);
+            self.solver.clause(&[!blocked, !entered]);
+        }
+        points.push(Point { event: point, blocked, waits: true });
+    }
+
+    /// "What was put into the source has been taken out": each call that waits on it has left, or nobody has fed it.
+    fn drained(&mut self, number: usize, source: &Source) -> Lit {
+        if let Some(&known) = self.drained.get(&number) {
+            return known;
+        }
+        let drained = self.solver.literal();
+        for call in &source.calls {
+            // The last one, of several, is forgotten.
+            let forgotten = usize::from(is_seeded(Fault::FeedForgotten));
+            for &feed in &call.feeds[..call.feeds.len().saturating_sub(forgotten)] {
+                let mut some = vec![!drained, !self.included(feed)];
+                if let Some(leave) = call.leave {
+                    some.push(self.included(leave));
+                }
+                self.solver.clause(&some);
+            }
+        }
+        self.drained.insert(number, drained);
+        drained
+    }
+
+    /// A literal that implies that none of these is executed.
+    fn nothing_entered(&mut self, enters: &[EventId]) -> Lit {
+        let lits: Vec<Lit> = enters.iter().map(|&enter| !self.included(enter)).collect();
+        self.all_of_fresh(&lits)
     }
 
     /// The mode of the hold that a wait closes.

@@ -111,6 +111,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     }
     writer.pieces(Tag::CHANNEL_LISTS, &channels::encode(trace))?;
     writer.pieces(Tag::DELAYED, &channels::encode_delayed(trace))?;
+    writer.pieces(Tag::AWAITED, &channels::encode_awaited(trace))?;
     writer.pieces(Tag::DECLARATIONS, &tables::encode_declarations(trace))?;
     events::encode(trace, &mut writer)?;
     writer.pieces(Tag::SIDE, &tables::encode_side(trace)?)?;

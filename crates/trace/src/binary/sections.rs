@@ -42,10 +42,11 @@ impl Tag {
     pub(super) const FUNCTIONS: Tag = Tag(*b"FUNC");
     pub(super) const CHANNEL_LISTS: Tag = Tag(*b"CHLS");
     pub(super) const DELAYED: Tag = Tag(*b"CHDE");
+    pub(super) const AWAITED: Tag = Tag(*b"CHAW");
     pub(super) const INPUTS: Tag = Tag(*b"INPT");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 23] = [
+    const KNOWN: [Tag; 24] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -67,6 +68,7 @@ impl Tag {
         Tag::FUNCTIONS,
         Tag::CHANNEL_LISTS,
         Tag::DELAYED,
+        Tag::AWAITED,
         Tag::INPUTS,
         Tag::END,
     ];

@@ -125,6 +125,11 @@ fn random_trace(random: &mut Random) -> Trace {
         let list: Vec<_> = (0..random.below(4)).map(|_| channel(&mut builder, random)).collect();
         let on = match random.below(4) {
             0 => builder.every_channel(),
+            1 => {
+                let (source, _) = channel(&mut builder, random);
+                let piece = (random.below(2) == 0).then(|| builder.channel(random.pick(&NAMES)));
+                builder.channels_awaiting(&list, Some(Awaited { source, piece }))
+            }
             _ => builder.channels(&list),
         };
         let by = (random.below(2) == 0).then(|| builder.function(random.pick(&NAMES)));

@@ -33,6 +33,7 @@ pub(crate) use regions::Regions;
 pub(crate) use terms::{Assignment, Terms};
 
 use crate::calls::Kept;
+use crate::starved::Waits;
 use cells::Layout;
 use counts::{BarrierPass, SemaphorePass};
 use holds::HoldPass;
@@ -125,6 +126,8 @@ pub(crate) struct Recorded {
     allocs: Vec<u32>,
     /// Which calls keep their order.
     pub(crate) calls: Kept,
+    /// Which calls wait until they are fed.
+    pub(crate) waits: Waits,
     /// Reads with an unknown writer of bytes that are the reading thread's own.
     private: FxHashSet<EventId>,
     /// Holds that another thread closes.
@@ -361,6 +364,7 @@ impl<'a> Pass<'a> {
             forks: self.forks,
             allocs: self.allocs,
             calls: Kept::of(self.trace),
+            waits: Waits::of(self.trace),
             private: FxHashSet::default(),
             handed_over: FxHashSet::default(),
             terms: OnceLock::new(),

@@ -247,9 +247,12 @@ fn says(view: &View, violation: &Violation, fact: Fact) -> bool {
     }
 }
 
-/// Whether a thread that waits at its last event has executed it: a request, a wait or an arrival.
+/// Whether a thread that waits at its last event has executed it: a request, a wait, an arrival or the enter of a call.
 fn stays_behind(trace: &Trace, point: EventId) -> bool {
-    let waits = matches!(trace.op(point), Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. });
+    let waits = matches!(
+        trace.op(point),
+        Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } | Op::EnterCall { .. }
+    );
     waits && trace.next(point).is_none()
 }
 
