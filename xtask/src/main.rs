@@ -8,6 +8,7 @@ mod bench;
 mod corpus;
 mod demo;
 mod dependencies;
+mod documents;
 mod metadata;
 mod shell;
 mod suite;
@@ -27,7 +28,7 @@ cargo xtask COMMAND
   test [--long]               everything that a change must pass: format, lints, rules, tests, oracle,
                               corpus; --long: with ten times as many random cases, some hours
   check                       the quick part of `test`, under 3 minutes
-  rules                       dependencies (licences, sources) and architecture only
+  rules                       dependencies (licences, sources), architecture and documents only
   oracle [--cases N] [--seed S]
                               compare with exhaustive enumeration on random traces
   differential [--programs N] [--seed S]

@@ -1,9 +1,10 @@
 //! `test` and `check`: everything that must hold before a change goes in.
 
+use std::fs;
 use std::process::Command;
 
-use crate::shell::{Stop, cargo, root, run, run_and_read, step};
-use crate::{architecture, corpus, dependencies, metadata, tools};
+use crate::shell::{Stop, cargo, root, run, run_and_read, step, target_folder};
+use crate::{architecture, corpus, dependencies, documents, metadata, tools};
 
 /// The seed of the random tests, fixed so that a run can be repeated; `oracle --seed` takes others.
 pub(crate) const SEED: u64 = 1;
@@ -38,8 +39,8 @@ const SEEDED_FAULTS_OF_THE_PROGRAM: [&str; 9] = [
     "command_line",
 ];
 
-/// The fuzz targets build; their bodies also run as a test of the oracle crate. With the same target
-/// folder and profile the solver is not built again.
+/// The fuzz targets build; their bodies also run as a test of the oracle crate. With the same
+/// target folder and profile the solver is not built again.
 const FUZZ_TARGETS: [&str; 7] = [
     "build",
     "--release",
@@ -61,6 +62,8 @@ pub(crate) enum Tier {
 
 /// The tests of the crates read it (`foretrace_testing::LONG`).
 const LONG_TESTS: &str = "FORETRACE_LONG_TESTS";
+/// The file in which tests say that they were skipped (`foretrace_testing::SKIPPED`).
+const SKIPPED_TESTS: &str = "FORETRACE_SKIPPED_TESTS";
 
 /// Everything of a tier.
 pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
@@ -68,7 +71,10 @@ pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
     rules()?;
     style()?;
     run("build", &mut cargo(&["build", "--workspace", "--locked"]))?;
+    let list = target_folder().join("skipped-tests");
+    let _ = fs::remove_file(&list);
     let mut tests = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    tests.env(SKIPPED_TESTS, &list);
     if tier == Tier::Long {
         tests.env(LONG_TESTS, "1");
     }
@@ -83,8 +89,12 @@ pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
     tally.passed += 1;
     let files = corpus::corpus(&corpus::default_folder())?;
     tally.passed += files.unwrap_or(0);
-    let skipped = if files.is_none() { ", corpus SKIPPED" } else { "" };
-    println!("test: {} passed, 0 failed, {} ignored{skipped}", tally.passed, tally.ignored);
+    let mut skipped: Vec<String> =
+        fs::read_to_string(list).unwrap_or_default().lines().map(str::to_string).collect();
+    skipped.extend(files.is_none().then(|| "corpus: its folder is missing".to_string()));
+    skipped.iter().for_each(|test| println!("skipped: {test}"));
+    let Tally { passed, ignored } = tally;
+    println!("test: {passed} passed, 0 failed, {ignored} ignored, {} skipped", skipped.len());
     Ok(())
 }
 
@@ -100,7 +110,7 @@ pub(crate) fn check() -> Result<(), Stop> {
     Ok(())
 }
 
-/// Dependencies and architecture.
+/// Dependencies, architecture and documents.
 pub(crate) fn rules() -> Result<(), Stop> {
     let packages = metadata::packages()?;
     step("dependencies", || {
@@ -112,7 +122,8 @@ pub(crate) fn rules() -> Result<(), Stop> {
         let mut errors = architecture::check_dependencies(&packages);
         errors.extend(architecture::check_printing(&root()));
         none("architecture", &errors)
-    })
+    })?;
+    step("documents", || none("documents", &documents::check(&root())?))
 }
 
 /// Compares predictions with exhaustive enumeration on random small traces.
@@ -123,7 +134,8 @@ pub(crate) fn oracle(cases: u64, seed: u64) -> Result<(), Stop> {
     run("oracle", &mut command)
 }
 
-/// Compares predictions of random C programs with what they do under all their schedules. (The tests do that too, with fewer.)
+/// Compares predictions of random C programs with what they do under all their schedules. (The
+/// tests do that too, with fewer.)
 pub(crate) fn differential(programs: u64, seed: u64) -> Result<(), Stop> {
     let parts = ["foretrace", "foretrace-llvm", "foretrace-runtime"];
     let mut build = cargo(&["build", "--locked"]);

@@ -1,11 +1,12 @@
 //! Calls that block until somebody feeds them.
 //!
-//! **Computes.** For each source the calls that wait on it, each with the calls that feed it, and the calls that give on the source itself and so
-//! end every wait on it.
+//! **Computes.** For each source the calls that wait on it, each with the calls that feed it, and
+//! the calls that give on the source itself and so end every wait on it.
 //!
 //! **Follows.** `docs/theory.md`, section 2, *waiting calls*.
 //!
-//! **Cost.** Linear in the channels that calls name; for each call on every channel, one entry for each waiting call.
+//! **Cost.** Linear in the channels that calls name; for each call on every channel, one entry for
+//! each waiting call.
 
 use rustc_hash::FxHashMap;
 
@@ -117,7 +118,8 @@ impl WaitingCalls {
         }
     }
 
-    /// The waiting call that a thread is in which is next at this leave, or behind this enter as its last event; and its source.
+    /// The waiting call that a thread is in which is next at this leave, or behind this enter as
+    /// its last event; and its source.
     pub fn at(&self, point: EventId) -> Option<(usize, &Source, &WaitingCall)> {
         let &(source, at) = self.points.get(&point)?;
         Some((source, &self.sources[source], &self.sources[source].calls[at]))

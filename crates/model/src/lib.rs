@@ -1,8 +1,8 @@
 //! The interference skeleton: what the recorded run fixes for every other schedule of its events.
 //!
 //! Section 2 of `docs/theory.md`, computed once: memory cells with who wrote and who read them,
-//! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects, calls.
-//! Knows nothing of how it is solved.
+//! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects,
+//! calls. Knows nothing of how it is solved.
 
 mod awaited;
 mod calls;
@@ -85,8 +85,8 @@ impl<'t> Skeleton<'t> {
         }
     }
 
-    /// The skeleton of a program: `trace` lists its events thread by thread, in an order that forks and joins allow, and
-    /// `data` says what they compute and when they happen.
+    /// The skeleton of a program: `trace` lists its events thread by thread, in an order that forks
+    /// and joins allow, and `data` says what they compute and when they happen.
     pub fn of_program(trace: &'t Trace, data: Data) -> Self {
         Skeleton { data: Some(data), ..Skeleton::new(trace, Model::Symbolic) }
     }
@@ -96,8 +96,8 @@ impl<'t> Skeleton<'t> {
         self.forks[thread.index()]
     }
 
-    /// The events that tell that a thread went on after one of its events: its next event, or, after its
-    /// last one, the joins of the thread.
+    /// The events that tell that a thread went on after one of its events: its next event, or,
+    /// after its last one, the joins of the thread.
     pub fn needing_more_than(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
         let next = self.trace.next(event);
         let joins = match next {

@@ -152,7 +152,8 @@ fn printed_terms_are_expressions() {
     assert!(read_back > 1_000, "{read_back} terms were read back");
 }
 
-/// What an expression over reads of 4 bytes (`a`, `b`, `c`), one byte (`p`, `q`) and 8 bytes (`w`) becomes.
+/// What an expression over reads of 4 bytes (`a`, `b`, `c`), one byte (`p`, `q`) and 8 bytes (`w`)
+/// becomes.
 fn check_shown(text: &str, expected: &Expect) {
     let reads = "t: a = read a[0:4]\nt: b = read b[0:4]\nt: c = read c[0:4]\n\
                  t: p = read p[0:1]\nt: q = read q[0:1]\nt: w = read w[0:8]\n";

@@ -3,11 +3,11 @@
 //! **Computes.** How many cases contained a primitive and had a violated tuple, or one that is not
 //! violated: primitive × property × model × verdict.
 //!
-//! **Follows.** `docs/theory.md` for the primitives: one row per event kind, and per variant of it that has
-//! a rule of its own.
+//! **Follows.** `docs/theory.md` for the primitives: one row per event kind, and per variant of it
+//! that has a rule of its own.
 //!
-//! **Invariant.** Every cell can be filled: there is no primitive next to which a property could only be violated, or
-//! never.
+//! **Invariant.** Every cell can be filled: there is no primitive next to which a property could
+//! only be violated, or never.
 //!
 //! **Cost.** One pass over the trace and its candidates per case and model.
 

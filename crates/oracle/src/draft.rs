@@ -61,8 +61,8 @@ impl<'t> Draft<'t> {
         Draft { original: trace, lines: trace.events().map(line).collect(), declarations }
     }
 
-    /// The trace, with only those names that something still uses. (A thread without events would even
-    /// mean something.)
+    /// The trace, with only those names that something still uses. (A thread without events would
+    /// even mean something.)
     pub(crate) fn build(&self) -> Trace {
         let mut copy = Copy { from: self.original, to: Trace::builder() };
         for declaration in &self.declarations {

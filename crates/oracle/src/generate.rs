@@ -1,16 +1,18 @@
 //! Random valid traces: the recorded runs of random tiny programs.
 //!
-//! **Computes.** From a seed, a trace of two to four threads and about six to twenty events that uses
-//! every kind of event, declared and undeclared initial values, bytes that overlap, and threads that
-//! hang. Some are random programs, others scenes that are planted so that no primitive is rare next to any
-//! property. Half of them compute: reads have names, writes and conditions expressions. Some are about locks that are made of a variable; some have calls on channels, and some have calls that wait.
+//! **Computes.** From a seed, a trace of two to four threads and about six to twenty events that
+//! uses every kind of event, declared and undeclared initial values, bytes that overlap, and
+//! threads that hang. Some are random programs, others scenes that are planted so that no primitive
+//! is rare next to any property. Half of them compute: reads have names, writes and conditions
+//! expressions. Some are about locks that are made of a variable; some have calls on channels, and
+//! some have calls that wait.
 //!
-//! **Follows.** A simulated run: a random thread tries a random action; if the simulated machine lets
-//! it, the event is recorded. So the recorded order is feasible by construction, and the tests
+//! **Follows.** A simulated run: a random thread tries a random action; if the simulated machine
+//! lets it, the event is recorded. So the recorded order is feasible by construction, and the tests
 //! check that the enumerator agrees.
 //!
-//! **Invariant.** The same seed gives the same trace, on every machine and for ever: regression seeds
-//! depend on it. Every trace is valid in the sense of section 5 of `docs/theory.md`.
+//! **Invariant.** The same seed gives the same trace, on every machine and for ever: regression
+//! seeds depend on it. Every trace is valid in the sense of section 5 of `docs/theory.md`.
 //!
 //! **Cost.** Some microseconds per trace.
 
@@ -28,7 +30,8 @@ use crate::waits::{piped, with_waits};
 /// Of a hundred traces, which are planted scenes; the others are programs of a random profile.
 const SCENES: Range<usize> = 20..65;
 
-/// The bit of a seed's number that makes its program compute. (The oldest seeds of `seeds.txt` have it not.)
+/// The bit of a seed's number that makes its program compute. (The oldest seeds of `seeds.txt` have
+/// it not.)
 const RECKONS: usize = 1 << 8;
 
 /// Of 32 traces, which are about a variable that is used as a lock. (None of the oldest seeds is.)
@@ -43,7 +46,8 @@ const WAITS: Range<usize> = 16..19;
 /// The trace of this seed.
 pub fn generate(seed: u64) -> Trace {
     let mut random = Random::new(seed);
-    // Digits of one number, so that a trace of the one kind does not depend on how many there are of the other.
+    // Digits of one number, so that a trace of the one kind does not depend on how many there are
+    // of the other.
     let number = random.number() as usize;
     let share = (number >> 53) % 32;
     if WAITS.contains(&share) {

@@ -1,10 +1,12 @@
 //! Recorded runs of threads that wait for each other in calls.
 //!
-//! **Computes.** A trace of two or three threads that write to pipes, read from them, close them, and take locks; or any other trace with calls, some of which are
-//! said at random to wait for something.
+//! **Computes.** A trace of two or three threads that write to pipes, read from them, close them,
+//! and take locks; or any other trace with calls, some of which are said at random to wait for
+//! something.
 //!
-//! **Follows.** A simulated run of the pipes: a read waits until a byte is there, and who waits to the end hangs. In the other traces a call waits for whatever
-//! it is said to wait for; where it leaves without having been fed, it does not wait after all.
+//! **Follows.** A simulated run of the pipes: a read waits until a byte is there, and who waits to
+//! the end hangs. In the other traces a call waits for whatever it is said to wait for; where it
+//! leaves without having been fed, it does not wait after all.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! The fuzz targets on stable, over a few thousand mutated inputs each: what `cargo fuzz` does for hours, for a second.
+//! The fuzz targets on stable, over a few thousand mutated inputs each: what `cargo fuzz` does for
+//! hours, for a second.
 
 #[path = "../../../fuzz/src/lib.rs"]
 #[allow(unreachable_pub)]

@@ -1,7 +1,9 @@
-//! The second opinion against the enumeration: on random traces, what the papers' formula says in z3 is what the oracle finds, in both directions.
+//! The second opinion against the enumeration: on random traces, what the papers' formula says in
+//! z3 is what the oracle finds, in both directions.
 //!
-//! Of each trace every violation that the oracle lists is asked, and a sample of the tuples of events that it does not list. What the formula cannot say is left out
-//! and counted. `FORETRACE_REFERENCE_CASES` says how many traces, for a longer run.
+//! Of each trace every violation that the oracle lists is asked, and a sample of the tuples of
+//! events that it does not list. What the formula cannot say is left out and counted.
+//! `FORETRACE_REFERENCE_CASES` says how many traces, for a longer run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The order of calls as the model has it and as the checker has it, on traces that are too long for the oracle.
+//! The order of calls as the model has it and as the checker has it, on traces that are too long
+//! for the oracle.
 
 use foretrace_model::Skeleton;
 use foretrace_testing::Random;

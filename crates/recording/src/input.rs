@@ -1,20 +1,24 @@
-//! What a program got from outside: results, errors and data of calls that others than the process itself decide. A recording has them, and a replay
-//! gives them to the program again instead of making the calls.
+//! What a program got from outside: results, errors and data of calls that others than the process
+//! itself decide. A recording has them, and a replay gives them to the program again instead of
+//! making the calls.
 //!
-//! The recording has a [`crate::file::table::START`] and for each call a [`crate::file::table::INPUT`]: the words of an [`Input`], then its data. A replay gets a file of words:
-//! [`MAGIC`], those of the START, the count of threads, for each of them its parent and which child of it it is (2^32 - 1 and 0 for the main thread), then the inputs in order.
+//! The recording has a [`crate::file::table::START`] and for each call a
+//! [`crate::file::table::INPUT`]: the words of an [`Input`], then its data. A replay gets a file of
+//! words: [`MAGIC`], those of the START, the count of threads, for each of them its parent and
+//! which child of it it is (2^32 - 1 and 0 for the main thread), then the inputs in order.
 
 /// First word of the file for a replay.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"FTINPUT1");
 
-/// How many words a START has: wall-clock time and monotonic time at the start, in nanoseconds (0 if no clock was read), and what descriptors 0 to 2
-/// were, a byte each, see [`descriptor`].
+/// How many words a START has: wall-clock time and monotonic time at the start, in nanoseconds (0
+/// if no clock was read), and what descriptors 0 to 2 were, a byte each, see [`descriptor`].
 pub const START_WORDS: usize = 3;
 
 /// How many words come before the data of an [`Input`].
 pub const INPUT_WORDS: usize = 5;
 
-/// One call: `thread | call << 32`, `ordinal | errno << 32`, result, hash of what was sent, count of bytes of data.
+/// One call: `thread | call << 32`, `ordinal | errno << 32`, result, hash of what was sent, count
+/// of bytes of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     /// The thread, as the recording numbers them.
@@ -107,12 +111,14 @@ pub mod call {
     pub const ABOUT: u32 = 18;
     pub const WAIT_SIGNAL: u32 = 20;
     pub const TIMER: u32 = 21;
-    /// A signal from outside was handled: the result is its number, the data are the first [`super::SIGNAL_BYTES`] bytes of what its handler is told of it.
+    /// A signal from outside was handled: the result is its number, the data are the first
+    /// [`super::SIGNAL_BYTES`] bytes of what its handler is told of it.
     pub const SIGNAL: u32 = 24;
     /// No call: from here on the process is known to talk to itself over the network.
     pub const TALKS_TO_ITSELF: u32 = 25;
     pub const KILL: u32 = 26;
-    /// No call: a number of the process, or of a thread. The ordinal says which, see [`super::number`].
+    /// No call: a number of the process, or of a thread. The ordinal says which, see
+    /// [`super::number`].
     pub const NUMBER: u32 = 27;
     /// What the system has measured: `getrusage` and the like.
     pub const MEASURE: u32 = 28;

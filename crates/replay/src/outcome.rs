@@ -26,7 +26,8 @@ pub enum Outcome {
         step: usize,
         /// The event of the trace that was to happen.
         event: u32,
-        /// What the thread was about to do instead; `None` if there was no such thread, or it had ended.
+        /// What the thread was about to do instead; `None` if there was no such thread, or it had
+        /// ended.
         seen: Option<Operation>,
         /// Which visible operation of the thread was expected, and which was next.
         ordinals: (u32, Option<u32>),
@@ -59,7 +60,8 @@ impl Outcome {
         if word(1) == outcome::CONFIRMED { word(3) } else { 0 }
     }
 
-    /// Reads the runtime's answer; `None` if there is none (the process was killed) or it is damaged.
+    /// Reads the runtime's answer; `None` if there is none (the process was killed) or it is
+    /// damaged.
     pub fn read(bytes: &[u8]) -> Option<Outcome> {
         let words: Vec<u64> = bytes
             .chunks_exact(8)

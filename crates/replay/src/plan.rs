@@ -257,8 +257,8 @@ impl Numbers {
         }
     }
 
-    /// One thread is at the access, the other one behind the free. A free is no operation that a thread could be stopped at, so it goes on to the
-    /// next one, unless that is in the schedule.
+    /// One thread is at the access, the other one behind the free. A free is no operation that a
+    /// thread could be stopped at, so it goes on to the next one, unless that is in the schedule.
     fn freed(
         &self,
         trace: &Trace,
@@ -281,8 +281,8 @@ impl Numbers {
         Ok((goal::FREED, finals, Memory { thread, from, to, ..Memory::default() }))
     }
 
-    /// The operation before which an assertion fails. One that is no operation itself (C's `assert`) fails before the next one that
-    /// its thread has in the trace.
+    /// The operation before which an assertion fails. One that is no operation itself (C's
+    /// `assert`) fails before the next one that its thread has in the trace.
     fn assertion(&self, trace: &Trace, event: EventId) -> Result<Step, NotReplayable> {
         let own = self.step(trace, event);
         let next = || {
@@ -324,9 +324,13 @@ fn operation_behind(trace: &Trace, event: EventId) -> Option<EventId> {
     behind.iter().copied().find(|&other| trace.ordinal(other).is_some())
 }
 
-/// Whether the replay must see what this step touches: the two accesses of an atomicity violation that are executed.
+/// Whether the replay must see what this step touches: the two accesses of an atomicity violation
+/// that are executed.
 fn watched(violation: &Violation, event: EventId) -> bool {
-    matches!(violation, Violation::Atomicity { first, remote, .. } if *first == event || *remote == event)
+    match violation {
+        Violation::Atomicity { first, remote, .. } => *first == event || *remote == event,
+        _ => false,
+    }
 }
 
 fn violation_events(violation: &Violation) -> Vec<&EventId> {

@@ -1,4 +1,5 @@
-//! Terms against plain computation: what a term says must hold for every value of its reads, not only the recorded ones.
+//! Terms against plain computation: what a term says must hold for every value of its reads, not
+//! only the recorded ones.
 
 use foretrace_testing::Random;
 use std::collections::BTreeMap;
@@ -134,7 +135,8 @@ fn terms_are_worth_what_is_computed() {
     }
 }
 
-/// Once a term is known to be as recorded, terms may use that: then they must be right in every run in which it is.
+/// Once a term is known to be as recorded, terms may use that: then they must be right in every run
+/// in which it is.
 #[test]
 fn fixed_terms_are_numbers() {
     let mut checked = 0;
@@ -291,7 +293,8 @@ fn terms_that_are_kept_stay_what_they_are() {
     keep.finish();
     assert_eq!(terms.express(sum, &mut Vec::new()), before);
     assert_eq!(sum.bits, 12);
-    // The fixed one is a number, and what nothing referred to is gone: the only read that is left is the second.
+    // The fixed one is a number, and what nothing referred to is gone: the only read that is left
+    // is the second.
     assert!(name != other && format!("{before:?}").contains(&format!("NameId({other})")));
     assert_eq!(terms.fix_reads(sum).len(), 1);
 }

@@ -1,7 +1,8 @@
 //! What came from outside in the recorded run, given to the program again in a replay.
 //!
-//! **Invariant.** Only results that others than the process decide are given so. What threads of the process do to each other (pipes, eventfds, files,
-//! signals among them) happens really: giving its recorded result would confirm what cannot happen.
+//! **Invariant.** Only results that others than the process decide are given so. What threads of
+//! the process do to each other (pipes, eventfds, files, signals among them) happens really: giving
+//! its recorded result would confirm what cannot happen.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -32,7 +33,8 @@ pub(crate) struct Inputs {
     pub(crate) talks_to_itself: bool,
     /// Calls are made really, as in a recording.
     live: bool,
-    /// Numbers of processes and threads that the recorded run asked for: the thread, which, and what it was.
+    /// Numbers of processes and threads that the recorded run asked for: the thread, which, and
+    /// what it was.
     numbers: Vec<(u32, u32, i32)>,
     /// How many calls were answered.
     pub(crate) given: u64,
@@ -102,7 +104,8 @@ impl Inputs {
         })
     }
 
-    /// The number that a thread of the recorded run had, or the process; see `foretrace_recording::input::number`.
+    /// The number that a thread of the recorded run had, or the process; see
+    /// `foretrace_recording::input::number`.
     pub(crate) fn number(&mut self, thread: Option<u32>, what: u32) -> Option<i32> {
         let wanted = (thread?, what);
         let mut known = self.numbers.iter();

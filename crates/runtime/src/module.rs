@@ -250,7 +250,8 @@ unsafe fn image(module: &Module) -> Vec<u8> {
     table
 }
 
-/// What a module's variables hold now: no constructor of the program has run yet. Of those that are zero the module says it itself.
+/// What a module's variables hold now: no constructor of the program has run yet. Of those that are
+/// zero the module says it itself.
 unsafe fn contents(module: &Module) -> Vec<u8> {
     let mut table = Vec::new();
     for index in 0..module.global_count as usize {

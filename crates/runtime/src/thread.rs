@@ -1,5 +1,5 @@
-//! One thread of the program: what only the thread itself touches, and what others may touch at any time.
-//! (What the world guards of a thread is in [`crate::world::Entry`].)
+//! One thread of the program: what only the thread itself touches, and what others may touch at any
+//! time. (What the world guards of a thread is in [`crate::world::Entry`].)
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
@@ -30,13 +30,15 @@ pub(crate) type Told = [u8; SIGNAL_BYTES];
 /// How many functions a thread remembers.
 const CALLEES: usize = 64;
 
-/// In [`Thread::signals`]: the thread has got signals from outside in the recorded run, and gets them again.
+/// In [`Thread::signals`]: the thread has got signals from outside in the recorded run, and gets
+/// them again.
 pub(crate) const RECORDED_SIGNALS: u64 = 1;
 
 /// After so many equal loads in a row a thread gives way.
 const PATIENCE: u32 = 64;
 
-/// After so many path records without an operation, others may run: somebody may want to stop the thread.
+/// After so many path records without an operation, others may run: somebody may want to stop the
+/// thread.
 const LONG_IDLE: u32 = 1 << 14;
 
 /// After so many path records, a thread that finds what it found before gives way at once.
@@ -62,7 +64,8 @@ pub(crate) struct Thread {
     pub(crate) interrupted: AtomicBool,
     /// The watchdog has taken the turn away.
     pub(crate) ousted: AtomicBool,
-    /// Signals that came while the thread was inside of the runtime, and whose handlers have yet to run: a bit each; and [`RECORDED_SIGNALS`].
+    /// Signals that came while the thread was inside of the runtime, and whose handlers have yet to
+    /// run: a bit each; and [`RECORDED_SIGNALS`].
     pub(crate) signals: AtomicU64,
     /// Those of them that came from outside of the process.
     pub(crate) outside_signals: AtomicU64,
@@ -78,13 +81,15 @@ pub(crate) struct Thread {
     pub(crate) call_site: u64,
     /// The function that the user's code called last.
     pub(crate) callee: u64,
-    /// The calls by which others may see the thread, and that have not come back; the innermost last.
+    /// The calls by which others may see the thread, and that have not come back; the innermost
+    /// last.
     pub(crate) calls: Vec<Open>,
     /// Functions that the user's code called, by [`Thread::is_instrumented`].
     callees: [(u64, bool); CALLEES],
     /// What is next, at a decision of the scheduler.
     pub(crate) next: Next,
-    /// Posts of semaphores by signal handlers that came while the thread was busy; 0 where there is none.
+    /// Posts of semaphores by signal handlers that came while the thread was busy; 0 where there is
+    /// none.
     pub(crate) deferred: [AtomicUsize; 64],
     /// Those of them that count already, but are not recorded yet.
     pub(crate) posted: Vec<usize>,
@@ -185,8 +190,8 @@ impl Thread {
         slot.1
     }
 
-    /// After an atomic load, or an update that changed nothing. One that gives the same again and again is in a loop that waits for
-    /// another thread: let that run.
+    /// After an atomic load, or an update that changed nothing. One that gives the same again and
+    /// again is in a loop that waits for another thread: let that run.
     #[inline]
     pub(crate) fn saw(&mut self, address: u64, value: u64) {
         let (last, same, times) = &mut self.seen;
@@ -315,8 +320,8 @@ pub(crate) fn set_current(thread: *mut Thread) {
     }
 }
 
-/// Runs `work` as the calling thread, inside the runtime. `None` if the runtime is off, the thread is none
-/// of ours, or we are called from within ourselves (a signal handler, an allocation).
+/// Runs `work` as the calling thread, inside the runtime. `None` if the runtime is off, the thread
+/// is none of ours, or we are called from within ourselves (a signal handler, an allocation).
 #[inline(always)]
 pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     if matches!(mode(), Mode::Unset | Mode::Off) {
@@ -353,7 +358,8 @@ pub(crate) fn enter_recording<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<
     Some(result)
 }
 
-/// Instrumented code ran inside the runtime, which only signal handlers do: what it does is lost, and that is noted.
+/// Instrumented code ran inside the runtime, which only signal handlers do: what it does is lost,
+/// and that is noted.
 #[cold]
 pub(crate) fn refused() {
     if is_inside() {

@@ -1,6 +1,8 @@
-//! Random numbers that can be repeated: the same seed gives the same numbers on every machine and in every version.
+//! Random numbers that can be repeated: the same seed gives the same numbers on every machine and
+//! in every version.
 
-/// SplitMix64. (Made for tests: a crate might change its numbers from one version to the next, and then a seed that failed fails no more.)
+/// SplitMix64. (Made for tests: a crate might change its numbers from one version to the next, and
+/// then a seed that failed fails no more.)
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

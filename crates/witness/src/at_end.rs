@@ -1,12 +1,12 @@
 //! Whether the violation holds at the end of a schedule: section 4 of `docs/theory.md`.
 //!
-//! **Computes.** Each violation's conditions in the state reached, in the words of the theory. For a
-//! stuck state also the waits that must still be in W, which `signals` then has to bring about.
+//! **Computes.** Each violation's conditions in the state reached, in the words of the theory. For
+//! a stuck state also the waits that must still be in W, which `signals` then has to bring about.
 //!
-//! **Deviations**, each refusing more than the text. (1) Nothing is a violation once the process has
-//! exited; the text says so only where something is *next* or *stuck*. (2) A hold of the same mode of
-//! the thread's own blocks it only if the mode is exclusive and the lock is not recursive: otherwise
-//! the acquire would deepen the hold.
+//! **Deviations**, each refusing more than the text. (1) Nothing is a violation once the process
+//! has exited; the text says so only where something is *next* or *stuck*. (2) A hold of the same
+//! mode of the thread's own blocks it only if the mode is exclusive and the lock is not recursive:
+//! otherwise the acquire would deepen the hold.
 //!
 //! **Cost.** Constant, but O(threads) for a stuck state and O(schedule) for an atomicity violation.
 
@@ -359,7 +359,8 @@ impl Replay<'_> {
 enum Waits {
     /// This wait is in W: the resolution of the signals has to leave it there.
     InW(EventId),
-    /// For a semaphore, a barrier, a lock that nobody will give back, or in a call that nobody feeds.
+    /// For a semaphore, a barrier, a lock that nobody will give back, or in a call that nobody
+    /// feeds.
     Otherwise,
 }
 

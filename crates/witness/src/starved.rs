@@ -1,7 +1,7 @@
 //! Calls that nobody feeds: *blocked in a call* of section 4 of `docs/theory.md`.
 //!
-//! **Computes.** Whether a call that waits on a source would stay where it is: the source is not closed, and all that was put into it has been taken
-//! out.
+//! **Computes.** Whether a call that waits on a source would stay where it is: the source is not
+//! closed, and all that was put into it has been taken out.
 //!
 //! **Cost.** Linear in the calls that use the source, for each question.
 

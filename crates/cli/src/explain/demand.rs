@@ -1,4 +1,5 @@
-//! What a candidate says, in words: the first sentence of an explanation, and how the others call it.
+//! What a candidate says, in words: the first sentence of an explanation, and how the others call
+//! it.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! How users name a candidate: a finding as `predict` calls it, or a kind and places.
 //!
-//! **Computes.** All violations of the kind that the places fit. A place is an event by its number, or a source location, which may be of many
-//! events.
+//! **Computes.** All violations of the kind that the places fit. A place is an event by its number,
+//! or a source location, which may be of many events.
 
 use foretrace_trace::{EventId, Op, Request, Trace};
 use foretrace_witness::{LockMisuse, Property, Violation};
@@ -12,7 +12,8 @@ use crate::failure::Failure;
 pub(super) enum Named {
     /// A finding of `predict`.
     Finding { id: String, property: Property },
-    /// These candidates, in order; if there is only one, whether it is a candidate at all is still to be seen.
+    /// These candidates, in order; if there is only one, whether it is a candidate at all is still
+    /// to be seen.
     Candidates(Vec<Violation>),
 }
 
@@ -205,7 +206,8 @@ fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Failure> {
 
 const MOST_SHOWN: usize = 5;
 
-/// Whether a location is what the user wrote, perhaps without its folders, its column and its function.
+/// Whether a location is what the user wrote, perhaps without its folders, its column and its
+/// function.
 fn fits(location: &str, wanted: &str) -> bool {
     let starts = std::iter::once(0).chain(location.match_indices('/').map(|(at, _)| at + 1));
     starts.into_iter().any(|start| {
@@ -228,7 +230,8 @@ fn combine(places: &[Vec<EventId>], chosen: &mut Vec<EventId>, take: &mut dyn Fn
     }
 }
 
-/// The violations of the kind that these events may make; if the user named exactly them, whether they do is answered in words later.
+/// The violations of the kind that these events may make; if the user named exactly them, whether
+/// they do is answered in words later.
 fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec<Violation> {
     let one = |violation: Violation, fits: bool| match is_exact || fits {
         true => vec![violation],

@@ -115,7 +115,8 @@ impl Words<'_> {
         quoted(self.trace.locks().get(lock.index()))
     }
 
-    /// What an event does to its lock, with `it` for the lock if that is to be so: `takes it (a.c:1)`.
+    /// What an event does to its lock, with `it` for the lock if that is to be so:
+    /// `takes it (a.c:1)`.
     pub(super) fn with_lock(&self, event: EventId, form: Form, object: &str) -> String {
         let verb = lock_verb(self.trace.op(event));
         let word = match form {

@@ -1,4 +1,5 @@
-//! What `foretrace explain` takes for a candidate, and what it says of what can happen; explanations in a report.
+//! What `foretrace explain` takes for a candidate, and what it says of what can happen;
+//! explanations in a report.
 
 use expect_test::expect;
 

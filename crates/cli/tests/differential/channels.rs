@@ -1,4 +1,5 @@
-//! Random programs whose threads also see each other through the kernel, against the truth: whatever is predicted happens under some schedule.
+//! Random programs whose threads also see each other through the kernel, against the truth:
+//! whatever is predicted happens under some schedule.
 //!
 //! The other direction is not asked, since the order of calls is kept.
 
@@ -75,8 +76,8 @@ pub(crate) fn program(seed: u64) -> String {
     text
 }
 
-/// Programs with an order that only the kernel knows: two in which it matters what a call did not find (a refusal, and less than was
-/// wanted), and one for each kind of channel.
+/// Programs with an order that only the kernel knows: two in which it matters what a call did not
+/// find (a refusal, and less than was wanted), and one for each kind of channel.
 pub(crate) fn planted() -> Vec<String> {
     let writes = "    put(loose[1], 1);\n    put(loose[1], 2);\n    x = 1;\n";
     let negative = |found: &str| {

@@ -1,4 +1,5 @@
-//! Random C programs of two or three small threads. What they do is defined on our compiler (`-fwrapv`), but for divisions by zero, which end the run.
+//! Random C programs of two or three small threads. What they do is defined on our compiler
+//! (`-fwrapv`), but for divisions by zero, which end the run.
 
 mod statements;
 
@@ -28,8 +29,9 @@ pub(crate) const HARD: [&str; 14] = [
 /// How a letter is read: see [`letter`].
 pub(crate) const WAYS: usize = 3;
 
-/// A program in which one thread sends a letter and then a sign, and another one looks for the sign and then for the letter. What it makes of the letter goes through a function, and
-/// decides a branch, is the thread's result, or is stored. It exits with 0 if the reader came first.
+/// A program in which one thread sends a letter and then a sign, and another one looks for the sign
+/// and then for the letter. What it makes of the letter goes through a function, and decides a
+/// branch, is the thread's result, or is stored. It exits with 0 if the reader came first.
 pub(crate) fn letter(function: &str, way: usize) -> String {
     let [new, old] = ["data", "0"].map(|value| function.replace("{x}", value));
     let (reader, at_end) = match way {
@@ -85,8 +87,9 @@ int main(void)
     )
 }
 
-/// One thread writes first the data and then the flag; another one reads first the flag and then the data. If it sees the flag, it sees the data: whoever loses track of what
-/// depends on what finds a failure where there is none.
+/// One thread writes first the data and then the flag; another one reads first the flag and then
+/// the data. If it sees the flag, it sees the data: whoever loses track of what depends on what
+/// finds a failure where there is none.
 struct Message {
     data: String,
     flag: String,

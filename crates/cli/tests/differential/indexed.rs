@@ -1,6 +1,8 @@
-//! Random programs whose addresses depend on what was read, with addresses that range over their objects, against the truth.
+//! Random programs whose addresses depend on what was read, with addresses that range over their
+//! objects, against the truth.
 //!
-//! Indices stay inside of their arrays, so that the model has every execution on the recorded paths, whatever the addresses.
+//! Indices stay inside of their arrays, so that the model has every execution on the recorded
+//! paths, whatever the addresses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

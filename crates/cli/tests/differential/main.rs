@@ -1,11 +1,14 @@
-//! Random C programs, recorded once and predicted, against the truth: the same program under all its schedules.
+//! Random C programs, recorded once and predicted, against the truth: the same program under all
+//! its schedules.
 //!
-//! Among the executions in which every thread's branches go as recorded up to the violation, model and truth agree on assertions and races. A finding that no execution shows
-//! is a false alarm. An execution that the model says is infeasible is missed; that is asked only where the trace keeps nothing as recorded for want of an
-//! expression.
+//! Among the executions in which every thread's branches go as recorded up to the violation, model
+//! and truth agree on assertions and races. A finding that no execution shows is a false alarm. An
+//! execution that the model says is infeasible is missed; that is asked only where the trace keeps
+//! nothing as recorded for want of an expression.
 //!
-//! `FORETRACE_DIFFERENTIAL=N` asks for so many programs, `FORETRACE_DIFFERENTIAL_SEED=S` for those from seed S on (`cargo xtask differential`). Programs that
-//! have shown a difference go to the folder `kept`, and are tried each time.
+//! `FORETRACE_DIFFERENTIAL=N` asks for so many programs, `FORETRACE_DIFFERENTIAL_SEED=S` for those
+//! from seed S on (`cargo xtask differential`). Programs that have shown a difference go to the
+//! folder `kept`, and are tried each time.
 
 mod channels;
 mod compare;

@@ -1,9 +1,11 @@
-//! The papers' worked examples as C programs: what each model says of the run that the paper shows. `docs/papers.md` has them as a table.
+//! The papers' worked examples as C programs: what each model says of the run that the paper shows.
+//! `docs/papers.md` has them as a table.
 //!
 //! A program says at its end what is expected. The labels are comments behind its statements.
 //!
 //! ```text
-//! //? run: t1 t3 T2.t11         the accesses of all threads but main, in the order of the run; `any`: a run that ends well; `hangs`: one that does not end
+//! //? run: t1 t3 T2.t11         the accesses of all threads but main, in the order of the run;
+//!                               `any`: a run that ends well; `hangs`: one that does not end
 //! //? symbolic: assertion t12; race y t5 t12
 //! //? symbolic, assertion, 1 switch: none
 //! //? merged, assertion: assertion t5          all runs above, merged

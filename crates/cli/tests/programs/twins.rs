@@ -1,5 +1,5 @@
-//! Programs with a bug and their corrected twins: the bug is found from a run that does not show it and confirmed by replay,
-//! every time; nothing is found in the twin, whatever the schedule.
+//! Programs with a bug and their corrected twins: the bug is found from a run that does not show it
+//! and confirmed by replay, every time; nothing is found in the twin, whatever the schedule.
 
 use foretrace_testing::cases;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Random C programs of two or three threads, with locks, atomics, semaphores and a condition variable.
+//! Random C programs of two or three threads, with locks, atomics, semaphores and a condition
+//! variable.
 
 pub(crate) use foretrace_testing::Random;
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! Threads that see each other through the kernel: what is handed over there is no race, and what is not is found as before.
+//! Threads that see each other through the kernel: what is handed over there is no race, and what
+//! is not is found as before.
 
 use std::path::Path;
 
@@ -42,7 +43,8 @@ fn what_the_kernel_orders_is_no_race() {
     }
 }
 
-/// A thread is inside of a call when the others are where they should be: it comes out, since its time is over or its signal there.
+/// A thread is inside of a call when the others are where they should be: it comes out, since its
+/// time is over or its signal there.
 #[test]
 fn races_behind_calls_that_wait_are_replayed() {
     let program = channels();

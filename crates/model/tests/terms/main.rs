@@ -1,5 +1,6 @@
-//! Terms are worth what their operations are worth, by definitions of their own (`definitions`): bit by bit, exhaustively for
-//! one to four bits, and at random up to 128. And no rule makes a term larger.
+//! Terms are worth what their operations are worth, by definitions of their own (`definitions`):
+//! bit by bit, exhaustively for one to four bits, and at random up to 128. And no rule makes a term
+//! larger.
 
 mod definitions;
 
@@ -258,7 +259,8 @@ fn every_operation_exhaustively() {
     }
 }
 
-/// All operations on the results of all operations: whatever a rule sees of its operands' operands is tried.
+/// All operations on the results of all operations: whatever a rule sees of its operands' operands
+/// is tried.
 #[test]
 fn two_operations_exhaustively() {
     for width in 1..=3 {
@@ -342,7 +344,8 @@ fn operations_on_casts_exhaustively() {
     check_all(&forest, 2);
 }
 
-/// Computed in four bits from two, and cut: what C does with everything that is smaller than an `int`.
+/// Computed in four bits from two, and cut: what C does with everything that is smaller than an
+/// `int`.
 #[test]
 fn promoted_operations_exhaustively() {
     let mut forest = Forest::default();
@@ -398,8 +401,8 @@ fn extended(forest: &mut Forest, width: u32, constants: &[u128]) -> (usize, Vec<
     (condition, all)
 }
 
-/// All operations in six bits on what is extended from three, two and one, their results cut again and compared: words
-/// that hold smaller numbers.
+/// All operations in six bits on what is extended from three, two and one, their results cut again
+/// and compared: words that hold smaller numbers.
 #[test]
 fn narrow_numbers_in_words_exhaustively() {
     let mut forest = Forest::default();
@@ -545,7 +548,8 @@ fn random_terms() {
     }
 }
 
-/// Replacing symbols by terms, and evaluating, is evaluating with the symbols worth what the terms are.
+/// Replacing symbols by terms, and evaluating, is evaluating with the symbols worth what the terms
+/// are.
 #[test]
 fn substitution_is_evaluation_with_other_values() {
     for seed in 0..1_000 {

@@ -34,7 +34,8 @@ impl Recorded<'_> {
         }
     }
 
-    /// Whether a thread that is next at this leave, or behind this enter as its last event, is in a call that waits.
+    /// Whether a thread that is next at this leave, or behind this enter as its last event, is in a
+    /// call that waits.
     pub(crate) fn is_in_waiting_call(&self, point: EventId) -> bool {
         let is_last = self.trace.next(point).is_none();
         let is_here = |call: &&Call| call.leave == Some(point) || (call.enter == point && is_last);
@@ -42,7 +43,8 @@ impl Recorded<'_> {
         calls.iter().find(is_here).is_some_and(|call| self.trace.awaited(call.on).is_some())
     }
 
-    /// Whether the thread that is next at this leave, or behind this enter, is in a call that waits, and nobody has fed it.
+    /// Whether the thread that is next at this leave, or behind this enter, is in a call that
+    /// waits, and nobody has fed it.
     pub(crate) fn is_unfed(&self, state: &State, point: EventId) -> bool {
         let calls = self.calls();
         let awaited = |call: &Call| self.trace.awaited(call.on);

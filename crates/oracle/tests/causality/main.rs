@@ -1,4 +1,5 @@
-//! Refutations against the enumeration: what no schedule can do, by the rules of `docs/causality.md`, no schedule does.
+//! Refutations against the enumeration: what no schedule can do, by the rules of
+//! `docs/causality.md`, no schedule does.
 
 mod graph;
 mod papers;

@@ -1,9 +1,12 @@
-//! Traces full of critical sections, nested and hand over hand, with threads that wait for each other.
+//! Traces full of critical sections, nested and hand over hand, with threads that wait for each
+//! other.
 //!
-//! **Computes.** 16 threads and 100 locks. A thread takes up to three locks in their order, sometimes giving the first back before it takes the next, and accesses what they
-//! guard; now and then it waits on a condition variable until another thread lets it go on. Threads hand things to each other by semaphores, and
-//! write something under one of two locks, having had the other one in the meantime: no common lock shows that these writes cannot meet. A few accesses are
-//! made without the lock of their variable.
+//! **Computes.** 16 threads and 100 locks. A thread takes up to three locks in their order,
+//! sometimes giving the first back before it takes the next, and accesses what they guard; now and
+//! then it waits on a condition variable until another thread lets it go on. Threads hand things to
+//! each other by semaphores, and write something under one of two locks, having had the other one
+//! in the meantime: no common lock shows that these writes cannot meet. A few accesses are made
+//! without the lock of their variable.
 
 use foretrace_trace::*;
 
@@ -144,7 +147,8 @@ impl Sections {
         }
     }
 
-    /// Writes under one of two locks, having had the other one before or in the meantime; at once, so that the recorded run does not block.
+    /// Writes under one of two locks, having had the other one before or in the meantime; at once,
+    /// so that the recorded run does not block.
     fn cross(&mut self, thread: usize) {
         let nth = self.random.below(CROSSED);
         let mut locks = [LOCKS - 1 - 2 * nth, LOCKS - 2 - 2 * nth];

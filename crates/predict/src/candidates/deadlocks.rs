@@ -1,12 +1,14 @@
-//! Deadlock candidates: cycles in who wants what whom has, and points at which a thread may wait for ever.
+//! Deadlock candidates: cycles in who wants what whom has, and points at which a thread may wait
+//! for ever.
 //!
-//! **Computes.** Nodes (thread, lock held, lock wanted, source location); all simple cycles over them with one node
-//! per thread; and the points of `docs/theory.md`, section 4, *Stuck*.
+//! **Computes.** Nodes (thread, lock held, lock wanted, source location); all simple cycles over
+//! them with one node per thread; and the points of `docs/theory.md`, section 4, *Stuck*.
 //!
-//! **Follows.** The lock-order graph of Goodlock (Havelund, SPIN 2000), with cycles of any length and
-//! reader-writer modes; here a cycle is only a question.
+//! **Follows.** The lock-order graph of Goodlock (Havelund, SPIN 2000), with cycles of any length
+//! and reader-writer modes; here a cycle is only a question.
 //!
-//! **Cost.** Exponential in the worst case, like the number of cycles: cut off at `MOST_STEPS`, and said so.
+//! **Cost.** Exponential in the worst case, like the number of cycles: cut off at `MOST_STEPS`, and
+//! said so.
 
 use rustc_hash::FxHashMap;
 
@@ -45,7 +47,8 @@ pub(crate) struct CyclePart {
 }
 
 impl CyclePart {
-    /// The cycle through these points, each of which is where a thread waits for a lock that the following one has.
+    /// The cycle through these points, each of which is where a thread waits for a lock that the
+    /// following one has.
     pub(super) fn of_points(context: &Context, points: &[EventId]) -> CyclePart {
         let wanted = |point| super::single::wanted(context, point).expect("a point of a cycle");
         let nodes = points.iter().enumerate().map(|(at, &point)| {
@@ -399,7 +402,8 @@ impl<'s> Search<'s> {
         if guarded && class.knows_locks() {
             return;
         }
-        // A pending point is there because its event is executed, so being executed refutes nothing.
+        // A pending point is there because its event is executed, so being executed refutes
+        // nothing.
         let trace = self.context.skeleton.trace;
         let pends = |node: &CycleNode| node.points.iter().any(|&event| is_pending(trace, event));
         let ordered = self.context.prune

@@ -1,11 +1,11 @@
 //! The stuck state: nobody can go on, and somebody waits for a notification that is lost.
 //!
-//! **Computes.** A guard under which, at X, every thread is not started, finished or blocked; and for each
-//! point a literal that says that a thread waits there.
+//! **Computes.** A guard under which, at X, every thread is not started, finished or blocked; and
+//! for each point a literal that says that a thread waits there.
 //!
-//! **Follows.** `docs/theory.md`, section 4, *Stuck*. Here it matters who still waits at X, so the choice of
-//! each signal is encoded in full: a signal without an addressee found only waiters that may leave, and those
-//! have then left.
+//! **Follows.** `docs/theory.md`, section 4, *Stuck*. Here it matters who still waits at X, so the
+//! choice of each signal is encoded in full: a signal without an addressee found only waiters that
+//! may leave, and those have then left.
 //!
 //! **Cost.** Cubic in the operations on one condition variable; see `MOST_CLAUSES`.
 
@@ -38,7 +38,8 @@ struct Point {
 }
 
 impl Encoder<'_> {
-    /// The assumption that the program is stuck at X with a thread waiting at `point`; `Err`: too large.
+    /// The assumption that the program is stuck at X with a thread waiting at `point`; `Err`: too
+    /// large.
     pub(crate) fn stuck_at(&mut self, points: &[EventId]) -> Result<Vec<Lit>, String> {
         if self.stuck.is_none() {
             let stuck = self.encode_stuck()?;
@@ -179,7 +180,8 @@ impl Encoder<'_> {
         waits
     }
 
-    /// An included signal that wakes nobody found nobody that had to be woken, and sent the rest away.
+    /// An included signal that wakes nobody found nobody that had to be woken, and sent the rest
+    /// away.
     fn encode_idle_signal(
         &mut self,
         id: CondId,
@@ -472,7 +474,8 @@ impl Encoder<'_> {
         points.push(Point { event: point, blocked, waits: true });
     }
 
-    /// "What was put into the source has been taken out": each call that waits on it has left, or nobody has fed it.
+    /// "What was put into the source has been taken out": each call that waits on it has left, or
+    /// nobody has fed it.
     fn drained(&mut self, number: usize, source: &Source) -> Lit {
         if let Some(&known) = self.drained.get(&number) {
             return known;

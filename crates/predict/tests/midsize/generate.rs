@@ -1,11 +1,14 @@
 //! Random runs of a few hundred events, the same for the same seed.
 //!
-//! **Computes.** Lets four to six threads take random steps on a small machine: nested critical sections over locks in any
-//! order and both modes, plain and atomic accesses of few bytes with few values, semaphores, condition variables,
-//! regions, forks and joins. In every other run they compute with what they read, branch on it and assert of it. Nobody ever blocks: a step that would is not taken. At the end everything that
-//! is open is closed, so the trace is valid and its threads end.
+//! **Computes.** Lets four to six threads take random steps on a small machine: nested critical
+//! sections over locks in any order and both modes, plain and atomic accesses of few bytes with few
+//! values, semaphores, condition variables, regions, forks and joins. In every other run they
+//! compute with what they read, branch on it and assert of it. Nobody ever blocks: a step that
+//! would is not taken. At the end everything that is open is closed, so the trace is valid and its
+//! threads end.
 //!
-//! Source locations are few compared with the events, so that classes have many members of several threads.
+//! Source locations are few compared with the events, so that classes have many members of several
+//! threads.
 
 pub(crate) use foretrace_testing::Random;
 use std::collections::{BTreeMap, VecDeque};
@@ -23,7 +26,8 @@ pub(crate) struct Shape {
     /// How many source locations each kind of step has for one object or lock.
     sites: usize,
     values: u64,
-    /// Each object has a lock of its own, which is held at most accesses: violations are rare, and a class has one among many members.
+    /// Each object has a lock of its own, which is held at most accesses: violations are rare, and
+    /// a class has one among many members.
     disciplined: bool,
     /// One access in so many is careless: outside all critical sections, or under the wrong lock.
     careless: usize,
@@ -307,7 +311,8 @@ impl Machine {
         } else {
             ObjectId(self.random.below(self.shape.objects) as u32)
         };
-        // Accesses that look alike are one group to the pipeline, and groups should be large as well.
+        // Accesses that look alike are one group to the pipeline, and groups should be large as
+        // well.
         let plain = self.shape.disciplined && !self.random.one_in(15);
         let (offset, size) = match self.random.below(6) {
             _ if plain => (0, 8),

@@ -1,4 +1,5 @@
-//! Programs: what is predicted from a summary is exactly what the exploration of all interleavings finds.
+//! Programs: what is predicted from a summary is exactly what the exploration of all interleavings
+//! finds.
 
 mod merged;
 mod papers;

@@ -1,4 +1,5 @@
-//! Merged runs: what is predicted of them is exactly what the exploration of all interleavings finds.
+//! Merged runs: what is predicted of them is exactly what the exploration of all interleavings
+//! finds.
 
 #[path = "../../../program/tests/merge/figure_11.rs"]
 mod figure_11;

@@ -1,8 +1,9 @@
-//! Small random programs that can be written down as a program, and whose runs can be written down as traces with expressions.
+//! Small random programs that can be written down as a program, and whose runs can be written down
+//! as traces with expressions.
 //!
-//! Every statement has a location of its own, so that what is found in a merged program can be compared with what is found in the whole one. The
-//! two ways to write an expression share nothing: the text of the program says where something has how many bits, that of a trace
-//! never does.
+//! Every statement has a location of its own, so that what is found in a merged program can be
+//! compared with what is found in the whole one. The two ways to write an expression share nothing:
+//! the text of the program says where something has how many bits, that of a trace never does.
 
 #[path = "told.rs"]
 mod told;
@@ -28,7 +29,8 @@ pub(crate) struct Mix {
 /// Variables: name, bytes, contents at the start.
 pub(crate) const GLOBALS: [(&str, u32, u64); 4] =
     [("x", 1, 0), ("y", 1, 1), ("w", 2, 0x0102), ("v", 8, 0)];
-/// What is accessed: name, offset, bytes. What several threads use is what matters, so most accesses go to the same few bytes.
+/// What is accessed: name, offset, bytes. What several threads use is what matters, so most
+/// accesses go to the same few bytes.
 const PLACES: [Place; 10] = [
     ("x", 0, 1),
     ("x", 0, 1),
@@ -115,7 +117,8 @@ enum Kind {
         sign: &'static str,
         operand: Expr,
     },
-    /// With `assumes`, a trace has it as an update that assumes what it compared, or as a read and a branch.
+    /// With `assumes`, a trace has it as an update that assumes what it compared, or as a read and
+    /// a branch.
     CompareExchange {
         to: &'static str,
         at: Place,
@@ -410,7 +413,8 @@ impl Generated {
         text
     }
 
-    /// A run of the program as a trace, with or without declarations of what is in the variables at the start.
+    /// A run of the program as a trace, with or without declarations of what is in the variables at
+    /// the start.
     pub(crate) fn trace(&self, program: &Program, events: &[Event], declare: bool) -> String {
         let mut names = BTreeMap::new();
         for event in events {

@@ -1,4 +1,5 @@
-//! Small random traces with expressions, mixed sizes, values that are not recorded, locks and semaphores.
+//! Small random traces with expressions, mixed sizes, values that are not recorded, locks and
+//! semaphores.
 
 use foretrace_testing::Random;
 use std::fmt::Write;
@@ -47,8 +48,8 @@ enum Kind {
     Assertion,
 }
 
-/// A valid trace of 5 to 8 events of two or three threads, the first of which is one region. Each has only some kinds of events and few
-/// places, so that they meet.
+/// A valid trace of 5 to 8 events of two or three threads, the first of which is one region. Each
+/// has only some kinds of events and few places, so that they meet.
 pub(crate) fn random_trace(seed: u64) -> String {
     let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678);
     random.below(2);

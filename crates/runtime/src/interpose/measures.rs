@@ -1,4 +1,5 @@
-//! What the system has measured: the time and memory that the process has used, the load of the machine. A replay is told what the recorded run was told.
+//! What the system has measured: the time and memory that the process has used, the load of the
+//! machine. A replay is told what the recorded run was told.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,10 +1,12 @@
 //! Numbers of processes and threads.
 //!
-//! The kernel gives other ones in each run. A replay shows the program those of the recorded run, so that what it does with them is the same. Where the program
-//! hands one back (`kill`, `tgkill`, `sched_setaffinity`), the process or thread is meant that has taken its place.
+//! The kernel gives other ones in each run. A replay shows the program those of the recorded run,
+//! so that what it does with them is the same. Where the program hands one back (`kill`, `tgkill`,
+//! `sched_setaffinity`), the process or thread is meant that has taken its place.
 //!
-//! **Invariant.** In a recording, and of processes and threads of which the recorded run never asked, numbers are the kernel's own. A forked child is no thread of the replay, and sees
-//! its own number.
+//! **Invariant.** In a recording, and of processes and threads of which the recorded run never
+//! asked, numbers are the kernel's own. A forked child is no thread of the replay, and sees its own
+//! number.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
@@ -21,11 +23,13 @@ use crate::world::{World, hold};
 /// More numbers than this are not translated.
 const MOST: usize = 1 << 14;
 
-/// The numbers that the program sees in the upper 32 bits, those of the kernel in the lower ones; the newest last. Signal handlers look them up at any time.
+/// The numbers that the program sees in the upper 32 bits, those of the kernel in the lower ones;
+/// the newest last. Signal handlers look them up at any time.
 static PAIRS: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// What the kernel said at the start of parent, process group and session, and what the program sees instead: 0 if that is the same.
+/// What the kernel said at the start of parent, process group and session, and what the program
+/// sees instead: 0 if that is the same.
 static AT_START: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 const PARENT: usize = 0;
 const GROUP: usize = 1;
@@ -257,7 +261,8 @@ unsafe extern "C" fn setpriority(which: u32, who: u32, value: c_int) -> c_int {
 /// Calls about the process or thread that is the first argument.
 macro_rules! about {
     ($($name:ident(process $(, $argument:ident: $type:ty)*);)*) => {
-        mod about_next { use super::*; $( real!(fn $name(process: pid_t $(, $argument: $type)*) -> c_int); )* }
+        mod about_next { use super::*; $( real!(fn $name(process: pid_t $(,
+            $argument: $type)*) -> c_int); )* }
         $(
             #[unsafe(no_mangle)]
             pub(super) unsafe extern "C" fn $name(process: pid_t $(, $argument: $type)*) -> c_int {

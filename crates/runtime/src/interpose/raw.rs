@@ -11,7 +11,8 @@ use crate::real::real;
 
 mod next {
     use super::*;
-    real!(fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long);
+    real!(fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long,
+        f: c_long) -> c_long);
 }
 
 /// Those that nobody else notices.
@@ -28,7 +29,8 @@ const SILENT: [c_long; 10] = [
     libc::SYS_rseq,
 ];
 
-/// Makes those that move bytes, or change what numbers stand for, by their names: what is known of descriptors must stay true.
+/// Makes those that move bytes, or change what numbers stand for, by their names: what is known of
+/// descriptors must stay true.
 unsafe fn by_name(number: c_long, [a, b, c, d]: [c_long; 4]) -> Option<c_long> {
     let (fd, second, third) = (a as c_int, b as c_int, c as c_int);
     let result = unsafe {

@@ -1,4 +1,5 @@
-//! Whether the program handles signals: then a thread that waits may be woken by one, and waiting for ever is no deadlock.
+//! Whether the program handles signals: then a thread that waits may be woken by one, and waiting
+//! for ever is no deadlock.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
@@ -46,7 +47,8 @@ pub(crate) fn interrupt() -> bool {
 
 mod next {
     use super::*;
-    real!(fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int);
+    real!(fn sigaction(signal: c_int, new: *const libc::sigaction,
+        old: *mut libc::sigaction) -> c_int);
 }
 
 #[unsafe(no_mangle)]
@@ -105,7 +107,8 @@ fn handler_of(signal: c_int) -> usize {
     handler.map_or(0, |handler| handler.load(Relaxed))
 }
 
-/// The handler to install for the user's: ours, if his is a function and the signal comes from somewhere.
+/// The handler to install for the user's: ours, if his is a function and the signal comes from
+/// somewhere.
 fn stand_before(signal: c_int, handler: usize) -> usize {
     let slot = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
     match slot {
@@ -119,7 +122,8 @@ fn stand_before(signal: c_int, handler: usize) -> usize {
     }
 }
 
-/// A signal arrives. If its thread is inside of the runtime, and will come out, the handler runs then: so what it does is recorded.
+/// A signal arrives. If its thread is inside of the runtime, and will come out, the handler runs
+/// then: so what it does is recorded.
 extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let is_own = unsafe { info.as_ref() }.is_some_and(is_own);
     if is_own && let Some(info) = unsafe { info.as_mut() } {
@@ -204,7 +208,8 @@ fn interrupt_wait() {
     }
 }
 
-/// The thread has come out of the runtime: calls the handlers of signals that came meanwhile, and of those that came here in the recorded run.
+/// The thread has come out of the runtime: calls the handlers of signals that came meanwhile, and
+/// of those that came here in the recorded run.
 #[cold]
 pub(crate) fn handle_deferred(thread: &mut Thread) {
     let came = thread.signals.fetch_and(RECORDED_SIGNALS, Relaxed);
@@ -369,26 +374,32 @@ on! {
     timer_getoverrun(timer: libc::timer_t) -> c_int: TIMER;
     wait(status: *mut c_int) -> pid_t: CHILD;
     waitpid(process: pid_t, status: *mut c_int, flags: c_int) -> pid_t: CHILD;
-    waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t, flags: c_int) -> c_int: CHILD;
+    waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t,
+        flags: c_int) -> c_int: CHILD;
     wait3(status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
-    wait4(process: pid_t, status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
+    wait4(process: pid_t, status: *mut c_int, flags: c_int,
+        usage: *mut libc::rusage) -> pid_t: CHILD;
 }
 
-/// Signals that somebody outside sends, and timers, whose signals come when the world's time says so: a replay gets them as they came in the recorded
-/// run, and waits for none. What threads of the process send to each other comes really.
+/// Signals that somebody outside sends, and timers, whose signals come when the world's time says
+/// so: a replay gets them as they came in the recorded run, and waits for none. What threads of the
+/// process send to each other comes really.
 mod outside {
     use super::*;
 
     mod next {
         use super::*;
-        real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, time: *const timespec) -> c_int);
+        real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t,
+            time: *const timespec) -> c_int);
         real!(fn sigsuspend(set: *const sigset_t) -> c_int);
         real!(fn pause() -> c_int);
         real!(fn kill(process: pid_t, signal: c_int) -> c_int);
         real!(fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int);
         real!(fn alarm(seconds: u32) -> u32);
-        real!(fn setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int);
-        real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
+        real!(fn setitimer(which: c_int, new: *const libc::itimerval,
+            old: *mut libc::itimerval) -> c_int);
+        real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec,
+            old: *mut libc::itimerspec) -> c_int);
     }
 
     /// Makes a call that waits for a signal. `is_own` says behind it who has sent that one.
@@ -474,8 +485,8 @@ mod outside {
         wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), || unsafe { next::pause() })
     }
 
-    /// Makes a call that sends a signal. If that goes to somebody who is neither the process itself nor a child, a replay sends none: the number may be
-    /// that of any process by now.
+    /// Makes a call that sends a signal. If that goes to somebody who is neither the process itself
+    /// nor a child, a replay sends none: the number may be that of any process by now.
     fn send(process: pid_t, call: impl FnOnce(pid_t) -> c_int) -> c_int {
         let process = match process {
             ..0 => -numbers::group_meant(-process),
@@ -581,7 +592,8 @@ unsafe extern "C-unwind" fn killpg(group: pid_t, signal: c_int) -> c_int {
     around(|_| Uses::of(&SEND), None, || unsafe { to_threads::killpg(group, signal) })
 }
 
-/// A thread that waits inside of the runtime notices the signal before the sender goes on: so the same schedule gives the same run.
+/// A thread that waits inside of the runtime notices the signal before the sender goes on: so the
+/// same schedule gives the same run.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_kill(to: libc::pthread_t, signal: c_int) -> c_int {
     let call = || unsafe { to_threads::pthread_kill(to, signal) };
@@ -622,7 +634,8 @@ fn notices(sender: &Thread, to: libc::pthread_t) {
 
 mod timers {
     use super::*;
-    real!(fn timer_create(clock: c_int, event: *mut libc::sigevent, timer: *mut libc::timer_t) -> c_int);
+    real!(fn timer_create(clock: c_int, event: *mut libc::sigevent,
+        timer: *mut libc::timer_t) -> c_int);
 }
 
 #[unsafe(no_mangle)]
@@ -643,7 +656,8 @@ unsafe extern "C-unwind" fn timer_create(
     around(|_| Uses::of(&TIMER), None, || unsafe { timers::timer_create(clock, event, timer) })
 }
 
-/// A handler may jump out of an access that faulted inside a hook: the thread is then outside of the runtime again.
+/// A handler may jump out of an access that faulted inside a hook: the thread is then outside of
+/// the runtime again.
 fn leave_runtime() {
     let thread = crate::thread::current();
     if let Some(thread) = unsafe { thread.as_ref() } {

@@ -1,7 +1,8 @@
 //! Reading from descriptors and writing to them.
 //!
-//! If the user's own code makes the call, what is read goes through memory of ours to where he wants it, and what is written comes
-//! the same way: then the accesses are recorded like his own, and what the kernel gets is what was recorded.
+//! If the user's own code makes the call, what is read goes through memory of ours to where he
+//! wants it, and what is written comes the same way: then the accesses are recorded like his own,
+//! and what the kernel gets is what was recorded.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -24,24 +25,31 @@ mod next {
     real!(fn pread(fd: c_int, to: *mut c_void, size: size_t, at: off_t) -> ssize_t);
     real!(fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t);
     real!(fn preadv(fd: c_int, list: *const iovec, count: c_int, at: off_t) -> ssize_t);
-    real!(fn preadv2(fd: c_int, list: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t);
+    real!(fn preadv2(fd: c_int, list: *const iovec, count: c_int, at: off_t,
+        flags: c_int) -> ssize_t);
     real!(fn recv(fd: c_int, to: *mut c_void, size: size_t, flags: c_int) -> ssize_t);
-    real!(fn recvfrom(fd: c_int, to: *mut c_void, size: size_t, flags: c_int, from: *mut sockaddr, length: *mut socklen_t) -> ssize_t);
+    real!(fn recvfrom(fd: c_int, to: *mut c_void, size: size_t, flags: c_int, from: *mut sockaddr,
+        length: *mut socklen_t) -> ssize_t);
     real!(fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t);
-    real!(fn recvmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int, time: *mut libc::timespec) -> c_int);
+    real!(fn recvmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int,
+        time: *mut libc::timespec) -> c_int);
     real!(fn write(fd: c_int, from: *const c_void, size: size_t) -> ssize_t);
     real!(fn pwrite(fd: c_int, from: *const c_void, size: size_t, at: off_t) -> ssize_t);
     real!(fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t);
     real!(fn pwritev(fd: c_int, list: *const iovec, count: c_int, at: off_t) -> ssize_t);
-    real!(fn pwritev2(fd: c_int, list: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t);
+    real!(fn pwritev2(fd: c_int, list: *const iovec, count: c_int, at: off_t,
+        flags: c_int) -> ssize_t);
     real!(fn send(fd: c_int, from: *const c_void, size: size_t, flags: c_int) -> ssize_t);
-    real!(fn sendto(fd: c_int, from: *const c_void, size: size_t, flags: c_int, to: *const sockaddr, length: socklen_t) -> ssize_t);
+    real!(fn sendto(fd: c_int, from: *const c_void, size: size_t, flags: c_int, to: *const sockaddr,
+        length: socklen_t) -> ssize_t);
     real!(fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t);
     real!(fn sendmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int);
     real!(fn sendfile(to: c_int, from: c_int, at: *mut off_t, size: size_t) -> ssize_t);
-    real!(fn splice(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t, flags: c_uint) -> ssize_t);
+    real!(fn splice(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t,
+        flags: c_uint) -> ssize_t);
     real!(fn tee(from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t);
-    real!(fn copy_file_range(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t, flags: c_uint) -> ssize_t);
+    real!(fn copy_file_range(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t,
+        size: size_t, flags: c_uint) -> ssize_t);
     real!(fn eventfd_read(fd: c_int, value: *mut u64) -> c_int);
     real!(fn eventfd_write(fd: c_int, value: u64) -> c_int);
 }

@@ -1,7 +1,8 @@
 //! The two ends of a call by which threads may see each other.
 //!
-//! **Order.** The enter is recorded before the call is made, the leave behind it, so that the effect of the call lies between
-//! them whatever else runs. Where threads run one at a time and the call does not have to wait, nothing runs between.
+//! **Order.** The enter is recorded before the call is made, the leave behind it, so that the
+//! effect of the call lies between them whatever else runs. Where threads run one at a time and the
+//! call does not have to wait, nothing runs between.
 //!
 //! Only the enter is a visible operation: a replay makes the call where its plan has the enter.
 
@@ -27,7 +28,8 @@ pub(crate) struct Wait<'a> {
     pub(crate) deadline: Option<timespec>,
 }
 
-/// Records that a call begins, and waits until it can be made, unless it will not be made. `None`: the call touches no channel, and is none of ours.
+/// Records that a call begins, and waits until it can be made, unless it will not be made. `None`:
+/// the call touches no channel, and is none of ours.
 pub(crate) fn begin(
     thread: &mut Thread,
     uses: impl Fn(&mut Kernel) -> Uses,
@@ -123,7 +125,8 @@ pub(crate) fn around<R>(
     around_then(uses, wait, call, |_, _| ())
 }
 
-/// Makes a call; `then` brings what is known of the kernel up to date, before others can make calls.
+/// Makes a call; `then` brings what is known of the kernel up to date, before others can make
+/// calls.
 pub(crate) fn around_then<R>(
     uses: impl Fn(&mut Kernel) -> Uses,
     wait: Option<Wait>,
@@ -152,7 +155,8 @@ pub(crate) fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// A function of a library that the program calls at `site` begins: one that uses these channels, or one that nothing is known of.
+/// A function of a library that the program calls at `site` begins: one that uses these channels,
+/// or one that nothing is known of.
 pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: impl Fn() -> Uses) {
     if uses().is_empty() {
         return;
@@ -175,7 +179,8 @@ pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: i
     thread.calls.push(here);
 }
 
-/// The function that the program called at `site` came back: so have all that it called, if they were jumped out of.
+/// The function that the program called at `site` came back: so have all that it called, if they
+/// were jumped out of.
 pub(crate) fn end_library(thread: &mut Thread, site: u64) {
     if thread.calls.iter().any(|call| call.site == site) {
         leave_upto(thread, |call| call.site == site);
@@ -191,8 +196,9 @@ fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
     }
 }
 
-/// A function of the program begins. If code of which nothing is known has called it, that may have waited for others before, and let others
-/// go on behind. (Where threads run one at a time the order of records says so.)
+/// A function of the program begins. If code of which nothing is known has called it, that may have
+/// waited for others before, and let others go on behind. (Where threads run one at a time the
+/// order of records says so.)
 pub(crate) fn called_back(thread: &mut Thread) {
     if thread.calls.last().is_some_and(|call| call.every) {
         let site = thread.call_site;

@@ -1,7 +1,8 @@
 //! Calls whose results may come from outside of the process.
 //!
-//! A recording keeps what such a call returned and the memory that it set, if somebody outside may have decided it. A replay does not make the
-//! call then: it gives the same result at the same place. A call on the outside that the recording does not have ends the replay.
+//! A recording keeps what such a call returned and the memory that it set, if somebody outside may
+//! have decided it. A replay does not make the call then: it gives the same result at the same
+//! place. A call on the outside that the recording does not have ends the replay.
 
 use foretrace_recording::input::{Input, NOTHING_SENT, call, hash, problem};
 
@@ -134,7 +135,8 @@ fn decide(world: &mut World, thread: &Thread, source: &Source) -> Fate {
     Fate::Made
 }
 
-/// The outside does not answer before the replay is over: in the recorded run, the process ended first.
+/// The outside does not answer before the replay is over: in the recorded run, the process ended
+/// first.
 fn wait_for_ever(thread: &mut Thread) -> ! {
     loop {
         schedule::block(hold(), thread, Pending::Ready(Ready::new(&[], true)), None);

@@ -1,8 +1,9 @@
 //! Which kernel object a descriptor is, and which channels its input and output use.
 //!
-//! **Invariant.** Two descriptors through which one thread can notice what another does have a channel in common: `dup` shares the
-//! object, both ends of a pipe or of a pair of sockets are one, a file is its device and inode. What a number stands for is looked up at each call,
-//! since the C library opens and closes files unseen; descriptors that cannot be told apart share one channel.
+//! **Invariant.** Two descriptors through which one thread can notice what another does have a
+//! channel in common: `dup` shares the object, both ends of a pipe or of a pair of sockets are one,
+//! a file is its device and inode. What a number stands for is looked up at each call, since the C
+//! library opens and closes files unseen; descriptors that cannot be told apart share one channel.
 
 use std::collections::HashMap;
 use std::ffi::c_char;
@@ -32,7 +33,8 @@ pub(crate) enum Kind {
     Nothing,
     /// Random numbers.
     Random,
-    /// The process's own output at its start, if that is no file: what is written there orders nothing.
+    /// The process's own output at its start, if that is no file: what is written there orders
+    /// nothing.
     Log,
     /// An object that only this process feeds.
     Inside,
@@ -44,7 +46,8 @@ pub(crate) enum Kind {
     Outside,
     /// A timer in virtual time.
     Timer,
-    /// A socket that is not connected: like `Outside`, as long as the process does not talk to itself.
+    /// A socket that is not connected: like `Outside`, as long as the process does not talk to
+    /// itself.
     Socket,
     /// A socket to the process itself over the network.
     Loopback,
@@ -77,7 +80,8 @@ pub(crate) struct Objects {
     known: HashMap<Identity, Slot>,
     /// The objects that were standard output and standard error at the start, and are no files.
     logs: Vec<Identity>,
-    /// Numbers that were given back while there were several threads: who uses one later depends on who has taken it since.
+    /// Numbers that were given back while there were several threads: who uses one later depends on
+    /// who has taken it since.
     given_back: Vec<bool>,
     /// There are, or were, other processes that share our descriptors.
     pub(crate) forked: bool,
@@ -89,13 +93,15 @@ pub(crate) struct Objects {
     mapped: Vec<Identity>,
     /// What standard output and standard error were at the start.
     standard: [Option<Identity>; 2],
-    /// An object without a name of its own was found under a number that we did not see it get: it may be any of them.
+    /// An object without a name of its own was found under a number that we did not see it get: it
+    /// may be any of them.
     confused: bool,
     /// The channels of objects without a name of their own.
     anonymous: Vec<u32>,
     /// The sockets that the process has connected to itself, by their names.
     connectors: Vec<(Vec<u8>, Slot)>,
-    /// The channels of those whose other end is not known yet: it may be on the channel of all such ends.
+    /// The channels of those whose other end is not known yet: it may be on the channel of all such
+    /// ends.
     unpaired: Vec<u32>,
     /// These, and those that watch timers: the process alone does not decide what they say.
     answered: Vec<u32>,
@@ -129,7 +135,8 @@ fn is_nothing(found: &libc::stat) -> bool {
 }
 
 impl Kernel {
-    /// Looks at what the process begins with, and returns what descriptors 0 to 2 are. In a replay they count as what they were in the recorded run.
+    /// Looks at what the process begins with, and returns what descriptors 0 to 2 are. In a replay
+    /// they count as what they were in the recorded run.
     pub(crate) fn begin(&mut self, recorded: Option<[u8; 3]>) -> u64 {
         self.objects.standard = [1, 2].map(|number| look(number).map(|found| identity(&found)));
         if let Some(recorded) = recorded {
@@ -387,7 +394,8 @@ impl Kernel {
         };
     }
 
-    /// How a call on this descriptor is a call on a stream of bytes, see [`stream`]: 0 if it is none.
+    /// How a call on this descriptor is a call on a stream of bytes, see [`stream`]: 0 if it is
+    /// none.
     pub(crate) fn stream(&mut self, descriptor: i32, writes: bool) -> u8 {
         let Some(slot) = self.slot(descriptor) else { return 0 };
         if self.objects.forked || !self.is_single(slot.channel) {
@@ -413,8 +421,8 @@ impl Kernel {
         }
     }
 
-    /// What a call on this number depends on before it comes to an object: a number that is not open may have been, or be soon, and one that
-    /// was given back before has been taken again.
+    /// What a call on this number depends on before it comes to an object: a number that is not
+    /// open may have been, or be soon, and one that was given back before has been taken again.
     fn number(&self, descriptor: i32, is_open: bool) -> Uses {
         let Ok(at) = usize::try_from(descriptor) else { return Uses::default() };
         match is_open {
@@ -536,7 +544,8 @@ impl Kernel {
         if matches!(slot.kind, Kind::Nothing | Kind::Random) {
             return uses;
         }
-        // Who adds to a counter only takes, so whoever asks about one gives: the two keep their order.
+        // Who adds to a counter only takes, so whoever asks about one gives: the two keep their
+        // order.
         let counts = slot.kind == Kind::Counter || !self.is_single(slot.channel);
         uses.add(slot.channel, if counts { BOTH } else { how });
         if slot.kind == Kind::Socket
@@ -555,7 +564,8 @@ impl Kernel {
         uses
     }
 
-    /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is written.
+    /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is
+    /// written.
     pub(crate) fn output(&mut self, descriptor: i32, surely: bool) -> Uses {
         let slot = self.slot(descriptor);
         let mut uses = self.number(descriptor, slot.is_some());
@@ -594,8 +604,8 @@ impl Kernel {
         uses
     }
 
-    /// Whether writing so many bytes to a descriptor neither waits nor stops half-way. (Where threads run one at a time: nobody else
-    /// can fill it meanwhile.)
+    /// Whether writing so many bytes to a descriptor neither waits nor stops half-way. (Where
+    /// threads run one at a time: nobody else can fill it meanwhile.)
     pub(crate) fn takes_at_once(&mut self, descriptor: i32, size: usize) -> bool {
         const SURELY: usize = 4096; // PIPE_BUF
         let is_file =

@@ -1,7 +1,8 @@
 //! What is known of channels: sections of their own, absent where a trace has none.
 //!
-//! The lists of channels that calls name: each is the number of its channels + 1, or 0 for every channel; then, in increasing order, for each channel
-//! its id times 4 plus its direction: 0 gives, 1 takes, 2 both.
+//! The lists of channels that calls name: each is the number of its channels + 1, or 0 for every
+//! channel; then, in increasing order, for each channel its id times 4 plus its direction: 0 gives,
+//! 1 takes, 2 both.
 
 use super::BinaryError;
 use super::bytes::{Cursor, put_number};
@@ -26,7 +27,8 @@ pub(super) fn encode(trace: &Trace) -> Vec<u8> {
     out
 }
 
-/// What calls on each list wait for: 0 for nothing, else the source + 1, and then the piece + 1 or 0 for none. Empty if none waits.
+/// What calls on each list wait for: 0 for nothing, else the source + 1, and then the piece + 1 or
+/// 0 for none. Empty if none waits.
 pub(super) fn encode_awaited(trace: &Trace) -> Vec<u8> {
     let lists = || (0..trace.channel_list_count()).map(ChannelsId::from);
     let mut out = Vec::new();

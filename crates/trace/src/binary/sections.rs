@@ -1,15 +1,16 @@
 //! Sections: how a file is cut into checked pieces.
 //!
-//! **Computes.** A file is a header (mark, version, checksum: 16 bytes), sections, and a last section
-//! `END ` that counts them. A section has a header of 32 bytes: tag, flags, three zero bytes, stored
-//! length, content length, checksum of what is stored, checksum of the header so far; then what is
-//! stored, and zeros up to a multiple of 8 bytes.
+//! **Computes.** A file is a header (mark, version, checksum: 16 bytes), sections, and a last
+//! section `END ` that counts them. A section has a header of 32 bytes: tag, flags, three zero
+//! bytes, stored length, content length, checksum of what is stored, checksum of the header so far;
+//! then what is stored, and zeros up to a multiple of 8 bytes.
 //!
-//! **Invariant.** Every byte of a file is under a checksum or must be zero, so a change of a few bits
-//! is always noticed. Sections may come in any order; those with the same tag are one content, cut
-//! into pieces (events: one block each).
+//! **Invariant.** Every byte of a file is under a checksum or must be zero, so a change of a few
+//! bits is always noticed. Sections may come in any order; those with the same tag are one content,
+//! cut into pieces (events: one block each).
 //!
-//! **Cost.** [`Index::new`] looks at the section headers only; each content is checked when it is read.
+//! **Cost.** [`Index::new`] looks at the section headers only; each content is checked when it is
+//! read.
 
 use std::io::{self, Write};
 

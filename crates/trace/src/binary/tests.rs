@@ -129,7 +129,8 @@ fn calling_trace() -> Trace {
     builder.finish()
 }
 
-/// Calls that wait for something, with a piece of it and without, and one on the same channels that does not.
+/// Calls that wait for something, with a piece of it and without, and one on the same channels that
+/// does not.
 fn waiting_trace() -> Trace {
     let mut builder = Trace::builder();
     let thread = builder.thread("T0");

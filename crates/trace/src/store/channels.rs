@@ -52,7 +52,8 @@ impl Trace {
         &self.functions
     }
 
-    /// Whether what is given on the channel may arrive any time later, so that nobody can tell if it was given earlier.
+    /// Whether what is given on the channel may arrive any time later, so that nobody can tell if
+    /// it was given earlier.
     pub fn is_delayed(&self, channel: ChannelId) -> bool {
         self.delayed.binary_search(&channel).is_ok()
     }
@@ -120,7 +121,8 @@ impl Builder {
         ChannelId::from(self.trace.channels.intern(name))
     }
 
-    /// Declares that what is given on a channel may arrive any time later: other programs at the far end, for example.
+    /// Declares that what is given on a channel may arrive any time later: other programs at the
+    /// far end, for example.
     pub fn set_delayed(&mut self, channel: ChannelId) {
         if let Err(place) = self.trace.delayed.binary_search(&channel) {
             self.trace.delayed.insert(place, channel);
@@ -132,7 +134,8 @@ impl Builder {
         FunctionId::from(self.trace.functions.intern(name))
     }
 
-    /// The list of these channels. Their order does not matter; one that is there twice, once in each direction, is used in both.
+    /// The list of these channels. Their order does not matter; one that is there twice, once in
+    /// each direction, is used in both.
     pub fn channels(&mut self, of: &[(ChannelId, Direction)]) -> ChannelsId {
         self.channels_awaiting(of, None)
     }
@@ -155,7 +158,8 @@ impl Builder {
         self.trace.channel_lists.intern(List { channels: Some(list.into()), awaited })
     }
 
-    /// The list of every channel, also of those that no event names: for a call of which nothing is known.
+    /// The list of every channel, also of those that no event names: for a call of which nothing is
+    /// known.
     pub fn every_channel(&mut self) -> ChannelsId {
         self.trace.channel_lists.intern(List { channels: None, awaited: None })
     }

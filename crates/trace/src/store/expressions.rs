@@ -36,7 +36,8 @@ impl Expressions {
         ExprRef::new(&self.code[self.start(at)..self.start(at + 1)])
     }
 
-    /// Gives an event an expression, in place of what it had; `write` appends the bytes of it. Cheap behind all others.
+    /// Gives an event an expression, in place of what it had; `write` appends the bytes of it.
+    /// Cheap behind all others.
     pub(crate) fn insert(&mut self, event: EventId, write: impl FnOnce(&mut Vec<u8>)) {
         let (is_there, at) = self.starts.find(event);
         let end = self.code.len();

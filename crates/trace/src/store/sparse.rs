@@ -1,11 +1,13 @@
 //! What only some events have.
 //!
-//! **Computes.** A value for each of some events, in their order. A bit says which events have one; how many have one before each 64 events is known, so
-//! finding a value takes two look-ups.
+//! **Computes.** A value for each of some events, in their order. A bit says which events have one;
+//! how many have one before each 64 events is known, so finding a value takes two look-ups.
 //!
-//! **Invariant.** The last block has an event with a value, so that equal contents are equal columns.
+//! **Invariant.** The last block has an event with a value, so that equal contents are equal
+//! columns.
 //!
-//! **Cost.** An eighth and a sixteenth of a byte per event, and the values. Appending is constant; putting something before what is there is linear.
+//! **Cost.** An eighth and a sixteenth of a byte per event, and the values. Appending is constant;
+//! putting something before what is there is linear.
 
 use crate::ids::EventId;
 

@@ -4,7 +4,8 @@
 //! it has now.
 //!
 //! **Invariant.** Names are visited in the order in which the parser meets them: declared locks,
-//! semaphores and barriers, initial values, benign places, then the events, each from left to right.
+//! semaphores and barriers, initial values, benign places, then the events, each from left to
+//! right.
 
 use crate::event::*;
 use crate::ids::*;

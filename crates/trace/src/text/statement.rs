@@ -386,7 +386,8 @@ impl Parser {
         Ok(Some(Awaited { source, piece }))
     }
 
-    /// `a >b <c`: both ways, gives, takes; or `*` for every channel. What the call waits for follows.
+    /// `a >b <c`: both ways, gives, takes; or `*` for every channel. What the call waits for
+    /// follows.
     pub(super) fn channels(&mut self, cursor: &mut Cursor) -> Result<ChannelsId, Error> {
         if cursor.keyword("*") {
             return Ok(self.builder.every_channel());

@@ -1,4 +1,5 @@
-//! Calls on channels: a leave ends a call, and a call that waits for something leaves only once somebody has given it.
+//! Calls on channels: a leave ends a call, and a call that waits for something leaves only once
+//! somebody has given it.
 
 use super::invalid::{Breach, breach};
 use super::rule::Rule;

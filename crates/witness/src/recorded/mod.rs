@@ -435,8 +435,13 @@ impl<'a> Pass<'a> {
     /// Whether a wake directly follows a wait on the same condition variable and lock.
     fn follows_its_wait(&self, id: EventId, thread: ThreadId, wake: Op) -> bool {
         let before = self.trace.previous(id).map(|previous| self.trace.event(previous));
-        matches!((wake, before), (Op::Wake { cond, lock, .. }, Some(Event { op: Op::Wait { cond: waited, lock: given, .. }, thread: waiter, .. }))
-            if cond == waited && lock == given && thread == waiter)
+        let Some(before) = before.filter(|before| before.thread == thread) else { return false };
+        match (wake, before.op) {
+            (Op::Wake { cond, lock, .. }, Op::Wait { cond: waited, lock: given, .. }) => {
+                cond == waited && lock == given
+            }
+            _ => false,
+        }
     }
 
     fn without_hold(&mut self, id: EventId, thread: ThreadId, op: Op) -> Rule {

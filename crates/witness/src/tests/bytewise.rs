@@ -1,5 +1,5 @@
-//! The rows about memory and expressions once more, byte by byte and name by name, without cells and
-//! without anything resolved beforehand; compared with the checker on random traces.
+//! The rows about memory and expressions once more, byte by byte and name by name, without cells
+//! and without anything resolved beforehand; compared with the checker on random traces.
 
 use foretrace_trace::expr::{Expr, ExprRef};
 use foretrace_trace::text::eval::evaluate;

@@ -1,10 +1,12 @@
 //! Calls by which threads see each other other than through memory.
 //!
-//! **Computes.** The events of such calls, and what becomes of their channels: a channel that only one thread uses orders nothing,
-//! nor does one to which threads give and from which nobody takes (a log, a terminal), or the other way round.
+//! **Computes.** The events of such calls, and what becomes of their channels: a channel that only
+//! one thread uses orders nothing, nor does one to which threads give and from which nobody takes
+//! (a log, a terminal), or the other way round.
 //!
-//! **Invariant.** A channel is left out only where no call of another thread can depend on it in the recorded run, so that it could not do so
-//! in another order of the same calls either. A call without channels is no event.
+//! **Invariant.** A channel is left out only where no call of another thread can depend on it in
+//! the recorded run, so that it could not do so in another order of the same calls either. A call
+//! without channels is no event.
 
 use foretrace_recording::channel::{self, direction};
 use foretrace_recording::record::{kind, stream};
@@ -116,8 +118,8 @@ struct Inside {
 }
 
 impl Emit<'_> {
-    /// Before a record of a thread that may be in a call of which nothing is known: the function has called back, and may have waited for
-    /// others before.
+    /// Before a record of a thread that may be in a call of which nothing is known: the function
+    /// has called back, and may have waited for others before.
     pub(super) fn before_record(&mut self, now: Now) {
         let is_call = matches!(now.record.kind, kind::ENTER_CALL | kind::LEAVE_CALL);
         let Some(inside) = self.calls.inside.get(&now.thread).filter(|_| !is_call) else { return };
@@ -130,7 +132,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Nothing comes behind this of the thread: others can notice all that it did in a call of which nothing is known.
+    /// Nothing comes behind this of the thread: others can notice all that it did in a call of
+    /// which nothing is known.
     pub(super) fn out_of_calls(&mut self, thread: u32) {
         if self.calls.inside.get(&thread).is_some_and(|inside| inside.did) {
             self.meet(thread);
@@ -138,7 +141,8 @@ impl Emit<'_> {
         self.calls.inside.remove(&thread);
     }
 
-    /// A call comes back: it may have noticed what others did that are in calls of which nothing is known.
+    /// A call comes back: it may have noticed what others did that are in calls of which nothing is
+    /// known.
     fn before_leave(&mut self, thread: u32) {
         let inside = self.calls.inside.iter();
         let mut others: Vec<u32> = inside

@@ -1,4 +1,5 @@
-//! Free-running recordings: small programs run in random interleavings, and only what each thread knows is recorded.
+//! Free-running recordings: small programs run in random interleavings, and only what each thread
+//! knows is recorded.
 
 use foretrace_recording::record::{head, kind};
 
