@@ -31,7 +31,7 @@ pub struct Input {
     pub errno: u32,
     /// What it returned.
     pub result: i64,
-    /// [`hash`] of the bytes that it sent; else 0.
+    /// [`hash`] of the bytes that it sent; of a signal, in how many calls its thread was; else 0.
     pub sent: u64,
 }
 
@@ -122,6 +122,9 @@ pub mod call {
     pub const NUMBER: u32 = 27;
     /// What the system has measured: `getrusage` and the like.
     pub const MEASURE: u32 = 28;
+    /// A signal that a thread of the process has sent was handled: the result is its number. A
+    /// replay runs its handler at the same place, once the signal is sent there too.
+    pub const OWN_SIGNAL: u32 = 40;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {
@@ -149,6 +152,7 @@ pub mod call {
             SIGNAL => "signal",
             KILL => "signal to another process",
             MEASURE => "question about time and memory that were used",
+            OWN_SIGNAL => "signal of the process to itself",
             _ => "call",
         }
     }
@@ -181,4 +185,6 @@ pub mod problem {
     pub const NOT_READY: u64 = 3;
     /// The new descriptor has another number.
     pub const OTHER_DESCRIPTOR: u64 = 4;
+    /// Nobody has sent the signal that was handled here.
+    pub const NOT_SENT: u64 = 16;
 }

@@ -30,8 +30,8 @@ pub(crate) type Told = [u8; SIGNAL_BYTES];
 /// How many functions a thread remembers.
 const CALLEES: usize = 64;
 
-/// In [`Thread::signals`]: the thread has got signals from outside in the recorded run, and gets
-/// them again.
+/// In [`Thread::signals`]: the thread has handled signals in the recorded run, and handles them at
+/// the same places.
 pub(crate) const RECORDED_SIGNALS: u64 = 1;
 
 /// After so many equal loads in a row a thread gives way.
@@ -71,6 +71,8 @@ pub(crate) struct Thread {
     pub(crate) outside_signals: AtomicU64,
     /// What is known of the last one of each.
     pub(crate) told: [Told; 64],
+    /// It is about to send a signal, perhaps to itself.
+    pub(crate) sends: bool,
     /// What the thread waits for may not be interrupted: handlers then run at once.
     pub(crate) waits: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
@@ -125,6 +127,7 @@ impl Thread {
             signals: AtomicU64::new(0),
             outside_signals: AtomicU64::new(0),
             told: [[0; SIGNAL_BYTES]; 64],
+            sends: false,
             waits: AtomicBool::new(false),
             gate: Gate::new(),
             writer: std::ptr::null_mut(),

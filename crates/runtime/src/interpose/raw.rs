@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_long};
 
 use foretrace_recording::channel::direction::BOTH;
 
-use super::{numbers, signals};
+use super::{numbers, sending};
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
 use crate::real::real;
@@ -68,8 +68,8 @@ unsafe fn by_name(number: c_long, [a, b, c, d]: [c_long; 4]) -> Option<c_long> {
             libc::SYS_setpgid => numbers::setpgid(fd, second).into(),
             libc::SYS_setsid => numbers::setsid().into(),
             libc::SYS_kill => libc::kill(fd, second).into(),
-            libc::SYS_tgkill => signals::tgkill(fd, second, third).into(),
-            libc::SYS_tkill => signals::tgkill(numbers::getpid(), fd, second).into(),
+            libc::SYS_tgkill => sending::tgkill(fd, second, third).into(),
+            libc::SYS_tkill => sending::tgkill(numbers::getpid(), fd, second).into(),
             _ => return None,
         }
     };
