@@ -27,7 +27,7 @@ pub struct Input {
     pub errno: u32,
     /// What it returned.
     pub result: i64,
-    /// [`hash`] of the bytes that it sent; else 0.
+    /// [`hash`] of the bytes that it sent; of a signal, in how many calls its thread was; else 0.
     pub sent: u64,
 }
 
@@ -109,6 +109,9 @@ pub mod call {
     /// No call: from here on the process is known to talk to itself over the network.
     pub const TALKS_TO_ITSELF: u32 = 25;
     pub const KILL: u32 = 26;
+    /// A signal that a thread of the process has sent was handled: the result is its number. A replay runs its handler at
+    /// the same place, once the signal is sent there too.
+    pub const OWN_SIGNAL: u32 = 40;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {
@@ -135,6 +138,7 @@ pub mod call {
             TIMER => "setting of a timer",
             SIGNAL => "signal",
             KILL => "signal to another process",
+            OWN_SIGNAL => "signal of the process to itself",
             _ => "call",
         }
     }
@@ -151,4 +155,6 @@ pub mod problem {
     pub const NOT_READY: u64 = 3;
     /// The new descriptor has another number.
     pub const OTHER_DESCRIPTOR: u64 = 4;
+    /// Nobody has sent the signal that was handled here.
+    pub const NOT_SENT: u64 = 16;
 }

@@ -114,6 +114,7 @@ fn difference(why: u64) -> &'static str {
         problem::OTHER_BYTES => "it sends other bytes than in the recorded run",
         problem::NOT_READY => "a descriptor that was ready in the recorded run is not",
         problem::OTHER_DESCRIPTOR => "the new descriptor has another number",
+        problem::NOT_SENT => "no thread has sent it",
         _ => "the recorded run has no such call here, so its result is not known",
     }
 }

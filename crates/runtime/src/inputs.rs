@@ -88,11 +88,50 @@ impl Inputs {
         found.map(|index| index as u32 + 1)
     }
 
-    /// Whether a thread of the recorded run got signals from outside.
+    /// Whether a thread of the recorded run handled signals.
     pub(crate) fn has_signals(&self, thread: Option<u32>) -> bool {
         thread.is_some_and(|thread| {
-            self.answers.keys().any(|&(of, _, call)| (of, call) == (thread, call::SIGNAL))
+            self.answers.keys().any(|&(of, _, call)| {
+                of == thread && matches!(call, call::SIGNAL | call::OWN_SIGNAL)
+            })
         })
+    }
+
+    /// The signals that the process sent to itself and handled, as often as it did.
+    pub(crate) fn own_signals(&self) -> impl Iterator<Item = i32> {
+        let own = self.answers.iter().filter(|((_, _, call), _)| *call == call::OWN_SIGNAL);
+        own.flat_map(|(_, answers)| answers.iter().map(|answer| answer.result as i32))
+    }
+
+    /// Whether a thread of the recorded run handled a signal behind so many operations.
+    pub(crate) fn has_signal_at(&self, thread: Option<u32>, ordinal: u32) -> bool {
+        thread.is_some_and(|thread| {
+            [call::SIGNAL, call::OWN_SIGNAL].iter().any(|&call| {
+                let answers = self.answers.get(&(thread, ordinal, call));
+                answers.is_some_and(|answers| !answers.is_empty())
+            })
+        })
+    }
+
+    /// The signal that a thread of the recorded run handled behind so many operations, in `depth` calls; and whether the process had sent it to itself.
+    pub(crate) fn signal(
+        &mut self,
+        thread: Option<u32>,
+        ordinal: u32,
+        depth: usize,
+    ) -> Option<(i32, bool)> {
+        for call in [call::SIGNAL, call::OWN_SIGNAL] {
+            let answers = self.answers.get_mut(&(thread?, ordinal, call));
+            if let Some(answers) = answers
+                && let Some(answer) = answers.pop_front_if(|answer| answer.sent == depth as u64)
+            {
+                let is_own = call == call::OWN_SIGNAL;
+                // What the process itself does is no input.
+                self.given += u64::from(!is_own);
+                return Some((answer.result as i32, is_own));
+            }
+        }
+        None
     }
 
     pub(crate) fn is_live(&self) -> bool {

@@ -347,6 +347,13 @@ impl World {
         // Descriptors: its time is over, or the outside makes it wait; the call itself will say.
         let entry = &mut self.threads[me as usize];
         let Pending::Ready(ready) = entry.pending else { return false };
+        let (recorded, ordinal) = (entry.recorded(), entry.ordinal);
+        let inputs = self.inputs.as_ref();
+        if inputs.is_some_and(|inputs| inputs.has_signal_at(recorded, ordinal)) {
+            // A signal ended the wait, and its handler is next.
+            entry.interrupted = true;
+            return true;
+        }
         entry.timed_out = entry.deadline.is_some();
         entry.timed_out || ready.outside
     }

@@ -26,7 +26,7 @@ pub(crate) struct Next {
 /// How many functions a thread remembers.
 const CALLEES: usize = 64;
 
-/// In [`Thread::signals`]: the thread has got signals from outside in the recorded run, and gets them again.
+/// In [`Thread::signals`]: the thread has handled signals in the recorded run, and handles them at the same places.
 pub(crate) const RECORDED_SIGNALS: u64 = 1;
 
 /// After so many equal loads in a row a thread gives way.
@@ -62,6 +62,8 @@ pub(crate) struct Thread {
     pub(crate) signals: AtomicU64,
     /// Those of them that came from outside of the process.
     pub(crate) outside_signals: AtomicU64,
+    /// It is about to send a signal, perhaps to itself.
+    pub(crate) sends: bool,
     /// What the thread waits for may not be interrupted: handlers then run at once.
     pub(crate) waits: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
@@ -111,6 +113,7 @@ impl Thread {
             ousted: AtomicBool::new(false),
             signals: AtomicU64::new(0),
             outside_signals: AtomicU64::new(0),
+            sends: false,
             waits: AtomicBool::new(false),
             gate: Gate::new(),
             writer: std::ptr::null_mut(),

@@ -85,6 +85,11 @@ impl Entry {
         unsafe { &(*self.thread).busy }
     }
 
+    /// Which thread of the recorded run it is, in a replay.
+    pub(crate) fn recorded(&self) -> Option<u32> {
+        unsafe { (*self.thread).recorded }
+    }
+
     /// How many visible operations it has done; a glance, it may go on meanwhile.
     pub(crate) fn operations(&self) -> u32 {
         unsafe { (&raw const (*self.thread).ordinal).read_volatile() }

@@ -17,6 +17,7 @@ mod random;
 mod raw;
 mod rwlocks;
 pub(crate) mod semaphores;
+mod sending;
 pub(crate) mod signals;
 mod sleeping;
 mod sockets;

@@ -3,21 +3,22 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
+use foretrace_recording::channel::direction::{BOTH, TAKES};
 use foretrace_recording::channel::{CHILDREN, CLOCK, OUTSIDE, SIGNALS};
 use foretrace_recording::input::{Input, call};
 use libc::{pid_t, siginfo_t, sigset_t, timespec};
 
+use super::sending;
 use crate::config::{Mode, mode};
 use crate::futex::system_call;
+use crate::inputs::Inputs;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, keeping_errno};
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
 use crate::real::real;
-use crate::sync::Pending;
 use crate::thread::{self, RECORDED_SIGNALS, Thread, enter};
-use crate::world::{State, hold};
+use crate::world::hold;
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
 /// Whether the process itself has sent the signal that was handled last.
@@ -27,9 +28,10 @@ static RECORDED: AtomicBool = AtomicBool::new(false);
 static RESTARTS: AtomicBool = AtomicBool::new(false);
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
-/// In a replay: whether signals from outside are those of the recorded run.
-pub(crate) fn expect_recorded(recorded: bool) {
-    RECORDED.store(recorded, Relaxed);
+/// In a replay: signals are those of the recorded run, unless it is a live one.
+pub(crate) fn expect_recorded(inputs: &Inputs) {
+    RECORDED.store(!inputs.is_live(), Relaxed);
+    inputs.own_signals().for_each(sending::expect);
 }
 
 /// Whether the program has installed a handler.
@@ -99,7 +101,7 @@ fn flags_of(signal: c_int) -> c_int {
     flags.map_or(0, |flags| flags.load(Relaxed) as c_int)
 }
 
-fn handler_of(signal: c_int) -> usize {
+pub(super) fn handler_of(signal: c_int) -> usize {
     let handler = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
     handler.map_or(0, |handler| handler.load(Relaxed))
 }
@@ -123,6 +125,9 @@ extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: 
     let is_own = unsafe { info.as_ref() }.is_some_and(is_own);
     if !is_own && RECORDED.load(Relaxed) {
         // It comes, or came, where it did in the recorded run.
+        return;
+    }
+    if is_own && sending::arrives(signal) {
         return;
     }
     let recording = matches!(mode(), Mode::Free | Mode::Scheduled);
@@ -154,18 +159,20 @@ fn is_own(info: &siginfo_t) -> bool {
 fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: bool) {
     LAST_IS_OWN.store(is_own, Relaxed);
     keeping_errno(|| {
-        if !is_own {
-            enter(|thread| {
-                let mut world = hold();
-                if world.replay.is_none() {
-                    let (result, call) = (i64::from(signal), call::SIGNAL);
-                    let (thread, ordinal) = (thread.index, thread.ordinal);
-                    let input = Input { thread, call, ordinal, errno: 0, result, sent: 0 };
-                    world.keep_input(&input, &[]);
-                }
-            });
-        }
+        enter(|thread| {
+            let mut world = hold();
+            if world.replay.is_none() {
+                let call = if is_own { call::OWN_SIGNAL } else { call::SIGNAL };
+                let (result, sent) = (i64::from(signal), thread.calls.len() as u64);
+                let (thread, ordinal) = (thread.index, thread.ordinal);
+                let input = Input { thread, call, ordinal, errno: 0, result, sent };
+                world.keep_input(&input, &[]);
+            }
+        });
         around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ());
+        if is_own {
+            sending::handles(signal);
+        }
     });
     let handler = handler_of(signal);
     if handler > libc::SIG_IGN {
@@ -199,18 +206,23 @@ pub(crate) fn handle_deferred(thread: &mut Thread) {
         handle_later(signal, outside & 1 << signal == 0);
     }
     if came & RECORDED_SIGNALS != 0 {
-        while let Some(signal) = recorded(thread) {
-            handle_later(signal, true);
+        while let Some((signal, is_own)) = recorded(thread) {
+            handle_later(signal, is_own);
         }
     }
 }
 
-/// The signal that came from outside at this place in the recorded run.
-fn recorded(thread: &mut Thread) -> Option<c_int> {
+/// The signal that was handled at this place in the recorded run, and whether the process had sent it to itself.
+fn recorded(thread: &mut Thread) -> Option<(c_int, bool)> {
+    if thread.sends {
+        // It may be the one that is about to be sent.
+        return None;
+    }
     thread.busy.store(true, Relaxed);
-    let answer = hold().answer(thread, thread.ordinal, call::SIGNAL);
+    let (of, ordinal, depth) = (thread.recorded, thread.ordinal, thread.calls.len());
+    let signal = hold().inputs.as_mut().and_then(|inputs| inputs.signal(of, ordinal, depth));
     thread.busy.store(false, Relaxed);
-    answer.map(|answer| answer.result as c_int)
+    signal
 }
 
 fn handle_later(signal: c_int, is_own: bool) {
@@ -334,16 +346,11 @@ macro_rules! on {
     };
 }
 
-const SEND: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, GIVES)];
 const WAIT: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, TAKES)];
 const TIMER: [(u32, u32); 2] = [(SIGNALS, BOTH), (CLOCK, BOTH)];
 const CHILD: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
 
 on! {
-    killpg(group: pid_t, signal: c_int) -> c_int: SEND;
-    tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int: SEND;
-    raise(signal: c_int) -> c_int: SEND;
-    pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
     sigpending(set: *mut sigset_t) -> c_int: WAIT;
     sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
     pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
@@ -368,8 +375,6 @@ mod outside {
         real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, time: *const timespec) -> c_int);
         real!(fn sigsuspend(set: *const sigset_t) -> c_int);
         real!(fn pause() -> c_int);
-        real!(fn kill(process: pid_t, signal: c_int) -> c_int);
-        real!(fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int);
         real!(fn alarm(seconds: u32) -> u32);
         real!(fn setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int);
         real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
@@ -451,40 +456,6 @@ mod outside {
         wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), || unsafe { next::pause() })
     }
 
-    /// Makes a call that sends a signal. If that goes to somebody who is neither the process itself nor a child, a replay sends none: the number may be
-    /// that of any process by now.
-    fn send(process: pid_t, call: impl FnOnce() -> c_int) -> c_int {
-        let outside = |_: &mut Kernel| process > 0 && !is_own_or_child(process);
-        let source = Source::new(call::KILL, &outside);
-        let uses = |_: &mut Kernel| Uses::of(&SEND);
-        exchange(&source, uses, None, &|_, _| (), || i64::from(call())) as c_int
-    }
-
-    fn is_own_or_child(process: pid_t) -> bool {
-        let own = system_call(libc::SYS_getpid, [0; 6]) as pid_t;
-        process == own || parent(process) == Some(own)
-    }
-
-    /// The parent of a process: the second word behind its name, which is in parentheses.
-    fn parent(process: pid_t) -> Option<pid_t> {
-        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        text.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn kill(process: pid_t, signal: c_int) -> c_int {
-        send(process, || unsafe { next::kill(process, signal) })
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn sigqueue(
-        process: pid_t,
-        signal: c_int,
-        value: libc::sigval,
-    ) -> c_int {
-        send(process, || unsafe { next::sigqueue(process, signal, value) })
-    }
-
     /// Makes a call that sets a timer; a replay sets none.
     fn set(areas: Areas, call: impl FnOnce() -> i64) -> i64 {
         let always = |_: &mut Kernel| true;
@@ -524,50 +495,6 @@ mod outside {
     ) -> c_int {
         let call = || i64::from(unsafe { next::timer_settime(timer, flags, new, old) });
         set(&visit_old(old), call) as c_int
-    }
-}
-
-mod to_threads {
-    use super::*;
-    real!(fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int);
-}
-
-/// A thread that waits inside of the runtime notices the signal before the sender goes on: so the same schedule gives the same run.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_kill(to: libc::pthread_t, signal: c_int) -> c_int {
-    let call = || unsafe { to_threads::pthread_kill(to, signal) };
-    around(
-        |_| Uses::of(&SEND),
-        None,
-        || {
-            let status = call();
-            if status == 0 && handler_of(signal) > libc::SIG_IGN {
-                keeping_errno(|| enter(|thread| notices(thread, to)));
-            }
-            status
-        },
-    )
-}
-
-fn notices(sender: &Thread, to: libc::pthread_t) {
-    /// So many looks, a few microseconds apart; it may also have the signal blocked.
-    const LOOKS: u32 = 200;
-    for _ in 0..LOOKS {
-        let mut world = hold();
-        let Some(index) = world.by_handle(to).filter(|&index| index != sender.index) else {
-            return;
-        };
-        let entry = world.entry(index);
-        if entry.state != State::Live || !matches!(entry.pending, Pending::Ready(_)) {
-            return;
-        }
-        if entry.was_signalled() {
-            entry.interrupted = true;
-            return;
-        }
-        drop(world);
-        let pause = timespec { tv_sec: 0, tv_nsec: 10_000 };
-        system_call(libc::SYS_nanosleep, [std::ptr::from_ref(&pause) as usize, 0, 0, 0, 0, 0]);
     }
 }
 
