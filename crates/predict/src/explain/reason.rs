@@ -1,7 +1,7 @@
 //! Reasons: the rules of `docs/theory.md`, one instance each, that together leave no schedule for a
 //! violation.
 
-use foretrace_trace::{CondId, EventId, LockId, SemId, ThreadId};
+use foretrace_trace::{ChannelId, CondId, EventId, LockId, SemId, ThreadId};
 
 /// A hold: the event that opens it, and the one that closes it, if any does.
 pub type Section = (EventId, Option<EventId>);
@@ -65,6 +65,9 @@ pub enum Reason {
     Halted { thread: ThreadId },
     /// In a stuck state, whom the signals of the condition variable woke, and who still waits.
     Signals { condition: CondId },
+    /// In a stuck state, what was put into a source of calls that wait has been taken out, and
+    /// nobody has closed it.
+    Drained { source: ChannelId },
 }
 
 impl Reason {
@@ -107,7 +110,7 @@ impl Reason {
             Reason::Exit { exit } => vec![*exit],
             Reason::Fails { assertion } => vec![*assertion],
             Reason::Misuse { event, .. } => vec![*event],
-            Reason::Halted { .. } | Reason::Signals { .. } => Vec::new(),
+            Reason::Halted { .. } | Reason::Signals { .. } | Reason::Drained { .. } => Vec::new(),
         };
         events.sort_unstable();
         events.dedup();
