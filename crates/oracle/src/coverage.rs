@@ -109,8 +109,6 @@ const PRIMITIVES: &[&str] = &[
     "call, delayed channel",
     "call that waits",
     "call that waits, with a piece",
-    "call that waits, closed by another",
-    "hung: call",
     "leave call",
     "leave, needs another",
 ];
@@ -235,7 +233,6 @@ impl Recorded<'_> {
                     Op::Request(_) => Some("hung: request"),
                     Op::Wait { .. } => Some("hung: wait"),
                     Op::Arrive { .. } => Some("hung: arrive"),
-                    Op::EnterCall { .. } => self.is_in_waiting_call(event).then_some("hung: call"),
                     _ => None,
                 });
             }
@@ -393,11 +390,6 @@ impl Recorded<'_> {
                     awaited.is_some_and(|one| one.piece.is_some()),
                     "call that waits, with a piece",
                 );
-                let closes = |other: ChannelsId| {
-                    other != on && awaited.is_some_and(|one| self.trace.gives(other, one.source))
-                };
-                let lists = (0..self.trace.channel_list_count()).map(ChannelsId::from);
-                add(lists.into_iter().any(closes), "call that waits, closed by another");
                 let events = self.trace.thread_events(self.trace.thread_of(event));
                 let depth = |events: &[EventId]| {
                     let count = |wanted: fn(&Op) -> bool| {

@@ -38,7 +38,7 @@ const LATCHES: Range<usize> = 3..6;
 const CALLS: Range<usize> = 11..16;
 
 /// Of 32 traces, which have calls that wait. (None of the oldest seeds has.)
-const WAITS: Range<usize> = 16..19;
+const WAITS: Range<usize> = 16..21;
 
 /// The trace of this seed.
 pub fn generate(seed: u64) -> Trace {
@@ -62,7 +62,7 @@ pub fn generate(seed: u64) -> Trace {
 
 fn waiting(number: usize, mut random: Random) -> Trace {
     let mut waits = Random::new(random.number());
-    match waits.chance(65) {
+    match waits.chance(45) {
         true => piped(waits),
         false => {
             let calls = Random::new(random.number());

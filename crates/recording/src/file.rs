@@ -78,6 +78,9 @@ pub mod flags {
     pub const LIMITED: u32 = 128;
     /// The program made locks or the like that other processes can use too.
     pub const SHARED: u32 = 256;
+    /// Calls that wait may come to an end although no thread of the process feeds them: the program has installed a handler of signals, has cancelled
+    /// a thread, or has given descriptors to other processes.
+    pub const WAITS_END: u32 = 512;
 }
 
 /// How a process ended.

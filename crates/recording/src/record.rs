@@ -133,10 +133,10 @@ pub mod kind {
     pub const FREE: u8 = 81;
 
     /// A call begins by which threads may see each other other than through memory. Detail: [`super::stream`]. Operands: its channels, the number of a
-    /// [`crate::file::table::CHANNELS`]; how many bytes it wants to read or write, if it is on a stream, else the address of the function, 0 if that is known;
+    /// [`crate::file::table::CHANNELS`]; how many bytes it wants to read or write, if it is on a stream, what it adds to a counter, else the address of the function, 0 if that is known;
     /// stamp.
     pub const ENTER_CALL: u8 = 88;
-    /// The innermost such call of the thread came back. Operands: what it returned, if it is on a stream; stamp.
+    /// The innermost such call of the thread came back. Operands: what it returned, if it is on a stream, or took from a counter; stamp.
     pub const LEAVE_CALL: u8 = 89;
     /// Something was done that nobody saw. Detail: [`super::unseen`]. Stamp.
     pub const UNSEEN: u8 = 112;
@@ -188,6 +188,10 @@ pub mod stream {
     pub const QUIET: u8 = 8;
     /// It cancels a thread, whose number is the second operand: the thread keeps its place before the call or behind it.
     pub const CANCELS: u8 = 16;
+    /// It reads, and waits without a time limit until something is there.
+    pub const WAITS: u8 = 32;
+    /// No stream but a counter that was 0 at first: a write adds its second operand to it, and a read takes what it returns.
+    pub const COUNTER: u8 = 64;
 }
 
 /// The detail of acquires: `mode | patience << 1`.

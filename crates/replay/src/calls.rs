@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use foretrace_trace::{EventId, Op, ThreadId, Trace};
 use foretrace_witness::calls::Kept;
 
-/// The schedule with each call in one piece.
-pub(crate) fn at_once(trace: &Trace, schedule: &[EventId]) -> Vec<EventId> {
+/// The schedule with each call in one piece. With `waits`, the calls that have not left at its end are made last: their threads are to wait in them.
+pub(crate) fn at_once(trace: &Trace, schedule: &[EventId], waits: bool) -> Vec<EventId> {
     let none = vec![None; trace.threads().len()];
     let mut pass = Pass {
         trace,
@@ -25,6 +25,9 @@ pub(crate) fn at_once(trace: &Trace, schedule: &[EventId]) -> Vec<EventId> {
         order: Vec::with_capacity(schedule.len()),
     };
     schedule.iter().for_each(|&event| pass.step(event));
+    if waits {
+        pass.order.extend(pass.open.iter().flatten());
+    }
     pass.order
 }
 

@@ -51,7 +51,8 @@ impl Plan {
         let numbers = Numbers::of(trace, violation, schedule)?;
         let mut steps: Vec<Step> = Vec::with_capacity(schedule.len());
         let mut last: Vec<Option<(u32, usize)>> = vec![None; numbers.lineage.len()];
-        for event in calls::at_once(trace, schedule) {
+        let is_stuck = matches!(violation, Violation::Stuck(_));
+        for event in calls::at_once(trace, schedule, is_stuck) {
             let Some(mut step) = numbers.step(trace, event) else { continue };
             if watched(violation, event) {
                 step.kind |= WATCHED;
@@ -304,6 +305,8 @@ impl Numbers {
         for thread in trace.thread_ids().filter(|thread| self.number[thread.index()].is_some()) {
             let events = trace.thread_events(thread);
             match (events.get(executed[thread.index()]), waiting[thread.index()]) {
+                // The thread is in a call: its last step.
+                (Some(&next), _) if trace.op(next) == Op::LeaveCall => {}
                 (Some(&next), _) => finals.push(self.last(trace, next, false)?),
                 (None, Some(last))
                     if matches!(trace.op(last), Op::Wait { .. } | Op::Arrive { .. }) =>

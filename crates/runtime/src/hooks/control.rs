@@ -119,6 +119,7 @@ extern "C-unwind" fn __ft_call_on(
         leave(thread, site, target);
         let effect = library::decode(code);
         if effect == Some(Effect::Hidden(library::CHILDREN_LIST)) {
+            crate::log::flag(foretrace_recording::file::flags::WAITS_END);
             hold().kernel.objects.forked = true;
         }
         if effect == Some(Effect::None) || (effect.is_none() && thread.is_instrumented(target)) {

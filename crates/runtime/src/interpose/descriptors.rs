@@ -254,7 +254,12 @@ unsafe extern "C-unwind" fn eventfd(count: c_uint, flags: c_int) -> c_int {
     open_one(
         |_| Uses::default(),
         || unsafe { next::eventfd(count, flags) },
-        |kernel, fd| kernel.created(fd, Kind::Counter, "eventfd"),
+        |kernel, fd| {
+            kernel.created(fd, Kind::Counter, "eventfd");
+            if count == 0 {
+                kernel.counts_from_zero(fd);
+            }
+        },
     )
 }
 

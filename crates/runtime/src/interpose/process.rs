@@ -175,7 +175,7 @@ extern "C" fn before_fork() {
     if SHARED.load(Relaxed) {
         refuse("the program forks, and has locks or the like that are shared between processes");
     }
-    log::flag(flags::FORKED);
+    log::flag(flags::FORKED | flags::WAITS_END);
     // A handler that comes now must not want the world.
     let was_busy = unsafe { &*thread }.busy.swap(true, Relaxed);
     let mut world = hold();

@@ -276,6 +276,9 @@ fn note(signal: c_int, handler: usize) {
     if handler != libc::SIG_DFL && handler != libc::SIG_IGN {
         INTERRUPT.store(true, Relaxed);
         HANDLED.fetch_or(asynchronous, Relaxed);
+        if asynchronous {
+            crate::log::flag(foretrace_recording::file::flags::WAITS_END);
+        }
     }
 }
 

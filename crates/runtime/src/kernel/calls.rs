@@ -6,6 +6,7 @@
 //! Only the enter is a visible operation: a replay makes the call where its plan has the enter.
 
 use foretrace_recording::channel;
+use foretrace_recording::file::flags;
 use foretrace_recording::record::stream::{CANCELS, QUIET};
 use foretrace_recording::record::{kind, unseen};
 use libc::{pollfd, timespec};
@@ -15,6 +16,7 @@ use super::ready::Ready;
 use super::uses::Uses;
 use crate::config::{Mode, mode};
 use crate::interpose::clocks;
+use crate::log;
 use crate::schedule::{self, Waited};
 use crate::sync::Pending;
 use crate::thread::{Thread, enter};
@@ -37,8 +39,8 @@ pub(crate) fn begin(
     begin_on(thread, uses, None, wait, is_answered)
 }
 
-/// How a call is one on a stream of bytes, and how many it wants to read or write.
-pub(crate) type OnStream<'a> = (&'a dyn Fn(&mut Kernel) -> u8, usize);
+/// How a call is one on a stream of bytes or a counter, see [`foretrace_recording::record::stream`], and how much it wants to read or write.
+pub(crate) type OnStream<'a> = &'a dyn Fn(&mut Kernel) -> (u8, u64);
 
 /// The same of a call that may be one on a stream of bytes.
 pub(crate) fn begin_on(
@@ -58,8 +60,8 @@ pub(crate) fn begin_on(
     let uses = uses(&mut world.kernel);
     let world_ref = &mut *world;
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
-    let detail = stream.map_or(0, |(stream, _)| stream(&mut world.kernel));
-    let size = stream.filter(|_| detail != 0).map_or(0, |(_, size)| size as u64);
+    let (detail, size) = stream.map_or((0, 0), |stream| stream(&mut world.kernel));
+    let size = if detail == 0 { 0 } else { size };
     let detail = if detail == 0 && uses.is_quiet() { QUIET } else { detail };
     world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);
     thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every() });
@@ -100,6 +102,7 @@ pub(crate) fn end_with(thread: &mut Thread, result: i64) {
 
 /// Records that the thread is about to cancel another one.
 pub(crate) fn begin_cancelling(thread: &mut Thread, other: u32) {
+    log::flag(flags::WAITS_END);
     let site = thread.call_site;
     thread.point(kind::ENTER_CALL, site, 0, 0);
     hold().stamped(thread, kind::ENTER_CALL, CANCELS, site, [channel::EVERY, u64::from(other)]);

@@ -23,13 +23,15 @@ pub(crate) struct Source<'a> {
     pub(crate) sent: Option<&'a dyn Fn() -> u64>,
     /// How it is a call on a stream of bytes.
     pub(crate) stream: Option<OnStream<'a>>,
+    /// What it took from a counter, by what it returned; `None` if it is on none.
+    pub(crate) counted: &'a dyn Fn(i64) -> Option<i64>,
     /// A replay makes it really where the recording does not have it.
     pub(crate) optional: bool,
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(call: u32, outside: &'a dyn Fn(&mut Kernel) -> bool) -> Source<'a> {
-        Source { call, outside, sent: None, stream: None, optional: false }
+        Source { call, outside, sent: None, stream: None, counted: &|_| None, optional: false }
     }
 }
 
@@ -167,7 +169,8 @@ pub(crate) fn finish(
             }
             drop(world);
             if begun.is_open {
-                end_with(thread, if source.stream.is_some() { result } else { 0 });
+                let returned = (source.counted)(result).unwrap_or(result);
+                end_with(thread, if source.stream.is_some() { returned } else { 0 });
             }
         })
     });

@@ -66,6 +66,8 @@ enum End {
     None,
     /// Both ends: what is written can be read by the same object.
     Both,
+    /// A counter that was 0 at first.
+    Counter,
     First,
     Second,
 }
@@ -115,6 +117,17 @@ fn look(descriptor: i32) -> Option<libc::stat> {
 
 fn identity(found: &libc::stat) -> Identity {
     (found.st_dev, found.st_ino)
+}
+
+/// Whether reading from a socket is over after some time.
+fn has_time_limit(descriptor: i32) -> bool {
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut size = size_of::<libc::timeval>();
+    let (level, option) = (libc::SOL_SOCKET as usize, libc::SO_RCVTIMEO as usize);
+    let (to, length) = (&raw mut time as usize, &raw mut size as usize);
+    let arguments = [descriptor as usize, level, option, to, length, 0];
+    let status = system_call(libc::SYS_getsockopt, arguments);
+    status != 0 || time.tv_sec != 0 || time.tv_usec != 0
 }
 
 /// `/dev/random`, `/dev/urandom`.
@@ -294,6 +307,14 @@ impl Kernel {
         }
     }
 
+    /// A counter was made that is 0.
+    pub(crate) fn counts_from_zero(&mut self, descriptor: i32) {
+        let slot = usize::try_from(descriptor).ok().and_then(|at| self.objects.slots.get_mut(at));
+        if let Some(slot) = slot.and_then(Option::as_mut) {
+            slot.end = End::Counter;
+        }
+    }
+
     /// A descriptor may be any of the objects without a name: all of them are one channel.
     fn confuse(&mut self) {
         if !self.objects.confused {
@@ -396,10 +417,23 @@ impl Kernel {
         let back = match slot.end {
             End::None => return 0,
             End::Both => 0,
+            End::Counter => stream::COUNTER,
             End::First => u8::from(!writes) * stream::BACK,
             End::Second => u8::from(writes) * stream::BACK,
         };
         back | if writes { stream::WRITE } else { stream::READ }
+    }
+
+    /// Whether reading from a descriptor waits until something is there, however long that takes.
+    pub(crate) fn waits_for_input(&mut self, descriptor: i32) -> bool {
+        let arguments = [descriptor as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
+        let flags = system_call(libc::SYS_fcntl, arguments);
+        if flags < 0 || flags as i32 & libc::O_NONBLOCK != 0 {
+            return false;
+        }
+        let is_socket =
+            self.slot(descriptor).is_some_and(|slot| matches!(slot.end, End::First | End::Second));
+        !is_socket || !has_time_limit(descriptor)
     }
 
     /// A number is free again, or stands for something else.

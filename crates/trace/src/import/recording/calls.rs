@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::{ImportError, Problem};
 use super::emit::{Emit, Now};
+use super::feeds::Source;
 use super::records::Record;
 use super::streams::{After, Exact};
 use super::tables::Tables;
@@ -188,6 +189,7 @@ impl Emit<'_> {
         {
             on = self.stream(list, exact);
         }
+        let on = on.map(|on| self.with_feeds(on));
         let open = self.calls.open.entry(now.thread).or_default();
         open.push(on.is_some());
         let first = open.len() - 1;
@@ -272,6 +274,33 @@ impl Emit<'_> {
         };
         self.calls.lists.insert(list, on);
         Ok(on)
+    }
+
+    /// The same channels, with those by which the call feeds others, and what it waits for.
+    fn with_feeds(&mut self, on: ChannelsId) -> ChannelsId {
+        let Some(fed) = self.survey.feeds.of(self.now) else { return on };
+        let Channels::Only(list) = self.builder.so_far().channels_of(on) else { return on };
+        let mut list = list.to_vec();
+        for &(source, piece) in &fed.gives {
+            list.push((self.fed(source, piece), Direction::Gives));
+        }
+        let awaited = fed.waits.map(|(source, piece)| Awaited {
+            source: self.fed(source, None),
+            piece: piece.map(|piece| self.fed(source, Some(piece))),
+        });
+        self.builder.channels_awaiting(&list, awaited)
+    }
+
+    /// The channel of a source of data, or of a piece of it.
+    fn fed(&mut self, (number, is_back): Source, piece: Option<u32>) -> ChannelId {
+        let whole = self.channel(number);
+        let name = self.builder.so_far().channels().get(whole.index());
+        let way = if is_back { " (the other way)" } else { "" };
+        let name = match piece {
+            None => format!("data in {name}{way}"),
+            Some(piece) => format!("data in {name}{way}: piece {}", piece + 1),
+        };
+        self.builder.channel(&name)
     }
 
     /// The channels of a call on a stream of which more is known.

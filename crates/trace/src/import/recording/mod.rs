@@ -26,6 +26,7 @@
 //! | `sync` | locks, condition variables, semaphores, barriers: who holds what |
 //! | `calls` | calls on channels: which of them matter |
 //! | `streams` | which writes the reads of a pipe depend on |
+//! | `feeds` | which calls wait until others feed them |
 //! | `inputs` | what came from outside, for replays |
 //! | `contents` | what memory holds at first, and whether reads see what it holds |
 //! | `survey`, then `emit`, `emit_life`, `emit_sync`, `closing` | the two passes |
@@ -41,6 +42,7 @@ mod emit;
 mod emit_life;
 mod emit_sync;
 mod emit_walk;
+mod feeds;
 mod image;
 mod inputs;
 mod objects;

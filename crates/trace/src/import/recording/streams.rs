@@ -103,7 +103,8 @@ impl Streams {
             self.all_spoilt = true;
             return None;
         };
-        let is_stream = record.detail & (stream::READ | stream::WRITE) != 0;
+        let is_stream = record.detail & (stream::READ | stream::WRITE) != 0
+            && record.detail & stream::COUNTER == 0;
         let [(channel, how)] = list[..] else {
             // Calls on a stream have no other channel.
             self.spoil(record, list);
