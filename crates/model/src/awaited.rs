@@ -20,8 +20,10 @@ pub struct WaitingCalls {
 }
 
 /// What calls wait on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Source {
+    /// Its channel.
+    pub channel: ChannelId,
     /// The calls that wait on it, in recorded order of their enters.
     pub calls: Vec<WaitingCall>,
     /// The enters of the calls that give on it.
@@ -54,7 +56,8 @@ impl WaitingCalls {
                 Op::EnterCall { on, .. } => {
                     let at = trace.awaited(on).map(|Awaited { source, piece }| {
                         let source = *sources.entry(source).or_insert_with(|| {
-                            waiting.sources.push(Source::default());
+                            let (calls, closers) = (Vec::new(), Vec::new());
+                            waiting.sources.push(Source { channel: source, calls, closers });
                             waiting.sources.len() - 1
                         });
                         let calls = &mut waiting.sources[source].calls;

@@ -50,7 +50,7 @@ pub(super) fn demand(words: Words, violation: &Violation) -> String {
         Violation::Stuck(event) => {
             let has_begun = matches!(
                 words.trace.op(*event),
-                Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. }
+                Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } | Op::EnterCall { .. }
             );
             match has_begun {
                 true => format!("{}, and waits for ever", words.has_done(*event)),

@@ -109,7 +109,7 @@ fn takes_part(trace: &Trace, kind: Kind, event: EventId) -> bool {
     match kind {
         Kind::Race | Kind::Atomicity => trace.access(event).is_some(),
         Kind::Cycle => takes_a_lock(op),
-        Kind::Stuck => may_wait(op),
+        Kind::Stuck => may_wait(trace, event),
         Kind::Lock(None) => !misuses(op).is_empty(),
         Kind::Lock(Some(misuse)) => misuses(op).contains(&misuse),
         Kind::Assertion => matches!(op, Op::Assert { .. }),
@@ -130,7 +130,7 @@ fn what_fits(kind: Kind) -> &'static str {
         }
         Kind::Cycle => "a cycle is of places where different threads take locks",
         Kind::Stuck => {
-            "a thread may be stuck where it takes a lock, waits, or is at a semaphore or barrier; for a join, name what the joined thread waits for"
+            "a thread may be stuck where it takes a lock, waits, is at a semaphore or barrier, or in a call that others feed; for a join, name what the joined thread waits for"
         }
         Kind::Lock(_) => "only taking, releasing and destroying a lock can be wrong so",
         Kind::Assertion => "only assertions can fail",
@@ -262,7 +262,7 @@ fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec
             cycle.rotate_left(least);
             one(Violation::LockCycle(cycle), fits)
         }
-        (Kind::Stuck, &[event]) => one(Violation::Stuck(event), may_wait(op)),
+        (Kind::Stuck, &[event]) => one(Violation::Stuck(event), may_wait(trace, event)),
         (Kind::Lock(Some(misuse)), &[event]) => {
             one(Violation::Lock(misuse, event), misuses(op).contains(&misuse))
         }
@@ -276,7 +276,17 @@ fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec
     }
 }
 
-fn may_wait(op: Op) -> bool {
+fn may_wait(trace: &Trace, event: EventId) -> bool {
+    let op = trace.op(event);
+    let is_last = trace.next(event).is_none();
+    let call = match op {
+        Op::LeaveCall => trace.enter_of(event),
+        Op::EnterCall { .. } if is_last => Some(event),
+        _ => None,
+    };
+    if call.is_some_and(|enter| trace.awaited_by(enter).is_some()) {
+        return true;
+    }
     let waits = matches!(op, Op::SemWait { .. } | Op::Leave { .. } | Op::Arrive { .. });
     waits || matches!(op, Op::Request(Request::SemWait(_))) || takes_a_lock(op)
 }

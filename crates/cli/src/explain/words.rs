@@ -71,6 +71,11 @@ impl Words<'_> {
     pub(super) fn waits(&self, event: EventId) -> String {
         let (preposition, object) = match self.trace.op(event) {
             Op::Wake { cond, .. } => ("for", quoted(self.trace.conds().get(cond.index()))),
+            Op::LeaveCall => {
+                let enter = self.trace.enter_of(event);
+                let source = enter.and_then(|enter| crate::assemble::awaited(self.trace, enter));
+                ("for", quoted(source.unwrap_or("its call")))
+            }
             Op::SemWait { .. } | Op::Leave { .. } => ("at", verb(self.trace, event).object),
             _ => ("for", verb(self.trace, event).object),
         };

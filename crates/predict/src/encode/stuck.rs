@@ -454,21 +454,22 @@ impl Encoder<'_> {
     /// The thread is in a call, and nobody has fed that.
     fn waits_in_call(&mut self, point: EventId, at: &[Lit], points: &mut Vec<Point>) {
         let skeleton = self.skeleton;
-        let (source, of, call) = skeleton.waiting_calls.at(point).expect("a call that waits");
+        let (number, source, call) = skeleton.waiting_calls.at(point).expect("a call that waits");
         let blocked = self.all_of_fresh(at);
         let drained = match is_seeded(Fault::KeptOrderBlocks) {
-            false => self.drained(source, of),
+            false => self.drained(number, source),
             // Whoever waits for another call to enter counts as blocked.
             true => self.nothing_entered(&call.feeds),
         };
         self.solver.clause(&[!blocked, drained]);
-        for &closer in of.closers.iter().filter(|&&closer| closer != call.enter) {
-            if is_seeded(Fault::ClosersForgotten) {
-                break;
+        let reason = || Reason::Drained { source: source.channel };
+        self.under(reason, |encoder| {
+            let closers = source.closers.iter().filter(|&&closer| closer != call.enter);
+            for &closer in closers.filter(|_| !is_seeded(Fault::ClosersForgotten)) {
+                let entered = encoder.included(closer);
+                encoder.rule(&[!blocked, !entered]);
             }
-            let entered = self.included(closer);
-            self.solver.clause(&[!blocked, !entered]);
-        }
+        });
         points.push(Point { event: point, blocked, waits: true });
     }
 
@@ -478,17 +479,18 @@ impl Encoder<'_> {
             return known;
         }
         let drained = self.solver.literal();
-        for call in &source.calls {
-            // The last one, of several, is forgotten.
-            let forgotten = usize::from(is_seeded(Fault::FeedForgotten));
-            for &feed in &call.feeds[..call.feeds.len().saturating_sub(forgotten)] {
-                let mut some = vec![!drained, !self.included(feed)];
-                if let Some(leave) = call.leave {
-                    some.push(self.included(leave));
+        let reason = || Reason::Drained { source: source.channel };
+        self.under(reason, |encoder| {
+            for call in &source.calls {
+                // The last one, of several, is forgotten.
+                let forgotten = usize::from(is_seeded(Fault::FeedForgotten));
+                for &feed in &call.feeds[..call.feeds.len().saturating_sub(forgotten)] {
+                    let mut some = vec![!drained, !encoder.included(feed)];
+                    some.extend(call.leave.map(|leave| encoder.included(leave)));
+                    encoder.rule(&some);
                 }
-                self.solver.clause(&some);
             }
-        }
+        });
         self.drained.insert(number, drained);
         drained
     }

@@ -1,6 +1,6 @@
 //! Reasons: the rules of `docs/theory.md`, one instance each, that together leave no schedule for a violation.
 
-use foretrace_trace::{CondId, EventId, LockId, SemId, ThreadId};
+use foretrace_trace::{ChannelId, CondId, EventId, LockId, SemId, ThreadId};
 
 /// A hold: the event that opens it, and the one that closes it, if any does.
 pub type Section = (EventId, Option<EventId>);
@@ -60,6 +60,8 @@ pub enum Reason {
     Halted { thread: ThreadId },
     /// In a stuck state, whom the signals of the condition variable woke, and who still waits.
     Signals { condition: CondId },
+    /// In a stuck state, what was put into a source of calls that wait has been taken out, and nobody has closed it.
+    Drained { source: ChannelId },
 }
 
 impl Reason {
@@ -102,7 +104,7 @@ impl Reason {
             Reason::Exit { exit } => vec![*exit],
             Reason::Fails { assertion } => vec![*assertion],
             Reason::Misuse { event, .. } => vec![*event],
-            Reason::Halted { .. } | Reason::Signals { .. } => Vec::new(),
+            Reason::Halted { .. } | Reason::Signals { .. } | Reason::Drained { .. } => Vec::new(),
         };
         events.sort_unstable();
         events.dedup();
