@@ -73,7 +73,8 @@ fn long_lines_of_markdown(text: &str) -> Vec<usize> {
     long
 }
 
-/// Lines of code and comments that are too long even without what strings say; rows of tables in comments cannot be broken.
+/// Lines of code and comments that are too long even without what strings say; rows of tables in
+/// comments cannot be broken.
 fn long_lines_of_rust(text: &str) -> Vec<usize> {
     let mut long = Vec::new();
     let mut reader = Reader::default();

@@ -140,7 +140,8 @@ mod next {
     real!(fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int);
     real!(fn raise(signal: c_int) -> c_int);
     real!(fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int);
-    real!(fn pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int);
+    real!(fn pthread_sigqueue(thread: libc::pthread_t, signal: c_int,
+        value: libc::sigval) -> c_int);
 }
 
 /// Functions that send a signal inside of the process, or to others of which nobody knows.
