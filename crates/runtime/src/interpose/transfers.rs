@@ -291,7 +291,7 @@ unsafe extern "C-unwind" fn readv(fd: c_int, list: *const iovec, count: c_int) -
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn preadv(
+pub(super) unsafe extern "C-unwind" fn preadv(
     fd: c_int,
     list: *const iovec,
     count: c_int,
@@ -304,7 +304,7 @@ unsafe extern "C-unwind" fn preadv(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn preadv2(
+pub(super) unsafe extern "C-unwind" fn preadv2(
     fd: c_int,
     list: *const iovec,
     count: c_int,
@@ -407,7 +407,11 @@ unsafe extern "C-unwind" fn recvmmsg(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, size: size_t) -> ssize_t {
+pub(super) unsafe extern "C-unwind" fn write(
+    fd: c_int,
+    from: *const c_void,
+    size: size_t,
+) -> ssize_t {
     write_through(write as *const () as usize, fd, 0, &one(from, size), |list| unsafe {
         next::write(fd, list[0].iov_base, list[0].iov_len)
     })
@@ -434,7 +438,7 @@ unsafe extern "C-unwind" fn writev(fd: c_int, list: *const iovec, count: c_int) 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pwritev(
+pub(super) unsafe extern "C-unwind" fn pwritev(
     fd: c_int,
     list: *const iovec,
     count: c_int,
@@ -447,7 +451,7 @@ unsafe extern "C-unwind" fn pwritev(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pwritev2(
+pub(super) unsafe extern "C-unwind" fn pwritev2(
     fd: c_int,
     list: *const iovec,
     count: c_int,
@@ -550,7 +554,7 @@ fn between<R>(from: c_int, to: c_int, call: impl FnOnce() -> R) -> R {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn sendfile(
+pub(super) unsafe extern "C-unwind" fn sendfile(
     to: c_int,
     from: c_int,
     at: *mut off_t,
