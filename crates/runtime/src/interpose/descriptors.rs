@@ -40,6 +40,7 @@ mod next {
     real!(fn epoll_create1(flags: c_int) -> c_int);
     real!(fn inotify_init1(flags: c_int) -> c_int);
     real!(fn memfd_create(name: *const c_char, flags: c_uint) -> c_int);
+    real!(fn lseek(fd: c_int, offset: off_t, from: c_int) -> off_t);
     real!(fn fstat(fd: c_int, to: *mut libc::stat) -> c_int);
     real!(fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong) -> c_int);
     real!(fn fcntl(fd: c_int, command: c_int, argument: c_ulong) -> c_int);
@@ -437,6 +438,20 @@ unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong
     exchange(&source, |kernel| kernel.both(fd), None, &areas, call) as c_int
 }
 
+/// What a replay gives instead of reading does not move the place in the file.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn lseek(fd: c_int, offset: off_t, from: c_int) -> off_t {
+    let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
+    let source = Source::new(call::ABOUT, &outside);
+    let call = || unsafe { next::lseek(fd, offset, from) };
+    exchange(&source, |kernel| kernel.both(fd), None, &|_, _| (), call)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn lseek64(fd: c_int, offset: off_t, from: c_int) -> off_t {
+    unsafe { lseek(fd, offset, from) }
+}
+
 /// Calls that ask or change something about one descriptor: `name(arguments) -> result`, the first argument is the descriptor.
 macro_rules! about {
     ($($name:ident $(as $next:ident)? ($fd:ident $(, $argument:ident: $type:ty)*) -> $result:ty;)*) => {
@@ -454,8 +469,6 @@ macro_rules! about {
 }
 
 about! {
-    lseek(fd, offset: off_t, from: c_int) -> off_t;
-    lseek64(fd, offset: off_t, from: c_int) -> off_t;
     ftruncate(fd, size: off_t) -> c_int;
     ftruncate64(fd, size: off_t) -> c_int;
     fallocate(fd, mode: c_int, offset: off_t, size: off_t) -> c_int;

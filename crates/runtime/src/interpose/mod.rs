@@ -8,6 +8,7 @@ pub(crate) mod clocks;
 mod conditions;
 mod containers;
 mod descriptors;
+mod fed_streams;
 pub(crate) mod memory;
 mod mutexes;
 mod once;

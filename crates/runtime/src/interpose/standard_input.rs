@@ -18,17 +18,26 @@ mod next {
 
 /// What a stream of the program's own does (`cookie_io_functions_t`).
 #[repr(C)]
-struct Functions {
-    read: Option<unsafe extern "C-unwind" fn(*mut c_void, *mut c_char, size_t) -> ssize_t>,
-    write: usize,
-    seek: usize,
-    close: Option<unsafe extern "C-unwind" fn(*mut c_void) -> c_int>,
+pub(super) struct Functions {
+    pub(super) read: Option<Read>,
+    pub(super) write: Option<Write>,
+    pub(super) seek: Option<Seek>,
+    pub(super) close: Option<Close>,
 }
+
+type Read = unsafe extern "C-unwind" fn(*mut c_void, *mut c_char, size_t) -> ssize_t;
+type Write = unsafe extern "C-unwind" fn(*mut c_void, *const c_char, size_t) -> ssize_t;
+type Seek = unsafe extern "C-unwind" fn(*mut c_void, *mut i64, c_int) -> c_int;
+type Close = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 unsafe extern "C" {
     static mut stdin: *mut FILE;
     static mut stdout: *mut FILE;
-    fn fopencookie(cookie: *mut c_void, mode: *const c_char, functions: Functions) -> *mut FILE;
+    pub(super) fn fopencookie(
+        cookie: *mut c_void,
+        mode: *const c_char,
+        functions: Functions,
+    ) -> *mut FILE;
 }
 
 static OURS: AtomicPtr<FILE> = AtomicPtr::new(std::ptr::null_mut());
@@ -39,7 +48,7 @@ pub(crate) fn begin() {
     if !matches!(kind, Some(Kind::Outside | Kind::Log | Kind::Socket)) {
         return;
     }
-    let functions = Functions { read: Some(read), write: 0, seek: 0, close: Some(close) };
+    let functions = Functions { read: Some(read), write: None, seek: None, close: Some(close) };
     // From inside of the runtime: the memory that the C library takes for it is none of the program's.
     let ours = enter(|_| unsafe { fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions) });
     if let Some(ours) = ours.filter(|ours| !ours.is_null()) {
@@ -67,7 +76,10 @@ unsafe extern "C-unwind" fn fileno(stream: *mut FILE) -> c_int {
     if !stream.is_null() && stream == OURS.load(Relaxed) {
         return 0;
     }
-    unsafe { next::fileno(stream) }
+    match super::fed_streams::descriptor(stream) {
+        Some(descriptor) => descriptor,
+        None => unsafe { next::fileno(stream) },
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -374,7 +374,11 @@ unsafe extern "C-unwind" fn recvmmsg(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, size: size_t) -> ssize_t {
+pub(super) unsafe extern "C-unwind" fn write(
+    fd: c_int,
+    from: *const c_void,
+    size: size_t,
+) -> ssize_t {
     write_through(write as *const () as usize, fd, 0, &one(from, size), |list| unsafe {
         next::write(fd, list[0].iov_base, list[0].iov_len)
     })

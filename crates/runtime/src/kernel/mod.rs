@@ -6,6 +6,7 @@
 //! | `objects` | which kernel object a descriptor is |
 //! | `calls` | the two ends of a call: enter, leave |
 //! | `exchange` | calls that may get something from outside: kept in recordings, answered in replays |
+//! | `system_files` | files that the kernel makes up |
 //! | `ready` | waiting for descriptors without blocking in the kernel |
 //! | `timers` | timers with a descriptor, in virtual time |
 
@@ -13,6 +14,7 @@ pub(crate) mod calls;
 pub(crate) mod exchange;
 pub(crate) mod objects;
 pub(crate) mod ready;
+pub(crate) mod system_files;
 pub(crate) mod timers;
 pub(crate) mod uses;
 

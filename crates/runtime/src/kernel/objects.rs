@@ -14,6 +14,7 @@ use foretrace_recording::input::descriptor;
 use foretrace_recording::record::stream;
 
 use super::Kernel;
+use super::system_files::{is_made_up, is_name_made_up};
 use super::uses::Uses;
 use crate::futex::system_call;
 
@@ -42,6 +43,8 @@ pub(crate) enum Kind {
     Counter,
     /// Another process, a device or the network feeds it too.
     Outside,
+    /// A file that the kernel makes up, from what this process and others do.
+    System,
     /// A timer in virtual time.
     Timer,
     /// A socket that is not connected: like `Outside`, as long as the process does not talk to itself.
@@ -87,6 +90,8 @@ pub(crate) struct Objects {
     fed: Vec<u32>,
     /// Files that are in memory, and can be changed there.
     mapped: Vec<Identity>,
+    /// The channel of the files that the kernel makes up.
+    system_files: Option<u32>,
     /// What standard output and standard error were at the start.
     standard: [Option<Identity>; 2],
     /// An object without a name of its own was found under a number that we did not see it get: it may be any of them.
@@ -123,7 +128,7 @@ fn is_random(found: &libc::stat) -> bool {
 }
 
 /// `/dev/null`, `/dev/zero`, `/dev/full`.
-fn is_nothing(found: &libc::stat) -> bool {
+pub(super) fn is_nothing(found: &libc::stat) -> bool {
     let memory = 1;
     libc::major(found.st_rdev) == memory && matches!(libc::minor(found.st_rdev), 3 | 5 | 7)
 }
@@ -142,7 +147,7 @@ impl Kernel {
         let what = |kind: Kind| match kind {
             Kind::Nothing | Kind::Random => descriptor::NOTHING,
             Kind::Log => descriptor::LOG,
-            Kind::Outside | Kind::Socket | Kind::Timer => descriptor::OUTSIDE,
+            Kind::Outside | Kind::Socket | Kind::Timer | Kind::System => descriptor::OUTSIDE,
             Kind::Inside | Kind::Counter | Kind::Loopback => descriptor::INSIDE,
             Kind::Shared => descriptor::OUTSIDE,
         };
@@ -204,6 +209,7 @@ impl Kernel {
         let identity = identity(&found);
         let channel = match self.objects.known.get(&identity) {
             Some(known) => known.channel,
+            None if is_name_made_up(folder, name, &found) => self.system_files(),
             None => {
                 let name = unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
                 let channel = self.channel(name);
@@ -232,6 +238,7 @@ impl Kernel {
         let of = |what: &str| format!("{what} of descriptor {descriptor}");
         let (kind, name) = match found.st_mode & libc::S_IFMT {
             _ if self.objects.logs.contains(&identity) => (Kind::Log, of("terminal")),
+            libc::S_IFREG if is_made_up(descriptor, &found) => (Kind::System, String::new()),
             libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => (Kind::Inside, path(descriptor)),
             // One that has a name, or that we were given: somebody else may have the other end.
             libc::S_IFIFO if descriptor > 2 => (Kind::Shared, of("pipe")),
@@ -251,14 +258,24 @@ impl Kernel {
                 });
             }
         };
-        let channel = if matches!(kind, Kind::Nothing | Kind::Random) {
-            ANONYMOUS
-        } else {
-            self.channel(name)
+        let channel = match kind {
+            Kind::Nothing | Kind::Random => ANONYMOUS,
+            Kind::System => self.system_files(),
+            _ => self.channel(name),
         };
         let slot = Slot { identity, channel, kind, end: End::None };
         self.objects.known.insert(identity, slot);
         Some(slot)
+    }
+
+    /// What the process writes to one of these files may be read from another one.
+    fn system_files(&mut self) -> u32 {
+        if let Some(known) = self.objects.system_files {
+            return known;
+        }
+        let channel = self.channel("files of the kernel".to_string());
+        self.objects.system_files = Some(channel);
+        channel
     }
 
     fn set(&mut self, descriptor: i32, slot: Option<Slot>) {
@@ -489,8 +506,8 @@ impl Kernel {
     /// Whether others feed an object, or something that it watches.
     fn is_fed(&self, slot: Slot) -> bool {
         let channel = self.find(slot.channel);
-        matches!(slot.kind, Kind::Outside | Kind::Log | Kind::Socket | Kind::Shared)
-            || self.objects.fed.iter().any(|&fed| self.find(fed) == channel)
+        let fed = [Kind::Outside, Kind::Log, Kind::Socket, Kind::Shared, Kind::System];
+        fed.contains(&slot.kind) || self.objects.fed.iter().any(|&fed| self.find(fed) == channel)
     }
 
     /// Whether others than this process may feed a descriptor.
@@ -502,7 +519,7 @@ impl Kernel {
     pub(crate) fn is_answered_by_others(&mut self, descriptor: i32) -> bool {
         let Some(slot) = self.slot(descriptor) else { return false };
         match slot.kind {
-            Kind::Outside | Kind::Log | Kind::Timer | Kind::Random => true,
+            Kind::Outside | Kind::Log | Kind::Timer | Kind::Random | Kind::System => true,
             Kind::Socket => !self.objects.talks_to_itself,
             Kind::Inside => self.objects.answered.contains(&slot.channel),
             Kind::Nothing | Kind::Counter | Kind::Loopback | Kind::Shared => false,
@@ -513,7 +530,7 @@ impl Kernel {
     pub(crate) fn goes_to_others(&mut self, descriptor: i32) -> bool {
         let Some(slot) = self.slot(descriptor) else { return false };
         match slot.kind {
-            Kind::Outside => true,
+            Kind::Outside | Kind::System => true,
             Kind::Socket => !self.objects.talks_to_itself,
             _ => false,
         }
@@ -565,7 +582,7 @@ impl Kernel {
             // Those who add keep their order with those who read, not among each other.
             Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
             Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
-            Kind::Shared => {
+            Kind::Shared | Kind::System => {
                 uses.add(slot.channel, BOTH);
                 uses.add(OUTSIDE, BOTH);
             }
