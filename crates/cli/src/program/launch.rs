@@ -221,6 +221,8 @@ impl Launch<'_> {
             command.arg("--args");
         }
         command.args(self.command);
+        // A shell says here what it starts: that is the program, however the shell started us.
+        command.env("_", &self.command[0]);
         for name in VARIABLES {
             command.env_remove(name);
         }

@@ -84,6 +84,15 @@ fn a_program_that_copies_its_environment_finds_the_same_one() {
         let options = ["test", "--schedule", schedule];
         program.with(&options, &["one", "two"]).ended_with(1).says("race-1 (real, confirmed");
     }
+    // A shell would say that it was started in another way.
+    let first = format!("{}#race-1", report(&program, &[]));
+    let replay = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(["replay", &first, "--"])
+        .arg(&program.path)
+        .env("_", "/usr/bin/some/other/way")
+        .output()
+        .unwrap();
+    assert_eq!(replay.status.code(), Some(1), "{}", String::from_utf8_lossy(&replay.stderr));
 }
 
 #[test]
