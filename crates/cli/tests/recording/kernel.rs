@@ -42,6 +42,19 @@ fn what_the_kernel_orders_is_no_race() {
     }
 }
 
+#[test]
+fn functions_with_offsets_of_64_bits_order_as_well() {
+    let program = compile("wide", &["wide.c"]);
+    for way in ["sendfile", "vector", "flags"] {
+        for schedule in SCHEDULES {
+            for seed in ["1", "2", "3"] {
+                let options = ["test", "--schedule", schedule, "--seed", seed];
+                program.with(&options, &[way]).ended_with(0).says_not("race-");
+            }
+        }
+    }
+}
+
 /// A thread is inside of a call when the others are where they should be: it comes out, since its time is over or its signal there.
 #[test]
 fn races_behind_calls_that_wait_are_replayed() {

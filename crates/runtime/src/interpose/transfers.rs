@@ -259,7 +259,7 @@ unsafe extern "C-unwind" fn readv(fd: c_int, list: *const iovec, count: c_int) -
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn preadv(
+pub(super) unsafe extern "C-unwind" fn preadv(
     fd: c_int,
     list: *const iovec,
     count: c_int,
@@ -272,7 +272,7 @@ unsafe extern "C-unwind" fn preadv(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn preadv2(
+pub(super) unsafe extern "C-unwind" fn preadv2(
     fd: c_int,
     list: *const iovec,
     count: c_int,
@@ -405,7 +405,7 @@ unsafe extern "C-unwind" fn writev(fd: c_int, list: *const iovec, count: c_int) 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pwritev(
+pub(super) unsafe extern "C-unwind" fn pwritev(
     fd: c_int,
     list: *const iovec,
     count: c_int,
@@ -418,7 +418,7 @@ unsafe extern "C-unwind" fn pwritev(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pwritev2(
+pub(super) unsafe extern "C-unwind" fn pwritev2(
     fd: c_int,
     list: *const iovec,
     count: c_int,
@@ -512,7 +512,7 @@ fn between<R>(from: c_int, to: c_int, call: impl FnOnce() -> R) -> R {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn sendfile(
+pub(super) unsafe extern "C-unwind" fn sendfile(
     to: c_int,
     from: c_int,
     at: *mut off_t,

@@ -2,9 +2,11 @@
 
 use std::ffi::{c_int, c_void};
 
-use libc::{off_t, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
-use super::transfers::{pread, pwrite, read, recv, recvfrom};
+use super::transfers::{
+    pread, preadv, preadv2, pwrite, pwritev, pwritev2, read, recv, recvfrom, sendfile,
+};
 use crate::thread::enter;
 
 #[unsafe(no_mangle)]
@@ -27,6 +29,39 @@ unsafe extern "C-unwind" fn pwrite64(
 ) -> ssize_t {
     as_called(pwrite64 as *const () as usize, pwrite as *const () as usize);
     unsafe { pwrite(fd, from, size, at) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sendfile64(
+    to: c_int,
+    from: c_int,
+    at: *mut off_t,
+    size: size_t,
+) -> ssize_t {
+    unsafe { sendfile(to, from, at, size) }
+}
+
+/// `name as function(fd, list, count, offset and what follows)`.
+macro_rules! vectors {
+    ($($name:ident as $function:ident($($argument:ident: $type:ty),*);)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $name(
+            fd: c_int,
+            list: *const iovec,
+            count: c_int,
+            $($argument: $type),*
+        ) -> ssize_t {
+            as_called($name as *const () as usize, $function as *const () as usize);
+            unsafe { $function(fd, list, count, $($argument),*) }
+        }
+    )* };
+}
+
+vectors! {
+    preadv64 as preadv(at: off_t);
+    preadv64v2 as preadv2(at: off_t, flags: c_int);
+    pwritev64 as pwritev(at: off_t);
+    pwritev64v2 as pwritev2(at: off_t, flags: c_int);
 }
 
 #[unsafe(no_mangle)]
