@@ -54,3 +54,5 @@ mod supervision;
 mod synchronisation;
 #[path = "recording/terms.rs"]
 mod terms;
+#[path = "recording/waiting.rs"]
+mod waiting;

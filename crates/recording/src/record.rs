@@ -190,6 +190,8 @@ pub mod stream {
     pub const CANCELS: u8 = 16;
     /// It reads, and waits without a time limit until something is there.
     pub const WAITS: u8 = 32;
+    /// With [`QUIET`]: it connects two ends, which nobody has used before.
+    pub const CONNECTS: u8 = 128;
     /// No stream but a counter that was 0 at first: a write adds its second operand to it, and a read takes what it returns.
     pub const COUNTER: u8 = 64;
 }

@@ -230,7 +230,7 @@ unsafe extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, length: sock
             true => uses.add(LOOPBACK, BOTH),
             false => uses.add(OUTSIDE, BOTH),
         }
-        uses.quiet()
+        uses.connects()
     };
     // Before the call, since the other end may have it first.
     enter(|_| {
@@ -342,7 +342,17 @@ unsafe extern "C-unwind" fn setsockopt(
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let source = Source::new(call::SET_OPTION, &outside);
     let call = || i64::from(unsafe { next::setsockopt(fd, level, name, value, length) });
-    exchange(&source, |kernel| kernel.both(fd), None, &|_, _| (), call) as c_int
+    // Others change how much fits in, for example.
+    let moves_nothing = matches!(
+        (level, name),
+        (libc::IPPROTO_TCP, libc::TCP_NODELAY)
+            | (libc::SOL_SOCKET, libc::SO_RCVTIMEO | libc::SO_KEEPALIVE | libc::SO_REUSEADDR)
+    );
+    let uses = |kernel: &mut Kernel| match moves_nothing {
+        true => kernel.both(fd).quiet(),
+        false => kernel.both(fd),
+    };
+    exchange(&source, uses, None, &|_, _| (), call) as c_int
 }
 
 /// The addresses of a socket, of which nobody else knows.

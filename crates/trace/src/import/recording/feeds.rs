@@ -42,13 +42,25 @@ pub(super) struct Feeds {
     /// The open calls of each thread: the source, and where in its list.
     open: FxHashMap<u32, Vec<Option<(Source, bool, usize)>>>,
     /// Calls that move no bytes, but may change how a channel's objects answer.
-    closing: Vec<(u64, u32)>,
+    closing: Vec<Closing>,
+    /// The thread that was there first, and whether there was another one so far.
+    first: Option<u32>,
+    has_others: bool,
     /// The channels of which nothing can be known.
     spoilt: FxHashSet<u32>,
     all_spoilt: bool,
     now: u64,
     /// By the number of the record that begins the call.
     known: FxHashMap<u64, Fed>,
+}
+
+/// A call that may end waits.
+#[derive(Clone, Copy)]
+struct Closing {
+    entered: u64,
+    channel: u32,
+    /// There were no other threads yet: it comes before all that they do.
+    alone: bool,
 }
 
 /// The calls on one source.
@@ -88,6 +100,7 @@ impl Feeds {
     /// Takes note of a record; all must come here, in their order.
     pub(super) fn note(&mut self, tables: &Tables, thread: u32, record: &Record) {
         self.now += 1;
+        self.has_others |= *self.first.get_or_insert(thread) != thread || record.kind == kind::FORK;
         match record.kind {
             kind::ENTER_CALL => {
                 let call = self.begun(tables, record);
@@ -124,8 +137,12 @@ impl Feeds {
             Some(list) => {
                 let given = list.iter().filter(|(_, how)| how & direction::GIVES != 0);
                 for &(channel, _) in given {
+                    if detail & stream::CONNECTS != 0 {
+                        continue;
+                    }
                     if detail & stream::QUIET != 0 {
-                        self.closing.push((self.now, channel));
+                        let (entered, alone) = (self.now, !self.has_others);
+                        self.closing.push(Closing { entered, channel, alone });
                     } else {
                         self.spoilt.insert(channel);
                     }
@@ -156,8 +173,13 @@ impl Feeds {
         if !takes.iter().any(Call::waits) {
             return;
         }
-        let closing = self.closing.iter().filter(|(_, channel)| *channel == source.0);
-        let closing: Vec<u64> = closing.map(|(at, _)| *at).collect();
+        // What was done before there were threads, and did not keep others from writing, is so for all that follows.
+        let first = puts.iter().find(|put| put.put() > Some(0)).map_or(0, |put| put.entered);
+        let closing = self
+            .closing
+            .iter()
+            .filter(|call| call.channel == source.0 && !(call.alone && call.entered < first));
+        let closing: Vec<u64> = closing.map(|call| call.entered).collect();
         // In the order in which they came back; those that never do took nothing.
         takes.sort_unstable_by_key(|take| take.left.unwrap_or(u64::MAX));
         let Some(pieces) = assign(&puts, &takes, &closing) else { return };
