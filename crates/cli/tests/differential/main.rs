@@ -393,7 +393,7 @@ fn nothing_is_predicted_through_the_kernel_that_does_not_happen() {
 
 #[test]
 fn nobody_is_predicted_to_wait_for_ever_who_never_does() {
-    let (count, first) = wanted(WAITING_PROGRAMS);
+    let (count, first) = wanted(cases(WAITING_PROGRAMS, 10 * WAITING_PROGRAMS));
     let case = |seed: u64| {
         let (source, level) = (waiting::program(seed), LEVELS[seed as usize % LEVELS.len()]);
         Case { name: format!("{seed}{level}"), source, level, seed }

@@ -59,7 +59,7 @@ const SOURCES: [[&[&str]; 2]; 6] = [
 
 /// The program of a seed.
 pub(crate) fn program(seed: u64) -> String {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let threads = if random.one_in(3) { 3 } else { 2 };
     let source = random.below(6);
     let other = if random.one_in(3) { random.below(6) } else { source };
@@ -76,7 +76,7 @@ pub(crate) fn program(seed: u64) -> String {
     }
     // So most runs end.
     let mut text = format!("/* seed {seed} */\n{PROLOGUE}");
-    let mut last = random.below(threads as u64) as usize;
+    let mut last = random.below(threads);
     for (source, balance) in balance.iter().enumerate() {
         for _ in *balance..0 {
             let (gives, lock) = (SOURCES[source][0][0], random.pick(&["m", "m", "n"]));
@@ -102,7 +102,7 @@ pub(crate) fn program(seed: u64) -> String {
     text
 }
 
-fn statement(random: &mut Random, text: &mut String, sources: [u64; 2], balance: &mut [i32; 6]) {
+fn statement(random: &mut Random, text: &mut String, sources: [usize; 2], balance: &mut [i32; 6]) {
     let lock = random.pick(&["m", "m", "n"]);
     let (to, from) = (sources[random.below(2) as usize], sources[random.below(2) as usize]);
     let gives = random.pick(SOURCES[to as usize][0]);
