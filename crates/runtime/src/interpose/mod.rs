@@ -5,16 +5,17 @@
 pub(crate) mod barriers;
 mod c11;
 pub(crate) mod cancellation;
+mod children;
 pub(crate) mod clocks;
 mod conditions;
 mod containers;
 mod descriptors;
-mod fed_streams;
 mod measures;
 pub(crate) mod memory;
 mod mutexes;
 pub(crate) mod numbers;
 mod once;
+mod own_streams;
 mod polling;
 pub(crate) mod process;
 mod random;
