@@ -16,6 +16,8 @@ mod benchmarks;
 mod blind_spots;
 #[path = "recording/blocking.rs"]
 mod blocking;
+#[path = "recording/children.rs"]
+mod children;
 #[path = "recording/control_flow.rs"]
 mod control_flow;
 #[path = "recording/determinism.rs"]

@@ -23,7 +23,7 @@ pub struct Input {
     pub call: u32,
     /// How many visible operations of the thread came before: those of the call itself included.
     pub ordinal: u32,
-    /// `errno` behind the call, if it failed.
+    /// `errno` behind the call, if it failed; with [`OF_CHILD`].
     pub errno: u32,
     /// What it returned.
     pub result: i64,
@@ -58,6 +58,9 @@ impl Input {
         (input, data)
     }
 }
+
+/// In [`Input::errno`]: a child process answered. Where replays start children again, they do so themselves.
+pub const OF_CHILD: u32 = 1 << 31;
 
 /// FNV-1a of bytes that are sent in pieces, beginning with [`NOTHING_SENT`].
 pub fn hash(so_far: u64, bytes: &[u8]) -> u64 {
@@ -116,6 +119,18 @@ pub mod call {
     pub const NUMBER: u32 = 27;
     /// What the system has measured: `getrusage` and the like.
     pub const MEASURE: u32 = 28;
+    /// The process was copied: the result is the number of the child.
+    pub const FORK: u32 = 29;
+    /// `posix_spawn`; the data are the number of the child.
+    pub const SPAWN: u32 = 30;
+    pub const SYSTEM: u32 = 31;
+    pub const WAIT: u32 = 32;
+    /// A process group or session of a child.
+    pub const CHILD: u32 = 33;
+    /// No call: from here on only children have the other end of the descriptor that is the result.
+    pub const GIVEN: u32 = 34;
+    /// No call: replays start children again.
+    pub const CHILDREN_AGAIN: u32 = 35;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {
@@ -142,6 +157,11 @@ pub mod call {
             TIMER => "setting of a timer",
             SIGNAL => "signal",
             KILL => "signal to another process",
+            FORK => "fork",
+            SPAWN => "start of a program",
+            SYSTEM => "system",
+            WAIT => "wait for a child",
+            CHILD => "question about a child",
             MEASURE => "question about time and memory that were used",
             _ => "call",
         }

@@ -94,6 +94,7 @@ fn main_begins() {
         interpose::signals::expect_recorded(!inputs.is_live());
         // What it does to itself must really happen, also before it is known to.
         kernel.objects.talks_to_itself = inputs.talks_to_itself;
+        kernel.objects.children_again = inputs.children_again;
     }
     interpose::numbers::begin(inputs.as_deref_mut());
     let descriptors = kernel.begin(inputs.as_ref().map(|inputs| inputs.descriptors));

@@ -14,6 +14,7 @@ use super::clocks;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, around_then};
 use crate::kernel::exchange::{Source, exchange};
+use crate::kernel::given;
 use crate::kernel::objects::Kind;
 use crate::kernel::timers::Timer;
 use crate::kernel::uses::Uses;
@@ -158,8 +159,9 @@ fn ending(kernel: &mut Kernel, fd: c_int) -> Uses {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
-    around_then(
+pub(super) unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
+    let is_shared = given::is_shared(fd);
+    let status = around_then(
         |kernel| ending(kernel, fd),
         None,
         || unsafe { next::close(fd) },
@@ -169,17 +171,25 @@ unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
                 kernel.gave_back(fd);
             }
         },
-    )
+    );
+    if is_shared {
+        given::was_closed();
+    }
+    status
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
-    around(|_| Uses::every(), None, || unsafe { next::close_range(first, last, flags) })
+    let call = || unsafe { next::close_range(first, last, flags) };
+    let status = around(|_| Uses::every(), None, call);
+    given::was_closed();
+    status
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn closefrom(first: c_int) {
     around(|_| Uses::every(), None, || unsafe { next::closefrom(first) });
+    given::was_closed();
 }
 
 #[unsafe(no_mangle)]
@@ -202,7 +212,8 @@ fn replacing(kernel: &mut Kernel, fd: c_int, new: c_int) -> Uses {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
-    around_then(
+    let is_shared = given::is_shared(new);
+    let status = around_then(
         |kernel| replacing(kernel, fd, new),
         None,
         || unsafe { next::dup2(fd, new) },
@@ -212,12 +223,17 @@ unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
                 kernel.gave_back(new);
             }
         },
-    )
+    );
+    if is_shared {
+        given::was_closed();
+    }
+    status
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
-    around_then(
+    let is_shared = given::is_shared(new);
+    let status = around_then(
         |kernel| replacing(kernel, fd, new),
         None,
         || unsafe { next::dup3(fd, new, flags) },
@@ -227,11 +243,15 @@ unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
                 kernel.gave_back(new);
             }
         },
-    )
+    );
+    if is_shared {
+        given::was_closed();
+    }
+    status
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
+pub(super) unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
     around_then(
         |_| opening(),
         None,

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_long};
 
 use foretrace_recording::channel::direction::BOTH;
 
-use super::{numbers, signals};
+use super::{children, numbers, sending};
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
 use crate::real::real;
@@ -66,8 +66,8 @@ unsafe fn by_name(number: c_long, [a, b, c, d]: [c_long; 4]) -> Option<c_long> {
             libc::SYS_setpgid => numbers::setpgid(fd, second).into(),
             libc::SYS_setsid => numbers::setsid().into(),
             libc::SYS_kill => libc::kill(fd, second).into(),
-            libc::SYS_tgkill => signals::tgkill(fd, second, third).into(),
-            libc::SYS_tkill => signals::tgkill(numbers::getpid(), fd, second).into(),
+            libc::SYS_tgkill => sending::tgkill(fd, second, third).into(),
+            libc::SYS_tkill => sending::tgkill(numbers::getpid(), fd, second).into(),
             _ => return None,
         }
     };
@@ -94,6 +94,10 @@ unsafe extern "C-unwind" fn syscall(
             (unsafe { super::random::getrandom(to, b as usize, c as u32) }) as c_long
         }
         _ if SILENT.contains(&number) => call(),
+        libc::SYS_execve | libc::SYS_execveat => {
+            children::becomes_program();
+            around(|_| Uses::every(), None, call)
+        }
         // Which threads of the process are meant; the result is not what the C library makes of it.
         libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => unsafe {
             next::syscall(number, numbers::meant(a as c_int).into(), b, c, d, e, f)

@@ -4,9 +4,9 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
-use foretrace_recording::channel::{CHILDREN, CLOCK, OUTSIDE, SIGNALS};
+use foretrace_recording::channel::{CLOCK, OUTSIDE, SIGNALS};
 use foretrace_recording::input::{Input, SIGNAL_BYTES, call};
-use libc::{pid_t, siginfo_t, sigset_t, timespec};
+use libc::{siginfo_t, sigset_t, timespec};
 
 use super::numbers;
 use crate::config::{Mode, mode};
@@ -16,9 +16,8 @@ use crate::kernel::calls::{around, keeping_errno};
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
 use crate::real::real;
-use crate::sync::Pending;
 use crate::thread::{self, RECORDED_SIGNALS, Thread, Told, enter};
-use crate::world::{State, hold};
+use crate::world::hold;
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
 /// Whether the process itself has sent the signal that was handled last.
@@ -100,7 +99,7 @@ fn flags_of(signal: c_int) -> c_int {
     flags.map_or(0, |flags| flags.load(Relaxed) as c_int)
 }
 
-fn handler_of(signal: c_int) -> usize {
+pub(super) fn handler_of(signal: c_int) -> usize {
     let handler = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
     handler.map_or(0, |handler| handler.load(Relaxed))
 }
@@ -352,10 +351,9 @@ macro_rules! on {
     };
 }
 
-const SEND: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, GIVES)];
+pub(super) const SEND: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, GIVES)];
 const WAIT: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, TAKES)];
 const TIMER: [(u32, u32); 2] = [(SIGNALS, BOTH), (CLOCK, BOTH)];
-const CHILD: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
 
 on! {
     raise(signal: c_int) -> c_int: SEND;
@@ -367,11 +365,6 @@ on! {
     timer_gettime(timer: libc::timer_t, now: *mut libc::itimerspec) -> c_int: TIMER;
     timer_delete(timer: libc::timer_t) -> c_int: TIMER;
     timer_getoverrun(timer: libc::timer_t) -> c_int: TIMER;
-    wait(status: *mut c_int) -> pid_t: CHILD;
-    waitpid(process: pid_t, status: *mut c_int, flags: c_int) -> pid_t: CHILD;
-    waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t, flags: c_int) -> c_int: CHILD;
-    wait3(status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
-    wait4(process: pid_t, status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
 }
 
 /// Signals that somebody outside sends, and timers, whose signals come when the world's time says so: a replay gets them as they came in the recorded
@@ -384,8 +377,6 @@ mod outside {
         real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, time: *const timespec) -> c_int);
         real!(fn sigsuspend(set: *const sigset_t) -> c_int);
         real!(fn pause() -> c_int);
-        real!(fn kill(process: pid_t, signal: c_int) -> c_int);
-        real!(fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int);
         real!(fn alarm(seconds: u32) -> u32);
         real!(fn setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int);
         real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
@@ -474,47 +465,6 @@ mod outside {
         wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), || unsafe { next::pause() })
     }
 
-    /// Makes a call that sends a signal. If that goes to somebody who is neither the process itself nor a child, a replay sends none: the number may be
-    /// that of any process by now.
-    fn send(process: pid_t, call: impl FnOnce(pid_t) -> c_int) -> c_int {
-        let process = match process {
-            ..0 => -numbers::group_meant(-process),
-            _ => numbers::meant(process),
-        };
-        let outside = |_: &mut Kernel| process > 0 && !is_own_or_child(process);
-        let source = Source::new(call::KILL, &outside);
-        let uses = |_: &mut Kernel| Uses::of(&SEND);
-        exchange(&source, uses, None, &|_, _| (), || i64::from(call(process))) as c_int
-    }
-
-    fn is_own_or_child(process: pid_t) -> bool {
-        let own = system_call(libc::SYS_getpid, [0; 6]) as pid_t;
-        process == own || parent(process) == Some(own)
-    }
-
-    /// The parent of a process: the second word behind its name, which is in parentheses.
-    fn parent(process: pid_t) -> Option<pid_t> {
-        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        text.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
-    }
-
-    #[unsafe(no_mangle)]
-    pub(in crate::interpose) unsafe extern "C-unwind" fn kill(
-        process: pid_t,
-        signal: c_int,
-    ) -> c_int {
-        send(process, |process| unsafe { next::kill(process, signal) })
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn sigqueue(
-        process: pid_t,
-        signal: c_int,
-        value: libc::sigval,
-    ) -> c_int {
-        send(process, |process| unsafe { next::sigqueue(process, signal, value) })
-    }
-
     /// Makes a call that sets a timer; a replay sets none.
     fn set(areas: Areas, call: impl FnOnce() -> i64) -> i64 {
         let always = |_: &mut Kernel| true;
@@ -554,69 +504,6 @@ mod outside {
     ) -> c_int {
         let call = || i64::from(unsafe { next::timer_settime(timer, flags, new, old) });
         set(&visit_old(old), call) as c_int
-    }
-}
-
-mod to_threads {
-    use super::*;
-    real!(fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int);
-    real!(fn killpg(group: pid_t, signal: c_int) -> c_int);
-    real!(fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int);
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn tgkill(
-    process: pid_t,
-    thread: pid_t,
-    signal: c_int,
-) -> c_int {
-    let (process, thread) = (numbers::meant(process), numbers::meant(thread));
-    let call = || unsafe { to_threads::tgkill(process, thread, signal) };
-    around(|_| Uses::of(&SEND), None, call)
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn killpg(group: pid_t, signal: c_int) -> c_int {
-    let group = numbers::group_meant(group);
-    around(|_| Uses::of(&SEND), None, || unsafe { to_threads::killpg(group, signal) })
-}
-
-/// A thread that waits inside of the runtime notices the signal before the sender goes on: so the same schedule gives the same run.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_kill(to: libc::pthread_t, signal: c_int) -> c_int {
-    let call = || unsafe { to_threads::pthread_kill(to, signal) };
-    around(
-        |_| Uses::of(&SEND),
-        None,
-        || {
-            let status = call();
-            if status == 0 && handler_of(signal) > libc::SIG_IGN {
-                keeping_errno(|| enter(|thread| notices(thread, to)));
-            }
-            status
-        },
-    )
-}
-
-fn notices(sender: &Thread, to: libc::pthread_t) {
-    /// So many looks, a few microseconds apart; it may also have the signal blocked.
-    const LOOKS: u32 = 200;
-    for _ in 0..LOOKS {
-        let mut world = hold();
-        let Some(index) = world.by_handle(to).filter(|&index| index != sender.index) else {
-            return;
-        };
-        let entry = world.entry(index);
-        if entry.state != State::Live || !matches!(entry.pending, Pending::Ready(_)) {
-            return;
-        }
-        if entry.was_signalled() {
-            entry.interrupted = true;
-            return;
-        }
-        drop(world);
-        let pause = timespec { tv_sec: 0, tv_nsec: 10_000 };
-        system_call(libc::SYS_nanosleep, [std::ptr::from_ref(&pause) as usize, 0, 0, 0, 0, 0]);
     }
 }
 

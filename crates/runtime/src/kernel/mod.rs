@@ -6,11 +6,13 @@
 //! | `objects` | which kernel object a descriptor is |
 //! | `calls` | the two ends of a call: enter, leave |
 //! | `exchange` | calls that may get something from outside: kept in recordings, answered in replays |
+//! | `given` | pipes whose other end only children have |
 //! | `ready` | waiting for descriptors without blocking in the kernel |
 //! | `timers` | timers with a descriptor, in virtual time |
 
 pub(crate) mod calls;
 pub(crate) mod exchange;
+pub(crate) mod given;
 pub(crate) mod objects;
 pub(crate) mod ready;
 pub(crate) mod timers;
@@ -98,6 +100,7 @@ impl Kernel {
             tables.table(table::JOINED, &[bytes.as_flattened()]);
         }
         if uses.is_every() {
+            self.anybody_may_have_written();
             return channel::EVERY;
         }
         let words = uses.words(|channel| self.find(channel));
