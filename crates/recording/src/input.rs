@@ -112,6 +112,8 @@ pub mod call {
     /// A signal that a thread of the process has sent was handled: the result is its number. A replay runs its handler at
     /// the same place, once the signal is sent there too.
     pub const OWN_SIGNAL: u32 = 40;
+    /// No call: while the call before it waited, others began to decide its result too.
+    pub const LATE: u32 = 41;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {

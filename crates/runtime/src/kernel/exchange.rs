@@ -48,7 +48,7 @@ pub(crate) struct Begun {
     /// It has channels, and ends with a record of its own.
     is_open: bool,
     /// Behind how many operations of its thread.
-    ordinal: u32,
+    pub(crate) ordinal: u32,
     pub(crate) waited: Waited,
     pub(crate) fate: Fate,
     sent: u64,

@@ -486,6 +486,13 @@ impl Kernel {
         known.find(|(by, _, said)| (*by, *said) == (channel, says)).map(|(_, found, _)| *found)
     }
 
+    /// What an epoll object says of a descriptor.
+    pub(crate) fn says(&mut self, epoll: i32, descriptor: i32) -> Option<u64> {
+        let channel = self.slot(epoll)?.channel;
+        let mut known = self.objects.watched.iter();
+        known.find(|(by, of, _)| (*by, *of) == (channel, descriptor)).map(|(_, _, says)| *says)
+    }
+
     /// Whether others feed an object, or something that it watches.
     fn is_fed(&self, slot: Slot) -> bool {
         let channel = self.find(slot.channel);
