@@ -144,6 +144,11 @@ pub fn effect(name: &str) -> Option<Effect> {
     is_silent.then_some(Effect::None)
 }
 
+/// Whether the runtime stands before a function of the C library, and records it itself.
+pub fn is_interposed(name: &str) -> bool {
+    INTERPOSED.contains(&name)
+}
+
 /// Which arguments of a function are strings that it only reads, up to their ends. What it returns depends on them.
 pub fn strings_read_by(name: &str) -> &'static [usize] {
     let plain = name.strip_prefix("__isoc99_").or(name.strip_prefix("__isoc23_")).unwrap_or(name);
