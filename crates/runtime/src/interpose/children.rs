@@ -32,10 +32,15 @@ mod next {
     use super::*;
     real!(fn fork() -> pid_t);
     real!(fn _Fork() -> pid_t);
-    real!(fn posix_spawn(child: *mut pid_t, path: *const c_char, actions: *const c_void, how: *const c_void, arguments: *const *mut c_char, variables: *const *mut c_char) -> c_int);
-    real!(fn posix_spawnp(child: *mut pid_t, file: *const c_char, actions: *const c_void, how: *const c_void, arguments: *const *mut c_char, variables: *const *mut c_char) -> c_int);
+    real!(fn posix_spawn(child: *mut pid_t, path: *const c_char, actions: *const c_void,
+        how: *const c_void, arguments: *const *mut c_char,
+        variables: *const *mut c_char) -> c_int);
+    real!(fn posix_spawnp(child: *mut pid_t, file: *const c_char, actions: *const c_void,
+        how: *const c_void, arguments: *const *mut c_char,
+        variables: *const *mut c_char) -> c_int);
     real!(fn system(command: *const c_char) -> c_int);
-    real!(fn wait4(process: pid_t, status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t);
+    real!(fn wait4(process: pid_t, status: *mut c_int, flags: c_int,
+        usage: *mut libc::rusage) -> pid_t);
     real!(fn waitid(kind: idtype_t, of: id_t, info: *mut siginfo_t, flags: c_int) -> c_int);
 }
 

@@ -1,6 +1,6 @@
 //! Streams over pipes and sockets, over devices such as `/dev/urandom`, and over files in which the
-//! kernel says what it knows. The C library reads into its streams by itself, where nobody can stand
-//! before it: so these are streams of ours, which read and write like the program does.
+//! kernel says what it knows. The C library reads into its streams by itself, where nobody can
+//! stand before it: so these are streams of ours, which read and write like the program does.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
