@@ -148,7 +148,7 @@ fn is_late(begun: &mut Begun, outside: &dyn Fn(&mut Kernel) -> bool) -> bool {
             let ordinal = begun.ordinal;
             match &begun.fate {
                 Fate::Answered(_) => world.answer(thread, ordinal, call::LATE).is_some(),
-                Fate::Kept => false,
+                Fate::Kept | Fate::Unanswered => false,
                 Fate::Made if world.replay.is_some() || !outside(&mut world.kernel) => false,
                 Fate::Made => {
                     begun.fate = Fate::Kept;
