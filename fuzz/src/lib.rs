@@ -1,10 +1,12 @@
 //! What the fuzz targets do, as plain functions.
 //!
-//! **Computes.** Nothing: a function that returns has found nothing. Each takes any bytes; what a reader accepts must be
-//! judged by `validate` without a panic, and keep its meaning in the binary form and, if it is valid, in the text form.
+//! **Computes.** Nothing: a function that returns has found nothing. Each takes any bytes; what a
+//! reader accepts must be judged by `validate` without a panic, and keep its meaning in the binary
+//! form and, if it is valid, in the text form.
 //!
-//! **Follows.** `cargo +nightly fuzz run TARGET` runs them under libFuzzer; `crates/oracle/tests/fuzz_smoke.rs` includes this
-//! file and runs them on stable over a few thousand inputs.
+//! **Follows.** `cargo +nightly fuzz run TARGET` runs them under libFuzzer;
+//! `crates/oracle/tests/fuzz_smoke.rs` includes this file and runs them on stable over a few
+//! thousand inputs.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -70,7 +72,8 @@ pub fn rapidbin(bytes: &[u8]) {
     }
 }
 
-/// Recordings of our runtime: as it is, and as the records of a well-formed file; the first byte says of which mode.
+/// Recordings of our runtime: as it is, and as the records of a well-formed file; the first byte
+/// says of which mode.
 pub fn recording(bytes: &[u8]) {
     let mut file = vec![0; 4096 + 256 * 1024];
     let scheduled = bytes.first().is_some_and(|byte| byte % 2 == 1);
@@ -99,8 +102,8 @@ pub fn csv(bytes: &[u8]) {
     }
 }
 
-/// RV-Predict's directory. The first byte says how many threads there are and whether there is metadata; the rest is
-/// dealt out to the files in equal parts.
+/// RV-Predict's directory. The first byte says how many threads there are and whether there is
+/// metadata; the rest is dealt out to the files in equal parts.
 pub fn rvpredict(bytes: &[u8]) {
     const RECORD: usize = 37;
     let (&first, rest) = bytes.split_first().unwrap_or((&0, &[]));
@@ -126,12 +129,14 @@ pub fn rvpredict(bytes: &[u8]) {
     }
 }
 
-/// What a reader accepted keeps its meaning in our own forms, and is valid or is not, without a panic.
+/// What a reader accepted keeps its meaning in our own forms, and is valid or is not, without a
+/// panic.
 fn accepted(trace: &Trace) {
     let valid = validate(trace).map_err(|invalid| invalid.to_string());
     let printed = text_form::print(trace);
     match text_form::parse(&printed) {
-        // The binary form can say what the text form refuses, such as an initial value of nine bytes.
+        // The binary form can say what the text form refuses, such as an initial value of nine
+        // bytes.
         Err(_) if valid.is_err() => {}
         Ok(again) => assert_eq!(text_form::print(&again), printed, "the text form of a text form"),
         Err(error) => panic!("{error}\n{printed}"),
@@ -146,8 +151,8 @@ fn accepted(trace: &Trace) {
     }
 }
 
-/// Makes the checksums fit, as far as the lengths do: 16 bytes of header, then sections with a header of 32 bytes each
-/// (`docs/trace-format.md`).
+/// Makes the checksums fit, as far as the lengths do: 16 bytes of header, then sections with a
+/// header of 32 bytes each (`docs/trace-format.md`).
 fn repair_checksums(bytes: &mut [u8]) {
     let length = bytes.len();
     if length < 16 {

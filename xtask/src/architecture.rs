@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
+    // For tests only.
+    ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
     // What runs inside the compiler and inside the user's program knows only the layouts.
     ("foretrace-llvm", &["foretrace-recording"]),
@@ -37,11 +39,12 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("foretrace-reference", &["foretrace-trace", "foretrace-witness"]),
     ("foretrace-replay", &["foretrace-recording", "foretrace-trace", "foretrace-witness"]),
     ("foretrace-report", &[]),
-    // Compares the prediction with its own enumeration, and shares no code with model and encoder. Its tests hold the second opinion and the
-    // refutations against it as well.
+    // Compares the prediction with its own enumeration, and shares no code with model and encoder.
+    // Its tests hold the second opinion and the refutations against it as well.
     (
         "foretrace-oracle",
         &[
+            "foretrace-testing",
             "foretrace-trace",
             "foretrace-witness",
             "foretrace-predict",
@@ -81,9 +84,15 @@ const KNOWN_ONLY_TO: [(&str, &[&str]); 6] = [
 /// What only the command line does.
 const PRINTING: [&str; 6] = ["println!", "eprintln!", "print!", "eprint!", "dbg!", "process::exit"];
 
-/// Sources that may print: the command line, the plugin (to the user of the compiler), and tools of the developers.
-const MAY_PRINT: [&str; 4] =
-    ["crates/cli/", "crates/llvm/src/lib.rs", "crates/oracle/src/main.rs", "xtask/"];
+/// Sources that may print: the command line, the plugin (to the user of the compiler), and tools of
+/// the developers.
+const MAY_PRINT: [&str; 5] = [
+    "crates/testing/",
+    "crates/cli/",
+    "crates/llvm/src/lib.rs",
+    "crates/oracle/src/main.rs",
+    "xtask/",
+];
 
 /// What breaks the rules between crates.
 pub(crate) fn check_dependencies(packages: &[Package]) -> Vec<String> {
@@ -153,7 +162,10 @@ mod tests {
     use crate::metadata;
 
     fn errors(name: &str, dependency: &str) -> Vec<String> {
-        let package = |name: &str, dependencies: serde_json::Value| serde_json::json!({"name": name, "version": "0.1.0", "dependencies": dependencies});
+        let package = |name: &str, dependencies: serde_json::Value| {
+            let version = "0.1.0";
+            serde_json::json!({"name": name, "version": version, "dependencies": dependencies})
+        };
         let metadata = serde_json::json!({"packages": [
             package(name, serde_json::json!([{"name": dependency, "kind": null}])),
             package("foretrace-solve", serde_json::json!([])),

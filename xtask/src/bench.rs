@@ -1,7 +1,8 @@
 //! `bench`: how long what takes, on generated traces and on those of public projects.
 //!
-//! The programs that measure generated traces are in `crates/predict/examples/bench`; each measurement is a process of its own
-//! and prints lines `name value unit`. The other parts run the command line itself. Generated traces are kept in `.bench`.
+//! The programs that measure generated traces are in `crates/predict/examples/bench`; each
+//! measurement is a process of its own and prints lines `name value unit`. The other parts run the
+//! command line itself. Generated traces are kept in `.bench`.
 
 mod causality;
 mod classes;
@@ -98,8 +99,8 @@ impl Bench {
         Ok(Bench { program: target_folder().join("release").join("examples").join("bench") })
     }
 
-    /// The generated trace of that kind and length, made once. A change of the generator calls for a new
-    /// version here.
+    /// The generated trace of that kind and length, made once. A change of the generator calls for
+    /// a new version here.
     fn trace(&self, kind: &str, events: usize) -> Result<PathBuf, Stop> {
         const VERSION: u32 = 2;
         let folder = root().join(".bench");

@@ -56,8 +56,8 @@ const TABLE: &[(&str, Expected)] = &[
     // The pairs that the files `*.expected.out` name. Ours may be real or possible: in account
     // and BrokenSpinningLoop the schedules have reads of values that unrecorded code wrote.
     ("rvpredict/llvm.account.account.in", Expected::RacesAt("account.cc", &[(47, 47)])),
-    // The log has a read at line 12 behind the write at line 25 that it did not see; the importer puts
-    // the two into the order that explains the value.
+    // The log has a read at line 12 behind the write at line 25 that it did not see; the importer
+    // puts the two into the order that explains the value.
     (
         "rvpredict/llvm.demo.example2.in",
         Expected::RacesAt("example2.c", &[(12, 25), (12, 14), (14, 25), (14, 23)]),

@@ -16,7 +16,8 @@ pub(crate) fn build() -> Result<PathBuf, Stop> {
     Ok(foretrace)
 }
 
-/// Builds, compiles the bundled bank, and tests it: one run that goes well, and the bug of one that does not.
+/// Builds, compiles the bundled bank, and tests it: one run that goes well, and the bug of one that
+/// does not.
 pub(crate) fn demo() -> Result<(), Stop> {
     let foretrace = build()?;
     let program = target_folder().join("demo-bank");

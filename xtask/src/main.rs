@@ -8,6 +8,7 @@ mod bench;
 mod corpus;
 mod demo;
 mod dependencies;
+mod documents;
 mod metadata;
 mod shell;
 mod suite;
@@ -17,15 +18,17 @@ use std::process::ExitCode;
 
 use bench::Part;
 use shell::Stop;
+use suite::Tier;
 
 const HELP: &str = "\
 cargo xtask COMMAND
 
   demo                        build, compile a small bank, run it once, predict and replay its bug
   build                       everything that users run, into target/release
-  test                        everything: format, lints, rules, tests, oracle, corpus
+  test [--long]               everything that a change must pass: format, lints, rules, tests, oracle,
+                              corpus; --long: with ten times as many random cases, some hours
   check                       the quick part of `test`, under 3 minutes
-  rules                       dependencies (licences, sources) and architecture only
+  rules                       dependencies (licences, sources), architecture and documents only
   oracle [--cases N] [--seed S]
                               compare with exhaustive enumeration on random traces
   differential [--programs N] [--seed S]
@@ -54,7 +57,8 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
     match arguments {
         ["demo"] => demo::demo(),
         ["build"] => demo::build().map(drop),
-        ["test"] => suite::test(),
+        ["test"] => suite::test(Tier::Change),
+        ["test", "--long"] => suite::test(Tier::Long),
         ["check"] => suite::check(),
         ["rules"] => suite::rules(),
         ["oracle", rest @ ..] => {

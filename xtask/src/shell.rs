@@ -119,6 +119,6 @@ fn finished(name: &str, time: Duration) {
     println!("== {name}: ok ({:.1} s)", time.as_secs_f64());
 }
 
-fn cannot_run(command: &Command, error: &std::io::Error) -> Stop {
+pub(crate) fn cannot_run(command: &Command, error: &std::io::Error) -> Stop {
     Stop::usage(format!("cannot run `{}`: {error}", show(command)))
 }

@@ -1,12 +1,16 @@
 //! `test` and `check`: everything that must hold before a change goes in.
 
-use crate::shell::{Stop, cargo, root, run, run_and_read, step};
-use crate::{architecture, corpus, dependencies, metadata, tools};
+use std::fs;
+use std::process::Command;
+
+use crate::shell::{Stop, cargo, root, run, run_and_read, step, target_folder};
+use crate::{architecture, corpus, dependencies, documents, metadata, tools};
 
 /// The seed of the random tests, fixed so that a run can be repeated; `oracle --seed` takes others.
 pub(crate) const SEED: u64 = 1;
 
 const ORACLE_CASES: u64 = 20_000;
+const LONG_ORACLE_CASES: u64 = 200_000;
 const QUICK_ORACLE_CASES: u64 = 1_000;
 
 /// Each fault that can be built into the encoder is caught by the oracle.
@@ -35,8 +39,8 @@ const SEEDED_FAULTS_OF_THE_PROGRAM: [&str; 9] = [
     "command_line",
 ];
 
-/// The fuzz targets build; their bodies also run as a test of the oracle crate. With the same target
-/// folder and profile the solver is not built again.
+/// The fuzz targets build; their bodies also run as a test of the oracle crate. With the same
+/// target folder and profile the solver is not built again.
 const FUZZ_TARGETS: [&str; 7] = [
     "build",
     "--release",
@@ -47,22 +51,50 @@ const FUZZ_TARGETS: [&str; 7] = [
     "target",
 ];
 
-/// Everything.
-pub(crate) fn test() -> Result<(), Stop> {
+/// How much is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// What every change must pass.
+    Change,
+    /// The same with many more random cases, and what takes long by itself.
+    Long,
+}
+
+/// The tests of the crates read it (`foretrace_testing::LONG`).
+const LONG_TESTS: &str = "FORETRACE_LONG_TESTS";
+/// The file in which tests say that they were skipped (`foretrace_testing::SKIPPED`).
+const SKIPPED_TESTS: &str = "FORETRACE_SKIPPED_TESTS";
+
+/// Everything of a tier.
+pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
     tools::ensure_for_tests()?;
     rules()?;
     style()?;
     run("build", &mut cargo(&["build", "--workspace", "--locked"]))?;
-    let mut tally = cargo_test("tests", &["test", "--workspace", "--locked", "--no-fail-fast"])?;
-    oracle(ORACLE_CASES, SEED)?;
-    let faults = cargo_test("seeded faults", &SEEDED_FAULTS)?;
-    let refused = cargo_test("seeded faults, program", &SEEDED_FAULTS_OF_THE_PROGRAM)?;
+    let list = target_folder().join("skipped-tests");
+    let _ = fs::remove_file(&list);
+    let mut tests = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    tests.env(SKIPPED_TESTS, &list);
+    if tier == Tier::Long {
+        tests.env(LONG_TESTS, "1");
+    }
+    let mut tally = cargo_test("tests", &mut tests)?;
+    oracle(if tier == Tier::Long { LONG_ORACLE_CASES } else { ORACLE_CASES }, SEED)?;
+    tally.passed += 1 + cargo_test("seeded faults", &mut cargo(&SEEDED_FAULTS))?.passed;
+    if tier == Tier::Long {
+        let mut program = cargo(&SEEDED_FAULTS_OF_THE_PROGRAM);
+        tally.passed += cargo_test("seeded faults, program", &mut program)?.passed;
+    }
     run("fuzz targets", &mut cargo(&FUZZ_TARGETS))?;
-    tally.passed += faults.passed + refused.passed + 2;
+    tally.passed += 1;
     let files = corpus::corpus(&corpus::default_folder())?;
     tally.passed += files.unwrap_or(0);
-    let skipped = if files.is_none() { ", corpus SKIPPED" } else { "" };
-    println!("test: {} passed, 0 failed, {} ignored{skipped}", tally.passed, tally.ignored);
+    let mut skipped: Vec<String> =
+        fs::read_to_string(list).unwrap_or_default().lines().map(str::to_string).collect();
+    skipped.extend(files.is_none().then(|| "corpus: its folder is missing".to_string()));
+    skipped.iter().for_each(|test| println!("skipped: {test}"));
+    let Tally { passed, ignored } = tally;
+    println!("test: {passed} passed, 0 failed, {ignored} ignored, {} skipped", skipped.len());
     Ok(())
 }
 
@@ -71,13 +103,14 @@ pub(crate) fn check() -> Result<(), Stop> {
     tools::ensure_for_tests()?;
     rules()?;
     style()?;
-    let tally = cargo_test("unit tests", &["test", "--workspace", "--locked", "--lib", "--bins"])?;
+    let unit_tests = ["test", "--workspace", "--locked", "--lib", "--bins"];
+    let tally = cargo_test("unit tests", &mut cargo(&unit_tests))?;
     oracle(QUICK_ORACLE_CASES, SEED)?;
     println!("check: {} passed, 0 failed, {} ignored", tally.passed + 1, tally.ignored);
     Ok(())
 }
 
-/// Dependencies and architecture.
+/// Dependencies, architecture and documents.
 pub(crate) fn rules() -> Result<(), Stop> {
     let packages = metadata::packages()?;
     step("dependencies", || {
@@ -89,7 +122,8 @@ pub(crate) fn rules() -> Result<(), Stop> {
         let mut errors = architecture::check_dependencies(&packages);
         errors.extend(architecture::check_printing(&root()));
         none("architecture", &errors)
-    })
+    })?;
+    step("documents", || none("documents", &documents::check(&root())?))
 }
 
 /// Compares predictions with exhaustive enumeration on random small traces.
@@ -100,7 +134,8 @@ pub(crate) fn oracle(cases: u64, seed: u64) -> Result<(), Stop> {
     run("oracle", &mut command)
 }
 
-/// Compares predictions of random C programs with what they do under all their schedules. (The tests do that too, with fewer.)
+/// Compares predictions of random C programs with what they do under all their schedules. (The
+/// tests do that too, with fewer.)
 pub(crate) fn differential(programs: u64, seed: u64) -> Result<(), Stop> {
     let parts = ["foretrace", "foretrace-llvm", "foretrace-runtime"];
     let mut build = cargo(&["build", "--locked"]);
@@ -129,9 +164,9 @@ struct Tally {
     ignored: u64,
 }
 
-fn cargo_test(name: &str, arguments: &[&str]) -> Result<Tally, Stop> {
+fn cargo_test(name: &str, command: &mut Command) -> Result<Tally, Stop> {
     let mut tally = Tally::default();
-    run_and_read(name, &mut cargo(arguments), |line| count(&mut tally, line))?;
+    run_and_read(name, command, |line| count(&mut tally, line))?;
     Ok(tally)
 }
 

@@ -1,5 +1,5 @@
-//! What a build needs besides cargo: a C++ compiler for CaDiCaL, clang and LLVM for recording programs, and z3, rustfmt and clippy
-//! for tests.
+//! What a build needs besides cargo: a C++ compiler for CaDiCaL, clang and LLVM for recording
+//! programs, and z3, rustfmt and clippy for tests.
 
 use std::env;
 use std::path::Path;

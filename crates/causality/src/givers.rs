@@ -1,9 +1,10 @@
 //! Who can give what a waiter needs: notifications of condition variables, posts of semaphores.
 //!
-//! **Computes.** What comes before a waiter whoever gives: everything that comes before each possible giver.
+//! **Computes.** What comes before a waiter whoever gives: everything that comes before each
+//! possible giver.
 //!
-//! **Follows.** `docs/causality.md`, section 5. Of each thread the first giver that is possible stands for all later ones, since
-//! what comes before it comes before them.
+//! **Follows.** `docs/causality.md`, section 5. Of each thread the first giver that is possible
+//! stands for all later ones, since what comes before it comes before them.
 //!
 //! **Cost.** For one waiter, a search in each thread that has givers.
 
@@ -26,7 +27,8 @@ pub struct Givers {
 
 /// What is known of the order, when it is asked what comes before a waiter.
 pub(crate) trait Known {
-    /// How many events of each thread come before that one; its own thread's are those before it. `false`: it is not executed.
+    /// How many events of each thread come before that one; its own thread's are those before it.
+    /// `false`: it is not executed.
     fn before(&self, thread: ThreadId, position: u32, clock: &mut Vec<u32>) -> bool;
 }
 
@@ -97,7 +99,8 @@ impl Givers {
         self.has_waiters
     }
 
-    /// Who notifies a wake, and in `least` what comes before it whoever does; `at_wait` is what comes before its wait.
+    /// Who notifies a wake, and in `least` what comes before it whoever does; `at_wait` is what
+    /// comes before its wait.
     pub(crate) fn notified(
         &self,
         cond: CondId,
@@ -132,7 +135,8 @@ impl Givers {
         given
     }
 
-    /// Whether a semaphore wait goes on, and in `least` what comes before it whoever posts; `at_wait` is what comes before it as far as known.
+    /// Whether a semaphore wait goes on, and in `least` what comes before it whoever posts;
+    /// `at_wait` is what comes before it as far as known.
     pub(crate) fn posted(
         &self,
         sem: SemId,

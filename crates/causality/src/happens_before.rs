@@ -1,13 +1,13 @@
 //! Must-happen-before by program order, fork and join.
 //!
-//! **Computes.** For each event, how many events of each other thread must be executed before it can be
-//! next.
+//! **Computes.** For each event, how many events of each other thread must be executed before it
+//! can be next.
 //!
-//! **Follows.** 002 section 2.2, the partial order of a trace, restricted to what prefix semantics keeps:
-//! a thread's events need its fork, a join needs all events of the child.
+//! **Follows.** 002 section 2.2, the partial order of a trace, restricted to what prefix semantics
+//! keeps: a thread's events need its fork, a join needs all events of the child.
 //!
-//! **Invariant.** If `precedes(a, b)`, then no feasible schedule includes b, or is next at b, without having
-//! executed a.
+//! **Invariant.** If `precedes(a, b)`, then no feasible schedule includes b, or is next at b,
+//! without having executed a.
 //!
 //! **Cost.** A clock is stored only where it changes: O(n + (forks + joins) · threads).
 
@@ -84,8 +84,8 @@ impl MustHappenBefore {
         segments[at].1 as usize
     }
 
-    /// How many events of each thread must be executed before the event at that position can be next.
-    /// (Program order is not in it: the entry of its own thread is not meaningful.)
+    /// How many events of each thread must be executed before the event at that position can be
+    /// next. (Program order is not in it: the entry of its own thread is not meaningful.)
     pub fn clock(&self, thread: ThreadId, position: usize) -> &[u32] {
         let at = self.clock_index(thread, position as u32) * self.threads;
         &self.clocks[at..at + self.threads]

@@ -1,7 +1,7 @@
 //! What no schedule can do, and why: `docs/causality.md`.
 //!
-//! Must-happen-before by fork and join, locksets, what each event needs, and the universal causality graph of a candidate. Knows
-//! nothing of terms and solvers.
+//! Must-happen-before by fork and join, locksets, what each event needs, and the universal
+//! causality graph of a candidate. Knows nothing of terms and solvers.
 
 mod derive;
 mod givers;

@@ -1,10 +1,11 @@
 //! Which locks a thread has when an event of its is next.
 //!
-//! **Follows.** Locksets: Savage et al., *Eraser*, TOCS 15(4), 1997; used here only to drop what mutual
-//! exclusion refutes.
+//! **Follows.** Locksets: Savage et al., *Eraser*, TOCS 15(4), 1997; used here only to drop what
+//! mutual exclusion refutes.
 //!
-//! **Invariant.** An event's lockset under-approximates: every lock in it is held, in that mode, in every
-//! feasible schedule at whose end the event is next. Holds that another thread closes are left out.
+//! **Invariant.** An event's lockset under-approximates: every lock in it is held, in that mode, in
+//! every feasible schedule at whose end the event is next. Holds that another thread closes are
+//! left out.
 //!
 //! **Cost.** Linear; 4 bytes per event, and one list per distinct lockset.
 

@@ -9,8 +9,8 @@ pub enum Scope {
     Order,
     /// *ucg*: both together.
     Synchronisation,
-    /// As `Synchronisation`, and each wake is matched with the notification that woke it in the recorded run. **Not sound**, for
-    /// comparison only: the checker refuses its proofs.
+    /// As `Synchronisation`, and each wake is matched with the notification that woke it in the
+    /// recorded run. **Not sound**, for comparison only: the checker refuses its proofs.
     Published,
     /// As `Synchronisation`, and data.
     All,

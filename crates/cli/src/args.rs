@@ -39,11 +39,12 @@ pub(crate) enum Command {
 ///
 /// Several traces are taken as runs of one program on the same inputs, and merged into it.
 ///
-/// Exit status: 0 nothing found and everything decided; 1 bugs found; 2 bad input or usage; 3 nothing
-/// certain (undecided, or only possible bugs); 70 a bug of foretrace itself.
+/// Exit status: 0 nothing found and everything decided; 1 bugs found; 2 bad input or usage; 3
+/// nothing certain (undecided, or only possible bugs); 70 a bug of foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct PredictArguments {
-    /// Traces: text, binary (.ftb), recording (.ftrec), STD, RapidBin, RV-Predict folder, CSV; also gzipped. Or a program (.ftp)
+    /// Traces: text, binary (.ftb), recording (.ftrec), STD, RapidBin, RV-Predict folder, CSV; also
+    /// gzipped. Or a program (.ftp)
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<PathBuf>,
 
@@ -54,7 +55,8 @@ pub(crate) struct PredictArguments {
     #[command(flatten)]
     pub(crate) options: PredictionOptions,
 
-    /// Decide by the papers' formula and this solver of SMT-LIB 2, such as "z3 -in" or cvc5, in place of our own
+    /// Decide by the papers' formula and this solver of SMT-LIB 2, such as "z3 -in" or cvc5, in
+    /// place of our own
     #[arg(long, value_name = "COMMAND")]
     pub(crate) solver: Option<String>,
 
@@ -63,17 +65,25 @@ pub(crate) struct PredictArguments {
     pub(crate) compare_models: bool,
 
     /// Explain why refuted candidates cannot happen, the first N of them [default N: 20]
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "20"
+    )]
     pub(crate) why: Option<usize>,
 }
 
 /// Explain why something cannot happen, or show how it can
 ///
-/// CANDIDATE is a finding as `predict` calls it (race-1), or a kind and places: race A B; atomicity A R B, R of the other thread;
-/// cycle A B ..., where threads take locks; stuck A; lock A; assertion A. Each place is the number of an event, from 0, a source
-/// location (bank.c:12), or THREAD@LOCATION.
+/// CANDIDATE is a finding as `predict` calls it (race-1), or a kind and places: race A B; atomicity
+/// A R B, R of the other thread; cycle A B ..., where threads take locks; stuck A; lock A;
+/// assertion A. Each place is the number of an event, from 0, a source location (bank.c:12), or
+/// THREAD@LOCATION.
 ///
-/// Exit status: 0 it cannot happen; 1 it can; 2 bad input or usage; 3 undecided, or only possible; 70 a bug of foretrace itself.
+/// Exit status: 0 it cannot happen; 1 it can; 2 bad input or usage; 3 undecided, or only possible;
+/// 70 a bug of foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
     /// The trace, in any format
@@ -99,7 +109,8 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) implicit: Vec<Implicit>,
 
-    /// Write the events that matter, and what orders them, as a graph for Graphviz; `-` is standard output, then the text goes to standard error
+    /// Write the events that matter, and what orders them, as a graph for Graphviz; `-` is standard
+    /// output, then the text goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) dot: Option<PathBuf>,
 
@@ -165,9 +176,10 @@ pub(crate) enum FormulaFormat {
 
 /// Record a program, predict what else can happen, and replay each finding on it
 ///
-/// Compile the program with `foretrace cc` or `foretrace c++`. Exit status: 0 nothing found and everything decided; 1 bugs found; 2 bad
-/// input or usage; 3 nothing certain (undecided, not confirmed, or only one thread ran); 4 the recorded run itself failed; 70 a bug of
-/// foretrace itself.
+/// Compile the program with `foretrace cc` or `foretrace c++`. Exit status: 0 nothing found and
+/// everything decided; 1 bugs found; 2 bad input or usage; 3 nothing certain (undecided, not
+/// confirmed, or only one thread ran); 4 the recorded run itself failed; 70 a bug of foretrace
+/// itself.
 #[derive(Args, Debug)]
 pub(crate) struct TestArguments {
     #[command(flatten)]
@@ -176,8 +188,14 @@ pub(crate) struct TestArguments {
     #[command(flatten)]
     pub(crate) prediction: PredictionOptions,
 
-    /// Record so many runs, with this seed and those that follow it; predict from each alone and from all of them together
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Record so many runs, with this seed and those that follow it; predict from each alone and
+    /// from all of them together
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     pub(crate) runs: u32,
 
     /// Keep the trace in this file (.ftb); of several runs NAME.1.ftb and so on
@@ -192,7 +210,8 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "STATUS,...", value_delimiter = ',', default_value = "0")]
     pub(crate) expect_status: Vec<u8>,
 
-    /// Let replays talk to the world, and read its clocks, instead of giving the program what it got in the recorded run
+    /// Let replays talk to the world, and read its clocks, instead of giving the program what it
+    /// got in the recorded run
     #[arg(long)]
     pub(crate) live: bool,
 
@@ -231,7 +250,8 @@ pub(crate) struct ReplayArguments {
     #[arg(value_name = "REPORT[#FINDING]")]
     pub(crate) report: String,
 
-    /// Let the program talk to the world, and read its clocks, instead of giving it what it got in the recorded run
+    /// Let the program talk to the world, and read its clocks, instead of giving it what it got in
+    /// the recorded run
     #[arg(long)]
     pub(crate) live: bool,
 
@@ -320,7 +340,9 @@ impl ScheduleChoice {
 pub(crate) struct PredictionOptions {
     /// What to look for
     #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...",
-        default_values_t = [Check::Race, Check::Atomicity, Check::Deadlock, Check::Lock, Check::Assertion])]
+        default_values_t = [
+            Check::Race, Check::Atomicity, Check::Deadlock, Check::Lock, Check::Assertion
+        ])]
     pub(crate) check: Vec<Check>,
 
     /// What the reads of another schedule must see
@@ -343,7 +365,8 @@ pub(crate) struct PredictionOptions {
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) implicit: Vec<Implicit>,
 
-    /// Let addresses that depend on what was read range over their objects, in a report of its own; of recordings only
+    /// Let addresses that depend on what was read range over their objects, in a report of its own;
+    /// of recordings only
     #[arg(long)]
     pub(crate) symbolic_addresses: bool,
 

@@ -353,8 +353,16 @@ fn operand(trace: &Trace, event: EventId) -> Option<&str> {
         Op::Join { child } | Op::Request(Request::Join(child)) => {
             trace.threads().get(child.index())
         }
+        Op::EnterCall { .. } => awaited(trace, event)?,
+        Op::LeaveCall => awaited(trace, trace.enter_of(event)?)?,
         _ => return None,
     })
+}
+
+/// What the call waits for that begins here.
+pub(crate) fn awaited(trace: &Trace, enter: EventId) -> Option<&str> {
+    let source = trace.awaited_by(enter)?.source;
+    Some(trace.channels().get(source.index()))
 }
 
 pub(crate) fn kind(violation: &Violation) -> Kind {

@@ -1,7 +1,9 @@
-//! What can be asked of the papers' formula: every race, atomicity violation and assertion of a trace, by events.
+//! What can be asked of the papers' formula: every race, atomicity violation and assertion of a
+//! trace, by events.
 //!
-//! **Computes.** In a fixed order: races, then atomicity violations, then assertions; each by their events. Nothing is pruned, not even what forks
-//! and joins or common locks refute: that is for the solver.
+//! **Computes.** In a fixed order: races, then atomicity violations, then assertions; each by their
+//! events. Nothing is pruned, not even what forks and joins or common locks refute: that is for the
+//! solver.
 //!
 //! **Cost.** Quadratic in the accesses to an object; with regions, cubic.
 

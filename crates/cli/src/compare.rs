@@ -1,10 +1,10 @@
 //! `--compare-models`: which models find what.
 //!
-//! **Computes.** The findings of all models that make sense for a trace, one row for each class of findings, and for each model whether it
-//! finds it.
+//! **Computes.** The findings of all models that make sense for a trace, one row for each class of
+//! findings, and for each model whether it finds it.
 //!
-//! **Follows.** 000 section 7: the models allow more and more schedules, so the first that finds something says how much has to be known of the
-//! program for it.
+//! **Follows.** 000 section 7: the models allow more and more schedules, so the first that finds
+//! something says how much has to be known of the program for it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,8 @@ use crate::assemble::{kind, object_name, place, violating};
 use crate::failure::Failure;
 use crate::input;
 
-/// The predictions of all models that make sense for the trace, in the order of the models; `done` is the one that the report is about.
+/// The predictions of all models that make sense for the trace, in the order of the models; `done`
+/// is the one that the report is about.
 pub(crate) fn predict_all(
     trace: &Trace,
     options: &Options,
@@ -28,7 +29,8 @@ pub(crate) fn predict_all(
         let options = Options { model, ..options.clone() };
         input::predict(trace, &options, progress)
     };
-    // What is chosen without being told is the last model that sees a difference, but for `control`.
+    // What is chosen without being told is the last model that sees a difference, but for
+    // `control`.
     let default = match options.model {
         None => done.clone(),
         Some(_) => under(None)?,

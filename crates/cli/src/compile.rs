@@ -1,7 +1,8 @@
-//! `foretrace cc` and `foretrace c++`: clang with our plugin and runtime, for use as `CC` and `CXX`.
+//! `foretrace cc` and `foretrace c++`: clang with our plugin and runtime, for use as `CC` and
+//! `CXX`.
 //!
-//! All we add comes before the user's own arguments: of two that contradict each other clang takes the
-//! last, and after a `--` nothing can follow.
+//! All we add comes before the user's own arguments: of two that contradict each other clang takes
+//! the last, and after a `--` nothing can follow.
 
 mod command_line;
 mod installation;
@@ -38,7 +39,8 @@ pub(crate) fn run(language: Language, arguments: Vec<OsString>) -> ExitCode {
 }
 
 impl Language {
-    /// The language and the compiler's own arguments, if this is `foretrace cc ...` or `foretrace c++ ...`.
+    /// The language and the compiler's own arguments, if this is `foretrace cc ...` or
+    /// `foretrace c++ ...`.
     pub(crate) fn asked_for(
         mut arguments: impl Iterator<Item = OsString>,
     ) -> Option<(Language, Vec<OsString>)> {
@@ -120,14 +122,16 @@ fn linking(additions: &mut Vec<OsString>, installation: &Installation) -> Result
     let runtime = installation.runtime()?;
     let directory = runtime.parent().unwrap_or(Path::new("."));
     additions.push(joined("-L", directory));
-    // The runtime comes before all other libraries, needed or not, because it takes the place of their functions.
+    // The runtime comes before all other libraries, needed or not, because it takes the place of
+    // their functions.
     additions.push("-Wl,--push-state,--no-as-needed,-Bdynamic".into());
     additions.push("-lforetrace_rt".into());
     additions.push("-Wl,--pop-state".into());
     // As two arguments of the linker, because the directory may contain a comma.
     additions.extend(["-Xlinker", "-rpath", "-Xlinker"].map(OsString::from));
     additions.push(directory.into());
-    // Not `-pthread`, which would also change how sources compile, and with which precompiled headers.
+    // Not `-pthread`, which would also change how sources compile, and with which precompiled
+    // headers.
     additions.push("-lpthread".into());
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Default options from the environment: `FORETRACE_OPTIONS`.
 //!
-//! Its words, split as a shell splits them, come before the options of the command line, which therefore win. One variable serves
-//! several commands: an option that another one of them has is passed over, one that none of them has is an error.
+//! Its words, split as a shell splits them, come before the options of the command line, which
+//! therefore win. One variable serves several commands: an option that another one of them has is
+//! passed over, one that none of them has is an error.
 
 use std::ffi::OsString;
 
@@ -89,7 +90,8 @@ fn takes_next_word(option: &Arg) -> bool {
     takes_values && !option.is_require_equals_set()
 }
 
-/// Words as a shell splits them: at white space, with quotes and backslashes, and with nothing expanded.
+/// Words as a shell splits them: at white space, with quotes and backslashes, and with nothing
+/// expanded.
 fn split(text: &str) -> Result<Vec<String>, Failure> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;

@@ -8,6 +8,7 @@ use foretrace_trace::{
 };
 use foretrace_witness::{FailedAssertion, StepValues};
 
+use crate::assemble::awaited;
 use crate::readable::{Readable, small_negative};
 
 /// What the event did, without thread and location: `write x : 5`.
@@ -150,7 +151,14 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
         Op::EnterCall { on, .. } => {
             format!("enter {} on {}", function(trace, Some(event)), channels(trace, on))
         }
-        Op::LeaveCall => format!("leave {}", function(trace, trace.enter_of(event))),
+        Op::LeaveCall => {
+            let enter = trace.enter_of(event);
+            let call = function(trace, enter);
+            match enter.and_then(|enter| awaited(trace, enter)) {
+                Some(source) => format!("leave {call} that waits for {source}"),
+                None => format!("leave {call}"),
+            }
+        }
         Op::Let => {
             let name = trace.binding(event).map_or("?", |name| trace.names().get(name.index()));
             format!("let {name} ={}", condition())

@@ -1,8 +1,10 @@
 //! What a weaker model finds where `symbolic` gives no answer.
 //!
-//! **Computes.** A prediction; candidates that are undecided under `symbolic` are asked for once more under `values`, where what the program computes does not matter.
+//! **Computes.** A prediction; candidates that are undecided under `symbolic` are asked for once
+//! more under `values`, where what the program computes does not matter.
 //!
-//! **Sound.** Each schedule of `values` is one of `symbolic`, so a finding of it is one of both. What it does not find stays undecided.
+//! **Sound.** Each schedule of `values` is one of `symbolic`, so a finding of it is one of both.
+//! What it does not find stays undecided.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -39,11 +39,12 @@ pub(crate) fn assert_again(trace: &mut Trace, names: &[String]) {
     trace.assert_no(&faults);
 }
 
-/// What the importer notes of a block that is no object of the trace. Whose memory it was before is not known.
+/// What the importer notes of a block that is no object of the trace. Whose memory it was before is
+/// not known.
 const REGION: &str = "block too large, or over other memory, taken as a region";
 
-/// Whether memory is freed is read from a cell of our own. Where all reads are pinned it is always as recorded, and where they are
-/// free it is anything.
+/// Whether memory is freed is read from a cell of our own. Where all reads are pinned it is always
+/// as recorded, and where they are free it is anything.
 fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<&'static str> {
     if trace.dependences() == Dependences::Unknown {
         Some("use after free: the trace does not record what depends on what was read")

@@ -18,8 +18,8 @@ pub(crate) fn open(path: &Path, format: Option<InputFormat>) -> Result<Trace, Fa
     Ok(read(path, format)?.trace)
 }
 
-/// Reads a trace and checks it against the rules. It lasts until the process ends, which frees it faster than taking apart each of
-/// its expressions would.
+/// Reads a trace and checks it against the rules. It lasts until the process ends, which frees it
+/// faster than taking apart each of its expressions would.
 pub(crate) fn open_valid(
     path: &Path,
     format: Option<InputFormat>,

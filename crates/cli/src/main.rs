@@ -70,8 +70,9 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-/// CaDiCaL takes its options, and files to write traces of its calls to, from `CADICAL_*` variables of the environment, each time a
-/// solver is made. The answer must depend on the trace and on our own options alone.
+/// CaDiCaL takes its options, and files to write traces of its calls to, from `CADICAL_*` variables
+/// of the environment, each time a solver is made. The answer must depend on the trace and on our
+/// own options alone.
 fn forget_solver_settings() {
     let names = std::env::vars_os().map(|(name, _)| name);
     for name in names.filter(|name| name.as_encoded_bytes().starts_with(b"CADICAL")) {

@@ -30,7 +30,8 @@ pub(crate) fn to_stdout(
     }
 }
 
-/// Writes to standard error, when standard output is for something else. If it is closed there is nobody to tell.
+/// Writes to standard error, when standard output is for something else. If it is closed there is
+/// nobody to tell.
 pub(crate) fn to_stderr(
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {

@@ -150,8 +150,9 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
     }
 }
 
-/// How many conflicts the solver may have over one candidate of a recorded program, unless the user says otherwise: some questions about values, such as whether a lock made of
-/// atomics excludes, take it for ever.
+/// How many conflicts the solver may have over one candidate of a recorded program, unless the user
+/// says otherwise: some questions about values, such as whether a lock made of atomics excludes,
+/// take it for ever.
 const RECORDED_CONFLICTS: u64 = 10_000;
 
 /// The options for a trace.

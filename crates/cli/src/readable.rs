@@ -1,8 +1,10 @@
 //! Expressions for people: what was read is called by where it was read from.
 //!
-//! **Computes.** The text of an event's expression. In a recorded program reads have made-up names, `r0`, `r1`, …; the variable says more, so `r2 >= 0` becomes
-//! `balance >= 0`. Names that a trace gives are left alone, and so is what was read from memory without a name of its own: a list of values says where that
-//! was read. A whole variable whose sign counts is shown as a number with a sign, and without the cast that says so.
+//! **Computes.** The text of an event's expression. In a recorded program reads have made-up names,
+//! `r0`, `r1`, …; the variable says more, so `r2 >= 0` becomes `balance >= 0`. Names that a trace
+//! gives are left alone, and so is what was read from memory without a name of its own: a list of
+//! values says where that was read. A whole variable whose sign counts is shown as a number with a
+//! sign, and without the cast that says so.
 //!
 //! **Cost.** Looks back at most [`FAR`] events of the thread for each expression.
 
@@ -111,7 +113,10 @@ impl<'t> Readable<'t> {
         let bare = |part: &Expr| Box::new(self.without_casts(part));
         match expression {
             Expr::Literal(_) | Expr::Name(_) => expression.clone(),
-            Expr::Unary(UnaryOp::SignExtend(_), operand) if matches!(**operand, Expr::Name(name) if self.named(name).signed.is_some()) => {
+            Expr::Unary(UnaryOp::SignExtend(_), operand)
+                if matches!(**operand, Expr::Name(name)
+                    if self.named(name).signed.is_some()) =>
+            {
                 (**operand).clone()
             }
             Expr::Unary(op, operand) => Expr::Unary(*op, bare(operand)),
@@ -188,7 +193,8 @@ fn number(word: u64, out: &mut String) {
     }
 }
 
-/// The number that these 32 bits are with a sign, if that is negative and near 0: nobody means 4294967295.
+/// The number that these 32 bits are with a sign, if that is negative and near 0: nobody
+/// means 4294967295.
 pub(crate) fn small_negative(word: u64) -> Option<i64> {
     const NEAR: i64 = 1 << 16;
     let value = word as i64 - (1 << 32);

@@ -1,8 +1,11 @@
-//! `foretrace predict --solver`: the same questions, decided by the papers' formula and a solver of SMT-LIB in place of our own.
+//! `foretrace predict --solver`: the same questions, decided by the papers' formula and a solver of
+//! SMT-LIB in place of our own.
 //!
-//! **Computes.** A verdict for each race, atomicity violation and assertion, by events. Schedules pass the witness checker, as all others do.
+//! **Computes.** A verdict for each race, atomicity violation and assertion, by events. Schedules
+//! pass the witness checker, as all others do.
 //!
-//! **Invariant.** The answers of the solver are taken in the order of the candidates, whatever `jobs` is.
+//! **Invariant.** The answers of the solver are taken in the order of the candidates, whatever
+//! `jobs` is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

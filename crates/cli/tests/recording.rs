@@ -1,8 +1,10 @@
-//! What the runtime promises: programs behave under it as without it, what they do is in the trace, and a run can be had again.
+//! What the runtime promises: programs behave under it as without it, what they do is in the trace,
+//! and a run can be had again.
 //!
-//! The programs in `recording/programs` check themselves and end with status 99 where something is not as POSIX, C or C++ say;
-//! the tests run them by themselves and under every schedule, and look at the trace and the report.
-//! Plugin and runtime must lie beside the command line: `cargo build --workspace` puts them there.
+//! The programs in `recording/programs` check themselves and end with status 99 where something is
+//! not as POSIX, C or C++ say; the tests run them by themselves and under every schedule, and look
+//! at the trace and the report. Plugin and runtime must lie beside the command line:
+//! `cargo build --workspace` puts them there.
 
 #[path = "recording/addresses.rs"]
 mod addresses;

@@ -1,7 +1,8 @@
 //! Atomic operations and fences.
 //!
-//! Those of 16 bytes, which only `-mcx16` makes, stay as they are, between the marks of a call whose
-//! target is unknown: the runtime sees that something happened, not what, and nothing behind it is certain.
+//! Those of 16 bytes, which only `-mcx16` makes, stay as they are, between the marks of a call
+//! whose target is unknown: the runtime sees that something happened, not what, and nothing behind
+//! it is certain.
 
 use foretrace_recording::record::unseen;
 use llvm_sys::LLVMOpcode::LLVMAtomicRMW;
@@ -12,8 +13,8 @@ use crate::ir::Value;
 use crate::locals::Memory;
 use crate::shim;
 
-/// Turns the read-modify-writes that have no hook (on floats, wrapping counters) into loops around a
-/// compare-exchange.
+/// Turns the read-modify-writes that have no hook (on floats, wrapping counters) into loops around
+/// a compare-exchange.
 pub(crate) fn expand_unusual(function: Value) {
     let instructions = function.blocks().into_iter().flat_map(|block| block.instructions());
     let unusual: Vec<Value> = instructions

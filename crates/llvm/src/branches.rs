@@ -25,7 +25,8 @@ pub(crate) fn branch(to: &mut Instrumenter, branch: Value) {
     to.build.hook("__ft_path", to.build.void, &[taken]);
 }
 
-/// A loop that does nothing for ever waits to be interrupted: it lets others run, and may be cancelled.
+/// A loop that does nothing for ever waits to be interrupted: it lets others run, and may be
+/// cancelled.
 fn idle(to: &mut Instrumenter, branch: Value) {
     if branch.block().successors() == [branch.block()] {
         to.build.stand_before(branch);

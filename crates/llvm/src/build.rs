@@ -129,7 +129,8 @@ impl Builder {
             }
         };
         self.add_attribute(function, u32::MAX, self.nounwind);
-        // The callee may rely on the upper bits of small integers, as the System V ABI is practised.
+        // The callee may rely on the upper bits of small integers, as the System V ABI is
+        // practised.
         for (index, small) in std::iter::once(result).chain(parameters).enumerate() {
             if small.kind() == LLVMIntegerTypeKind && small.width() < 32 {
                 self.add_attribute(function, index as u32, self.zeroext);

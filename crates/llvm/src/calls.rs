@@ -97,7 +97,8 @@ fn announce(to: &mut Instrumenter, call: Value) {
     to.build.hook("__ft_at", to.build.void, &[site]);
 }
 
-/// Assembly that is not understood: if it may touch memory, the runtime hears that something happened.
+/// Assembly that is not understood: if it may touch memory, the runtime hears that something
+/// happened.
 fn unseen_assembly(to: &mut Instrumenter, call: Value) {
     if !assembly::touches_memory(call.callee()) {
         return;
@@ -144,8 +145,8 @@ fn behind(call: Value) -> Value {
     }
 }
 
-/// What is not instrumented does things unseen: the runtime hears of the call and of its result, and of the channels by which it may
-/// see other threads.
+/// What is not instrumented does things unseen: the runtime hears of the call and of its result,
+/// and of the channels by which it may see other threads.
 fn leave(to: &mut Instrumenter, call: Value) {
     to.build.stand_before(call);
     let site = to.site(call);

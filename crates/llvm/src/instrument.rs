@@ -58,8 +58,8 @@ pub(crate) fn module(module: LLVMModuleRef) -> bool {
     true
 }
 
-/// Lowers the function to its image and then puts the hooks into it. Both ask the same questions of the
-/// same code; what the answer is must not depend on the hooks that are there already.
+/// Lowers the function to its image and then puts the hooks into it. Both ask the same questions of
+/// the same code; what the answer is must not depend on the hooks that are there already.
 fn instrument(
     mut build: Builder,
     mut tables: Tables,
@@ -89,7 +89,8 @@ fn instrument(
     (to.build, to.tables)
 }
 
-/// Puts the hook of an instruction in its place. Blocks have the numbers that they have in the image.
+/// Puts the hook of an instruction in its place. Blocks have the numbers that they have in the
+/// image.
 fn replace(to: &mut Instrumenter, instruction: Value, block: u64) {
     match instruction.opcode() {
         LLVMLoad => accesses::load(to, instruction),
@@ -132,8 +133,9 @@ impl Instrumenter {
     }
 }
 
-/// Removes the code of functions that another object defines, and that is here only to be inlined: whether
-/// that object is instrumented, only it knows. What must be inlined has no other definition.
+/// Removes the code of functions that another object defines, and that is here only to be inlined:
+/// whether that object is instrumented, only it knows. What must be inlined has no other
+/// definition.
 fn drop_copies(module: LLVMModuleRef) {
     let always_inline = ir::attribute_kind("alwaysinline");
     let is_copy = |function: &Value| {

@@ -1,5 +1,6 @@
-//! The compiler plugin: clang 19 loads it with `-fpass-plugin`, and it puts a call of the runtime in place
-//! of each operation that other threads can see. `docs/recording.md` and `docs/image.md` explain what the runtime makes of it.
+//! The compiler plugin: clang 19 loads it with `-fpass-plugin`, and it puts a call of the runtime
+//! in place of each operation that other threads can see. `docs/recording.md` and `docs/image.md`
+//! explain what the runtime makes of it.
 //!
 //! - [`instrument`]: walks a module;
 //! - [`scope`], [`locals`]: what needs hooks, and what needs none;
@@ -53,8 +54,8 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PluginInfo {
     }
 }
 
-/// The pass; called by the shim. A panic ends the compiler, because a module that is half instrumented
-/// must not be used.
+/// The pass; called by the shim. A panic ends the compiler, because a module that is half
+/// instrumented must not be used.
 #[unsafe(no_mangle)]
 extern "C" fn ft_instrument_module(module: LLVMModuleRef) -> bool {
     // SAFETY: the module is alive during the pass.

@@ -1,11 +1,12 @@
 //! Finds the memory of a function that no other thread can reach, which needs no hooks.
 //!
-//! **Computes.** The allocas, by-value parameters and blocks of the heap whose address is only ever used to access them (and to
-//! free them).
+//! **Computes.** The allocas, by-value parameters and blocks of the heap whose address is only ever
+//! used to access them (and to free them).
 //!
-//! **Invariant.** All accesses to such memory go without a hook, or none: a load that is recorded must
-//! not miss a store that is not. Hence a local that meets other memory in a phi or select is not private, nor
-//! is one that a callee gets to see, even if the callee keeps no copy of the address.
+//! **Invariant.** All accesses to such memory go without a hook, or none: a load that is recorded
+//! must not miss a store that is not. Hence a local that meets other memory in a phi or select is
+//! not private, nor is one that a callee gets to see, even if the callee keeps no copy of the
+//! address.
 //!
 //! **Cost.** Linear in the uses of the locals, times the number of times that merges take one away.
 

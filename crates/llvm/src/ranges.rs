@@ -24,7 +24,8 @@ pub(crate) enum Range {
 }
 
 impl Range {
-    /// What a call of an intrinsic does; `None` if something else, which includes what segment registers address.
+    /// What a call of an intrinsic does; `None` if something else, which includes what segment
+    /// registers address.
     pub(crate) fn of(locals: &Locals, call: Value) -> Option<Range> {
         let name = call.callee().name();
         let copies = ["llvm.memcpy.", "llvm.memmove."].map(|prefix| name.starts_with(prefix));
@@ -109,7 +110,8 @@ pub(crate) fn by_value(build: &Builder, call: Value) -> Vec<ByValue> {
     }
     let kinds = ["byval", "align"].map(ir::attribute_kind);
     let by_value = |index: u32| {
-        // SAFETY: attributes are null if they are not there; the first has a type, the other a number.
+        // SAFETY: attributes are null if they are not there; the first has a type, the other a
+        // number.
         unsafe {
             let [by_value, aligned] =
                 kinds.map(|kind| LLVMGetCallSiteEnumAttribute(call.0, index + 1, kind));

@@ -1,5 +1,5 @@
-//! Which functions of a module are instrumented, and which of them anybody may call. Asked before anything
-//! changes, so that lowering and instrumenting get the same answers.
+//! Which functions of a module are instrumented, and which of them anybody may call. Asked before
+//! anything changes, so that lowering and instrumenting get the same answers.
 
 use std::collections::HashSet;
 
@@ -40,7 +40,8 @@ impl Scope {
         self.entered.contains(&function)
     }
 
-    /// Whether somebody may call it who is not instrumented, or not in this module, or not by its name.
+    /// Whether somebody may call it who is not instrumented, or not in this module, or not by its
+    /// name.
     fn is_open(&self, function: Value) -> bool {
         let is_local = matches!(function.linkage(), LLVMInternalLinkage | LLVMPrivateLinkage);
         !is_local || function.users().into_iter().any(|user| !self.calls_inside(user, function))
@@ -61,7 +62,8 @@ pub(crate) fn is_called_as_defined(call: Value, function: Value) -> bool {
     call.called_type() == function.value_type()
 }
 
-/// A naked function has no frame to call from; the entry of a module's static constructors only calls them.
+/// A naked function has no frame to call from; the entry of a module's static constructors only
+/// calls them.
 fn is_instrumentable(function: Value) -> bool {
     let has = |name| function.has_attribute(u32::MAX, ir::attribute_kind(name));
     let name = function.name();

@@ -1,5 +1,5 @@
-//! The tables of a module (`foretrace_recording::site`): collected while it is instrumented, then put
-//! into it as constants, with a constructor that shows them to the runtime.
+//! The tables of a module (`foretrace_recording::site`): collected while it is instrumented, then
+//! put into it as constants, with a constructor that shows them to the runtime.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
@@ -148,8 +148,8 @@ impl Tables {
             || path.contains("/lib/clang/")
     }
 
-    /// A relative name as the compiler got it, else the whole path. Clang cuts absolute names in two at
-    /// whatever they share with the directory it runs in.
+    /// A relative name as the compiler got it, else the whole path. Clang cuts absolute names in
+    /// two at whatever they share with the directory it runs in.
     fn file_of(&self, place: &Place) -> String {
         let (file, directory) = (place.file.to_owned(), place.directory.to_owned());
         if file.is_empty() {
@@ -210,7 +210,8 @@ impl Tables {
         self.globals.extend(listed);
     }
 
-    /// What records call a function: its address; or the place of a symbol, if no table may refer to the address or several modules may share it.
+    /// What records call a function: its address; or the place of a symbol, if no table may refer
+    /// to the address or several modules may share it.
     pub(crate) fn identity(&mut self, build: &Builder, function: Value) -> Value {
         let number = match self.own_symbol(function) {
             Some(number) => number,
@@ -228,7 +229,8 @@ impl Tables {
         })
     }
 
-    /// The symbol that tells this module's code of a function from that of another module, of which the linker keeps one.
+    /// The symbol that tells this module's code of a function from that of another module, of which
+    /// the linker keeps one.
     pub(crate) fn own_symbol(&mut self, function: Value) -> Option<u64> {
         let is_shared = matches!(
             function.linkage(),
@@ -240,7 +242,8 @@ impl Tables {
         is_shared.then(|| self.number(Symbol::Place(function)))
     }
 
-    /// The symbol of a block's address; none if the linker may drop the function, since no table may then refer to what is inside.
+    /// The symbol of a block's address; none if the linker may drop the function, since no table
+    /// may then refer to what is inside.
     pub(crate) fn label(&mut self, function: Value, block: Block) -> Option<u64> {
         let is_kept = is_addressable(function) && self.own_symbol(function).is_none();
         // SAFETY: the block is one of the function's.
@@ -264,7 +267,8 @@ impl Tables {
 
     /// Takes a constant variable whose content the runtime is to keep.
     pub(crate) fn add_constant(&mut self, build: &Builder, global: Value) {
-        // What another file defines may get its value from a constructor there, after it was copied.
+        // What another file defines may get its value from a constructor there, after it was
+        // copied.
         let is_there = is_addressable(global)
             && !global.is_declaration()
             && !global.is_thread_local()

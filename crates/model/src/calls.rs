@@ -1,12 +1,15 @@
 //! Which calls keep their order.
 //!
-//! **Computes.** For each `leave-call` the `enter-call` events of other threads that it must follow, the last one of each thread; without those
-//! that an earlier leave of its thread must follow.
+//! **Computes.** For each `leave-call` the `enter-call` events of other threads that it must
+//! follow, the last one of each thread; without those that an earlier leave of its thread must
+//! follow.
 //!
-//! **Follows.** `docs/theory.md`, sections 2 and 3: what a call rests on. What a call rests on so far is known as long as it is in flight. A call that enters takes over
-//! what those rest on that lead to it, and hands on what is new to the calls in flight to which it leads, and so on.
+//! **Follows.** `docs/theory.md`, sections 2 and 3: what a call rests on. What a call rests on so
+//! far is known as long as it is in flight. A call that enters takes over what those rest on that
+//! lead to it, and hands on what is new to the calls in flight to which it leads, and so on.
 //!
-//! **Cost.** For each enter, a look at every call in flight, and at each two of these that lead to each other; threads × channels of the call for each enter and leave.
+//! **Cost.** For each enter, a look at every call in flight, and at each two of these that lead to
+//! each other; threads × channels of the call for each enter and leave.
 
 use rustc_hash::FxHashMap;
 
@@ -67,7 +70,8 @@ struct Run<'t> {
     news: Vec<(u32, ThreadId, u32)>,
     /// The channels of the open calls of each thread.
     open: Vec<Vec<ChannelsId>>,
-    /// On what those rest that have left: by channel and by whether they gave or took, on every channel, and on any.
+    /// On what those rest that have left: by channel and by whether they gave or took, on every
+    /// channel, and on any.
     left: FxHashMap<(ChannelId, bool), Clock>,
     left_everywhere: Clock,
     left_anywhere: Clock,
@@ -252,7 +256,8 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Whether the channel leads from a call that uses it in one way to one that uses it in the other.
+    /// Whether the channel leads from a call that uses it in one way to one that uses it in the
+    /// other.
     fn meets(&self, channel: ChannelId, from: Direction, to: Direction) -> bool {
         if self.trace.is_delayed(channel) {
             return from.gives() && to.takes();

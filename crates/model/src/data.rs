@@ -1,12 +1,15 @@
 //! What events compute from what their threads have read.
 //!
-//! **Computes.** For each event whose expression *counts*, its value or condition as a term over the symbols of reads: names are
-//! resolved, `let`s and memory that only one thread touches substituted away, so that nothing thread-local is left. Of all others, which are *opaque*: what
+//! **Computes.** For each event whose expression *counts*, its value or condition as a term over
+//! the symbols of reads: names are resolved, `let`s and memory that only one thread touches
+//! substituted away, so that nothing thread-local is left. Of all others, which are *opaque*: what
 //! they do is only known for reads that see what they saw in the recorded run.
 //!
-//! **Follows.** `docs/theory.md`, section 2; 003 section 3, where a thread's summary has only its shared accesses.
+//! **Follows.** `docs/theory.md`, section 2; 003 section 3, where a thread's summary has only its
+//! shared accesses.
 //!
-//! **Invariant.** The symbol of a read is the number of its event, as wide as the place that it reads.
+//! **Invariant.** The symbol of a read is the number of its event, as wide as the place that it
+//! reads.
 //!
 //! **Cost.** Linear in the trace and its expressions.
 
@@ -137,7 +140,8 @@ impl Data {
         }
     }
 
-    /// What a read sees, if no other thread touches the one cell that it reads, and what it holds is known.
+    /// What a read sees, if no other thread touches the one cell that it reads, and what it holds
+    /// is known.
     fn own_contents(
         &mut self,
         trace: &Trace,
@@ -220,7 +224,8 @@ impl Data {
         if !counts {
             return None;
         }
-        // Most of what threads compute for themselves is a number: then no term is made for each step of it.
+        // Most of what threads compute for themselves is a number: then no term is made for each
+        // step of it.
         if is_constant {
             let word = expr.evaluate(&|name| number(&self.terms, meaning(name)?));
             return word.map(|word| self.terms.constant(word.into(), WORD));
@@ -274,8 +279,8 @@ impl Data {
         &self.terms
     }
 
-    /// What the event stores, as wide as its place, or the condition that it tests, one bit; `None` if it is opaque, or has
-    /// nothing to compute.
+    /// What the event stores, as wide as its place, or the condition that it tests, one bit; `None`
+    /// if it is opaque, or has nothing to compute.
     pub fn result(&self, event: EventId) -> Option<TermId> {
         self.results.get(&event).copied()
     }
@@ -285,12 +290,14 @@ impl Data {
         self.assumed.get(&event).copied()
     }
 
-    /// If the write stores what a read of its thread saw and something more: that read, and what is added.
+    /// If the write stores what a read of its thread saw and something more: that read, and what is
+    /// added.
     pub fn addition(&self, write: EventId) -> Option<(EventId, TermId)> {
         self.additions.get(&write).copied()
     }
 
-    /// The condition, one bit, under which the event happens when its thread comes to it; `None`: always.
+    /// The condition, one bit, under which the event happens when its thread comes to it; `None`:
+    /// always.
     pub fn occurs(&self, event: EventId) -> Option<TermId> {
         self.occurs.get(&event).copied()
     }
@@ -316,7 +323,8 @@ impl Data {
         }
     }
 
-    /// The first event of the thread that depends on the read because it is opaque; a read-modify-write itself.
+    /// The first event of the thread that depends on the read because it is opaque; a
+    /// read-modify-write itself.
     pub fn first_opaque_after(&self, trace: &Trace, read: EventId) -> Option<EventId> {
         let opaque = &self.opaque[trace.thread_of(read).index()];
         // The list is in program order, and so are event numbers.
@@ -335,7 +343,8 @@ impl Data {
 }
 
 impl Names {
-    /// Marks the reads that expressions use directly; a `let` has used those behind its name. Returns those that nothing has used before.
+    /// Marks the reads that expressions use directly; a `let` has used those behind its name.
+    /// Returns those that nothing has used before.
     fn use_reads<'e>(&mut self, exprs: impl IntoIterator<Item = ExprRef<'e>>) -> Vec<EventId> {
         let mut new = Vec::new();
         for expr in exprs {

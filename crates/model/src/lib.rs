@@ -1,9 +1,10 @@
 //! The interference skeleton: what the recorded run fixes for every other schedule of its events.
 //!
 //! Section 2 of `docs/theory.md`, computed once: memory cells with who wrote and who read them,
-//! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects, calls.
-//! Knows nothing of how it is solved.
+//! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects,
+//! calls. Knows nothing of how it is solved.
 
+mod awaited;
 mod calls;
 mod data;
 mod lifetimes;
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use foretrace_trace::{Dependences, EventId, Model, Op, ThreadId, Trace};
 
+pub use awaited::{Source, WaitingCall, WaitingCalls};
 pub use calls::Calls;
 pub use data::Data;
 pub use lifetimes::Lifetimes;
@@ -46,6 +48,8 @@ pub struct Skeleton<'t> {
     pub lifetimes: Lifetimes,
     /// Which calls keep their order.
     pub calls: Calls,
+    /// Which calls wait until somebody feeds them.
+    pub waiting_calls: WaitingCalls,
     /// The fork of each thread.
     forks: Vec<Option<EventId>>,
     joins: FxHashMap<ThreadId, Vec<EventId>>,
@@ -75,13 +79,14 @@ impl<'t> Skeleton<'t> {
             waiting: Waiting::new(trace),
             lifetimes: Lifetimes::new(trace),
             calls: Calls::new(trace),
+            waiting_calls: WaitingCalls::new(trace),
             forks,
             joins,
         }
     }
 
-    /// The skeleton of a program: `trace` lists its events thread by thread, in an order that forks and joins allow, and
-    /// `data` says what they compute and when they happen.
+    /// The skeleton of a program: `trace` lists its events thread by thread, in an order that forks
+    /// and joins allow, and `data` says what they compute and when they happen.
     pub fn of_program(trace: &'t Trace, data: Data) -> Self {
         Skeleton { data: Some(data), ..Skeleton::new(trace, Model::Symbolic) }
     }
@@ -91,8 +96,8 @@ impl<'t> Skeleton<'t> {
         self.forks[thread.index()]
     }
 
-    /// The events that tell that a thread went on after one of its events: its next event, or, after its
-    /// last one, the joins of the thread.
+    /// The events that tell that a thread went on after one of its events: its next event, or,
+    /// after its last one, the joins of the thread.
     pub fn needing_more_than(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
         let next = self.trace.next(event);
         let joins = match next {

@@ -1,7 +1,7 @@
 //! When objects live: allocs, frees, and the order that re-used addresses keep.
 //!
-//! **Follows.** `docs/theory.md`, section 3: an access needs a live object; an alloc needs the recorded
-//! earlier objects at its address to be freed.
+//! **Follows.** `docs/theory.md`, section 3: an access needs a live object; an alloc needs the
+//! recorded earlier objects at its address to be freed.
 
 use rustc_hash::FxHashMap;
 

@@ -2,8 +2,8 @@
 //!
 //! **Computes.** All holds, the part that each lock operation plays, and which locks are recursive.
 //!
-//! **Follows.** `docs/theory.md`, section 2, *Holds*; recursion as in 002 section 4.3: depth is local
-//! to a thread, so only the outermost acquire and release matter to others.
+//! **Follows.** `docs/theory.md`, section 2, *Holds*; recursion as in 002 section 4.3: depth is
+//! local to a thread, so only the outermost acquire and release matter to others.
 //!
 //! **Cost.** Linear; 4 bytes per event and 28 per hold.
 

@@ -49,7 +49,8 @@ pub struct Memory {
     access_start: Vec<u32>,
     /// The recorded writer of each read's first cell.
     writers: Vec<u32>,
-    /// Of reads that cover several cells the first one, and where the writers of the others are in `more_writers`.
+    /// Of reads that cover several cells the first one, and where the writers of the others are in
+    /// `more_writers`.
     several: FxHashMap<EventId, (CellId, u32)>,
     more_writers: Vec<u32>,
     unknown: FxHashSet<EventId>,
@@ -258,7 +259,8 @@ impl Memory {
         threads.all(|other| Some(other) == thread)
     }
 
-    /// The last write of the cell before the read in the recorded run; `None`: the initial contents.
+    /// The last write of the cell before the read in the recorded run; `None`: the initial
+    /// contents.
     pub fn recorded_writer(&self, trace: &Trace, read: EventId, cell: CellId) -> Option<EventId> {
         let at = trace.access(read).expect("a read is an access").at;
         let writer = if self.cells[cell.index()].offset == at.offset {
@@ -271,8 +273,8 @@ impl Memory {
         (writer != INITIAL).then_some(EventId(writer))
     }
 
-    /// Whether the read has an unknown writer that may be another thread, so that everything recorded
-    /// before it stays before it.
+    /// Whether the read has an unknown writer that may be another thread, so that everything
+    /// recorded before it stays before it.
     pub fn follows_everything(&self, trace: &Trace, read: EventId) -> bool {
         if !self.unknown.contains(&read) {
             return false;

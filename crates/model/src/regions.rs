@@ -1,7 +1,7 @@
 //! Regions that the programmer means to be atomic: marked, or inferred from critical sections.
 //!
-//! **Follows.** `docs/theory.md`, section 2, *Regions*; the inference is that of 000 section 9.2, where
-//! synchronised blocks without a wait are taken for atomic.
+//! **Follows.** `docs/theory.md`, section 2, *Regions*; the inference is that of 000 section 9.2,
+//! where synchronised blocks without a wait are taken for atomic.
 
 use foretrace_trace::{EventId, Op, ThreadId, Trace};
 

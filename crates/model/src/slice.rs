@@ -1,10 +1,12 @@
 //! What is left of a trace when all that no condition depends on is gone.
 //!
-//! **Computes.** Which cells, reads and events matter to branches, assertions and assumptions that are not decided by themselves: backwards from
-//! their conditions, from each cell to what is written there.
+//! **Computes.** Which cells, reads and events matter to branches, assertions and assumptions that
+//! are not decided by themselves: backwards from their conditions, from each cell to what is
+//! written there.
 //!
-//! **Follows.** 000 section 9: slicing that knows threads, dead variables, constant folding. Nothing has to be removed for it: what does not matter never
-//! reaches the solver. The sizes say how much that is.
+//! **Follows.** 000 section 9: slicing that knows threads, dead variables, constant folding.
+//! Nothing has to be removed for it: what does not matter never reaches the solver. The sizes say
+//! how much that is.
 //!
 //! **Cost.** Linear in the trace and its terms.
 

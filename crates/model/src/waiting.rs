@@ -1,7 +1,7 @@
 //! Waiting for others: condition variables, semaphores, barriers.
 //!
-//! **Computes.** For each condition variable its waits, signals and broadcasts; for each semaphore its
-//! initial count and operations; for each barrier its rounds.
+//! **Computes.** For each condition variable its waits, signals and broadcasts; for each semaphore
+//! its initial count and operations; for each barrier its rounds.
 //!
 //! **Follows.** `docs/theory.md`, section 2.
 

@@ -2,36 +2,17 @@
 
 use expect_test::{Expect, expect};
 use foretrace_model::terms::{SymbolId, TermId, Terms};
+use foretrace_testing::Random;
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use foretrace_trace::text::eval;
 
-/// xorshift64*
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() >> 33) as usize % bound
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-
-    fn word(&mut self) -> u64 {
-        let edges = [0, 1, 2, 7, 63, 64, 255, 256, 1 << 31, 1 << 62, 1 << 63, u64::MAX];
-        match self.below(3) {
-            0 => self.next(),
-            1 => self.pick(&edges),
-            _ => self.pick(&edges).wrapping_neg(),
-        }
+fn word(random: &mut Random) -> u64 {
+    let edges = [0, 1, 2, 7, 63, 64, 255, 256, 1 << 31, 1 << 62, 1 << 63, u64::MAX];
+    match random.below(3) {
+        0 => random.number(),
+        1 => random.pick(&edges),
+        _ => random.pick(&edges).wrapping_neg(),
     }
 }
 
@@ -41,7 +22,7 @@ const SIZES: [u32; 5] = [1, 2, 4, 8, 8];
 fn random_expr(random: &mut Random, depth: usize) -> Expr {
     if depth == 0 {
         return match random.below(2) {
-            0 => Expr::Literal(random.word()),
+            0 => Expr::Literal(word(random)),
             _ => Expr::Name(NameId(random.below(SIZES.len()) as u32)),
         };
     }
@@ -81,7 +62,7 @@ fn check(expr: &Expr, random: &mut Random, context: &str) {
     assert_eq!(terms.width(term), 64);
     let shown = terms.show(term, |symbol| format!("n{}", symbol.0)).to_string();
     for _ in 0..6 {
-        let values = SIZES.map(|size| eval::truncate(random.word(), size));
+        let values = SIZES.map(|size| eval::truncate(word(random), size));
         let expected = eval::evaluate(expr, &|name| Some(values[name.index()])).unwrap();
         let assignment = |symbol: SymbolId| values[symbol.0 as usize] as u128;
         let found = terms.evaluate(term, &assignment);
@@ -97,7 +78,7 @@ fn check(expr: &Expr, random: &mut Random, context: &str) {
 #[test]
 fn random_expressions() {
     for seed in 1..20_000 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let depth = random.below(8);
         let expr = random_expr(&mut random, depth);
         check(&expr, &mut random, &format!("seed {seed}"));
@@ -135,7 +116,7 @@ fn corner_cases() {
 fn printed_terms_are_expressions() {
     let mut read_back = 0;
     for seed in 1..4_000 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let depth = random.below(6);
         let expr = random_expr(&mut random, depth);
         let mut terms = Terms::new();
@@ -162,7 +143,7 @@ fn printed_terms_are_expressions() {
         let Some(back) = trace.expression(write) else { continue };
         read_back += 1;
         for _ in 0..4 {
-            let values = SIZES.map(|_| random.word());
+            let values = SIZES.map(|_| word(&mut random));
             let value = |name: NameId| Some(values[name.index()]);
             let (before, after) = (eval::evaluate(&expr, &value), back.evaluate(&value));
             assert_eq!(before, after, "seed {seed}: {shown}\n{expr:?}\n{back:?}");
@@ -171,7 +152,8 @@ fn printed_terms_are_expressions() {
     assert!(read_back > 1_000, "{read_back} terms were read back");
 }
 
-/// What an expression over reads of 4 bytes (`a`, `b`, `c`), one byte (`p`, `q`) and 8 bytes (`w`) becomes.
+/// What an expression over reads of 4 bytes (`a`, `b`, `c`), one byte (`p`, `q`) and 8 bytes (`w`)
+/// becomes.
 fn check_shown(text: &str, expected: &Expect) {
     let reads = "t: a = read a[0:4]\nt: b = read b[0:4]\nt: c = read c[0:4]\n\
                  t: p = read p[0:1]\nt: q = read q[0:1]\nt: w = read w[0:8]\n";

@@ -1,15 +1,17 @@
 //! Recorded runs of threads that talk through channels.
 //!
-//! **Computes.** A trace with calls: any other one, into which they are put at random places; or one of reads, writes and calls only, which has more of
-//! them. Calls have one or more channels or none, give or take or both, are on every channel, nest, and may never leave.
+//! **Computes.** A trace with calls: any other one, into which they are put at random places; or
+//! one of reads, writes and calls only, which has more of them. Calls have one or more channels or
+//! none, give or take or both, are on every channel, nest, and may never leave.
 //!
-//! **Follows.** The rules of a valid trace: a call needs nothing but to be entered before it is left.
+//! **Follows.** The rules of a valid trace: a call needs nothing but to be entered before it is
+//! left.
 
 use std::fmt::Write;
 
 use foretrace_trace::{EventId, Op, ThreadId, Trace, text};
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 /// A trace is not longer than this without its calls, if it has more than one.
 const LONG: usize = 12;

@@ -1,7 +1,7 @@
 //! The tuples of events that might be a violation, by their kinds alone.
 //!
-//! **Computes.** A readable superset of what is usually asked, to count what is *not* violated: a test
-//! run in which every lock cycle is possible shows nothing about the infeasible ones.
+//! **Computes.** A readable superset of what is usually asked, to count what is *not* violated: a
+//! test run in which every lock cycle is possible shows nothing about the infeasible ones.
 //!
 //! **Invariant.** For counting only; no verdict depends on it. Cycles are listed for two threads.
 //!
@@ -27,6 +27,9 @@ impl Recorded<'_> {
         self.candidate_cycles(&mut all);
         for (event, op) in self.events() {
             let is_last = self.trace.next(event).is_none();
+            if self.is_in_waiting_call(event) {
+                all.insert(Violation::Stuck(event));
+            }
             match op {
                 Op::Wake { reason: WakeReason::Notified, .. }
                 | Op::SemWait { patience: Patience::Blocking, .. }
@@ -88,8 +91,8 @@ impl Recorded<'_> {
         }
     }
 
-    /// Whether the first event may want a lock that the second one's thread, as far as its own events
-    /// tell, has at the second event.
+    /// Whether the first event may want a lock that the second one's thread, as far as its own
+    /// events tell, has at the second event.
     fn may_want_from(&self, wanting: EventId, having: EventId) -> bool {
         let (wanted, mode) = match self.op(wanting) {
             Op::Acquire { lock, mode, patience: Patience::Blocking }

@@ -1,15 +1,15 @@
 //! Holds a predictor against the enumeration of one random trace.
 //!
-//! **Computes.** For every model, with and without inferred regions, whether the predictor's findings
-//! are exactly the oracle's violations, class by class at coarse granularities; whether nothing is left
-//! undecided, ledgers add up, and each finding's schedule is feasible by the oracle's own rules. For some cases, the same
-//! with a bound on the context switches.
+//! **Computes.** For every model, with and without inferred regions, whether the predictor's
+//! findings are exactly the oracle's violations, class by class at coarse granularities; whether
+//! nothing is left undecided, ledgers add up, and each finding's schedule is feasible by the
+//! oracle's own rules. For some cases, the same with a bound on the context switches.
 //!
-//! **Invariant.** A disagreement is somebody's bug: the predictor's, the oracle's or the theory's. It
-//! comes with its seed and with the smallest trace that still shows it.
+//! **Invariant.** A disagreement is somebody's bug: the predictor's, the oracle's or the theory's.
+//! It comes with its seed and with the smallest trace that still shows it.
 //!
-//! **Cost.** One exploration and two predictions per model and choice of regions, fewer under `control`; and one prediction
-//! with a bound.
+//! **Cost.** One exploration and two predictions per model and choice of regions, fewer under
+//! `control`; and one prediction with a bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -66,9 +66,11 @@ pub enum Difference {
     BadSchedule { finding: Box<Finding>, refused: Refused },
     /// The schedule proves more or less than the finding claims.
     WrongCertainty(Box<Finding>),
-    /// The finding claims to be only possible, but some schedule of its class has no read with an unknown writer.
+    /// The finding claims to be only possible, but some schedule of its class has no read with an
+    /// unknown writer.
     NotPossible(Box<Finding>),
-    /// The finding's schedule has so many context switches: more than the bound, or than the fewest.
+    /// The finding's schedule has so many context switches: more than the bound, or than the
+    /// fewest.
     TooManySwitches(Box<Finding>, u32),
     /// Called infeasible whatever the bound, although it is violated without one.
     UnboundedProof(Property, Ledger),
@@ -149,7 +151,8 @@ pub fn compare(seed: u64, predictor: Option<Predictor>) -> Result<CaseStats, Box
     Ok(stats)
 }
 
-/// Without locks there are no regions to infer. Under `control`, where there is least to go wrong, one choice is enough.
+/// Without locks there are no regions to infer. Under `control`, where there is least to go wrong,
+/// one choice is enough.
 fn choices_of_regions(trace: &Trace, model: Model) -> &'static [bool] {
     match (has_locks(trace), model) {
         (false, _) => &[false],
@@ -362,7 +365,8 @@ fn check_finding(trace: &Trace, setting: Setting, finding: &Finding) -> Result<(
     Ok(())
 }
 
-/// Whether the schedule is within the bound, or has the fewest switches of those that prove as much.
+/// Whether the schedule is within the bound, or has the fewest switches of those that prove as
+/// much.
 fn check_switches(
     trace: &Trace,
     truth: &Truth,
@@ -427,7 +431,8 @@ fn check_ledgers(
         {
             return Err(Difference::BadLedger(property, ledger));
         }
-        // What is violated without a bound has no proof that does not use it. (With a bound, candidates are events.)
+        // What is violated without a bound has no proof that does not use it. (With a bound,
+        // candidates are events.)
         let is_bounded = matches!(setting.switches, Switches::AtMost(_));
         let all = truth.unbounded.iter().filter(of_property).count() as u64;
         if is_bounded && infeasible_in_bound + violated < all {

@@ -1,14 +1,16 @@
-//! What reads see, what writes leave, and what depends on it: the part of `docs/theory.md`, section 3, in which the four models
-//! differ.
+//! What reads see, what writes leave, and what depends on it: the part of `docs/theory.md`, section
+//! 3, in which the four models differ.
 //!
-//! **Computes.** Whether a read is pinned, whether it is enabled and what it sees; whether an event that depends on reads is
-//! enabled; what an event leaves in its bytes.
+//! **Computes.** Whether a read is pinned, whether it is enabled and what it sees; whether an event
+//! that depends on reads is enabled; what an event leaves in its bytes.
 //!
-//! **Follows.** The first eight lines of the table. A read that is *as recorded* has seen its recorded value, so the
-//! state names only the reads that have *strayed*, and forgets one when no later event of its thread depends on it.
-//! Under `control` what is read is free, so the contents of memory are not kept at all.
+//! **Follows.** The first eight lines of the table. A read that is *as recorded* has seen its
+//! recorded value, so the state names only the reads that have *strayed*, and forgets one when no
+//! later event of its thread depends on it. Under `control` what is read is free, so the contents
+//! of memory are not kept at all.
 //!
-//! **Invariant.** A read with an unknown writer that is executed under `reads-from`, `values` or `symbolic` is as recorded.
+//! **Invariant.** A read with an unknown writer that is executed under `reads-from`, `values` or
+//! `symbolic` is as recorded.
 //!
 //! **Cost.** Linear in the bytes of the access and in the expression.
 
@@ -17,7 +19,8 @@ use foretrace_trace::*;
 use crate::recorded::{Identity, Recorded};
 use crate::state::State;
 
-/// A read that is not as recorded, and what it saw; 0 if it has no recorded value, since then nothing that counts uses it.
+/// A read that is not as recorded, and what it saw; 0 if it has no recorded value, since then
+/// nothing that counts uses it.
 pub(crate) type Strayed = (EventId, u64);
 
 impl Recorded<'_> {
@@ -102,7 +105,8 @@ impl Recorded<'_> {
         }
     }
 
-    /// Whether all reads of the thread that are executed are as recorded, as far as an opaque event that follows must know.
+    /// Whether all reads of the thread that are executed are as recorded, as far as an opaque event
+    /// that follows must know.
     pub(crate) fn is_thread_as_recorded(&self, state: &State, thread: ThreadId) -> bool {
         state.strayed.iter().all(|(read, _)| self.trace.thread_of(*read) != thread)
     }
@@ -149,7 +153,8 @@ impl Recorded<'_> {
             after.strayed.sort();
         }
         if access.writes {
-            // Under the other models every read that is used is as recorded, and so is what is stored.
+            // Under the other models every read that is used is as recorded, and so is what is
+            // stored.
             let computed = self.computed(before, event).filter(|_| self.model == Model::Symbolic);
             for (place, &byte) in self.bytes[event.index()].iter().enumerate() {
                 after.contents[byte] = match computed {

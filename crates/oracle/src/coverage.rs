@@ -3,11 +3,11 @@
 //! **Computes.** How many cases contained a primitive and had a violated tuple, or one that is not
 //! violated: primitive × property × model × verdict.
 //!
-//! **Follows.** `docs/theory.md` for the primitives: one row per event kind, and per variant of it that has
-//! a rule of its own.
+//! **Follows.** `docs/theory.md` for the primitives: one row per event kind, and per variant of it
+//! that has a rule of its own.
 //!
-//! **Invariant.** Every cell can be filled: there is no primitive next to which a property could only be violated, or
-//! never.
+//! **Invariant.** Every cell can be filled: there is no primitive next to which a property could
+//! only be violated, or never.
 //!
 //! **Cost.** One pass over the trace and its candidates per case and model.
 
@@ -107,6 +107,8 @@ const PRIMITIVES: &[&str] = &[
     "call inside another",
     "call that never leaves",
     "call, delayed channel",
+    "call that waits",
+    "call that waits, with a piece",
     "leave call",
     "leave, needs another",
 ];
@@ -382,6 +384,12 @@ impl Recorded<'_> {
                 add(list.is_empty() && !is_every, "call, no channel");
                 let delayed = |(channel, _): &(ChannelId, _)| self.trace.is_delayed(*channel);
                 add(list.iter().any(delayed), "call, delayed channel");
+                let awaited = self.trace.awaited(on);
+                add(awaited.is_some(), "call that waits");
+                add(
+                    awaited.is_some_and(|one| one.piece.is_some()),
+                    "call that waits, with a piece",
+                );
                 let events = self.trace.thread_events(self.trace.thread_of(event));
                 let depth = |events: &[EventId]| {
                     let count = |wanted: fn(&Op) -> bool| {

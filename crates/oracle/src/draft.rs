@@ -61,8 +61,8 @@ impl<'t> Draft<'t> {
         Draft { original: trace, lines: trace.events().map(line).collect(), declarations }
     }
 
-    /// The trace, with only those names that something still uses. (A thread without events would even
-    /// mean something.)
+    /// The trace, with only those names that something still uses. (A thread without events would
+    /// even mean something.)
     pub(crate) fn build(&self) -> Trace {
         let mut copy = Copy { from: self.original, to: Trace::builder() };
         for declaration in &self.declarations {
@@ -150,7 +150,12 @@ impl Copy<'_> {
             let name = self.from.channels().get(channel.index());
             copy.push((self.to.channel(name), direction));
         }
-        self.to.channels(&copy)
+        let awaited = self.from.awaited(id).map(|Awaited { source, piece }| {
+            let mut copy =
+                |channel: ChannelId| self.to.channel(self.from.channels().get(channel.index()));
+            Awaited { source: copy(source), piece: piece.map(copy) }
+        });
+        self.to.channels_awaiting(&copy, awaited)
     }
 
     fn location(&mut self, id: LocationId) -> LocationId {

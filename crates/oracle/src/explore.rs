@@ -1,13 +1,15 @@
 //! Enumerates all feasible schedules of a tiny trace and the violations at their ends.
 //!
-//! **Computes.** The exact set of violations of section 4 of `docs/theory.md`, with one witness each;
-//! the complete linearisations; whether a given schedule is feasible and ends in a given violation.
+//! **Computes.** The exact set of violations of section 4 of `docs/theory.md`, with one witness
+//! each; the complete linearisations; whether a given schedule is feasible and ends in a given
+//! violation.
 //!
-//! **Follows.** Depth-first search over states, once with the reads pinned that the model pins, and once for each assertion
-//! that releases some of them; two schedules that lead to the same state have the
-//! same future. Two things that are not in the theory's state are added, both for atomicity:
-//! which first accesses were executed *before* which remote ones, and the remote read whose value is
-//! free. The latter freezes its thread, and while there is one only its triples are violations.
+//! **Follows.** Depth-first search over states, once with the reads pinned that the model pins, and
+//! once for each assertion that releases some of them; two schedules that lead to the same state
+//! have the same future. Two things that are not in the theory's state are added, both for
+//! atomicity: which first accesses were executed *before* which remote ones, and the remote read
+//! whose value is free. The latter freezes its thread, and while there is one only its triples are
+//! violations.
 //!
 //! **Invariant.** Shares no code with the encoder or the witness checker: they are what it judges.
 //!
@@ -31,10 +33,11 @@ pub const STATE_BUDGET: u64 = 300_000;
 pub struct Explored {
     /// Every violation that some feasible schedule ends in.
     pub violations: BTreeSet<Violation>,
-    /// Those of them that some schedule ends in which has no read with an unknown writer, other than a remote
-    /// read whose value is free; none under `control`.
+    /// Those of them that some schedule ends in which has no read with an unknown writer, other
+    /// than a remote read whose value is free; none under `control`.
     pub real: BTreeSet<Violation>,
-    /// Assertions of which it is not known whether they are violated, since their reads have too many values.
+    /// Assertions of which it is not known whether they are violated, since their reads have too
+    /// many values.
     pub unknown: BTreeSet<Violation>,
     /// How many states were visited.
     pub states: u64,
@@ -45,7 +48,8 @@ pub struct Explored {
 }
 
 impl Explored {
-    /// One feasible schedule that ends in the violation; without reads of unknown writers if there is such a one.
+    /// One feasible schedule that ends in the violation; without reads of unknown writers if there
+    /// is such a one.
     pub fn witness(&self, violation: &Violation) -> Option<Vec<EventId>> {
         self.runs.iter().find_map(|run| run.witness(violation))
     }
@@ -200,8 +204,8 @@ pub fn is_recorded_order_feasible(trace: &Trace, model: Model) -> bool {
     !states.is_empty()
 }
 
-/// Whether a schedule proves only *possible*: under `control`, or if it contains a read with an unknown writer, other
-/// than a remote read whose value is free.
+/// Whether a schedule proves only *possible*: under `control`, or if it contains a read with an
+/// unknown writer, other than a remote read whose value is free.
 pub fn proves_only_possible(
     trace: &Trace,
     model: Model,
@@ -257,8 +261,8 @@ impl<'t> Search<'t> {
         Search { recorded, triples, completions, explained: false, only: Some(assertion) }
     }
 
-    /// The search that finds everything that holds with all reads pinned that the model pins; and one for each
-    /// assertion that releases some of them.
+    /// The search that finds everything that holds with all reads pinned that the model pins; and
+    /// one for each assertion that releases some of them.
     pub(crate) fn all(trace: &'t Trace, model: Model, infer_regions: bool) -> Vec<Self> {
         let mut all = vec![Search::new(trace, model, infer_regions)];
         for (event, _) in trace.events() {

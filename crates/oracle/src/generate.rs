@@ -1,33 +1,37 @@
 //! Random valid traces: the recorded runs of random tiny programs.
 //!
-//! **Computes.** From a seed, a trace of two to four threads and about six to twenty events that uses
-//! every kind of event, declared and undeclared initial values, bytes that overlap, and threads that
-//! hang. Some are random programs, others scenes that are planted so that no primitive is rare next to any
-//! property. Half of them compute: reads have names, writes and conditions expressions. Some are about locks that are made of a variable; some have calls on channels.
+//! **Computes.** From a seed, a trace of two to four threads and about six to twenty events that
+//! uses every kind of event, declared and undeclared initial values, bytes that overlap, and
+//! threads that hang. Some are random programs, others scenes that are planted so that no primitive
+//! is rare next to any property. Half of them compute: reads have names, writes and conditions
+//! expressions. Some are about locks that are made of a variable; some have calls on channels, and
+//! some have calls that wait.
 //!
-//! **Follows.** A simulated run: a random thread tries a random action; if the simulated machine lets
-//! it, the event is recorded. So the recorded order is feasible by construction, and the tests
+//! **Follows.** A simulated run: a random thread tries a random action; if the simulated machine
+//! lets it, the event is recorded. So the recorded order is feasible by construction, and the tests
 //! check that the enumerator agrees.
 //!
-//! **Invariant.** The same seed gives the same trace, on every machine and for ever: regression seeds
-//! depend on it. Every trace is valid in the sense of section 5 of `docs/theory.md`.
+//! **Invariant.** The same seed gives the same trace, on every machine and for ever: regression
+//! seeds depend on it. Every trace is valid in the sense of section 5 of `docs/theory.md`.
 //!
 //! **Cost.** Some microseconds per trace.
 
 use std::ops::Range;
 
+use foretrace_testing::Random;
 use foretrace_trace::Trace;
 
 use crate::calls::{accesses, with_calls};
 use crate::latches::latched;
 use crate::machine::Machine;
 use crate::profile::{Action, PROFILES, RECKONERS, SCENERY};
-use crate::random::Random;
+use crate::waits::{piped, with_waits};
 
 /// Of a hundred traces, which are planted scenes; the others are programs of a random profile.
 const SCENES: Range<usize> = 20..65;
 
-/// The bit of a seed's number that makes its program compute. (The oldest seeds of `seeds.txt` have it not.)
+/// The bit of a seed's number that makes its program compute. (The oldest seeds of `seeds.txt` have
+/// it not.)
 const RECKONS: usize = 1 << 8;
 
 /// Of 32 traces, which are about a variable that is used as a lock. (None of the oldest seeds is.)
@@ -36,12 +40,20 @@ const LATCHES: Range<usize> = 3..6;
 /// Of 32 traces, which have calls. (None of the oldest seeds has.)
 const CALLS: Range<usize> = 11..16;
 
+/// Of 32 traces, which have calls that wait. (None of the oldest seeds has.)
+const WAITS: Range<usize> = 16..21;
+
 /// The trace of this seed.
 pub fn generate(seed: u64) -> Trace {
     let mut random = Random::new(seed);
-    // Digits of one number, so that a trace of the one kind does not depend on how many there are of the other.
+    // Digits of one number, so that a trace of the one kind does not depend on how many there are
+    // of the other.
     let number = random.number() as usize;
-    if !CALLS.contains(&((number >> 53) % 32)) {
+    let share = (number >> 53) % 32;
+    if WAITS.contains(&share) {
+        return waiting(number, random);
+    }
+    if !CALLS.contains(&share) {
         return without_calls(number, random);
     }
     let mut calls = Random::new(random.number());
@@ -50,6 +62,17 @@ pub fn generate(seed: u64) -> Trace {
         false => without_calls(number, random),
     };
     with_calls(&trace, calls)
+}
+
+fn waiting(number: usize, mut random: Random) -> Trace {
+    let mut waits = Random::new(random.number());
+    match waits.chance(45) {
+        true => piped(waits),
+        false => {
+            let calls = Random::new(random.number());
+            with_waits(&with_calls(&without_calls(number, random), calls), waits)
+        }
+    }
 }
 
 fn without_calls(number: usize, mut random: Random) -> Trace {

@@ -1,8 +1,9 @@
 //! Recorded runs of threads that use a variable as a lock, rightly or nearly.
 //!
-//! **Computes.** From random numbers, a trace of two or three threads. Each goes one to three times through: take the flag (by an exchange that it tests, by
-//! one that it does not test or tests for something else, by a compare-exchange), do something with `x`, give the flag back (or forget to; or give it
-//! back although it was not taken). At the end somebody may assert something about `x`.
+//! **Computes.** From random numbers, a trace of two or three threads. Each goes one to three times
+//! through: take the flag (by an exchange that it tests, by one that it does not test or tests for
+//! something else, by a compare-exchange), do something with `x`, give the flag back (or forget to;
+//! or give it back although it was not taken). At the end somebody may assert something about `x`.
 //!
 //! **Follows.** A simulated run, as in `generate`: what is recorded has happened.
 
@@ -10,7 +11,7 @@ use std::fmt::Write;
 
 use foretrace_trace::{Trace, text};
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 /// How a thread takes the flag.
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! The test oracle: what `docs/theory.md` says, by brute force, on random tiny traces.
 //!
 //! `generate` makes a valid trace from a seed, `explore` enumerates all its feasible schedules, and
-//! `compare` holds a predictor against what they end in. Never part of the shipped program. Knows the
-//! theory and the result types of `predict`; shares no code with what it judges.
+//! `compare` holds a predictor against what they end in. Never part of the shipped program. Knows
+//! the theory and the result types of `predict`; shares no code with what it judges.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -27,7 +27,6 @@ mod generate;
 mod latches;
 mod machine;
 mod profile;
-mod random;
 mod recorded;
 mod run;
 mod shrink;
@@ -35,6 +34,7 @@ mod state;
 mod switches;
 mod term;
 mod violations;
+mod waits;
 
 pub use class::{ClassKey, Spot, class_key};
 pub use compare::{CaseStats, Difference, Disagreement, Predictor, Setting, compare};
@@ -43,8 +43,8 @@ pub use explore::{
     Explored, Refused, STATE_BUDGET, check, explore, is_recorded_order_feasible, linearisations,
     proves_only_possible,
 };
+pub use foretrace_testing::Random;
 pub use generate::generate;
-pub use random::Random;
 pub use run::{ENOUGH, Summary, case_seed, regression_seeds, run};
 pub use switches::{Fewest, Needed, count_switches, least_switches};
 

@@ -1,12 +1,12 @@
 //! The simulated machine on which random programs run.
 //!
 //! **Computes.** For one action of one thread, whether the machine lets it happen now, and if so
-//! records it. Blocking operations either are tried again later, or record a `request` first and then
-//! block the thread until they succeed, perhaps for ever.
+//! records it. Blocking operations either are tried again later, or record a `request` first and
+//! then block the thread until they succeed, perhaps for ever.
 //!
-//! **Invariant.** What is recorded could have happened: an operation is recorded only when it succeeds,
-//! or fails as a try or timed one may. How a wait will end is planned when it begins, since what a
-//! signal may do depends on it.
+//! **Invariant.** What is recorded could have happened: an operation is recorded only when it
+//! succeeds, or fails as a try or timed one may. How a wait will end is planned when it begins,
+//! since what a signal may do depends on it.
 //!
 //! **Cost.** Linear in the few things there are.
 
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use foretrace_trace::*;
 
 use crate::profile::{Action, Profile};
-use crate::random::Random;
+use foretrace_testing::Random;
 
 use expressions::Reckoning;
 
@@ -256,8 +256,8 @@ impl Machine {
         self.profile.action(&mut self.random)
     }
 
-    /// Makes the thread ready for something new: forks it, or completes what it is in the middle of.
-    /// False if it has nothing new to do now.
+    /// Makes the thread ready for something new: forks it, or completes what it is in the middle
+    /// of. False if it has nothing new to do now.
     pub(crate) fn wake_up(&mut self, thread: usize) -> bool {
         if self.threads[thread].done {
             return false;
@@ -423,7 +423,8 @@ impl Machine {
         }
     }
 
-    /// The trace. A barrier that the run used in another way than the theory would guess is declared.
+    /// The trace. A barrier that the run used in another way than the theory would guess is
+    /// declared.
     pub(crate) fn finish(mut self) -> Trace {
         for barrier in self.barriers.clone() {
             let mut users: Vec<ThreadId> = Vec::new();

@@ -1,7 +1,8 @@
 //! `foretrace-oracle --cases N --seed S [--threads T] [--enumerate-only] [--replay SEED]`
 //!
-//! Compares the predictor with the oracle on random tiny traces. Ends with `N cases, 0 disagreements`, or with
-//! status 1 and what differs, or what 20,000 cases or more did not cover.
+//! Compares the predictor with the oracle on random tiny traces. Ends with
+//! `N cases, 0 disagreements`, or with status 1 and what differs, or what 20,000 cases or more did
+//! not cover.
 
 use std::process::ExitCode;
 use std::time::Instant;

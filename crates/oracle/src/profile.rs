@@ -3,7 +3,7 @@
 //! A uniform choice among all operations almost never makes two threads meet at one primitive. Each
 //! profile makes a few of them frequent; `mixed` has them all.
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 /// What a thread may try to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,12 @@
 //! What the recorded run fixes for every other schedule: `docs/theory.md`, section 2.
 //!
-//! **Computes.** Expected byte identities and unknown writers, which expressions count, opaque events and released
-//! reads, the role of each lock operation, which locks are recursive, initial semaphore counts, barrier rounds,
-//! regions, and what calls rest on.
+//! **Computes.** Expected byte identities and unknown writers, which expressions count, opaque
+//! events and released reads, the role of each lock operation, which locks are recursive, initial
+//! semaphore counts, barrier rounds, regions, and what calls rest on.
 //!
-//! **Follows.** The paragraphs of section 2: `bytes` has the first four, `expressions` names, counting expressions and
-//! opaque events, `holds` the next two, `counts` semaphores and barriers, `regions` regions, and `calls` the last.
+//! **Follows.** The paragraphs of section 2: `bytes` has the first four, `expressions` names,
+//! counting expressions and opaque events, `holds` the next two, `counts` semaphores and barriers,
+//! `regions` regions, and `calls` the last.
 //!
 //! **Invariant.** Everything here comes from the recorded order alone. A trace that is not valid
 //! gives [`Role::Unsupported`] where no rule applies, and such an event is never enabled.
@@ -203,7 +204,8 @@ impl<'t> Recorded<'t> {
         }
     }
 
-    /// What this event, or the initial state, left in a byte in the recorded run, if that is valued.
+    /// What this event, or the initial state, left in a byte in the recorded run, if that is
+    /// valued.
     fn left_by(&self, byte: usize, writer: Option<EventId>) -> Option<u8> {
         match writer {
             Some(event) => self.written_byte(event, byte),

@@ -1,7 +1,8 @@
 //! Many cases: regression seeds first, then random ones.
 //!
-//! **Invariant.** The summary depends on the number of cases and the seed, not on the number of threads
-//! or their speed - as long as nothing disagrees; after [`ENOUGH`] disagreements the rest is left out.
+//! **Invariant.** The summary depends on the number of cases and the seed, not on the number of
+//! threads or their speed - as long as nothing disagrees; after [`ENOUGH`] disagreements the rest
+//! is left out.
 //!
 //! **Cost.** Cases are independent; each thread takes the next one.
 
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::compare::{CaseStats, Disagreement, Predictor, compare};
 use crate::coverage::Coverage;
-use crate::random::Random;
+use foretrace_testing::Random;
 
 /// Seeds that once showed a bug, with a comment each.
 const REGRESSION_SEEDS: &str = include_str!("../seeds.txt");
@@ -32,8 +33,8 @@ pub struct Summary {
     pub disagreements: Vec<Disagreement>,
 }
 
-/// Runs the regression seeds and then so many random cases on so many threads. `progress` is told after
-/// each case how many are done.
+/// Runs the regression seeds and then so many random cases on so many threads. `progress` is told
+/// after each case how many are done.
 pub fn run(
     cases: usize,
     seed: u64,
@@ -89,7 +90,8 @@ pub fn case_seed(seed: u64, case: u64) -> u64 {
     Random::new(seed.wrapping_add(case.wrapping_mul(0x9e37_79b9_7f4a_7c15))).number()
 }
 
-/// The seeds of `seeds.txt`, which every run begins with. One seed per line; the rest of the line, from `#` on, says what it showed.
+/// The seeds of `seeds.txt`, which every run begins with. One seed per line; the rest of the line,
+/// from `#` on, says what it showed.
 pub fn regression_seeds() -> Vec<u64> {
     let code = |line: &'static str| line.split('#').next().unwrap_or("").trim();
     let lines = REGRESSION_SEEDS.lines().map(code).filter(|line| !line.is_empty());

@@ -1,11 +1,11 @@
 //! Makes a disagreement small enough to be understood.
 //!
-//! **Computes.** A trace from which nothing more can be taken - no thread, no pair of events, no event, no
-//! declaration, no location, no name, no expression, no operator - without it becoming invalid or the disagreement going
-//! away.
+//! **Computes.** A trace from which nothing more can be taken - no thread, no pair of events, no
+//! event, no declaration, no location, no name, no expression, no operator - without it becoming
+//! invalid or the disagreement going away.
 //!
-//! **Follows.** Greedy delta debugging; pairs are tried because an acquire and its release, or a wait and its
-//! wake, only go together.
+//! **Follows.** Greedy delta debugging; pairs are tried because an acquire and its release, or a
+//! wait and its wake, only go together.
 //!
 //! **Invariant.** The result is valid, and predictor and oracle still differ on it, perhaps about
 //! something else.
@@ -52,7 +52,9 @@ fn candidates<'t>(draft: &Draft<'t>) -> Vec<Draft<'t>> {
         let mut without = draft.clone();
         without.lines.retain(|line| {
             line.event.thread != thread
-                && !matches!(line.event.op, Op::Fork { child } | Op::Join { child } | Op::Request(Request::Join(child)) if child == thread)
+                && !matches!(line.event.op,
+                    Op::Fork { child } | Op::Join { child } | Op::Request(Request::Join(child))
+                        if child == thread)
         });
         all.push(without);
     }

@@ -2,13 +2,14 @@
 //!
 //! **Computes.** Which events are enabled in a state, and the states that executing one leads to.
 //!
-//! **Follows.** The table of section 3, one arm of [`Recorded::enabled`] and of [`Recorded::execute`]
-//! per line. Read them side by side with it. What reads see is in `contents`.
+//! **Follows.** The table of section 3, one arm of [`Recorded::enabled`] and of
+//! [`Recorded::execute`] per line. Read them side by side with it. What reads see is in `contents`.
 //!
 //! **Invariant.** A [`State`] is the whole state of the theory: the set of executed events says how
 //! far each thread is, which barrier arrivals are executed, which objects live, which locks are
-//! destroyed, the semaphore counts, and whether the process has exited; the rest is spelt out, in the coarsest way
-//! that tells states with different futures apart: a byte by its identity, a read only if it has strayed.
+//! destroyed, the semaphore counts, and whether the process has exited; the rest is spelt out, in
+//! the coarsest way that tells states with different futures apart: a byte by its identity, a read
+//! only if it has strayed.
 //!
 //! **Cost.** A few hundred nanoseconds per step; nothing is incremental.
 
@@ -164,7 +165,8 @@ impl Recorded<'_> {
         state.waiters.iter().filter(on).collect()
     }
 
-    /// Whether the event can be executed: it is next in its thread, and its line of the table holds.
+    /// Whether the event can be executed: it is next in its thread, and its line of the table
+    /// holds.
     pub(crate) fn enabled(&self, state: &State, event: EventId) -> bool {
         let thread = self.trace.thread_of(event);
         self.next(state, thread) == Some(event)

@@ -1,12 +1,14 @@
 //! The least number of context switches that a violation needs.
 //!
-//! **Computes.** For each violation a witness with the least number of switches, and one of those without reads of unknown
-//! writers.
+//! **Computes.** For each violation a witness with the least number of switches, and one of those
+//! without reads of unknown writers.
 //!
-//! **Follows.** `docs/theory.md`, end of section 4. Breadth-first search over states and the thread that ran last, where
-//! a step of another thread costs 1; the events that are next in the violation are counted in the best order.
+//! **Follows.** `docs/theory.md`, end of section 4. Breadth-first search over states and the thread
+//! that ran last, where a step of another thread costs 1; the events that are next in the violation
+//! are counted in the best order.
 //!
-//! **Invariant.** The searches are those of `explore`, so what has a number here is violated there, and the other way round.
+//! **Invariant.** The searches are those of `explore`, so what has a number here is violated there,
+//! and the other way round.
 //!
 //! **Cost.** As many states as `explore` visits, times the threads; bounded by [`SWITCH_BUDGET`].
 

@@ -2,11 +2,13 @@
 //!
 //! **Computes.** The value of an expression from what the reads that it uses have seen.
 //!
-//! **Follows.** `docs/trace-format.md`, *Expressions*: 64-bit words, arithmetic wraps, `/`, `%`, `>>` and the comparisons are
-//! signed, those with a `u` behind them are not; `u8(x)` and `s8(x)` keep the lowest bits. So that every term has a
-//! value: x / 0 is -1 and x % 0 is x, shifting by 64 or more shifts everything out.
+//! **Follows.** `docs/trace-format.md`, *Expressions*: 64-bit words, arithmetic wraps, `/`, `%`,
+//! `>>` and the comparisons are signed, those with a `u` behind them are not; `u8(x)` and `s8(x)`
+//! keep the lowest bits. So that every term has a value: x / 0 is -1 and x % 0 is x, shifting by 64
+//! or more shifts everything out.
 //!
-//! **Invariant.** Shares no code with the evaluator of the trace crate, with which traces are generated and validated.
+//! **Invariant.** Shares no code with the evaluator of the trace crate, with which traces are
+//! generated and validated.
 //!
 //! **Cost.** Linear in the term, with `let`s written out.
 
@@ -136,7 +138,8 @@ fn binary(op: BinaryOp, a: i64, b: i64) -> u64 {
         BinaryOp::Mul => a.wrapping_mul(b) as u64,
         BinaryOp::Div => match b {
             0 => u64::MAX,
-            // The one quotient that does not fit wraps to its dividend, which is what negation does.
+            // The one quotient that does not fit wraps to its dividend, which is what negation
+            // does.
             -1 => a.wrapping_neg() as u64,
             _ => (a / b) as u64,
         },
@@ -183,7 +186,7 @@ mod tests {
     use foretrace_trace::text::eval;
 
     use super::*;
-    use crate::random::Random;
+    use foretrace_testing::Random;
 
     #[test]
     fn both_evaluators_agree() {

@@ -1,16 +1,17 @@
 //! Which violations hold in a state: `docs/theory.md`, section 4.
 //!
-//! **Computes.** All races, false assertions, lock cycles, stuck points and lock errors of one state, and the triples
-//! of accesses that could become an atomicity violation (whether one does depends on the way to the
-//! state, which `explore` remembers).
+//! **Computes.** All races, false assertions, lock cycles, stuck points and lock errors of one
+//! state, and the triples of accesses that could become an atomicity violation (whether one does
+//! depends on the way to the state, which `explore` remembers).
 //!
 //! **Follows.** The paragraphs of section 4, one function each.
 //!
 //! **Invariant.** Violations are canonical: a race names the earlier recorded event first, a cycle
 //! starts with its smallest event.
 //!
-//! **Cost.** Quadratic in the threads, exponential for cycles among them; there are at most four. Assertions under `control`
-//! are tried with all values of the reads that they use, if these have at most [`MOST_BITS`] bits.
+//! **Cost.** Quadratic in the threads, exponential for cycles among them; there are at most four.
+//! Assertions under `control` are tried with all values of the reads that they use, if these have
+//! at most [`MOST_BITS`] bits.
 
 use std::collections::BTreeSet;
 
@@ -124,8 +125,8 @@ impl Recorded<'_> {
         }
     }
 
-    /// Whether an assertion whose expression counts is false for some values of the reads that it uses; `None` if these
-    /// are too many to be tried.
+    /// Whether an assertion whose expression counts is false for some values of the reads that it
+    /// uses; `None` if these are too many to be tried.
     pub(crate) fn may_fail(&self, assertion: EventId) -> Option<bool> {
         let term = self.expressions[assertion.index()].counting.as_ref()?;
         let reads: Vec<(EventId, u32)> = term
@@ -284,6 +285,7 @@ impl Recorded<'_> {
                         self.role(event) == Role::Opens
                             && self.is_left_locked(state, thread, lock, mode)
                     }
+                    Op::LeaveCall => self.is_unfed(state, event),
                     _ => false,
                 };
                 (event, waits)
@@ -297,6 +299,7 @@ impl Recorded<'_> {
                     Op::Request(Request::Acquire(lock, mode)) => {
                         self.is_left_locked(state, thread, lock, mode)
                     }
+                    Op::EnterCall { .. } => self.is_unfed(state, last),
                     _ => false,
                 };
                 (last, waits)

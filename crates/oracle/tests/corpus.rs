@@ -1,4 +1,5 @@
-//! The small public deadlock traces, enumerated exhaustively: the predictor's deadlocks are all there are.
+//! The small public deadlock traces, enumerated exhaustively: the predictor's deadlocks are all
+//! there are.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! Use after free, two ways: by the cells that `Trace::assert_no` puts into a trace, and by a lock that whoever frees takes behind the free, and that the others
-//! release before each access: where somebody holds it then, the memory is gone. Nothing else may change.
+//! Use after free, two ways: by the cells that `Trace::assert_no` puts into a trace, and by a lock
+//! that whoever frees takes behind the free, and that the others release before each access: where
+//! somebody holds it then, the memory is gone. Nothing else may change.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +55,8 @@ fn told(trace: &Trace, late: &BTreeSet<EventId>, access: EventId) -> bool {
     late.range(..=access).any(same)
 }
 
-/// Violations without what belongs to the question itself, by the events' numbers in the trace without it.
+/// Violations without what belongs to the question itself, by the events' numbers in the trace
+/// without it.
 fn others(violations: &BTreeSet<Violation>, numbers: &[Option<EventId>]) -> BTreeSet<Violation> {
     let number = |event: &EventId| numbers[event.index()];
     let known = |violation: &Violation| {

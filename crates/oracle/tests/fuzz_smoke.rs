@@ -1,4 +1,5 @@
-//! The fuzz targets on stable, over a few thousand mutated inputs each: what `cargo fuzz` does for hours, for a second.
+//! The fuzz targets on stable, over a few thousand mutated inputs each: what `cargo fuzz` does for
+//! hours, for a second.
 
 #[path = "../../../fuzz/src/lib.rs"]
 #[allow(unreachable_pub)]
@@ -11,7 +12,7 @@ const INPUTS: u64 = 3_000;
 
 /// Feeds the target inputs that are a seed with a few mutations, some with none.
 fn run(target: fn(&[u8]), seed_input: impl Fn(&mut Random) -> Vec<u8>) {
-    for number in 0..INPUTS {
+    for number in 0..foretrace_testing::cases(INPUTS, 300 * INPUTS) {
         let mut random = Random::new(number);
         let mut input = seed_input(&mut random);
         for _ in 0..random.below(4) {

@@ -1,9 +1,9 @@
 //! Paper 002, Fig. 2 and Tables 1-2: the complete linearisations are exactly the solutions of the
 //! paper's constraints α ∧ β ∧ Table 2.
 //!
-//! The paper's wait e4 and its shadow e4' are our wait and wake. The second column of Table 2 has two misprints,
-//! which its third column shows: in e7 a prime is missing (`o4 < o5 ∨ o7 < o4'` should begin with
-//! `o4'`), and so it is in e10 (`o4 < o10`).
+//! The paper's wait e4 and its shadow e4' are our wait and wake. The second column of Table 2 has
+//! two misprints, which its third column shows: in e7 a prime is missing (`o4 < o5 ∨ o7 < o4'`
+//! should begin with `o4'`), and so it is in e10 (`o4 < o10`).
 
 use std::collections::BTreeSet;
 

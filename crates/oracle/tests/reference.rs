@@ -1,7 +1,9 @@
-//! The second opinion against the enumeration: on random traces, what the papers' formula says in z3 is what the oracle finds, in both directions.
+//! The second opinion against the enumeration: on random traces, what the papers' formula says in
+//! z3 is what the oracle finds, in both directions.
 //!
-//! Of each trace every violation that the oracle lists is asked, and a sample of the tuples of events that it does not list. What the formula cannot say is left out
-//! and counted. `FORETRACE_REFERENCE_CASES` says how many traces, for a longer run.
+//! Of each trace every violation that the oracle lists is asked, and a sample of the tuples of
+//! events that it does not list. What the formula cannot say is left out and counted.
+//! `FORETRACE_REFERENCE_CASES` says how many traces, for a longer run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +25,8 @@ type Counts = BTreeMap<(Property, &'static str), [u64; 3]>;
 #[test]
 fn the_formula_and_the_enumeration_agree() {
     let named = std::env::var("FORETRACE_REFERENCE_CASES");
-    let cases = named.map_or(CASES, |cases| cases.parse().expect("a number of cases"));
+    let cases =
+        named.map_or(foretrace_testing::cases(CASES, 10 * CASES), |cases| cases.parse().unwrap());
     let mut counts = Counts::new();
     for case in 0..cases {
         compare(case_seed(SEED, case), &mut counts);

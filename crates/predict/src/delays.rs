@@ -1,13 +1,15 @@
-//! Schedules in which one thread sleeps: the recorded order, but before or behind one of its reads a thread stops until the others can do no more.
+//! Schedules in which one thread sleeps: the recorded order, but before or behind one of its reads
+//! a thread stops until the others can do no more.
 //!
-//! **Computes.** For an assertion, schedules that are worth a try: most bugs need one thread to act on what it read too long ago. Whether a schedule is feasible, and
-//! ends in the violation, is for the judge to say, so nothing here needs to be exact.
+//! **Computes.** For an assertion, schedules that are worth a try: most bugs need one thread to act
+//! on what it read too long ago. Whether a schedule is feasible, and ends in the violation, is for
+//! the judge to say, so nothing here needs to be exact.
 //!
-//! **Follows.** Few context switches find most bugs (Qadeer, Rehof, TACAS 2005), here as points to stop at among the reads on which the assertion
-//! depends.
+//! **Follows.** Few context switches find most bugs (Qadeer, Rehof, TACAS 2005), here as points to
+//! stop at among the reads on which the assertion depends.
 //!
-//! **Cost.** A pass over the trace for each point; points are tried as long as there is work left to spend: a little before the solver is asked, and more when it
-//! has not answered at once.
+//! **Cost.** A pass over the trace for each point; points are tried as long as there is work left
+//! to spend: a little before the solver is asked, and more when it has not answered at once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -65,7 +67,8 @@ struct Stop {
     count: usize,
 }
 
-/// How many events the thread has executed when it last had no lock before this event, and when it first has none behind it: others can then go on.
+/// How many events the thread has executed when it last had no lock before this event, and when it
+/// first has none behind it: others can then go on.
 fn outside_of_locks(skeleton: &Skeleton, point: EventId) -> [Option<usize>; 2] {
     let trace = skeleton.trace;
     let (mut depth, mut before) = (0, 0);
@@ -85,8 +88,8 @@ fn outside_of_locks(skeleton: &Skeleton, point: EventId) -> [Option<usize>; 2] {
     [Some(before), None]
 }
 
-/// The reads of other threads' writes, behind which a thread may stop, on which the assertion may depend: first those that may come before or after
-/// what another thread does to the cell.
+/// The reads of other threads' writes, behind which a thread may stop, on which the assertion may
+/// depend: first those that may come before or after what another thread does to the cell.
 fn points(skeleton: &Skeleton, order: &MustHappenBefore, assertion: EventId) -> Vec<EventId> {
     let (trace, memory) = (skeleton.trace, &skeleton.memory);
     let Some(data) = skeleton.free_data() else { return Vec::new() };

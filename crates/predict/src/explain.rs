@@ -1,12 +1,14 @@
 //! Why a violation is impossible, or how it happens: one candidate, answered in full.
 //!
-//! **Computes.** For one violation: its witness; or a proof that there is none, in the rules of `docs/causality.md` if they are enough; or else the
-//! rules of `docs/theory.md`, one instance each, that together leave no schedule, and of which none can be left out.
+//! **Computes.** For one violation: its witness; or a proof that there is none, in the rules of
+//! `docs/causality.md` if they are enough; or else the rules of `docs/theory.md`, one instance
+//! each, that together leave no schedule, and of which none can be left out.
 //!
 //! **Follows.** `docs/theory.md`; `encode::guards` says how the reasons are found.
 //!
-//! **Invariant.** Nothing here is the only ground of a verdict: a witness has passed the checker of schedules, a proof the checker of
-//! refutations, and the reasons come from an encoding of their own, which agrees with the one that decided.
+//! **Invariant.** Nothing here is the only ground of a verdict: a witness has passed the checker of
+//! schedules, a proof the checker of refutations, and the reasons come from an encoding of their
+//! own, which agrees with the one that decided.
 
 mod reason;
 #[cfg(test)]
@@ -39,7 +41,8 @@ pub enum Why {
     Violated(Finding),
     /// It cannot happen: a proof from synchronisation and what reads need, checked.
     Refuted(Refutation),
-    /// It cannot happen: these rules together leave no schedule. None of them: the order of each thread leaves none.
+    /// It cannot happen: these rules together leave no schedule. None of them: the order of each
+    /// thread leaves none.
     Unsatisfiable(Vec<Reason>),
     /// It is not known, for this reason.
     Undecided(String),
@@ -64,8 +67,8 @@ impl<'t> Explainer<'t> {
         self.known.skeleton.model
     }
 
-    /// Whether the graph as published, in which each wake is matched with the notification of the recorded run, refutes the violation. Not
-    /// sound: for comparison only.
+    /// Whether the graph as published, in which each wake is matched with the notification of the
+    /// recorded run, refutes the violation. Not sound: for comparison only.
     pub fn is_refuted_as_published(&self, violation: &Violation) -> bool {
         derive(&self.known.skeleton, violation, Scope::Published).is_some()
     }

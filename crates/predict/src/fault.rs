@@ -1,10 +1,11 @@
 //! Deliberate bugs, one at a time: what the oracle must catch.
 //!
-//! **Computes.** Whether a fault is seeded. Without the feature `seeded-faults` none ever is, the question is a
-//! constant, and the optimiser removes it.
+//! **Computes.** Whether a fault is seeded. Without the feature `seeded-faults` none ever is, the
+//! question is a constant, and the optimiser removes it.
 //!
-//! **Follows.** Mutation testing (DeMillo, Lipton, Sayward, *Hints on test data selection*, Computer 11(4), 1978), with
-//! mutants chosen by hand: each is a mistake that someone could make in the encoder, the candidates or the closure.
+//! **Follows.** Mutation testing (DeMillo, Lipton, Sayward, *Hints on test data selection*,
+//! Computer 11(4), 1978), with mutants chosen by hand: each is a mistake that someone could make in
+//! the encoder, the candidates or the closure.
 
 /// A bug that can be seeded. What each one gets wrong, in the words of `docs/theory.md`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +96,13 @@ pub enum Fault {
     NothingFoundForgotten,
     /// Two calls that only give have no order, though a third one takes.
     GiversUnordered,
+    /// A call that only waits for a kept order counts as blocked, though what another one has to
+    /// take is there.
+    KeptOrderBlocks,
+    /// Nobody notices that a source has been closed.
+    ClosersForgotten,
+    /// A call is blocked although its feed has entered.
+    FeedForgotten,
 }
 
 mod calls;
@@ -152,6 +160,9 @@ mod seeded {
             Fault::OnlyEnteredBefore,
             Fault::NothingFoundForgotten,
             Fault::GiversUnordered,
+            Fault::KeptOrderBlocks,
+            Fault::ClosersForgotten,
+            Fault::FeedForgotten,
         ];
     }
 

@@ -1,7 +1,8 @@
 //! Questions: a class of candidates as an assumption, and the violation that an answer shows.
 //!
-//! **Computes.** For a class, literals under which some member of it is violated at X. Groups become "one of these
-//! is next", so a class of thousands of pairs costs as many literals as it has events.
+//! **Computes.** For a class, literals under which some member of it is violated at X. Groups
+//! become "one of these is next", so a class of thousands of pairs costs as many literals as it has
+//! events.
 //!
 //! **Follows.** `docs/theory.md`, section 4.
 
@@ -48,7 +49,8 @@ struct Selected<P> {
 }
 
 impl Goals {
-    /// Decides a class within a bound on the context switches, part by part: who runs last depends on the part.
+    /// Decides a class within a bound on the context switches, part by part: who runs last depends
+    /// on the part.
     pub(crate) fn decide_in_bound(
         &mut self,
         encoder: &mut Encoder,
@@ -303,7 +305,8 @@ fn misuse_at_moment(encoder: &mut Encoder, misuse: LockMisuse, event: EventId) -
 
 fn decide_assertion(encoder: &mut Encoder, events: &[EventId], terms: &mut Terms) -> Verdict {
     encoder.place_moment_after(events[0]);
-    // With few switches many threads do not even come that far, whatever they compute. In a program, how far they come depends on that.
+    // With few switches many threads do not even come that far, whatever they compute. In a
+    // program, how far they come depends on that.
     if terms.bound.is_some() && !encoder.skeleton.is_program() {
         let reached = select(encoder, events, |encoder, &event| encoder.next(event));
         let question = question(encoder, &reached);
@@ -346,7 +349,10 @@ fn lock_of(trace: &Trace, event: EventId) -> LockId {
 /// Whether an event, as a point, is one that its thread has executed as its last.
 pub(crate) fn is_pending(trace: &Trace, event: EventId) -> bool {
     trace.next(event).is_none()
-        && matches!(trace.op(event), Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. })
+        && matches!(
+            trace.op(event),
+            Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } | Op::EnterCall { .. }
+        )
 }
 
 /// "The thread is at this point".

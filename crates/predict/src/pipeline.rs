@@ -1,8 +1,8 @@
 //! The whole way: skeleton, candidates, verdicts, witnesses.
 //!
-//! **Invariant.** Classes go to a fixed number of shards in a fixed order, each shard with solvers of its own, so
-//! that nothing but a time budget that fires makes the result depend on `jobs`. Every finding has passed the
-//! witness checker.
+//! **Invariant.** Classes go to a fixed number of shards in a fixed order, each shard with solvers
+//! of its own, so that nothing but a time budget that fires makes the result depend on `jobs`.
+//! Every finding has passed the witness checker.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -240,8 +240,8 @@ impl<'w> Work<'w> {
         needs.filter(|_| !self.context.skeleton.is_program())
     }
 
-    /// Decides all classes, in their order: first those that need no solver, so that hard questions do not keep easy
-    /// ones from being answered when time is short.
+    /// Decides all classes, in their order: first those that need no solver, so that hard questions
+    /// do not keep easy ones from being answered when time is short.
     fn run(&self, jobs: usize, progress: &dyn Progress) -> Result<Vec<Decided>, PredictError> {
         let total = self.candidates.classes.len() as u64;
         let done = AtomicU64::new(0);
@@ -263,7 +263,8 @@ impl<'w> Work<'w> {
         Ok(decided.into_iter().map(|decided| decided.expect("the second round decides")).collect())
     }
 
-    /// Asks `decide` about every class that is not decided yet. The shards and the order in them do not depend on `jobs`.
+    /// Asks `decide` about every class that is not decided yet. The shards and the order in them do
+    /// not depend on `jobs`.
     fn round<F>(
         &self,
         jobs: usize,
@@ -413,7 +414,8 @@ mod tests {
     use crate::encode::{Encoder, Terms};
     use crate::goal::{Goals, Verdict};
 
-    /// Threads that read and write a few variables, most of it under locks; each value is one of three.
+    /// Threads that read and write a few variables, most of it under locks; each value is one of
+    /// three.
     fn contended() -> Trace {
         let (mut state, mut values) = (7u64, [0u64; 4]);
         let mut random = |below: u64| {
@@ -491,7 +493,8 @@ mod tests {
 
     #[test]
     fn a_thread_that_comes_late_needs_no_solver() {
-        // For b to be at its read, c must have had m before a has it; e cannot read what it read then, and stays away.
+        // For b to be at its read, c must have had m before a has it; e cannot read what it read
+        // then, and stays away.
         let text = "a: acquire m\na: write v\n\
              e: acquire n\ne: read v\ne: release n\n\
              d: acquire n\nd: write w\nd: release n\n\

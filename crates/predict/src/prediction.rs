@@ -36,7 +36,8 @@ pub enum Switches {
     Any,
     /// At most so many.
     AtMost(u32),
-    /// As few as possible: each bound from 0 upward, until there is a witness or a proof that needs none.
+    /// As few as possible: each bound from 0 upward, until there is a witness or a proof that needs
+    /// none.
     Fewest,
 }
 
@@ -55,7 +56,8 @@ pub enum Prune {
 /// What to predict, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `None`: `symbolic` if the trace has expressions, `values` if it has values, else `reads-from`.
+    /// `None`: `symbolic` if the trace has expressions, `values` if it has values, else
+    /// `reads-from`.
     pub model: Option<Model>,
     /// Which properties.
     pub properties: Vec<Property>,
@@ -98,7 +100,8 @@ impl Default for Options {
 }
 
 /// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible + infeasible_in_bound + undecided`.
+/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible +
+/// infeasible_in_bound + undecided`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
     /// How many questions there were.
@@ -121,7 +124,8 @@ pub struct Ledger {
     pub remaining: Remaining,
 }
 
-/// How many candidates are left by an analysis alone: the columns of Table 1 of Kahlon and Wang, *Universal Causality Graphs*.
+/// How many candidates are left by an analysis alone: the columns of Table 1 of Kahlon and Wang,
+/// *Universal Causality Graphs*.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Remaining {
     /// Before any.
@@ -149,7 +153,8 @@ pub struct Finding {
     pub explanation: Option<Explanation>,
     /// What comes from outside, of a program: by event.
     pub inputs: Vec<(EventId, u64)>,
-    /// The weaker model that it was found under, and why the prediction's own gave no answer; `None` if it did.
+    /// The weaker model that it was found under, and why the prediction's own gave no answer;
+    /// `None` if it did.
     pub fallback: Option<(Model, String)>,
 }
 
@@ -169,8 +174,8 @@ pub struct Undecided {
 pub enum NotAsked {
     /// Atomicity: the trace marks no regions, and none were to be inferred.
     NoRegions,
-    /// Stuck states in which these threads have run all their events: none of them ends with `end`, nor waiting, so
-    /// what they would do next is not known.
+    /// Stuck states in which these threads have run all their events: none of them ends with `end`,
+    /// nor waiting, so what they would do next is not known.
     OpenEnds(Vec<ThreadId>),
     /// All stuck states: these threads are named, but have neither events nor a fork.
     SilentThreads(Vec<ThreadId>),
@@ -206,7 +211,8 @@ pub struct Prediction {
     pub slicing: Option<Sizes>,
     /// What was not even asked of the properties asked for, in their order.
     pub not_asked: Vec<NotAsked>,
-    /// An example of each candidate that is refuted without a bound, sorted; empty unless they are to be kept.
+    /// An example of each candidate that is refuted without a bound, sorted; empty unless they are
+    /// to be kept.
     pub refuted: Vec<(Property, Violation)>,
 }
 

@@ -27,7 +27,8 @@ pub enum ProgramError {
 pub struct ProgramPrediction {
     /// The events that the findings name.
     pub summary: Summary,
-    /// The verdicts. Assertions include the checks of locks and of places that are not to be reached.
+    /// The verdicts. Assertions include the checks of locks and of places that are not to be
+    /// reached.
     pub prediction: Prediction,
 }
 

@@ -1,11 +1,13 @@
 //! Refutes classes without the solver: the universal causality graph, member by member.
 //!
-//! **Computes.** Whether every member of a class is refuted, and by which rules alone: the columns of a report.
+//! **Computes.** Whether every member of a class is refuted, and by which rules alone: the columns
+//! of a report.
 //!
 //! **Follows.** `docs/causality.md`; Kahlon and Wang, Table 1.
 //!
-//! **Cost.** Most classes that are not refuted show it with their first member. Of a class with very many members only some are looked at; if they
-//! do not show that it may happen, it is left to the solver.
+//! **Cost.** Most classes that are not refuted show it with their first member. Of a class with
+//! very many members only some are looked at; if they do not show that it may happen, it is left to
+//! the solver.
 
 use foretrace_causality::{Graph, Question, Reach, Scope, Search};
 use foretrace_trace::EventId;

@@ -1,9 +1,11 @@
 //! Decides classes one by one, with solvers of its own.
 //!
-//! **Computes.** The verdict on a class: by needs that no order avoids, by a schedule in recorded order, by the solver, and for assertions by schedules in which
-//! one thread sleeps. Every schedule goes to the judge.
+//! **Computes.** The verdict on a class: by needs that no order avoids, by a schedule in recorded
+//! order, by the solver, and for assertions by schedules in which one thread sleeps. Every schedule
+//! goes to the judge.
 //!
-//! **Invariant.** What a shard answers depends on the classes that it was asked about before, and on nothing else but a time budget that fires.
+//! **Invariant.** What a shard answers depends on the classes that it was asked about before, and
+//! on nothing else but a time budget that fires.
 
 use std::time::Instant;
 
@@ -58,7 +60,8 @@ impl<'w> Shard<'w> {
         Shard { work, pruner, plain: None, atomicity: None, assertions: None }
     }
 
-    /// Decides a class. A finding that is only possible is asked for again without the reads that make it so.
+    /// Decides a class. A finding that is only possible is asked for again without the reads that
+    /// make it so.
     pub(crate) fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
         let mut terms = Terms::new(self.work.limits.clone());
         if let Some(pruner) = &mut self.pruner {
@@ -102,7 +105,8 @@ impl<'w> Shard<'w> {
         Ok(decided.filter(|decided| !possible(decided)))
     }
 
-    /// The verdict, if closures give one; `most`: only witnesses with at most so many context switches count.
+    /// The verdict, if closures give one; `most`: only witnesses with at most so many context
+    /// switches count.
     fn by_closures(
         &mut self,
         class: &Class,
@@ -170,8 +174,8 @@ impl<'w> Shard<'w> {
         }
     }
 
-    /// Tries the bounds from 0 upward. A proof may go on to use the bound for ever, so at some point the question is asked
-    /// without it.
+    /// Tries the bounds from 0 upward. A proof may go on to use the bound for ever, so at some
+    /// point the question is asked without it.
     fn fewest_switches(
         &mut self,
         class: &Class,
@@ -196,7 +200,8 @@ impl<'w> Shard<'w> {
         unreachable!("a schedule with as many switches as events has no other above it")
     }
 
-    /// Schedules in which an assertion fails because one thread sleeps for a while; the judge has accepted them.
+    /// Schedules in which an assertion fails because one thread sleeps for a while; the judge has
+    /// accepted them.
     fn delayed<'d>(
         &'d self,
         class: &'d Class,
@@ -305,7 +310,8 @@ impl<'w> Shard<'w> {
         }
     }
 
-    /// Whether a class that has no witness within a bound has none at all, if that is easy to see: a proof may use the bound without needing it.
+    /// Whether a class that has no witness within a bound has none at all, if that is easy to see:
+    /// a proof may use the bound without needing it.
     fn is_lifted(&mut self, class: &Class, terms: &Terms) -> bool {
         let mut terms = terms.clone();
         let conflicts = terms.limits.conflicts.unwrap_or(u64::MAX).min(CONFLICTS_TO_LIFT);

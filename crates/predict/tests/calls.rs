@@ -1,20 +1,10 @@
-//! The order of calls as the model has it and as the checker has it, on traces that are too long for the oracle.
+//! The order of calls as the model has it and as the checker has it, on traces that are too long
+//! for the oracle.
 
 use foretrace_model::Skeleton;
+use foretrace_testing::Random;
 use foretrace_trace::{Direction, Event, EventId, Model, Op, ThreadId, Trace};
 use foretrace_witness::calls::Kept;
-
-/// xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
-    }
-}
 
 /// Threads that enter and leave calls, some on many channels, and never leave some of them.
 fn random_calls(random: &mut Random, events: usize) -> Trace {
@@ -51,7 +41,7 @@ fn random_calls(random: &mut Random, events: usize) -> Trace {
 fn model_and_checker_agree() {
     let mut needed = 0;
     for seed in 1..400 {
-        let trace = random_calls(&mut Random(seed), 300);
+        let trace = random_calls(&mut Random::new(seed), 300);
         let skeleton = Skeleton::new(&trace, Model::Values);
         let kept = Kept::of(&trace);
         for leave in (0..trace.len()).map(EventId::from) {

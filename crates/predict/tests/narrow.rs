@@ -1,4 +1,5 @@
-//! What a program computes with 32 bits costs a circuit of 32 bits, though expressions of traces are words of 64.
+//! What a program computes with 32 bits costs a circuit of 32 bits, though expressions of traces
+//! are words of 64.
 
 use std::collections::HashMap;
 

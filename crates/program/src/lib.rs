@@ -9,7 +9,8 @@
 //! | [`mod@explore`] | the oracle: all interleavings of a small program |
 //! | [`mod@merge`] | several recorded runs of one program as one program |
 //!
-//! An analysis goes through the blocks of a function in an order in which each comes after its predecessors:
+//! An analysis goes through the blocks of a function in an order in which each comes after its
+//! predecessors:
 //!
 //! ```
 //! use foretrace_program::{Op, Operand, parse, validate};
@@ -29,8 +30,8 @@
 //! assert_eq!(accesses, [("x", false), ("x", true)]);
 //! ```
 //!
-//! `docs/program-form.md` is normative for what a program means. Knows nothing of solvers and reports, nor of where programs
-//! come from, other than from traces.
+//! `docs/program-form.md` is normative for what a program means. Knows nothing of solvers and
+//! reports, nor of where programs come from, other than from traces.
 
 pub mod explore;
 pub mod ir;

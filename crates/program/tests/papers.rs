@@ -100,7 +100,8 @@ fn paper_001_figure_1() {
             })
             .collect();
         let fails = execution.state.thread_ids().any(|thread| {
-            matches!(execution.state.status(thread), Status::Stopped(stop) if stop.why == Why::Assertion)
+            matches!(execution.state.status(thread),
+                Status::Stopped(stop) if stop.why == Why::Assertion)
         });
         let shown = format!("{}{}", lines.join(" "), if fails { " fails" } else { "" });
         if lines.contains(&"3") { other.push(shown) } else { feasible.push(shown) }

@@ -1,7 +1,7 @@
 //! Channels: whatever lets one thread's call become visible to another other than through memory.
 //!
-//! Most channels are kernel objects (a pipe, a file, a socket with its peer) and get numbers from [`FIRST_OBJECT`] on as
-//! the program first uses them. Those below are always there.
+//! Most channels are kernel objects (a pipe, a file, a socket with its peer) and get numbers from
+//! [`FIRST_OBJECT`] on as the program first uses them. Those below are always there.
 
 /// The list of channels of a call that may use all of them: nothing is known of the function.
 pub const EVERY: u64 = 0;
@@ -49,10 +49,11 @@ pub const NAMES_OF_FIXED: [(u32, &str); 12] = [
     (LOOPBACK, "loopback"),
 ];
 
-/// What a call does with a channel. Two calls of which one gives keep their order; two that only take do not.
+/// What a call does with a channel. Two calls of which one gives keep their order; two that only
+/// take do not.
 pub mod direction {
-    /// Others can see that it happened, if anybody takes from the channel at all. Output, for example: where nobody reads (terminals,
-    /// logs) it orders nothing.
+    /// Others can see that it happened, if anybody takes from the channel at all. Output, for
+    /// example: where nobody reads (terminals, logs) it orders nothing.
     pub const GIVES: u32 = 1;
     /// Its result can depend on those that give; or it only needs to keep its order with them.
     pub const TAKES: u32 = 2;

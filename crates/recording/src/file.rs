@@ -1,9 +1,9 @@
 //! The recording: a page of header, then chunks of [`CHUNK`] bytes, each part of one stream.
 //!
-//! The chunk that a stream fills at the moment is a shared memory map of the file, so whatever ends the process, what it
-//! wrote is there; a full one is copied to the end of the file and filled again. A scheduled recording has one
-//! stream of events, with [`crate::record::kind::THREAD`] records in it; a free-running one has a stream for each
-//! thread. Stream [`META`] has the tables.
+//! The chunk that a stream fills at the moment is a shared memory map of the file, so whatever ends
+//! the process, what it wrote is there; a full one is copied to the end of the file and filled
+//! again. A scheduled recording has one stream of events, with [`crate::record::kind::THREAD`]
+//! records in it; a free-running one has a stream for each thread. Stream [`META`] has the tables.
 
 /// First bytes of the file.
 pub const MAGIC: [u8; 8] = *b"FTRECORD";
@@ -60,7 +60,8 @@ pub mod mode {
 
 /// What became of a recording.
 pub mod flags {
-    /// The disk was full, or a limit reached (then [`LIMITED`] is set too): the recording is a prefix of the run.
+    /// The disk was full, or a limit reached (then [`LIMITED`] is set too): the recording is a
+    /// prefix of the run.
     pub const TRUNCATED: u32 = 1;
     /// A thread blocked where we cannot see it, and the watchdog let others run.
     pub const WATCHDOG: u32 = 2;
@@ -70,7 +71,8 @@ pub mod flags {
     pub const HANDLER: u32 = 8;
     /// The program does what cannot be recorded rightly, and was ended.
     pub const UNSUPPORTED: u32 = 16;
-    /// Something of the control flow is missing (a signal handler interrupted the runtime): no walk along it can be trusted.
+    /// Something of the control flow is missing (a signal handler interrupted the runtime): no walk
+    /// along it can be trusted.
     pub const PATH_LOST: u32 = 32;
     /// An assertion of the program failed.
     pub const ASSERTION_FAILED: u32 = 64;
@@ -78,6 +80,10 @@ pub mod flags {
     pub const LIMITED: u32 = 128;
     /// The program made locks or the like that other processes can use too.
     pub const SHARED: u32 = 256;
+    /// Calls that wait may come to an end although no thread of the process feeds them: the program
+    /// has installed a handler of signals, has cancelled a thread, or has given descriptors to
+    /// other processes.
+    pub const WAITS_END: u32 = 512;
 }
 
 /// How a process ended.
@@ -107,8 +113,8 @@ pub struct ChunkHeader {
 
 /// What the META stream is made of: `tag: u64, size: u64`, then `size` bytes, padded to words.
 pub mod table {
-    /// A module: address of its first site, then its counts of sites, bytes of strings, globals and functions
-    /// (five words), then these four tables, each padded to words.
+    /// A module: address of its first site, then its counts of sites, bytes of strings, globals and
+    /// functions (five words), then these four tables, each padded to words.
     pub const MODULE: u64 = 1;
     /// A thread: number, number of its parent, which child of its parent it is (three words).
     pub const THREAD: u64 = 2;
@@ -120,25 +126,31 @@ pub mod table {
     pub const COMMAND: u64 = 5;
     /// Message of a failed assertion: `file:line: function: expression`.
     pub const ASSERTION: u64 = 6;
-    /// The code of the module whose table was the last one: counts of bytes of its image, of symbols and of constants (three words),
-    /// then image, symbols, and for each constant its address, its size, how many of its bytes are here (three words) and these bytes; each
-    /// padded to words. All of its bytes are here, or none: of a constant of more than [`super::LONGEST_CONSTANT`] bytes.
+    /// The code of the module whose table was the last one: counts of bytes of its image, of
+    /// symbols and of constants (three words), then image, symbols, and for each constant its
+    /// address, its size, how many of its bytes are here (three words) and these bytes; each padded
+    /// to words. All of its bytes are here, or none: of a constant of more than
+    /// [`super::LONGEST_CONSTANT`] bytes.
     pub const IMAGE: u64 = 7;
-    /// What the global variables of the module whose table was the last one held when it introduced itself: for each its address, its size, how many of
-    /// its bytes are here (three words) and these bytes, padded to words. Bytes that are not here are 0. Variables of more than
+    /// What the global variables of the module whose table was the last one held when it introduced
+    /// itself: for each its address, its size, how many of its bytes are here (three words) and
+    /// these bytes, padded to words. Bytes that are not here are 0. Variables of more than
     /// [`super::LONGEST_GLOBAL`] bytes are left out.
     pub const CONTENTS: u64 = 8;
     /// A channel: its number, then its name.
     pub const CHANNEL: u64 = 9;
-    /// The channels of a call: number of the list, then for each channel its number, with a [`crate::channel::direction`] in the upper 32 bits. The list
-    /// number [`crate::channel::EVERY`] has no table: it is all channels.
+    /// The channels of a call: number of the list, then for each channel its number, with a
+    /// [`crate::channel::direction`] in the upper 32 bits. The list number
+    /// [`crate::channel::EVERY`] has no table: it is all channels.
     pub const CHANNELS: u64 = 10;
-    /// The name of a function that nothing is known of, and that keeps its order with all channels: address, then the text.
+    /// The name of a function that nothing is known of, and that keeps its order with all channels:
+    /// address, then the text.
     pub const UNKNOWN_FUNCTION: u64 = 11;
     /// How the process began, for replays: see [`crate::input`].
     pub const START: u64 = 12;
     /// What a call got from outside, for replays: see [`crate::input`].
     pub const INPUT: u64 = 13;
-    /// Two channels that became one while the program ran (an epoll object, and what it watches): two words. It holds for the whole recording.
+    /// Two channels that became one while the program ran (an epoll object, and what it watches):
+    /// two words. It holds for the whole recording.
     pub const JOINED: u64 = 14;
 }

@@ -88,7 +88,8 @@ pub mod flags {
     pub const ENTERS: u64 = 1;
     /// Of a function: it is variadic.
     pub const VARIADIC: u64 = 2;
-    /// Of a function: records call it by a symbol of its own, since the linker may keep that of another module.
+    /// Of a function: records call it by a symbol of its own, since the linker may keep that of
+    /// another module.
     pub const OWN_SYMBOL: u64 = 4;
     /// Of an access, slot, fill, or the target of a copy: private, not recorded.
     pub const PRIVATE: u64 = 1;

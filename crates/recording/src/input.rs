@@ -1,20 +1,24 @@
-//! What a program got from outside: results, errors and data of calls that others than the process itself decide. A recording has them, and a replay
-//! gives them to the program again instead of making the calls.
+//! What a program got from outside: results, errors and data of calls that others than the process
+//! itself decide. A recording has them, and a replay gives them to the program again instead of
+//! making the calls.
 //!
-//! The recording has a [`crate::file::table::START`] and for each call a [`crate::file::table::INPUT`]: the words of an [`Input`], then its data. A replay gets a file of words:
-//! [`MAGIC`], those of the START, the count of threads, for each of them its parent and which child of it it is (2^32 - 1 and 0 for the main thread), then the inputs in order.
+//! The recording has a [`crate::file::table::START`] and for each call a
+//! [`crate::file::table::INPUT`]: the words of an [`Input`], then its data. A replay gets a file of
+//! words: [`MAGIC`], those of the START, the count of threads, for each of them its parent and
+//! which child of it it is (2^32 - 1 and 0 for the main thread), then the inputs in order.
 
 /// First word of the file for a replay.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"FTINPUT1");
 
-/// How many words a START has: wall-clock time and monotonic time at the start, in nanoseconds (0 if no clock was read), and what descriptors 0 to 2
-/// were, a byte each, see [`descriptor`].
+/// How many words a START has: wall-clock time and monotonic time at the start, in nanoseconds (0
+/// if no clock was read), and what descriptors 0 to 2 were, a byte each, see [`descriptor`].
 pub const START_WORDS: usize = 3;
 
 /// How many words come before the data of an [`Input`].
 pub const INPUT_WORDS: usize = 5;
 
-/// One call: `thread | call << 32`, `ordinal | errno << 32`, result, hash of what was sent, count of bytes of data.
+/// One call: `thread | call << 32`, `ordinal | errno << 32`, result, hash of what was sent, count
+/// of bytes of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     /// The thread, as the recording numbers them.
@@ -27,7 +31,7 @@ pub struct Input {
     pub errno: u32,
     /// What it returned.
     pub result: i64,
-    /// [`hash`] of the bytes that it sent; else 0.
+    /// [`hash`] of the bytes that it sent; of a signal, in how many calls its thread was; else 0.
     pub sent: u64,
 }
 
@@ -81,6 +85,9 @@ pub mod descriptor {
     pub const NOTHING: u8 = 4;
 }
 
+/// How many bytes of a `siginfo_t` are kept of a signal: all that says who sent it, and why.
+pub const SIGNAL_BYTES: usize = 48;
+
 /// What was called.
 pub mod call {
     #![allow(missing_docs)]
@@ -104,11 +111,20 @@ pub mod call {
     pub const ABOUT: u32 = 18;
     pub const WAIT_SIGNAL: u32 = 20;
     pub const TIMER: u32 = 21;
-    /// A signal from outside was handled: the result is its number.
+    /// A signal from outside was handled: the result is its number, the data are the first
+    /// [`super::SIGNAL_BYTES`] bytes of what its handler is told of it.
     pub const SIGNAL: u32 = 24;
     /// No call: from here on the process is known to talk to itself over the network.
     pub const TALKS_TO_ITSELF: u32 = 25;
     pub const KILL: u32 = 26;
+    /// No call: a number of the process, or of a thread. The ordinal says which, see
+    /// [`super::number`].
+    pub const NUMBER: u32 = 27;
+    /// What the system has measured: `getrusage` and the like.
+    pub const MEASURE: u32 = 28;
+    /// A signal that a thread of the process has sent was handled: the result is its number. A
+    /// replay runs its handler at the same place, once the signal is sent there too.
+    pub const OWN_SIGNAL: u32 = 40;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {
@@ -135,9 +151,27 @@ pub mod call {
             TIMER => "setting of a timer",
             SIGNAL => "signal",
             KILL => "signal to another process",
+            MEASURE => "question about time and memory that were used",
+            OWN_SIGNAL => "signal of the process to itself",
             _ => "call",
         }
     }
+}
+
+/// Numbers that the kernel gives, and that are other ones in each run.
+pub mod number {
+    #![allow(missing_docs)]
+    pub const PROCESS: u32 = 0;
+    /// Of the process that started the program.
+    pub const PARENT: u32 = 1;
+    /// The process group at the start.
+    pub const GROUP: u32 = 2;
+    /// The session at the start.
+    pub const SESSION: u32 = 3;
+    /// Of the thread that the input names.
+    pub const THREAD: u32 = 4;
+    /// How many kinds there are.
+    pub const COUNT: u32 = 5;
 }
 
 /// Why a call in a replay is not the recorded one: see [`crate::plan::outcome::OTHER_CALL`].
@@ -151,4 +185,6 @@ pub mod problem {
     pub const NOT_READY: u64 = 3;
     /// The new descriptor has another number.
     pub const OTHER_DESCRIPTOR: u64 = 4;
+    /// Nobody has sent the signal that was handled here.
+    pub const NOT_SENT: u64 = 16;
 }

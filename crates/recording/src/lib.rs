@@ -5,7 +5,8 @@
 //! - [`record`]: the words that the runtime writes for each operation;
 //! - [`file`]: how these words lie in the recording;
 //! - [`image`]: the code of a module, for the walk along the recorded path;
-//! - [`channel`]: what orders threads other than memory: kernel objects and hidden state of libraries;
+//! - [`channel`]: what orders threads other than memory: kernel objects and hidden state of
+//!   libraries;
 //! - [`library`]: which functions of libraries use which of them;
 //! - [`input`]: what a program got from outside, for replays;
 //! - [`plan`]: the schedule that a replay follows, and what it answers.

@@ -1,10 +1,13 @@
 //! Which functions of libraries let threads see each other other than through memory.
 //!
-//! The plugin asks by name, for each function that a module calls and does not define. What it answers is the first that holds:
+//! The plugin asks by name, for each function that a module calls and does not define. What it
+//! answers is the first that holds:
 //!
-//! 1. [`Effect::None`]: the function touches no channel, or the runtime stands before it and records its channels itself;
+//! 1. [`Effect::None`]: the function touches no channel, or the runtime stands before it and
+//!    records its channels itself;
 //! 2. [`Effect::Stream`] and [`Effect::Hidden`]: which channels it uses is known;
-//! 3. `None`: nothing is known of it. It keeps its order with all channels, and the report names it.
+//! 3. `None`: nothing is known of it. It keeps its order with all channels, and the report names
+//!    it.
 //!
 //! A function too many in the first list is a false alarm, one too few costs findings.
 
@@ -39,7 +42,8 @@ pub enum Effect {
         /// Whether it is `stderr`.
         error: bool,
     },
-    /// Input or output on the stream of C++'s library that is argument number 0. Only those on standard descriptors matter.
+    /// Input or output on the stream of C++'s library that is argument number 0. Only those on
+    /// standard descriptors matter.
     Cxx,
 }
 
@@ -144,7 +148,8 @@ pub fn effect(name: &str) -> Option<Effect> {
     is_silent.then_some(Effect::None)
 }
 
-/// Which arguments of a function are strings that it only reads, up to their ends. What it returns depends on them.
+/// Which arguments of a function are strings that it only reads, up to their ends. What it returns
+/// depends on them.
 pub fn strings_read_by(name: &str) -> &'static [usize] {
     let plain = name.strip_prefix("__isoc99_").or(name.strip_prefix("__isoc23_")).unwrap_or(name);
     let one = |names: &[&str]| names.contains(&plain);
@@ -189,7 +194,8 @@ const READ_BOTH: &[&str] = &[
     "strverscmp",
 ];
 
-/// C++'s own library. Its streams on files read and write through functions that the runtime stands before.
+/// C++'s own library. Its streams on files read and write through functions that the runtime stands
+/// before.
 fn cxx(name: &str) -> Option<Effect> {
     let opens = ["basic_filebuf", "basic_ifstream", "basic_ofstream", "basic_fstream"];
     if opens.iter().any(|part| name.contains(part)) {
@@ -438,8 +444,8 @@ const LISTS: &[(&str, u32)] = &[
     ("if_indextoname", 7),
 ];
 
-/// Name, which argument is the name of a file, which of [`HIDDEN`]: functions that ask about or change what is known of the file itself, and
-/// is seen through its descriptors too.
+/// Name, which argument is the name of a file, which of [`HIDDEN`]: functions that ask about or
+/// change what is known of the file itself, and is seen through its descriptors too.
 const NAMED: &[(&str, u32, u32)] = &[
     ("stat", 0, 5),
     ("lstat", 0, 5),

@@ -1,8 +1,9 @@
 //! A plan: the schedule that a replay forces on the program; and the outcome that it answers with.
 //!
-//! The file is words: [`MAGIC`], the counts of threads, of steps and of final operations, how to go on afterwards
-//! ([`goal`]); then the threads (parent, which child of it; thread 0 is the main thread), the steps in order, the
-//! final operations, and a [`Memory`]. Each step or final operation is a [`Step`].
+//! The file is words: [`MAGIC`], the counts of threads, of steps and of final operations, how to go
+//! on afterwards ([`goal`]); then the threads (parent, which child of it; thread 0 is the main
+//! thread), the steps in order, the final operations, and a [`Memory`]. Each step or final
+//! operation is a [`Step`].
 
 /// First word.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN02");
@@ -15,7 +16,8 @@ pub struct Step {
     pub thread: u32,
     /// Which visible operation of that thread.
     pub ordinal: u32,
-    /// What kind of record it makes, see [`crate::record::kind`], with [`WATCHED`] and [`BY_ITSELF`].
+    /// What kind of record it makes, see [`crate::record::kind`], with [`WATCHED`] and
+    /// [`BY_ITSELF`].
     pub kind: u32,
     /// Which event of the trace this is, for messages.
     pub event: u32,
@@ -38,7 +40,8 @@ pub struct Memory {
     pub size: u64,
 }
 
-/// In [`Step::kind`]: the replay remembers what this access touches. ([`goal::REACHED`] has two such steps.)
+/// In [`Step::kind`]: the replay remembers what this access touches. ([`goal::REACHED`] has two
+/// such steps.)
 pub const WATCHED: u32 = 1 << 8;
 /// In [`Step::kind`]: this wake was not the work of a notification.
 pub const BY_ITSELF: u32 = 1 << 9;
@@ -59,15 +62,20 @@ pub mod goal {
     pub const STUCK: u64 = 4;
     /// The final operation is a misuse of a lock.
     pub const LOCK_ERROR: u64 = 5;
-    /// The thread of the final operation fails before it does that operation: by `assert`, `abort`, `std::terminate` or a trap,
-    /// or, if it is an assertion, by that one. (Kind 0: whatever operation has that ordinal; ordinal 2^32 - 1: the end of the thread.)
+    /// The thread of the final operation fails before it does that operation: by `assert`, `abort`,
+    /// `std::terminate` or a trap, or, if it is an assertion, by that one. (Kind 0: whatever
+    /// operation has that ordinal; ordinal 2^32 - 1: the end of the thread.)
     pub const ASSERTION: u64 = 6;
-    /// The final operation is reached, and is an access to what a null pointer points to: below [`super::NULL_PAGE`].
+    /// The final operation is reached, and is an access to what a null pointer points to: below
+    /// [`super::NULL_PAGE`].
     pub const NULL: u64 = 7;
-    /// The first final operation is reached, and is an access to a block of the [`super::Memory`]: one that its thread has freed before one of these operations.
-    /// (The replay keeps such blocks, so that nobody has them again. The second final operation, if there is one, is behind the free.)
+    /// The first final operation is reached, and is an access to a block of the [`super::Memory`]:
+    /// one that its thread has freed before one of these operations. (The replay keeps such blocks,
+    /// so that nobody has them again. The second final operation, if there is one, is behind the
+    /// free.)
     pub const FREED: u64 = 8;
-    /// The final operation is reached, and is an access that is not inside of the [`super::Memory`]: the global variable that has this place and size, or, if there is none,
+    /// The final operation is reached, and is an access that is not inside of the
+    /// [`super::Memory`]: the global variable that has this place and size, or, if there is none,
     /// any block of the heap that has this size.
     pub const BOUNDS: u64 = 9;
 }
@@ -84,8 +92,9 @@ pub mod outcome {
     pub const DIVERGED: u64 = 2;
     /// The steps could be forced, but the final operations are not what they should be.
     pub const NOT_REACHED: u64 = 3;
-    /// A call is not as recorded. Operands: which, see [`crate::input::call`]; why, see [`crate::input::problem`]; the line, and its column in the upper 32 bits; the length of the name of
-    /// the file, and the name.
+    /// A call is not as recorded. Operands: which, see [`crate::input::call`]; why, see
+    /// [`crate::input::problem`]; the line, and its column in the upper 32 bits; the length of the
+    /// name of the file, and the name.
     pub const OTHER_CALL: u64 = 4;
 }
 

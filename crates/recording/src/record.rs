@@ -5,9 +5,9 @@
 //! with a 0 and never with half a record.
 //!
 //! Every record that is [`visible`] is a point at which the scheduler may hand over, and counts in
-//! its thread's **ordinals** (from 0): the n-th visible record of a thread is its operation n, in the
-//! recording and in every replay. From [`kind::BEGIN`] on records carry as their last word
-//! the **stamp**: a number from one counter for all threads, in the order in which they took effect.
+//! its thread's **ordinals** (from 0): the n-th visible record of a thread is its operation n, in
+//! the recording and in every replay. From [`kind::BEGIN`] on records carry as their last word the
+//! **stamp**: a number from one counter for all threads, in the order in which they took effect.
 
 /// The first word.
 pub const fn head(kind: u8, detail: u8, site: u64) -> u64 {
@@ -28,14 +28,16 @@ pub mod kind {
     pub const RETURN: u8 = 5;
     /// An instrumented function begins. Its address is where the site would be.
     pub const ENTER: u8 = 6;
-    /// Outcomes of branches. Detail: how many, at most [`super::PATH_OUTCOMES`]; where the site would be, a bit for each, the first lowest.
+    /// Outcomes of branches. Detail: how many, at most [`super::PATH_OUTCOMES`]; where the site
+    /// would be, a bit for each, the first lowest.
     pub const PATH: u8 = 7;
 
     /// A plain load. Detail: size (1, 2, 4 or 8; ranges also 3, 5, 6, 7). Operands: address, value.
     pub const LOAD: u8 = 8;
     /// A plain store. Likewise.
     pub const STORE: u8 = 9;
-    /// A load of more than 64 bytes at once. Operands: address, length, then the bytes, padded to words.
+    /// A load of more than 64 bytes at once. Operands: address, length, then the bytes, padded to
+    /// words.
     pub const LOAD_RANGE: u8 = 10;
     /// A store of more than 64 bytes at once. Likewise.
     pub const STORE_RANGE: u8 = 11;
@@ -48,7 +50,8 @@ pub mod kind {
     /// An assertion. Detail: 1 if it held.
     pub const ASSERT: u8 = 15;
 
-    /// A plain load whose site was at a [`super::near`] address shortly before; the value is in the first word.
+    /// A plain load whose site was at a [`super::near`] address shortly before; the value is in the
+    /// first word.
     pub const LOAD_NEAR: u8 = 16;
     /// A plain store, likewise.
     pub const STORE_NEAR: u8 = 17;
@@ -56,7 +59,8 @@ pub mod kind {
     pub const LOAD_NEAR_WIDE: u8 = 18;
     /// A plain store, likewise.
     pub const STORE_NEAR_WIDE: u8 = 19;
-    /// An exception brought the thread here. Operands: address of the function, number of the block in its image.
+    /// An exception brought the thread here. Operands: address of the function, number of the block
+    /// in its image.
     pub const LAND: u8 = 20;
 
     /// The thread runs. Operands: lowest address of its stack, its highest; stamp.
@@ -85,7 +89,8 @@ pub mod kind {
     pub const REQUEST_ACQUIRE: u8 = 49;
     /// Acquired. Detail: [`super::acquire`]. Operands: address; stamp.
     pub const ACQUIRE: u8 = 50;
-    /// Not acquired (try, timed; a mutex that is lost for good). Detail: [`super::acquire`]. Operands: address; stamp.
+    /// Not acquired (try, timed; a mutex that is lost for good). Detail: [`super::acquire`].
+    /// Operands: address; stamp.
     pub const ACQUIRE_FAILED: u8 = 51;
     /// Released once. Detail: [`super::release`]. Operands: address; stamp.
     pub const RELEASE: u8 = 52;
@@ -96,7 +101,8 @@ pub mod kind {
     pub const COND_INIT: u8 = 56;
     /// First half of a wait. Detail: 1 if timed. Operands: condition variable, lock; stamp.
     pub const WAIT: u8 = 57;
-    /// Second half. Detail: 0 notified, 1 timed out, 2 spurious. Operands: condition variable, lock; stamp.
+    /// Second half. Detail: 0 notified, 1 timed out, 2 spurious. Operands: condition variable,
+    /// lock; stamp.
     pub const WAKE: u8 = 58;
     /// Operands: address; stamp.
     pub const SIGNAL: u8 = 59;
@@ -132,11 +138,13 @@ pub mod kind {
     /// It is given back. Operands: address; stamp.
     pub const FREE: u8 = 81;
 
-    /// A call begins by which threads may see each other other than through memory. Detail: [`super::stream`]. Operands: its channels, the number of a
-    /// [`crate::file::table::CHANNELS`]; how many bytes it wants to read or write, if it is on a stream, else the address of the function, 0 if that is known;
-    /// stamp.
+    /// A call begins by which threads may see each other other than through memory. Detail:
+    /// [`super::stream`]. Operands: its channels, the number of a [`crate::file::table::CHANNELS`];
+    /// how many bytes it wants to read or write, if it is on a stream, what it adds to a counter,
+    /// else the address of the function, 0 if that is known; stamp.
     pub const ENTER_CALL: u8 = 88;
-    /// The innermost such call of the thread came back. Operands: what it returned, if it is on a stream; stamp.
+    /// The innermost such call of the thread came back. Operands: what it returned, if it is on a
+    /// stream, or took from a counter; stamp.
     pub const LEAVE_CALL: u8 = 89;
     /// Something was done that nobody saw. Detail: [`super::unseen`]. Stamp.
     pub const UNSEEN: u8 = 112;
@@ -162,7 +170,8 @@ pub mod unseen {
     pub const INTERRUPTION: u8 = 2;
     /// A read from a file that the process can also change in memory.
     pub const MAPPED_FILE: u8 = 3;
-    /// Code of which nothing is known calls a function of the program. (In free-running recordings only.)
+    /// Code of which nothing is known calls a function of the program. (In free-running recordings
+    /// only.)
     pub const CALLED_BACK: u8 = 4;
 }
 
@@ -176,7 +185,8 @@ pub mod alloc {
     pub const INHERITED: u8 = 3;
 }
 
-/// The detail of calls on a stream of bytes inside the process: a pipe, or a connection to itself. Of the others it is 0.
+/// The detail of calls on a stream of bytes inside the process: a pipe, or a connection to itself.
+/// Of the others it is 0.
 pub mod stream {
     /// Reads.
     pub const READ: u8 = 1;
@@ -184,10 +194,17 @@ pub mod stream {
     pub const WRITE: u8 = 2;
     /// What one end writes and the other one reads, not the other way round.
     pub const BACK: u8 = 4;
-    /// Neither: whatever it does, no bytes go into a stream or come out of one. (Of calls with the detail 0 that is not known.)
+    /// Neither: whatever it does, no bytes go into a stream or come out of one. (Of calls with the
+    /// detail 0 that is not known.)
     pub const QUIET: u8 = 8;
-    /// It cancels a thread, whose number is the second operand: the thread keeps its place before the call or behind it.
+    /// It cancels a thread, whose number is the second operand: the thread keeps its place before
+    /// the call or behind it.
     pub const CANCELS: u8 = 16;
+    /// It reads, and waits without a time limit until something is there.
+    pub const WAITS: u8 = 32;
+    /// No stream but a counter that was 0 at first: a write adds its second operand to it, and a
+    /// read takes what it returns.
+    pub const COUNTER: u8 = 64;
 }
 
 /// The detail of acquires: `mode | patience << 1`.
@@ -198,7 +215,8 @@ pub mod acquire {
     pub const BLOCKING: u8 = 0;
     pub const TIMED: u8 = 1 << 1;
     pub const TRY: u8 = 2 << 1;
-    /// The owner of a robust mutex ended, and the next one gave it back without making it consistent.
+    /// The owner of a robust mutex ended, and the next one gave it back without making it
+    /// consistent.
     pub const NOT_RECOVERABLE: u8 = 1 << 3;
 }
 
@@ -212,8 +230,9 @@ pub mod release {
     pub const OWNER_DIED: u8 = 1 << 2;
 }
 
-/// Whether records of the kind are visible operations, and have ordinals. Not so what depends on the schedule (a
-/// request is recorded only if the thread has to wait) or comes from inside libraries (allocations).
+/// Whether records of the kind are visible operations, and have ordinals. Not so what depends on
+/// the schedule (a request is recorded only if the thread has to wait) or comes from inside
+/// libraries (allocations).
 pub const fn visible(kind: u8) -> bool {
     use kind::*;
     !matches!(
@@ -262,8 +281,9 @@ pub const fn operands(kind: u8) -> Option<usize> {
     })
 }
 
-/// Most accesses come from a few sites, and each site moves in small steps. Both ends of a stream keep a table of
-/// sites with the address that each was at last; an access near it is one word, or two.
+/// Most accesses come from a few sites, and each site moves in small steps. Both ends of a stream
+/// keep a table of sites with the address that each was at last; an access near it is one word, or
+/// two.
 pub mod near {
     use super::kind;
 
@@ -276,8 +296,8 @@ pub mod near {
         ((site >> 4) ^ (site >> 12)) as usize & 255
     }
 
-    /// The first word of a near record, if the access is near: 8 bits of kind, 2 of size, 8 of slot, 14 of distance, 32 of value. The
-    /// table is brought up to date in any case.
+    /// The first word of a near record, if the access is near: 8 bits of kind, 2 of size, 8 of
+    /// slot, 14 of distance, 32 of value. The table is brought up to date in any case.
     #[inline(always)]
     pub fn encode(
         table: &mut Table,
@@ -305,7 +325,8 @@ pub mod near {
         )
     }
 
-    /// Kind, size, site, address and value of a near record; the value of a wide one is in the next word.
+    /// Kind, size, site, address and value of a near record; the value of a wide one is in the next
+    /// word.
     #[inline]
     pub fn decode(table: &mut Table, head: u64) -> (u8, u8, u64, u64, u64) {
         let kind = if (head as u8) & 1 == 0 { kind::LOAD } else { kind::STORE };
@@ -367,8 +388,8 @@ pub const fn is_full(path: u64) -> bool {
     (path >> 8) as u8 as u32 >= PATH_OUTCOMES
 }
 
-/// The longest load or store that is recorded piece by piece, each piece a visible operation of at most 8
-/// bytes; a longer one is one operation.
+/// The longest load or store that is recorded piece by piece, each piece a visible operation of at
+/// most 8 bytes; a longer one is one operation.
 pub const PIECEWISE: usize = 64;
 
 #[cfg(test)]

@@ -40,7 +40,8 @@ pub struct Global {
     pub file: u32,
     /// Line of the declaration, 0 if unknown.
     pub line: u32,
-    /// 1 for a thread-local one, which has no address here and is not listed by the plugin today; [`ZERO`].
+    /// 1 for a thread-local one, which has no address here and is not listed by the plugin today;
+    /// [`ZERO`].
     pub flags: u32,
 }
 

@@ -1,14 +1,16 @@
 //! From the values of a solution to the schedule that it is.
 //!
-//! **Invariant.** All orders are asserted as strict ones, so events with one clock are ordered by nothing but, within a thread, the program:
-//! any order of them will do, and the recorded one is taken.
+//! **Invariant.** All orders are asserted as strict ones, so events with one clock are ordered by
+//! nothing but, within a thread, the program: any order of them will do, and the recorded one is
+//! taken.
 
 use foretrace_trace::EventId;
 use rustc_hash::FxHashMap;
 
 use crate::formula::Formula;
 
-/// The values of the constants that [`Formula::asked`] lists. A solver has answered for each of them.
+/// The values of the constants that [`Formula::asked`] lists. A solver has answered for each of
+/// them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assignment {
     values: FxHashMap<String, i128>,
@@ -38,7 +40,8 @@ pub fn schedule(formula: &Formula, assignment: &Assignment) -> Vec<EventId> {
     included.into_iter().map(|(_, event)| event).collect()
 }
 
-/// What the included reads see that are not bound to what they saw: the read, the first byte counted from its own, the value.
+/// What the included reads see that are not bound to what they saw: the read, the first byte
+/// counted from its own, the value.
 pub fn readings(formula: &Formula, assignment: &Assignment) -> Vec<(EventId, u32, u64)> {
     let value = |symbol: &str| assignment.get(symbol).expect("the solver answers what is asked");
     let horizon = value(&formula.horizon);

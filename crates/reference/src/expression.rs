@@ -1,14 +1,17 @@
 //! Expressions of a trace as terms of 64 bits.
 //!
-//! **Follows.** `docs/trace-format.md`, *Expressions*. SMT-LIB means the same by its operations, but for signed division by 0, which is 1
-//! for a negative dividend there and -1 always with us; unsigned division by 0 is all ones in both. Comparisons and logic give words here and booleans there.
+//! **Follows.** `docs/trace-format.md`, *Expressions*. SMT-LIB means the same by its operations,
+//! but for signed division by 0, which is 1 for a negative dividend there and -1 always with us;
+//! unsigned division by 0 is all ones in both. Comparisons and logic give words here and booleans
+//! there.
 
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, Expr, UnaryOp};
 
 use crate::term::Term;
 
-/// Our signed division, a function that [`DEFINED_DIVISION`] defines. (Written out, nested divisors would double the term each time.)
+/// Our signed division, a function that [`DEFINED_DIVISION`] defines. (Written out, nested divisors
+/// would double the term each time.)
 pub(crate) const DIVISION: &str = "div64";
 pub(crate) const DEFINED_DIVISION: &str =
     "(define-fun div64 ((a (_ BitVec 64)) (b (_ BitVec 64))) (_ BitVec 64)

@@ -1,10 +1,12 @@
-//! A formula: what is declared, what is asserted, and which constants say what schedule a solution is.
+//! A formula: what is declared, what is asserted, and which constants say what schedule a solution
+//! is.
 
 use foretrace_trace::EventId;
 
 use crate::term::Term;
 
-/// The logic of a formula with clocks and bit-vectors: every solver knows it, while the smaller ones have several names.
+/// The logic of a formula with clocks and bit-vectors: every solver knows it, while the smaller
+/// ones have several names.
 pub(crate) const ALL_THEORIES: &str = "ALL";
 /// The logic of a formula in which clocks are only compared.
 pub(crate) const DIFFERENCES: &str = "QF_IDL";

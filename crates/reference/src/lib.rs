@@ -1,9 +1,12 @@
-//! The reference path: the papers' own formula of a trace as SMT-LIB 2, decided by any SMT solver over a pipe.
+//! The reference path: the papers' own formula of a trace as SMT-LIB 2, decided by any SMT solver
+//! over a pipe.
 //!
-//! It is the second opinion of the tests and the baseline of the benchmarks, so it shares nothing with the production path: it knows
-//! the trace, `docs/theory.md` and the papers, and of `witness` only the names of violations. `recorded` is section 2 of the theory,
-//! `cssa` the formula, `smtlib` its text, `solver` the child process, `decode` the way back to a schedule. What it does not support it
-//! says ([`Unsupported`]), and then nothing is known. Schedules are to be checked by the witness checker, as all others.
+//! It is the second opinion of the tests and the baseline of the benchmarks, so it shares nothing
+//! with the production path: it knows the trace, `docs/theory.md` and the papers, and of `witness`
+//! only the names of violations. `recorded` is section 2 of the theory, `cssa` the formula,
+//! `smtlib` its text, `solver` the child process, `decode` the way back to a schedule. What it does
+//! not support it says ([`Unsupported`]), and then nothing is known. Schedules are to be checked by
+//! the witness checker, as all others.
 
 pub mod cssa;
 pub mod decode;
@@ -90,7 +93,8 @@ pub fn decide(
     decide_with(trace, violation, &Options::new(model), solver, limits)
 }
 
-/// [`decide_with`] for many small questions, which one process of the solver answers. The limit is for all of them together.
+/// [`decide_with`] for many small questions, which one process of the solver answers. The limit is
+/// for all of them together.
 pub fn decide_all(
     questions: &[(&Trace, &Violation, &Options)],
     solver: &SolverCommand,

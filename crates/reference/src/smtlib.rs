@@ -1,7 +1,8 @@
 //! SMT-LIB 2.6: the text of a formula, and the answers of a solver as trees.
 //!
-//! **Invariant.** The text depends on the formula alone, and has one `check-sat`. Behind it the values of clocks and π-variables are
-//! asked for; a solver that said `unsat` answers that with an error, which is to be ignored.
+//! **Invariant.** The text depends on the formula alone, and has one `check-sat`. Behind it the
+//! values of clocks and π-variables are asked for; a solver that said `unsat` answers that with an
+//! error, which is to be ignored.
 //!
 //! **Cost.** Linear in the size of the formula.
 

@@ -1,7 +1,9 @@
-//! Solvers of SMT-LIB as child processes: the formula goes into the standard input, the answer comes out of the standard output.
+//! Solvers of SMT-LIB as child processes: the formula goes into the standard input, the answer
+//! comes out of the standard output.
 //!
-//! **Invariant.** When [`SolverCommand::solve`] returns, the child is gone and waited for, and so is every process of its group. Input and
-//! output are moved by threads of their own, so a child that writes before it has read everything blocks nobody.
+//! **Invariant.** When [`SolverCommand::solve`] returns, the child is gone and waited for, and so
+//! is every process of its group. Input and output are moved by threads of their own, so a child
+//! that writes before it has read everything blocks nobody.
 
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -73,8 +75,8 @@ fn said(message: &str) -> String {
 }
 
 impl SolverCommand {
-    /// Takes a command line apart. Words are separated by spaces, and quotes of either kind keep them together. `z3` alone is
-    /// taken as `z3 -in`, since it reads its standard input only then.
+    /// Takes a command line apart. Words are separated by spaces, and quotes of either kind keep
+    /// them together. `z3` alone is taken as `z3 -in`, since it reads its standard input only then.
     pub fn parse(line: &str) -> Result<SolverCommand, SolverError> {
         let mut words: Vec<String> = Vec::new();
         let mut quote = None;
@@ -121,7 +123,8 @@ impl SolverCommand {
         self.read(formula, &output)
     }
 
-    /// Asks one process all of the questions, one after the other: for many small ones. The limit is for all of them together.
+    /// Asks one process all of the questions, one after the other: for many small ones. The limit
+    /// is for all of them together.
     pub fn solve_all(
         &self,
         formulas: &[Formula],
@@ -184,7 +187,8 @@ impl SolverCommand {
             thread::sleep(Duration::from_millis(1));
         }
         let status = group.end().map_err(|error| self.not_started(&error))?;
-        // Only a process that has left the group can still have this pipe, and it is not to hold us up.
+        // Only a process that has left the group can still have this pipe, and it is not to hold us
+        // up.
         let stderr = errors.recv_timeout(Duration::from_millis(200)).unwrap_or_default();
         Ok(Output { stdout, stderr, status })
     }
@@ -193,7 +197,8 @@ impl SolverCommand {
         SolverError::NotStarted { program: self.program.clone(), reason: error.to_string() }
     }
 
-    /// The answer in what the child said. Errors behind `unsat` belong to the values that were asked for in vain.
+    /// The answer in what the child said. Errors behind `unsat` belong to the values that were
+    /// asked for in vain.
     fn read(&self, formula: &Formula, output: &Output) -> Result<Option<Assignment>, SolverError> {
         let program = || self.program.clone();
         let stdout = String::from_utf8_lossy(&output.stdout);
@@ -263,7 +268,8 @@ struct Group {
 impl Group {
     /// Whether the child has ended. It is not waited for, so its number stays taken.
     fn has_ended(&self) -> bool {
-        // SAFETY: all zeros is a value of `siginfo_t`, and `waitid` writes only to the one that it is given.
+        // SAFETY: all zeros is a value of `siginfo_t`, and `waitid` writes only to the one that it
+        // is given.
         unsafe {
             let mut info: libc::siginfo_t = std::mem::zeroed();
             let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -278,7 +284,8 @@ impl Group {
             return Ok(status);
         }
         let group = self.child.id() as libc::pid_t;
-        // SAFETY: `kill` touches no memory of ours. The child is not waited for yet, so the number is still that of its group.
+        // SAFETY: `kill` touches no memory of ours. The child is not waited for yet, so the number
+        // is still that of its group.
         unsafe { libc::kill(-group, libc::SIGKILL) };
         let status = self.child.wait()?;
         self.status = Some(status);

@@ -1,7 +1,7 @@
 //! Terms of SMT-LIB: booleans, integers for clocks and counts, bit-vectors for values.
 //!
-//! The constructors fold `true` and `false` and nothing else, as 000 section 4.2 does with orders that are known; everything else is
-//! left to the solver.
+//! The constructors fold `true` and `false` and nothing else, as 000 section 4.2 does with orders
+//! that are known; everything else is left to the solver.
 
 /// A term. Whoever builds one keeps the sorts right.
 #[derive(Clone, PartialEq, Eq, Debug)]

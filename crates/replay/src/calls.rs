@@ -1,19 +1,24 @@
 //! Where in a schedule the calls are made.
 //!
-//! **Computes.** The schedule with each call in one piece, where its enter stands then: a replay makes a call there, and nothing runs before it is back.
+//! **Computes.** The schedule with each call in one piece, where its enter stands then: a replay
+//! makes a call there, and nothing runs before it is back.
 //!
-//! **How.** In the recorded run, a call that had to wait did what it did when it left; so of two calls of which one rests on the other, or each on the other since they
-//! overlap, the one that left first comes first. A call is made where its thread goes on, or where a call leaves that left after it and rests on it, whatever comes first.
+//! **How.** In the recorded run, a call that had to wait did what it did when it left; so of two
+//! calls of which one rests on the other, or each on the other since they overlap, the one that
+//! left first comes first. A call is made where its thread goes on, or where a call leaves that
+//! left after it and rests on it, whatever comes first.
 //!
-//! **Why that can be done.** By then all calls have entered that it rests on itself and that left before it: the other one rests on these too.
+//! **Why that can be done.** By then all calls have entered that it rests on itself and that left
+//! before it: the other one rests on these too.
 
 use std::collections::HashMap;
 
 use foretrace_trace::{EventId, Op, ThreadId, Trace};
 use foretrace_witness::calls::Kept;
 
-/// The schedule with each call in one piece.
-pub(crate) fn at_once(trace: &Trace, schedule: &[EventId]) -> Vec<EventId> {
+/// The schedule with each call in one piece. With `waits`, the calls that have not left at its end
+/// are made last: their threads are to wait in them.
+pub(crate) fn at_once(trace: &Trace, schedule: &[EventId], waits: bool) -> Vec<EventId> {
     let none = vec![None; trace.threads().len()];
     let mut pass = Pass {
         trace,
@@ -25,6 +30,9 @@ pub(crate) fn at_once(trace: &Trace, schedule: &[EventId]) -> Vec<EventId> {
         order: Vec::with_capacity(schedule.len()),
     };
     schedule.iter().for_each(|&event| pass.step(event));
+    if waits {
+        pass.order.extend(pass.open.iter().flatten());
+    }
     pass.order
 }
 
@@ -72,7 +80,8 @@ impl Pass<'_> {
         needed
     }
 
-    /// Makes the calls that this leave may need and that left before it, those first that left first.
+    /// Makes the calls that this leave may need and that left before it, those first that left
+    /// first.
     fn make_earlier(&mut self, leave: EventId) {
         let needed = self.needed_by(leave);
         let is_earlier = |enter: &EventId| self.leaves.get(enter).is_none_or(|at| *at < leave);

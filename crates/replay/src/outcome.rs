@@ -26,7 +26,8 @@ pub enum Outcome {
         step: usize,
         /// The event of the trace that was to happen.
         event: u32,
-        /// What the thread was about to do instead; `None` if there was no such thread, or it had ended.
+        /// What the thread was about to do instead; `None` if there was no such thread, or it had
+        /// ended.
         seen: Option<Operation>,
         /// Which visible operation of the thread was expected, and which was next.
         ordinals: (u32, Option<u32>),
@@ -59,7 +60,8 @@ impl Outcome {
         if word(1) == outcome::CONFIRMED { word(3) } else { 0 }
     }
 
-    /// Reads the runtime's answer; `None` if there is none (the process was killed) or it is damaged.
+    /// Reads the runtime's answer; `None` if there is none (the process was killed) or it is
+    /// damaged.
     pub fn read(bytes: &[u8]) -> Option<Outcome> {
         let words: Vec<u64> = bytes
             .chunks_exact(8)
@@ -114,6 +116,7 @@ fn difference(why: u64) -> &'static str {
         problem::OTHER_BYTES => "it sends other bytes than in the recorded run",
         problem::NOT_READY => "a descriptor that was ready in the recorded run is not",
         problem::OTHER_DESCRIPTOR => "the new descriptor has another number",
+        problem::NOT_SENT => "no thread has sent it",
         _ => "the recorded run has no such call here, so its result is not known",
     }
 }

@@ -51,7 +51,8 @@ impl Plan {
         let numbers = Numbers::of(trace, violation, schedule)?;
         let mut steps: Vec<Step> = Vec::with_capacity(schedule.len());
         let mut last: Vec<Option<(u32, usize)>> = vec![None; numbers.lineage.len()];
-        for event in calls::at_once(trace, schedule) {
+        let is_stuck = matches!(violation, Violation::Stuck(_));
+        for event in calls::at_once(trace, schedule, is_stuck) {
             let Some(mut step) = numbers.step(trace, event) else { continue };
             if watched(violation, event) {
                 step.kind |= WATCHED;
@@ -257,8 +258,8 @@ impl Numbers {
         }
     }
 
-    /// One thread is at the access, the other one behind the free. A free is no operation that a thread could be stopped at, so it goes on to the
-    /// next one, unless that is in the schedule.
+    /// One thread is at the access, the other one behind the free. A free is no operation that a
+    /// thread could be stopped at, so it goes on to the next one, unless that is in the schedule.
     fn freed(
         &self,
         trace: &Trace,
@@ -281,8 +282,8 @@ impl Numbers {
         Ok((goal::FREED, finals, Memory { thread, from, to, ..Memory::default() }))
     }
 
-    /// The operation before which an assertion fails. One that is no operation itself (C's `assert`) fails before the next one that
-    /// its thread has in the trace.
+    /// The operation before which an assertion fails. One that is no operation itself (C's
+    /// `assert`) fails before the next one that its thread has in the trace.
     fn assertion(&self, trace: &Trace, event: EventId) -> Result<Step, NotReplayable> {
         let own = self.step(trace, event);
         let next = || {
@@ -304,6 +305,8 @@ impl Numbers {
         for thread in trace.thread_ids().filter(|thread| self.number[thread.index()].is_some()) {
             let events = trace.thread_events(thread);
             match (events.get(executed[thread.index()]), waiting[thread.index()]) {
+                // The thread is in a call: its last step.
+                (Some(&next), _) if trace.op(next) == Op::LeaveCall => {}
                 (Some(&next), _) => finals.push(self.last(trace, next, false)?),
                 (None, Some(last))
                     if matches!(trace.op(last), Op::Wait { .. } | Op::Arrive { .. }) =>
@@ -324,9 +327,13 @@ fn operation_behind(trace: &Trace, event: EventId) -> Option<EventId> {
     behind.iter().copied().find(|&other| trace.ordinal(other).is_some())
 }
 
-/// Whether the replay must see what this step touches: the two accesses of an atomicity violation that are executed.
+/// Whether the replay must see what this step touches: the two accesses of an atomicity violation
+/// that are executed.
 fn watched(violation: &Violation, event: EventId) -> bool {
-    matches!(violation, Violation::Atomicity { first, remote, .. } if *first == event || *remote == event)
+    match violation {
+        Violation::Atomicity { first, remote, .. } => *first == event || *remote == event,
+        _ => false,
+    }
 }
 
 fn violation_events(violation: &Violation) -> Vec<&EventId> {

@@ -19,7 +19,8 @@ pub struct Explanation {
     pub by: Grounds,
     /// What would be the case if it happened.
     pub demand: String,
-    /// What follows from that, in order; a step refers to an earlier one by its number, from 1, in parentheses.
+    /// What follows from that, in order; a step refers to an earlier one by its number, from 1, in
+    /// parentheses.
     pub steps: Vec<String>,
     /// What contradicts it.
     pub conclusion: String,

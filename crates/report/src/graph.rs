@@ -46,7 +46,8 @@ pub enum EdgeKind {
     Seed,
     /// It follows from other orders.
     Induced,
-    /// No order: the two exclude each other, or one is of the kind that gives the other what it needs.
+    /// No order: the two exclude each other, or one is of the kind that gives the other what it
+    /// needs.
     Related,
 }
 

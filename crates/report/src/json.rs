@@ -18,8 +18,9 @@ use crate::{
 /// The name and version of the format, the value of the field `schema`.
 pub const SCHEMA: &str = "foretrace-report/1";
 
-/// Schedules with more steps than this are written as runs of one thread each, unless the report asks
-/// for all steps: thousands of findings with tens of thousands of steps each would fill a disk.
+/// Schedules with more steps than this are written as runs of one thread each, unless the report
+/// asks for all steps: thousands of findings with tens of thousands of steps each would fill a
+/// disk.
 const LONGEST_LIST: usize = 10_000;
 
 /// Writes the report as JSON, with a line feed at the end.

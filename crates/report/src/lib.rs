@@ -82,7 +82,8 @@ pub struct Run {
     pub ending: String,
     /// Whether it shows a bug by itself: a crash, a failed assertion, a deadlock.
     pub failed: bool,
-    /// Whether it failed in another way: with a status that is not expected, or killed from outside.
+    /// Whether it failed in another way: with a status that is not expected, or killed from
+    /// outside.
     pub unexpected: bool,
     /// Whether the trace lacks a part of it.
     pub incomplete: bool,
@@ -130,7 +131,8 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Whether a reader of the findings must know it: not what nobody else touches; blind spots and terms are summed up.
+    /// Whether a reader of the findings must know it: not what nobody else touches; blind spots and
+    /// terms are summed up.
     fn is_news(&self) -> bool {
         let is_summed_up = self.what.starts_with(BLIND) || self.what.starts_with(TERMS);
         !NO_NEWS.contains(&self.what.as_str()) && !is_summed_up
@@ -195,8 +197,8 @@ impl TraceInfo {
         Some(line)
     }
 
-    /// How often the recording shows something that no recorded event explains: reads of what nobody wrote, and operations that
-    /// were left out since they do not fit.
+    /// How often the recording shows something that no recorded event explains: reads of what
+    /// nobody wrote, and operations that were left out since they do not fit.
     pub fn blind_spots(&self) -> u64 {
         let blind = |repair: &&Repair| {
             let left_out = repair.what.ends_with("left out") && repair.is_news();
@@ -265,7 +267,8 @@ impl Property {
 }
 
 /// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible + infeasible_in_bound + undecided`.
+/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible +
+/// infeasible_in_bound + undecided`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Ledger {
     /// How many questions there were.
@@ -348,7 +351,8 @@ impl Kind {
 pub enum Certainty {
     /// The execution exists.
     Real,
-    /// It exists if what unrecorded code wrote does not depend on the schedule; under `control`, if data do not matter.
+    /// It exists if what unrecorded code wrote does not depend on the schedule; under `control`, if
+    /// data do not matter.
     Possible,
 }
 
@@ -373,15 +377,18 @@ pub struct Finding {
     /// How often neighbours of the schedule, with the sides that are next at its end, are of
     /// different threads.
     pub context_switches: u64,
-    /// What operations do in this schedule, where that is not what they did in the recorded run: by event.
+    /// What operations do in this schedule, where that is not what they did in the recorded run: by
+    /// event.
     pub changes: Vec<(u32, String)>,
-    /// Reads of the schedule whose memory it is about too: what an asserted condition is computed from.
+    /// Reads of the schedule whose memory it is about too: what an asserted condition is computed
+    /// from.
     pub reads: Vec<u32>,
     /// What happens, in words, if the kind does not say it.
     pub what: Option<String>,
     /// What comes from outside of the program in this schedule.
     pub inputs: Vec<Input>,
-    /// The weaker model that it was found under, and why that of the report gave no answer; `None` if it did.
+    /// The weaker model that it was found under, and why that of the report gave no answer; `None`
+    /// if it did.
     pub fallback: Option<(String, String)>,
     /// What came of forcing the schedule on the program; `None` if that was not tried.
     pub replay: Option<Replay>,
@@ -432,7 +439,8 @@ pub struct Replay {
     pub evidence: Evidence,
     /// What happened, in words.
     pub detail: String,
-    /// What came from outside in the recorded run was given to the program again, instead of talking to the world.
+    /// What came from outside in the recorded run was given to the program again, instead of
+    /// talking to the world.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub recorded_inputs: bool,
     /// How the program ended, in words; `None` if it was not started.

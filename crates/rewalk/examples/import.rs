@@ -1,5 +1,6 @@
-//! The program behind `cargo xtask bench rewalk`: `import walk FILE` imports a recording and walks along its paths, `import plain FILE` only imports it.
-//! It prints what that took, a line `name value unit` each, and the notes of the walk on standard error.
+//! The program behind `cargo xtask bench rewalk`: `import walk FILE` imports a recording and walks
+//! along its paths, `import plain FILE` only imports it. It prints what that took, a line
+//! `name value unit` each, and the notes of the walk on standard error.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,7 +1,8 @@
 //! What an operation of the image is worth, for operands of at most 64 bits.
 //!
-//! **Invariant.** A value of `width` bits is a number below 2^`width`; operands are expected to be, results are. Where the machine would trap or
-//! the result is undefined, it is as `docs/terms.md` defines it; the walk adds guards there.
+//! **Invariant.** A value of `width` bits is a number below 2^`width`; operands are expected to be,
+//! results are. Where the machine would trap or the result is undefined, it is as `docs/terms.md`
+//! defines it; the walk adds guards there.
 
 use foretrace_recording::image::{binary, cast};
 use foretrace_recording::site::rmw;

@@ -9,7 +9,8 @@ use crate::libraries::{Reach, Routine, changes_stack, reach, returns_twice, rout
 use crate::terms::Value;
 use crate::thread::{Caller, Context, PRIVATE, Phase, Start, Thread};
 
-/// So many bytes behind an argument may be written by a function that gives results through its arguments.
+/// So many bytes behind an argument may be written by a function that gives results through its
+/// arguments.
 const RESULT_BYTES: u64 = 128;
 
 impl Thread {
@@ -57,8 +58,9 @@ impl Thread {
         self.push_frame(context, function, arguments, caller);
     }
 
-    /// What the function is called with, if it is the one that the thread was created for. Only the first one can be that; or, where a thread runs what those that
-    /// it creates run, the first one inside the call that creates them.
+    /// What the function is called with, if it is the one that the thread was created for. Only the
+    /// first one can be that; or, where a thread runs what those that it creates run, the first one
+    /// inside the call that creates them.
     fn arguments_of_start(&mut self, program: &Program, function: u32) -> Vec<Value> {
         let Some(start) = self.start.take() else { return Vec::new() };
         let is_expected = self.frames.is_empty() || start.is_shared && self.is_inside(program);
@@ -69,7 +71,8 @@ impl Thread {
         if is_it { start.arguments } else { Vec::new() }
     }
 
-    /// A call through another type than the function has: what is passed in other bits is as it was.
+    /// A call through another type than the function has: what is passed in other bits is as it
+    /// was.
     fn guard_other_widths(
         &mut self,
         context: &mut Context,
@@ -192,7 +195,8 @@ impl Thread {
         }
     }
 
-    /// A library function may write `errno`: what was there is as it was, and may be something else afterwards.
+    /// A library function may write `errno`: what was there is as it was, and may be something else
+    /// afterwards.
     fn give_errno(&mut self, context: &mut Context, site: u64) {
         let Some(errno) = self.errno else { return };
         for value in self.own.values(errno, errno + 4) {

@@ -1,7 +1,8 @@
 //! The code of a program, as its images have it.
 //!
-//! **Follows.** `docs/image.md`. Symbols are resolved while it is read; what an image says of itself is checked only as far as the walk needs it
-//! to be safe: registers and blocks that are named exist.
+//! **Follows.** `docs/image.md`. Symbols are resolved while it is read; what an image says of
+//! itself is checked only as far as the walk needs it to be safe: registers and blocks that are
+//! named exist.
 
 use foretrace_recording::image::{self, flags, opcode, operand, take, take_signed, terminator};
 use foretrace_trace::import::recording::Code;
@@ -10,7 +11,8 @@ use foretrace_trace::import::recording::Code;
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) address: u64,
-    /// What records call it. The linker keeps one of several functions that have the same name, and so one address.
+    /// What records call it. The linker keeps one of several functions that have the same name, and
+    /// so one address.
     pub(crate) identity: u64,
     pub(crate) name: String,
     pub(crate) enters: bool,

@@ -1,7 +1,8 @@
 //! Copies, and accesses of more bytes than a word has.
 //!
-//! Up to 64 bytes are recorded piece by piece, each of at most 8 bytes: the terms of what is loaded go to where it is stored. Longer ones are recorded in blocks; their
-//! contents are kept as recorded.
+//! Up to 64 bytes are recorded piece by piece, each of at most 8 bytes: the terms of what is loaded
+//! go to where it is stored. Longer ones are recorded in blocks; their contents are kept as
+//! recorded.
 
 use foretrace_trace::import::recording::{Sharing, Step, Told};
 
@@ -201,7 +202,8 @@ impl Thread {
             }
             let address = to.known.then_some(to.bits);
             if address.is_none() {
-                // What is passed by value lies on the stack, where something else may have been, and nothing is recorded of the copy.
+                // What is passed by value lies on the stack, where something else may have been,
+                // and nothing is recorded of the copy.
                 self.give_away_memory(context, site);
             }
             return self.store_private_range(context, address, transfer.size, Value::UNKNOWN, site);

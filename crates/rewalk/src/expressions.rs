@@ -1,4 +1,5 @@
-//! Expressions of the trace for operations of the image, over words in which values of fewer bits are zero-extended.
+//! Expressions of the trace for operations of the image, over words in which values of fewer bits
+//! are zero-extended.
 
 use foretrace_recording::image::binary;
 use foretrace_trace::expr::{BinaryOp, CastWidth, Expr, UnaryOp};

@@ -1,15 +1,19 @@
 //! From the recorded path of each thread back to what it computed.
 //!
-//! **Computes.** For each thread, along its recorded path through the program's image: what stored values, addresses, branches and
-//! assertions are in terms of what the thread read from memory that others touch too. What goes through registers and through memory
-//! that only this thread touches is substituted away.
+//! **Computes.** For each thread, along its recorded path through the program's image: what stored
+//! values, addresses, branches and assertions are in terms of what the thread read from memory that
+//! others touch too. What goes through registers and through memory that only this thread touches
+//! is substituted away.
 //!
-//! **Follows.** `docs/image.md`; papers 000 sections 3.1 and 9, 003 section 3; `docs/recording.md` says what becomes of it.
+//! **Follows.** `docs/image.md`; papers 000 sections 3.1 and 9, 003 section 3; `docs/recording.md`
+//! says what becomes of it.
 //!
-//! **Invariant.** Whatever is not expressed is guarded: before a value that depends on reads is used as a number (as an address, as an
-//! argument of code that is not instrumented, where a computation is not modelled), the trace has a branch that says that what it depends on is as in the recorded
-//! run. A thread whose path is lost is opaque from there on: nothing that it has read may change. So a wrong guess of the walk costs findings, never adds any,
-//! as long as what it says of a value is true; every value that a record knows as well is compared.
+//! **Invariant.** Whatever is not expressed is guarded: before a value that depends on reads is
+//! used as a number (as an address, as an argument of code that is not instrumented, where a
+//! computation is not modelled), the trace has a branch that says that what it depends on is as in
+//! the recorded run. A thread whose path is lost is opaque from there on: nothing that it has read
+//! may change. So a wrong guess of the walk costs findings, never adds any, as long as what it says
+//! of a value is true; every value that a record knows as well is compared.
 //!
 //! **Cost.** Linear in the instructions on the paths.
 //!
@@ -98,7 +102,8 @@ impl Program {
         })
     }
 
-    /// Takes a constant. Where a module was loaded in place of another, nobody knows which of the two it was.
+    /// Takes a constant. Where a module was loaded in place of another, nobody knows which of the
+    /// two it was.
     fn add_constant(&mut self, address: u64, bytes: &[u8]) {
         let end = address.saturating_add(bytes.len() as u64);
         self.constant_range = match self.constant_range.is_empty() {
@@ -126,7 +131,8 @@ impl Program {
 }
 
 impl Walker {
-    /// Of each assertion that a branch of the thread became, in their order: which of the thread's outcomes it is, from 0.
+    /// Of each assertion that a branch of the thread became, in their order: which of the thread's
+    /// outcomes it is, from 0.
     pub fn assertions(&self, thread: u32) -> &[u64] {
         self.threads.get(&thread).map_or(&[], |thread| &thread.assertions)
     }

@@ -1,16 +1,19 @@
 //! What is known of functions that are not instrumented.
 //!
-//! **Computes.** For the name of a function, how much of what the thread has read may decide what it does. Of a function that is not listed
-//! nothing is known: it may depend on its arguments and on all memory that it can reach.
+//! **Computes.** For the name of a function, how much of what the thread has read may decide what
+//! it does. Of a function that is not listed nothing is known: it may depend on its arguments and
+//! on all memory that it can reach.
 
 /// How a function may depend on what the thread has read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
-    /// Only through its arguments; memory of the program it neither reads nor writes, other than objects of synchronisation.
+    /// Only through its arguments; memory of the program it neither reads nor writes, other than
+    /// objects of synchronisation.
     Arguments,
     /// Through its arguments; it may write what they point to, a few words each.
     Results,
-    /// It tells the world about its arguments and what they point to. What it returns depends on these, if anybody looks.
+    /// It tells the world about its arguments and what they point to. What it returns depends on
+    /// these, if anybody looks.
     Prints,
     /// Through its arguments and any memory of the program.
     Memory,
@@ -37,7 +40,8 @@ pub(crate) fn reach(name: &str) -> Reach {
         "foretrace_",
         "__cxa_guard_",
     ];
-    // Those of them that read or write more than what they synchronise with: times, attributes, names, sets of signals.
+    // Those of them that read or write more than what they synchronise with: times, attributes,
+    // names, sets of signals.
     let more = ["get", "attr", "timed", "clock", "sched", "_np", "open", "unlink"];
     let is_prefixed = prefixes.iter().any(|prefix| name.starts_with(prefix));
     let is_c = is_prefixed && !name.starts_with('_');
@@ -103,8 +107,9 @@ pub(crate) fn is_openmp(name: &str) -> bool {
             .is_some_and(|rest| families.iter().any(|family| rest.starts_with(family)))
 }
 
-/// These functions look at no memory but their own, other than the bounds of a loop; and where these are, they store others, which is recorded. Which iterations a thread
-/// gets, and whether it runs a block, depends on the thread's number or on a cell that the recording shows.
+/// These functions look at no memory but their own, other than the bounds of a loop; and where
+/// these are, they store others, which is recorded. Which iterations a thread gets, and whether it
+/// runs a block, depends on the thread's number or on a cell that the recording shows.
 fn reach_of_openmp(name: &str) -> Reach {
     // These copy the variables of a task, or look at a list of addresses.
     match name.starts_with("__kmpc_taskloop") || name == "__kmpc_omp_task_with_deps" {

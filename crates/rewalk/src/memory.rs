@@ -1,12 +1,14 @@
 //! What the memory of one thread holds, in terms of what the thread has read.
 //!
-//! **Computes.** For bytes that only this thread touches, what was last stored there. Of memory whose accesses are recorded
-//! (*own* memory) only values that depend on reads are kept: for all others the record says what is there. Of memory whose accesses
-//! are not (*private* memory), everything.
+//! **Computes.** For bytes that only this thread touches, what was last stored there. Of memory
+//! whose accesses are recorded (*own* memory) only values that depend on reads are kept: for all
+//! others the record says what is there. Of memory whose accesses are not (*private* memory),
+//! everything.
 //!
 //! **Invariant.** Entries do not overlap. A line is there only if an entry begins in it.
 //!
-//! **Cost.** A few steps where an access finds the same bytes as the one before; else logarithmic in the number of lines. Nothing while there are none.
+//! **Cost.** A few steps where an access finds the same bytes as the one before; else logarithmic
+//! in the number of lines. Nothing while there are none.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -24,7 +26,8 @@ pub(crate) struct Memory {
     lines: Vec<Line>,
     /// Lines that are not in use.
     spare: Vec<u32>,
-    /// Where lines were found that were looked for, as caches of processors have it: the number, and where it is.
+    /// Where lines were found that were looked for, as caches of processors have it: the number,
+    /// and where it is.
     recent: Vec<Cell<(u64, u32)>>,
 }
 
@@ -66,8 +69,9 @@ fn offsets(from: u64, to: u64) -> u64 {
 }
 
 impl Memory {
-    /// What is stored in `size` bytes, at most 8, from `address` on. `recorded` is what was found there in the recorded run, if
-    /// that is known; of bytes that nothing is kept of, this is all that is known.
+    /// What is stored in `size` bytes, at most 8, from `address` on. `recorded` is what was found
+    /// there in the recorded run, if that is known; of bytes that nothing is kept of, this is all
+    /// that is known.
     pub(crate) fn load(
         &self,
         terms: &mut Terms,

@@ -20,7 +20,8 @@ pub(crate) struct Access {
 }
 
 impl Thread {
-    /// Does the instruction that made a record. Steps of the context come before the record's event.
+    /// Does the instruction that made a record. Steps of the context come before the record's
+    /// event.
     pub(crate) fn record(&mut self, context: &mut Context, seen: Seen, told: &mut Told) {
         match seen {
             Seen::Path { outcomes, count } => self.outcomes.push(outcomes, count),
@@ -139,7 +140,8 @@ impl Thread {
         self.advance();
     }
 
-    /// Whether the record is one of the instruction that is next, and what it accesses what was computed.
+    /// Whether the record is one of the instruction that is next, and what it accesses what was
+    /// computed.
     pub(crate) fn matches(
         &self,
         context: &Context,

@@ -60,7 +60,8 @@ impl Thread {
             Op::Opaque { name, arguments } => {
                 let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
                 if name.ends_with("touches memory") || name.starts_with("llvm.va_") {
-                    // The arguments that a list leads to were stored by the call, on a stack that others have used before: nothing is recorded of that.
+                    // The arguments that a list leads to were stored by the call, on a stack that
+                    // others have used before: nothing is recorded of that.
                     let is_list = name.starts_with("llvm.va_");
                     for argument in arguments {
                         self.guard(
@@ -298,7 +299,8 @@ impl Thread {
         for value in values.into_iter().chain([value]) {
             self.guard(context, value, site, "store to an address that is not known");
         }
-        // What was passed by value may have been copied to where others can see it, without a record.
+        // What was passed by value may have been copied to where others can see it, without a
+        // record.
         self.give_away_memory(context, site);
     }
 
@@ -376,7 +378,8 @@ impl Thread {
         }
     }
 
-    /// A branch on what was read becomes one of the trace, or an assertion if one of its ways is a failure.
+    /// A branch on what was read becomes one of the trace, or an assertion if one of its ways is a
+    /// failure.
     fn note_branch(
         &mut self,
         context: &mut Context,
@@ -408,7 +411,8 @@ impl Thread {
         self.has_failed = if taken { fails_if } else { fails_else };
         let mut after_failure = None;
         if self.has_failed && fails_if != fails_else {
-            // An assertion that failed asks nothing of another schedule; what follows it (a handler, a jump back) does.
+            // An assertion that failed asks nothing of another schedule; what follows it (a
+            // handler, a jump back) does.
             let condition = tested.clone();
             after_failure = Some(Step::Branch { condition, taken, site });
         }
@@ -472,7 +476,8 @@ impl Thread {
             self.lose(context, "a loop that nothing is recorded of");
             return false;
         }
-        // All are looked up before the first is set: a block may pass its own parameters on to itself.
+        // All are looked up before the first is set: a block may pass its own parameters on to
+        // itself.
         let mut values = std::mem::take(&mut self.spare_values);
         values.clear();
         values.extend(target.arguments.iter().map(|one| self.value(*one)));

@@ -1,15 +1,18 @@
 //! Terms by what they are, so that equal ones are shared.
 //!
-//! **Computes.** The number of the term of a kind. Only numbers are kept: what a term is, its node says.
+//! **Computes.** The number of the term of a kind. Only numbers are kept: what a term is, its node
+//! says.
 //!
 //! **Cost.** 16 to 32 bytes for each term.
 
 use crate::terms::Kind;
 
-/// A table by the hashes of kinds, each term at or behind its own place. A power of two, of which at least half is empty.
+/// A table by the hashes of kinds, each term at or behind its own place. A power of two, of which
+/// at least half is empty.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// The number of a term, 0 if there is none; above it one half of its hash, so that other terms are hardly ever looked at.
+    /// The number of a term, 0 if there is none; above it one half of its hash, so that other terms
+    /// are hardly ever looked at.
     places: Vec<u64>,
     len: usize,
 }

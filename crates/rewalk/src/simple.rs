@@ -2,7 +2,8 @@
 //!
 //! **Computes.** The same as one instruction after the other in `run`, which does all others.
 //!
-//! **Cost.** These are nearly all that programs do between two records: one loop, in which nothing is looked up twice and nothing allocated.
+//! **Cost.** These are nearly all that programs do between two records: one loop, in which nothing
+//! is looked up twice and nothing allocated.
 
 use foretrace_recording::image::{binary, flags};
 
@@ -62,7 +63,8 @@ impl Thread {
             *idle += 1;
             frame.block = target.block;
             frame.index = 0;
-            // All are looked up before the first is set: a block may pass its own parameters on to itself.
+            // All are looked up before the first is set: a block may pass its own parameters on to
+            // itself.
             let parameters = &function.blocks[target.block as usize].parameters;
             match (&parameters[..], &target.arguments[..]) {
                 ([], _) => {}
@@ -140,7 +142,8 @@ fn simple(
     })
 }
 
-/// Whether the machine may trap, or anything may happen, for other values of the operands than the recorded ones.
+/// Whether the machine may trap, or anything may happen, for other values of the operands than the
+/// recorded ones.
 fn may_be_undefined(op: u8, width: u8, right: Value) -> bool {
     match u64::from(op) {
         binary::UDIV | binary::UREM | binary::SHL | binary::LSHR | binary::ASHR => {

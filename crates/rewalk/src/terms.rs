@@ -1,13 +1,17 @@
 //! What values are in terms of what a thread has read.
 //!
-//! **Computes.** Terms over the reads of one thread, shared where they are equal, each with the value that it had in the recorded run; and the
-//! expressions of the trace for them. All values are words in which a value of fewer bits is zero-extended, so to extend by zeros is nothing.
+//! **Computes.** Terms over the reads of one thread, shared where they are equal, each with the
+//! value that it had in the recorded run; and the expressions of the trace for them. All values are
+//! words in which a value of fewer bits is zero-extended, so to extend by zeros is nothing.
 //!
-//! **Invariant.** A term is *exact*, that is, worth the same as the program's value whatever was read, and short enough to be written down, unless it is `Unmodelled`, or deeper than [`DEEP`], or made of such: those say only which reads a value may depend on.
-//! A term is *fixed* once the thread has passed a guard, branch or assertion after which it can only have its recorded value: from then on it
-//! is a number.
+//! **Invariant.** A term is *exact*, that is, worth the same as the program's value whatever was
+//! read, and short enough to be written down, unless it is `Unmodelled`, or deeper than [`DEEP`],
+//! or made of such: those say only which reads a value may depend on. A term is *fixed* once the
+//! thread has passed a guard, branch or assertion after which it can only have its recorded value:
+//! from then on it is a number.
 //!
-//! **Cost.** Constant time per operation. An expression has at most [`LARGE`] operators: what is larger gets names for its parts.
+//! **Cost.** Constant time per operation. An expression has at most [`LARGE`] operators: what is
+//! larger gets names for its parts.
 
 use foretrace_recording::image::{binary, cast};
 use foretrace_trace::NameId;
@@ -24,7 +28,8 @@ mod keep;
 /// Parts of an expression that have more operators get names of their own.
 const LARGE: u16 = 24;
 
-/// So many operations in a row are expressed; what is computed by more is kept as recorded, since each would cost the trace an event.
+/// So many operations in a row are expressed; what is computed by more is kept as recorded, since
+/// each would cost the trace an event.
 const DEEP: u16 = 4096;
 
 /// How deep to look whether a term is fixed.
@@ -281,7 +286,8 @@ impl Terms {
         Value { bits, known: true, term }
     }
 
-    /// A comparison of a bit with 0 or 1 is the bit, or its contrary. (So compilers write conditions.)
+    /// A comparison of a bit with 0 or 1 is the bit, or its contrary. (So compilers write
+    /// conditions.)
     fn simplify(&mut self, op: u8, left: Value, right: Value) -> Option<TermId> {
         if left.term == TermId::NONE || right.term != TermId::NONE {
             let is_neutral = match u64::from(op) {
@@ -421,7 +427,8 @@ impl Terms {
         value
     }
 
-    /// The reads that the value depends on, and that may still differ from the recorded run. They are fixed afterwards.
+    /// The reads that the value depends on, and that may still differ from the recorded run. They
+    /// are fixed afterwards.
     pub(crate) fn fix_reads(&mut self, value: Value) -> Vec<Value> {
         let mut reads = Vec::new();
         let mut open = vec![value.term];
@@ -453,8 +460,8 @@ impl Terms {
         self.expression(value.term)
     }
 
-    /// Gives names to all large parts of a term, so that nothing that is left is deep. Parts have smaller numbers than what they are
-    /// parts of.
+    /// Gives names to all large parts of a term, so that nothing that is left is deep. Parts have
+    /// smaller numbers than what they are parts of.
     fn name_large_parts(&mut self, term: TermId, lets: &mut Vec<Step>) {
         let mut seen = FxHashSet::default();
         let mut open = vec![term];
@@ -522,7 +529,8 @@ impl Terms {
         (node.named, node.name, node.depth) = (true, name, 0);
     }
 
-    /// Sees to it that the value can be used often: gives it a name if it is more than a few operators.
+    /// Sees to it that the value can be used often: gives it a name if it is more than a few
+    /// operators.
     pub(crate) fn make_small(&mut self, value: Value, lets: &mut Vec<Step>) {
         let value = self.now(value);
         let node = *self.node(value.term);

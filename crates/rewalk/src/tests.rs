@@ -1,5 +1,7 @@
-//! Terms against plain computation: what a term says must hold for every value of its reads, not only the recorded ones.
+//! Terms against plain computation: what a term says must hold for every value of its reads, not
+//! only the recorded ones.
 
+use foretrace_testing::Random;
 use std::collections::BTreeMap;
 
 use foretrace_recording::image::{binary, cast};
@@ -12,24 +14,14 @@ use crate::arithmetic::{apply, convert, cut, is_comparison};
 use crate::memory::{Memory, bytes_of};
 use crate::terms::{Terms, Value};
 
-/// A small generator, the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % limit
-    }
-
-    fn word(&mut self, width: u8) -> u64 {
-        let word = match self.below(4) {
-            0 => self.below(4),
-            1 => u64::MAX - self.below(4),
-            2 => 1 << self.below(64),
-            _ => self.below(1 << 31) << 33 ^ self.below(1 << 31) << 10 ^ self.below(1 << 31),
-        };
-        cut(word, width)
-    }
+fn any_word(random: &mut Random, width: u8) -> u64 {
+    let word = match random.below_u64(4) {
+        0 => random.below_u64(4),
+        1 => u64::MAX - random.below_u64(4),
+        2 => 1 << random.below_u64(64),
+        _ => random.number(),
+    };
+    cut(word, width)
 }
 
 /// A value, its width, and what it is worth in another run in which the reads saw something else.
@@ -53,15 +45,15 @@ impl Run {
     fn new(random: &mut Random) -> Run {
         let mut run = Run { terms: Terms::new(), others: FxHashMap::default(), values: Vec::new() };
         for _ in 0..4 {
-            let width = [8, 16, 32, 64][random.below(4) as usize];
-            let (value, name) = run.terms.read(random.word(width), width);
-            let other = if random.below(3) == 0 { value.bits } else { random.word(width) };
+            let width = [8, 16, 32, 64][random.below_u64(4) as usize];
+            let (value, name) = run.terms.read(any_word(random, width), width);
+            let other = if random.below_u64(3) == 0 { value.bits } else { any_word(random, width) };
             run.others.insert(name, other);
             run.values.push(Both { value, width, other });
         }
         for _ in 0..3 {
-            let width = WIDTHS[random.below(6) as usize];
-            let bits = random.word(width);
+            let width = WIDTHS[random.below_u64(6) as usize];
+            let bits = any_word(random, width);
             run.values.push(Both { value: Value::number(bits), width, other: bits });
         }
         run
@@ -74,24 +66,24 @@ impl Run {
             .copied()
             .filter(|one| width.is_none_or(|width| width == one.width))
             .collect();
-        (!fitting.is_empty()).then(|| fitting[random.below(fitting.len() as u64) as usize])
+        (!fitting.is_empty()).then(|| fitting[random.below_u64(fitting.len() as u64) as usize])
     }
 
     fn step(&mut self, random: &mut Random) {
         let Some(left) = self.pick(random, None) else { return };
-        let made = match random.below(8) {
+        let made = match random.below_u64(8) {
             0..=4 => {
-                let op = random.below(binary::SLE + 1) as u8;
+                let op = random.below_u64(binary::SLE + 1) as u8;
                 let right = self.pick(random, Some(left.width)).unwrap_or(left);
                 let value = self.terms.binary(op, left.width, left.value, right.value);
                 let width = if is_comparison(op) { 1 } else { left.width };
                 Both { value, width, other: apply(op, left.width, left.other, right.other) }
             }
             5 | 6 => {
-                let to = WIDTHS[random.below(6) as usize];
+                let to = WIDTHS[random.below_u64(6) as usize];
                 let kind = match to.cmp(&left.width) {
                     std::cmp::Ordering::Less => cast::TRUNCATE,
-                    _ => random.below(2),
+                    _ => random.below_u64(2),
                 } as u8;
                 let value = self.terms.cast(kind, left.value, left.width, to);
                 Both { value, width: to, other: convert(kind, left.other, left.width, to) }
@@ -128,13 +120,13 @@ impl Run {
 #[test]
 fn terms_are_worth_what_is_computed() {
     for seed in 0..20_000 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut run = Run::new(&mut random);
-        for _ in 0..random.below(40) {
+        for _ in 0..random.below_u64(40) {
             run.step(&mut random);
         }
         for both in run.values.clone() {
-            if random.below(3) == 0 {
+            if random.below_u64(3) == 0 {
                 run.check(both, seed);
             }
         }
@@ -143,14 +135,15 @@ fn terms_are_worth_what_is_computed() {
     }
 }
 
-/// Once a term is known to be as recorded, terms may use that: then they must be right in every run in which it is.
+/// Once a term is known to be as recorded, terms may use that: then they must be right in every run
+/// in which it is.
 #[test]
 fn fixed_terms_are_numbers() {
     let mut checked = 0;
     for seed in 0..40_000 {
-        let mut random = Random(seed ^ 0xf1f1);
+        let mut random = Random::new(seed ^ 0xf1f1);
         let mut run = Run::new(&mut random);
-        for _ in 0..random.below(12) {
+        for _ in 0..random.below_u64(12) {
             run.step(&mut random);
         }
         let fixed = run.pick(&mut random, Some(1)).or(run.pick(&mut random, None)).expect("one");
@@ -158,7 +151,7 @@ fn fixed_terms_are_numbers() {
             continue;
         }
         run.terms.fix(fixed.value);
-        for _ in 0..random.below(12) {
+        for _ in 0..random.below_u64(12) {
             run.step(&mut random);
         }
         for both in run.values.clone() {
@@ -175,7 +168,7 @@ fn fixed_terms_are_numbers() {
 fn memory_forgets_what_is_cut_out() {
     let (mut memory, mut terms) = (Memory::default(), Terms::new());
     let mut bytes: BTreeMap<u64, u8> = BTreeMap::new();
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let word = |bytes: &BTreeMap<u64, u8>, address: u64, size: u8| {
         let all: Option<Vec<u8>> = (0..8)
             .map(|at| if at < size.into() { bytes.get(&(address + at)).copied() } else { Some(0) })
@@ -183,24 +176,24 @@ fn memory_forgets_what_is_cut_out() {
         all.map(|all| u64::from_le_bytes(std::array::from_fn(|at| all[at])))
     };
     for _ in 0..40_000 {
-        let (address, size) = (random.below(1000), 1 + random.below(8) as u8);
-        match random.below(12) {
+        let (address, size) = (random.below_u64(1000), 1 + random.below_u64(8) as u8);
+        match random.below_u64(12) {
             0 => {
-                let end = address + [3, 40, 130, 700][random.below(4) as usize];
+                let end = address + [3, 40, 130, 700][random.below_u64(4) as usize];
                 memory.cut_out(&mut terms, address, end);
                 bytes.retain(|at, _| !(address..end).contains(at));
             }
-            1 if random.below(500) == 0 => {
+            1 if random.below_u64(500) == 0 => {
                 memory.clear();
                 bytes.clear();
             }
             1..8 => {
-                let value = random.word(8 * size);
+                let value = any_word(&mut random, 8 * size);
                 memory.store(&mut terms, address, size, Value::number(value), true);
                 bytes.extend((address..).zip(value.to_le_bytes()).take(size.into()));
             }
             8 => {
-                let end = address + random.below(300);
+                let end = address + random.below_u64(300);
                 let found = memory.values(address, end);
                 assert_eq!(
                     found.is_empty(),
@@ -223,28 +216,28 @@ fn memory_forgets_what_is_cut_out() {
 #[test]
 fn memory_gives_back_what_was_stored() {
     for seed in 0..5_000 {
-        let mut random = Random(seed ^ 0x3e3e);
+        let mut random = Random::new(seed ^ 0x3e3e);
         let mut run = Run::new(&mut random);
         let mut memory = Memory::default();
         // Within a line, and across two.
-        let base = random.below(8) * 16;
+        let base = random.below_u64(8) * 16;
         let (mut here, mut there) = ([0u8; 24], [0u8; 24]);
         for _ in 0..20 {
-            let size = [1, 2, 4, 8, 3][random.below(5) as usize];
-            let address = random.below(24 - u64::from(size) + 1);
+            let size = [1, 2, 4, 8, 3][random.below_u64(5) as usize];
+            let address = random.below_u64(24 - u64::from(size) + 1);
             let range = address as usize..address as usize + usize::from(size);
             let word = |bytes: &[u8; 24]| {
                 let mut word = [0; 8];
                 word[..usize::from(size)].copy_from_slice(&bytes[range.clone()]);
                 u64::from_le_bytes(word)
             };
-            if random.below(2) == 0 {
+            if random.below_u64(2) == 0 {
                 let both = run.pick(&mut random, None).expect("one");
                 let value =
                     bytes_of(&mut run.terms, both.value, 0, size.min(both.width.div_ceil(8)));
                 let width = 8 * size.min(both.width.div_ceil(8));
                 let other = cut(both.other, width);
-                memory.store(&mut run.terms, base + address, size, value, random.below(2) == 0);
+                memory.store(&mut run.terms, base + address, size, value, random.below_u64(2) == 0);
                 here[range.clone()].copy_from_slice(&value.bits.to_le_bytes()[..usize::from(size)]);
                 there[range].copy_from_slice(&other.to_le_bytes()[..usize::from(size)]);
             } else {
@@ -300,7 +293,8 @@ fn terms_that_are_kept_stay_what_they_are() {
     keep.finish();
     assert_eq!(terms.express(sum, &mut Vec::new()), before);
     assert_eq!(sum.bits, 12);
-    // The fixed one is a number, and what nothing referred to is gone: the only read that is left is the second.
+    // The fixed one is a number, and what nothing referred to is gone: the only read that is left
+    // is the second.
     assert!(name != other && format!("{before:?}").contains(&format!("NameId({other})")));
     assert_eq!(terms.fix_reads(sum).len(), 1);
 }

@@ -29,9 +29,11 @@ pub(crate) struct Thread {
     pub(crate) terms: Terms,
     /// Memory that only this thread touches, and whose accesses are recorded.
     pub(crate) own: Memory,
-    /// What this thread has stored in memory that others touch too, if it depends on reads: no record says what code without an image reads there.
+    /// What this thread has stored in memory that others touch too, if it depends on reads: no
+    /// record says what code without an image reads there.
     pub(crate) published: Memory,
-    /// Addresses of stores that may range over their objects: what is in `published` is there only if they are as recorded.
+    /// Addresses of stores that may range over their objects: what is in `published` is there only
+    /// if they are as recorded.
     ranging: Vec<Value>,
     /// Memory whose accesses are not recorded.
     pub(crate) private: Memory,
@@ -46,7 +48,8 @@ pub(crate) struct Thread {
     conditions: u64,
     /// Where the thread has its `errno`, which every library function may write.
     pub(crate) errno: Option<u64>,
-    /// What this thread begins with; in a thread that is about to create another, what that one does.
+    /// What this thread begins with; in a thread that is about to create another, what that one
+    /// does.
     pub(crate) start: Option<Start>,
     /// The last assertion of a branch failed.
     pub(crate) has_failed: bool,
@@ -99,7 +102,8 @@ pub(crate) enum Phase {
     Ready,
     /// The beginning of the function that it calls.
     Enter(u32),
-    /// The return of a call: the address of what was called, and what it returned if it has an image.
+    /// The return of a call: the address of what was called, and what it returned if it has an
+    /// image.
     Inside { target: u64, returned: Option<Value> },
     /// The records of a function of the C library, then its return.
     Hooked,
@@ -209,7 +213,8 @@ impl Thread {
         self.forget_terms();
     }
 
-    /// Nothing is known of the thread's path any more: what it does may depend on all that it reads.
+    /// Nothing is known of the thread's path any more: what it does may depend on all that it
+    /// reads.
     fn follow_lost(&mut self, seen: Seen, told: &mut Told) {
         (told.name, told.value, told.assumed) = (None, None, None);
         let (is_event, reads) = match seen {
@@ -245,8 +250,8 @@ impl Thread {
         context.steps.push(Step::Opaque);
     }
 
-    /// Whether another condition may be added: there should not be many more of them than records, or a long computation on one value that was read makes a
-    /// trace that nobody can use.
+    /// Whether another condition may be added: there should not be many more of them than records,
+    /// or a long computation on one value that was read makes a trace that nobody can use.
     pub(crate) fn may_add_condition(&mut self) -> bool {
         self.conditions += 1;
         self.conditions <= self.records + CONDITIONS
@@ -306,7 +311,8 @@ impl Thread {
             Value { bits, known: value.known && width > 0, ..value };
     }
 
-    /// The function of the top frame, and the instruction that is next, if it is not the terminator.
+    /// The function of the top frame, and the instruction that is next, if it is not the
+    /// terminator.
     pub(crate) fn instruction<'p>(
         &self,
         program: &'p Program,
@@ -334,7 +340,8 @@ impl Thread {
     ) {
         let code = &context.program.functions[function as usize];
         if code.is_variadic {
-            // Its arguments are put on the stack, where something else may have been, and nothing is recorded of that.
+            // Its arguments are put on the stack, where something else may have been, and nothing
+            // is recorded of that.
             self.give_away_memory(context, 0);
         }
         let mut registers = self.spare_registers.pop().unwrap_or_default();
@@ -390,7 +397,8 @@ impl Thread {
         }
     }
 
-    /// An argument is what it was, and so is what is passed by value: the caller's copy of that is private memory.
+    /// An argument is what it was, and so is what is passed by value: the caller's copy of that is
+    /// private memory.
     pub(crate) fn guard_argument(
         &mut self,
         context: &mut Context,
@@ -429,8 +437,9 @@ impl Thread {
         self.guard(context, address, site, why);
     }
 
-    /// The address of an access is what it was; or, where all accesses to its object are in the trace, this is the only thing that depends on it: the access may be
-    /// taken to range over the object.
+    /// The address of an access is what it was; or, where all accesses to its object are in the
+    /// trace, this is the only thing that depends on it: the access may be taken to range over the
+    /// object.
     pub(crate) fn range_address(
         &mut self,
         context: &mut Context,
@@ -460,7 +469,8 @@ impl Thread {
         }
     }
 
-    /// An access hits what it should, if that depends on what was read: a pointer is not null, an index inside of its array.
+    /// An access hits what it should, if that depends on what was read: a pointer is not null, an
+    /// index inside of its array.
     pub(crate) fn demand_object(&mut self, context: &mut Context, address: Value, access: Access) {
         let address = self.terms.refresh(address);
         if address.term == TermId::NONE || !address.known || !self.terms.is_exact(address) {
@@ -526,7 +536,8 @@ impl Thread {
         self.terms.fix(holds);
     }
 
-    /// Memory that code without an image may read or write: what it holds is what it was, and may be something else afterwards.
+    /// Memory that code without an image may read or write: what it holds is what it was, and may
+    /// be something else afterwards.
     pub(crate) fn give_away_memory(&mut self, context: &mut Context, site: u64) {
         self.settle_addresses(context, site);
         let mut values = self.own.clear();

@@ -124,8 +124,9 @@ impl Thread {
         }
     }
 
-    /// What a read-modify-write leaves. Guards of it would have to come between its two halves: where one is needed, the event has no expression, and so depends on
-    /// all that its thread has read.
+    /// What a read-modify-write leaves. Guards of it would have to come between its two halves:
+    /// where one is needed, the event has no expression, and so depends on all that its thread has
+    /// read.
     fn put_update(
         &mut self,
         context: &mut Context,
@@ -149,7 +150,8 @@ impl Thread {
         self.terms.fix_reads(new);
     }
 
-    /// Whether the thread is in a function that shares work out, or in the part of the runtime that calls a task.
+    /// Whether the thread is in a function that shares work out, or in the part of the runtime that
+    /// calls a task.
     pub(crate) fn is_inside_openmp(&self, program: &Program) -> bool {
         if self.frames.is_empty() {
             return true;
@@ -170,7 +172,8 @@ impl Thread {
             return self.lose(context, "a read-modify-write where there is none");
         }
         match access.sharing {
-            // A cell of the runtime's own: what it stores depends on what it finds, and on arguments that are as they were.
+            // A cell of the runtime's own: what it stores depends on what it finds, and on
+            // arguments that are as they were.
             Sharing::Shared if self.is_inside_openmp(context.program) => {
                 context.counts.guard("share of work");
                 let (value, name) = self.terms.read(old, 8 * access.size);
@@ -191,7 +194,8 @@ impl Thread {
                     false,
                 );
             }
-            // Without an expression it depends on all that the thread has read, and on what it finds itself.
+            // Without an expression it depends on all that the thread has read, and on what it
+            // finds itself.
             _ => context.counts.guard("read by a library function"),
         }
     }

@@ -73,7 +73,8 @@ unsafe impl GlobalAlloc for Arena {
                 return reused;
             }
             let size = 1 << class;
-            // Slabs are aligned to pages, and larger blocks come first in none: align within the slab.
+            // Slabs are aligned to pages, and larger blocks come first in none: align within the
+            // slab.
             let skip = state.next.align_offset(size.min(4096));
             if state.left < size + skip {
                 state.next = pages(SLAB);

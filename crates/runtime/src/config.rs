@@ -46,8 +46,9 @@ pub(crate) fn set_mode(mode: Mode) {
     MODE.store(mode as u8, Relaxed);
 }
 
-/// The value of an environment variable, as bytes that live as long as the process. An empty one counts as none. `foretrace` gives
-/// every run variables of the same length: what it has filled one up with, a line of hyphens, is left out.
+/// The value of an environment variable, as bytes that live as long as the process. An empty one
+/// counts as none. `foretrace` gives every run variables of the same length: what it has filled one
+/// up with, a line of hyphens, is left out.
 pub(crate) fn variable(name: &std::ffi::CStr) -> Option<&'static [u8]> {
     let value = unsafe { libc::getenv(name.as_ptr()) };
     if value.is_null() {

@@ -1,13 +1,16 @@
 //! The thread that would end the process comes last among those that can run.
 //!
-//! A program whose `main` returns without joining its threads would often be recorded without them. That the end comes
-//! earlier is predicted anyway, so the recorded run lets the others go on first: until they have ended, block or sleep.
+//! A program whose `main` returns without joining its threads would often be recorded without them.
+//! That the end comes earlier is predicted anyway, so the recorded run lets the others go on first:
+//! until they have ended, block or sleep.
 //!
-//! **Bounds.** The process must end although others spin for ever. Each of the others has [`ALLOWANCE`] visible operations; one that gives way
-//! [`PATIENCE`] times (it spins on an atomic, or yields) is not waited for; and one that does nothing visible is left to the
-//! watchdog. Time does not pass for them: a thread that sleeps in a loop keeps nobody from ending.
+//! **Bounds.** The process must end although others spin for ever. Each of the others has
+//! [`ALLOWANCE`] visible operations; one that gives way [`PATIENCE`] times (it spins on an atomic,
+//! or yields) is not waited for; and one that does nothing visible is left to the watchdog. Time
+//! does not pass for them: a thread that sleeps in a loop keeps nobody from ending.
 //!
-//! In a replay the plan says who goes first; a thread at its end waits until the plan is over, or its own turn comes.
+//! In a replay the plan says who goes first; a thread at its end waits until the plan is over, or
+//! its own turn comes.
 
 use crate::config::{Mode, mode};
 use crate::explore;

@@ -1,7 +1,9 @@
-//! Runs of the program under schedules that somebody else chooses, one process for each: `foretrace_recording::explore` says how. This is for
-//! tests, which so find out what a program can do.
+//! Runs of the program under schedules that somebody else chooses, one process for each:
+//! `foretrace_recording::explore` says how. This is for tests, which so find out what a program can
+//! do.
 //!
-//! The process forks before `main` and has neither threads nor a recording then, so a run costs no start of a program.
+//! The process forks before `main` and has neither threads nor a recording then, so a run costs no
+//! start of a program.
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
@@ -155,7 +157,8 @@ pub(crate) fn choose(world: &World) -> Option<u32> {
     Some(chosen)
 }
 
-/// Whether no other thread can tell when the next operation of this one happens: it commutes with all that they can do before it.
+/// Whether no other thread can tell when the next operation of this one happens: it commutes with
+/// all that they can do before it.
 fn is_local(world: &World, thread: u32) -> bool {
     let next = world.threads[thread as usize].next;
     let [low, high] = &known(thread).stack;
@@ -180,7 +183,8 @@ pub(crate) fn outcome(thread: &mut Thread, taken: bool) {
     let is_expected = which < get(expected) as usize
         && (get(expected + 1 + which / 64) >> (which % 64) & 1 == 1) == taken;
     if !is_expected {
-        // Whether that is a failure is to be seen: it goes on until it fails, or does anything else.
+        // Whether that is a failure is to be seen: it goes on until it fails, or does anything
+        // else.
         known.left.store(which as u64 + 1, Relaxed);
     }
 }

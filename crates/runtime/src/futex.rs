@@ -1,5 +1,5 @@
-//! Waiting: a short spin lock, a lock that sleeps, and a per-thread signal. System calls are made directly: `errno`
-//! belongs to the program.
+//! Waiting: a short spin lock, a lock that sleeps, and a per-thread signal. System calls are made
+//! directly: `errno` belongs to the program.
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -20,7 +20,8 @@ pub(crate) fn system_call(number: i64, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// Sleeps while `word` is `value`, at most until `deadline` (monotonic). Returns early for any reason.
+/// Sleeps while `word` is `value`, at most until `deadline` (monotonic). Returns early for any
+/// reason.
 pub(crate) fn wait(word: &AtomicU32, value: u32, deadline: Option<libc::timespec>) {
     let absolute = 9 | libc::FUTEX_PRIVATE_FLAG; // FUTEX_WAIT_BITSET: the time is absolute
     let time = deadline.as_ref().map_or(0, |time| std::ptr::from_ref(time) as usize);
@@ -120,8 +121,8 @@ impl Gate {
         wake(&self.0, 1);
     }
 
-    /// Returns when the gate was opened, and shuts it, or when `interrupted` says so after a signal; `false` if the deadline
-    /// came first.
+    /// Returns when the gate was opened, and shuts it, or when `interrupted` says so after a
+    /// signal; `false` if the deadline came first.
     pub(crate) fn pass(
         &self,
         deadline: Option<libc::timespec>,

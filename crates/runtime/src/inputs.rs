@@ -1,14 +1,15 @@
 //! What came from outside in the recorded run, given to the program again in a replay.
 //!
-//! **Invariant.** Only results that others than the process decide are given so. What threads of the process do to each other (pipes, eventfds, files,
-//! signals among them) happens really: giving its recorded result would confirm what cannot happen.
+//! **Invariant.** Only results that others than the process decide are given so. What threads of
+//! the process do to each other (pipes, eventfds, files, signals among them) happens really: giving
+//! its recorded result would confirm what cannot happen.
 
 use std::collections::{HashMap, VecDeque};
 
 use foretrace_recording::file::table;
-use foretrace_recording::input::{INPUT_WORDS, Input, MAGIC, START_WORDS, call};
+use foretrace_recording::input::{INPUT_WORDS, Input, MAGIC, SIGNAL_BYTES, START_WORDS, call};
 
-use crate::thread::Thread;
+use crate::thread::{Thread, Told};
 use crate::world::World;
 
 /// What a call answered in the recorded run.
@@ -17,6 +18,14 @@ pub(crate) struct Answer {
     pub(crate) errno: i32,
     pub(crate) sent: u64,
     pub(crate) data: &'static [u8],
+}
+
+/// A signal that a thread of the recorded run handled.
+pub(crate) struct Signal {
+    pub(crate) number: i32,
+    pub(crate) told: Told,
+    /// The process had sent it to itself.
+    pub(crate) is_own: bool,
 }
 
 /// The inputs of a recorded run.
@@ -32,6 +41,9 @@ pub(crate) struct Inputs {
     pub(crate) talks_to_itself: bool,
     /// Calls are made really, as in a recording.
     live: bool,
+    /// Numbers of processes and threads that the recorded run asked for: the thread, which, and
+    /// what it was.
+    numbers: Vec<(u32, u32, i32)>,
     /// How many calls were answered.
     pub(crate) given: u64,
 }
@@ -60,6 +72,7 @@ impl Inputs {
             answers: HashMap::new(),
             talks_to_itself: false,
             live,
+            numbers: Vec::new(),
             given: 0,
         };
         while !live && let Some((words, behind)) = rest.split_at_checked(8 * INPUT_WORDS) {
@@ -73,6 +86,10 @@ impl Inputs {
             };
             rest = behind.get(padded..).unwrap_or_default();
             inputs.talks_to_itself |= input.call == call::TALKS_TO_ITSELF;
+            if input.call == call::NUMBER {
+                inputs.numbers.push((input.thread, input.ordinal, input.result as i32));
+                continue;
+            }
             let key = (input.thread, input.ordinal, input.call);
             let (result, errno, sent) = (input.result, input.errno as i32, input.sent);
             let answers = inputs.answers.entry(key).or_default();
@@ -88,11 +105,62 @@ impl Inputs {
         found.map(|index| index as u32 + 1)
     }
 
-    /// Whether a thread of the recorded run got signals from outside.
+    /// Whether a thread of the recorded run handled signals.
     pub(crate) fn has_signals(&self, thread: Option<u32>) -> bool {
         thread.is_some_and(|thread| {
-            self.answers.keys().any(|&(of, _, call)| (of, call) == (thread, call::SIGNAL))
+            self.answers.keys().any(|&(of, _, call)| {
+                of == thread && matches!(call, call::SIGNAL | call::OWN_SIGNAL)
+            })
         })
+    }
+
+    /// The number that a thread of the recorded run had, or the process; see
+    /// `foretrace_recording::input::number`.
+    pub(crate) fn number(&mut self, thread: Option<u32>, what: u32) -> Option<i32> {
+        let wanted = (thread?, what);
+        let mut known = self.numbers.iter();
+        let number = known.find(|&&(thread, what, _)| (thread, what) == wanted)?.2;
+        self.given += 1;
+        Some(number)
+    }
+
+    /// The signals that the process sent to itself and handled, as often as it did.
+    pub(crate) fn own_signals(&self) -> impl Iterator<Item = i32> {
+        let own = self.answers.iter().filter(|((_, _, call), _)| *call == call::OWN_SIGNAL);
+        own.flat_map(|(_, answers)| answers.iter().map(|answer| answer.result as i32))
+    }
+
+    /// Whether a thread of the recorded run handled a signal behind so many operations.
+    pub(crate) fn has_signal_at(&self, thread: Option<u32>, ordinal: u32) -> bool {
+        thread.is_some_and(|thread| {
+            [call::SIGNAL, call::OWN_SIGNAL].iter().any(|&call| {
+                let answers = self.answers.get(&(thread, ordinal, call));
+                answers.is_some_and(|answers| !answers.is_empty())
+            })
+        })
+    }
+
+    /// The signal that a thread of the recorded run handled behind so many operations, in `depth`
+    /// calls.
+    pub(crate) fn signal(
+        &mut self,
+        thread: Option<u32>,
+        ordinal: u32,
+        depth: usize,
+    ) -> Option<Signal> {
+        for call in [call::SIGNAL, call::OWN_SIGNAL] {
+            let answers = self.answers.get_mut(&(thread?, ordinal, call));
+            if let Some(answers) = answers
+                && let Some(answer) = answers.pop_front_if(|answer| answer.sent == depth as u64)
+            {
+                let is_own = call == call::OWN_SIGNAL;
+                // What the process itself does is no input.
+                self.given += u64::from(!is_own);
+                let told = answer.data.first_chunk().copied().unwrap_or([0; SIGNAL_BYTES]);
+                return Some(Signal { number: answer.result as i32, told, is_own });
+            }
+        }
+        None
     }
 
     pub(crate) fn is_live(&self) -> bool {

@@ -1,9 +1,9 @@
 //! The runtime: the part of Foretrace that lives in the user's process.
 //!
-//! Instrumented code calls the hooks in [`hooks`], which *perform* the operation that they stand for, so that what is
-//! recorded is what happened. Threads, locks and all other synchronisation come here because this library
-//! is linked before the C library ([`interpose`]); their meaning is implemented once, in [`sync`], over one lock, and
-//! so has one exact order.
+//! Instrumented code calls the hooks in [`hooks`], which *perform* the operation that they stand
+//! for, so that what is recorded is what happened. Threads, locks and all other synchronisation
+//! come here because this library is linked before the C library ([`interpose`]); their meaning is
+//! implemented once, in [`sync`], over one lock, and so has one exact order.
 //!
 //! | mode | who runs | what is logged |
 //! | --- | --- | --- |
@@ -11,8 +11,9 @@
 //! | free | everybody | one stream for each thread, stamps order the synchronisation |
 //! | scheduled, replay | one thread at a time; it hands over at visible operations ([`schedule`]) | one stream |
 //!
-//! **Rules of the house.** Nothing here allocates from the program's heap ([`arena`]), changes `errno`, or panics into
-//! the program. Only the thread that holds the world ([`world`]) touches what it protects.
+//! **Rules of the house.** Nothing here allocates from the program's heap ([`arena`]), changes
+//! `errno`, or panics into the program. Only the thread that holds the world ([`world`]) touches
+//! what it protects.
 
 mod annotations;
 mod arena;

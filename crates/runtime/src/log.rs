@@ -1,8 +1,8 @@
 //! The recording's file: chunks, each part of a stream.
 //!
-//! The chunk that a stream fills at the moment is mapped, so that what is in it is in the file whatever ends the process. When it is
-//! full, a copy is appended to the file, and it is filled again: writing is cheaper than mapping ever new pages. A 0 follows the
-//! last record.
+//! The chunk that a stream fills at the moment is mapped, so that what is in it is in the file
+//! whatever ends the process. When it is full, a copy is appended to the file, and it is filled
+//! again: writing is cheaper than mapping ever new pages. A 0 follows the last record.
 //!
 //! When the disk is full the program goes on; what it does then is counted, not written.
 
@@ -25,8 +25,8 @@ static HEAD: AtomicPtr<Header> = AtomicPtr::new(null_mut());
 const WORDS: usize = CHUNK / 8;
 const CHUNK_HEADER_WORDS: usize = size_of::<ChunkHeader>() / 8;
 
-/// Creates the recording; `path` with the process id behind it if there is one already (a program that
-/// starts itself again).
+/// Creates the recording; `path` with the process id behind it if there is one already (a program
+/// that starts itself again).
 pub(crate) fn create(path: &[u8], mode: u32, seed: u64, limit: Option<u64>) -> bool {
     let pid = std::process::id();
     let mut names = [path.to_vec(), [path, b".", pid.to_string().as_bytes()].concat()];
@@ -198,7 +198,8 @@ impl Writer {
         }
     }
 
-    /// Writes a record of one word, and returns where it is: it may change as long as [`Self::filling`] does not.
+    /// Writes a record of one word, and returns where it is: it may change as long as
+    /// [`Self::filling`] does not.
     pub(crate) fn word(&mut self, head: u64) -> *mut u64 {
         let at = self.reserve(1);
         unsafe {
@@ -226,7 +227,8 @@ impl Writer {
         }
     }
 
-    /// Writes a range's record. The bytes are copied to the recording by `copy`, and are where it says afterwards.
+    /// Writes a range's record. The bytes are copied to the recording by `copy`, and are where it
+    /// says afterwards.
     pub(crate) fn range(&mut self, head: u64, address: u64, bytes: &[u8]) {
         let words = bytes.len().div_ceil(8);
         let at = self.reserve(3 + words);

@@ -91,10 +91,11 @@ fn main_begins() {
     let main = world.add_thread(None);
     let World { inputs, kernel, tables, .. } = &mut *world;
     if let Some(inputs) = inputs {
-        interpose::signals::expect_recorded(!inputs.is_live());
+        interpose::signals::expect_recorded(inputs);
         // What it does to itself must really happen, also before it is known to.
         kernel.objects.talks_to_itself = inputs.talks_to_itself;
     }
+    interpose::numbers::begin(inputs.as_deref_mut());
     let descriptors = kernel.begin(inputs.as_ref().map(|inputs| inputs.descriptors));
     let [wall, monotonic] = interpose::clocks::start();
     let words = [wall as u64, monotonic as u64, descriptors].map(u64::to_le_bytes);
@@ -128,8 +129,10 @@ fn read_inputs() -> Option<Box<Inputs>> {
 
 /// The calling thread is `thread` from now on; its first record.
 pub(crate) fn begin(thread: &mut Thread) {
-    thread.kernel_id.store(system_call(libc::SYS_gettid, [0; 6]) as u32, Relaxed);
+    let number = system_call(libc::SYS_gettid, [0; 6]) as i32;
+    thread.kernel_id.store(number as u32, Relaxed);
     thread.busy.store(true, Relaxed);
+    interpose::numbers::thread_begins(thread, number);
     thread::set_current(thread);
     crate::schedule::await_first_turn(thread);
     let [low, high] = interpose::threads::stack();
@@ -247,7 +250,8 @@ unsafe fn image(module: &Module) -> Vec<u8> {
     table
 }
 
-/// What a module's variables hold now: no constructor of the program has run yet. Of those that are zero the module says it itself.
+/// What a module's variables hold now: no constructor of the program has run yet. Of those that are
+/// zero the module says it itself.
 unsafe fn contents(module: &Module) -> Vec<u8> {
     let mut table = Vec::new();
     for index in 0..module.global_count as usize {

@@ -1,6 +1,7 @@
 //! The C library's own functions behind the ones that we stand before.
 
-/// The next definition of a function: `real!(fn name(argument: Type, ...) -> Result)` is a function that calls it.
+/// The next definition of a function: `real!(fn name(argument: Type, ...) -> Result)` is a function
+/// that calls it.
 macro_rules! real {
     (fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?) => {
         #[inline]
@@ -14,7 +15,8 @@ macro_rules! real {
                 NEXT.store(next, Relaxed);
             }
             unsafe {
-                let next: unsafe extern "C-unwind" fn($($type),*) $(-> $result)? = std::mem::transmute(next);
+                let next: unsafe extern "C-unwind" fn($($type),*) $(-> $result)? =
+                    std::mem::transmute(next);
                 next($($argument),*)
             }
         }

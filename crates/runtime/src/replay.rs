@@ -123,8 +123,8 @@ impl Replay {
         self.goal == goal::ASSERTION
     }
 
-    /// A thread of the plan fails, and its operation `ordinal` is next: whether that is the predicted failure. Steps that other threads have left
-    /// do not matter any more.
+    /// A thread of the plan fails, and its operation `ordinal` is next: whether that is the
+    /// predicted failure. Steps that other threads have left do not matter any more.
     fn is_failure(&self, planned: Option<u32>, ordinal: u32) -> bool {
         let (true, [last]) = (self.awaits_failure() && !self.answered, &self.finals[..]) else {
             return false;
@@ -217,8 +217,8 @@ fn place_text(site: u64) -> (u64, &'static [u8]) {
     (u64::from(site.line) | u64::from(site.column & !SYSTEM) << 32, crate::module::file_of(site))
 }
 
-/// Whether an operation that is about to happen can be the recorded one. (What a try or timed operation comes to is known
-/// only afterwards.)
+/// Whether an operation that is about to happen can be the recorded one. (What a try or timed
+/// operation comes to is known only afterwards.)
 fn same_kind(next: u8, recorded: u32) -> bool {
     let class = |kind: u8| match kind {
         kind::ACQUIRE_FAILED => kind::ACQUIRE,
@@ -246,7 +246,8 @@ fn conflict(a: Next, b: Next) -> bool {
 }
 
 impl World {
-    /// A call that depends on the outside is not the recorded one: the replay is over. It has diverged, unless it had come to its end before.
+    /// A call that depends on the outside is not the recorded one: the replay is over. It has
+    /// diverged, unless it had come to its end before.
     pub(crate) fn other_call(&mut self, thread: &Thread, call: u32, why: u64) -> ! {
         if self.planned()
             && let Some(replay) = &mut self.replay
@@ -255,6 +256,15 @@ impl World {
             message::say("the replay diverged from its recorded inputs");
         }
         message::leave(123);
+    }
+
+    /// Whether the plan has nothing more for a thread to do. (Where no thread may be able to go on,
+    /// it has for all of them.)
+    pub(crate) fn needs_no_more_of(&self, thread: &Thread) -> bool {
+        let Some(replay) = self.replay.as_ref().filter(|_| self.planned()) else { return false };
+        let left = replay.steps[replay.done.min(replay.steps.len())..].iter();
+        let mut left = left.chain(&replay.finals);
+        replay.goal != goal::STUCK && left.all(|step| Some(step.thread) != thread.planned)
     }
 
     /// Whether a plan is being followed.
@@ -275,7 +285,8 @@ impl World {
         self.by_plan(replay.steps.get(replay.done)?.thread).filter(|&thread| thread != me)
     }
 
-    /// What the plan says to a thread that stands at a decision; `consume`: before its next visible operation.
+    /// What the plan says to a thread that stands at a decision; `consume`: before its next visible
+    /// operation.
     pub(crate) fn next_planned(&mut self, me: u32, consume: bool) -> Choice {
         let Some(mut replay) = self.replay.take() else { return Choice::Over };
         let choice = self.next_of(&mut replay, me, consume);
@@ -332,8 +343,8 @@ impl World {
         }
     }
 
-    /// Whether a thread's pending wait is over. Only a wake that was timed out or spurious in the recording needs no
-    /// notification.
+    /// Whether a thread's pending wait is over. Only a wake that was timed out or spurious in the
+    /// recording needs no notification.
     fn can_go_on(&mut self, me: u32, step_kind: u32) -> bool {
         let entry = &mut self.threads[me as usize];
         let wakes_itself =
@@ -347,12 +358,19 @@ impl World {
         // Descriptors: its time is over, or the outside makes it wait; the call itself will say.
         let entry = &mut self.threads[me as usize];
         let Pending::Ready(ready) = entry.pending else { return false };
+        let (recorded, ordinal) = (entry.recorded(), entry.ordinal);
+        let inputs = self.inputs.as_ref();
+        if inputs.is_some_and(|inputs| inputs.has_signal_at(recorded, ordinal)) {
+            // A signal ended the wait, and its handler is next.
+            entry.interrupted = true;
+            return true;
+        }
         entry.timed_out = entry.deadline.is_some();
         entry.timed_out || ready.outside
     }
 
-    /// Whether the last step of the plan was this operation of a thread. A plan has a call behind all that it rests on: what it waits for and is not there
-    /// does not come in time.
+    /// Whether the last step of the plan was this operation of a thread. A plan has a call behind
+    /// all that it rests on: what it waits for and is not there does not come in time.
     pub(crate) fn is_last_step(&self, thread: u32, ordinal: u32) -> bool {
         let planned = self.threads[thread as usize].planned;
         let replay = self.replay.as_ref().filter(|_| self.planned());
@@ -388,7 +406,8 @@ impl World {
             if entry.state == State::Done || entry.ordinal > last.ordinal {
                 replay.diverged(last, Some(entry));
             }
-            // A thread that sleeps, is inside of a call, or has just come back from one has not come to its operation yet.
+            // A thread that sleeps, is inside of a call, or has just come back from one has not
+            // come to its operation yet.
             let asleep = entry.pending == Pending::Sleep;
             let is_on_its_way = match entry.pending {
                 Pending::Ready(_) => true,

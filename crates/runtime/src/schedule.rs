@@ -1,8 +1,9 @@
 //! Whose turn it is.
 //!
-//! In scheduled modes one thread has the turn, and keeps it for a number of visible operations; then, or when it has to wait,
-//! it chooses who is next and sleeps until it is chosen itself. Choices depend on the seed and on what the threads
-//! do, on nothing else: the same seed gives the same run. Time is virtual: a timed wait is over when no thread can run otherwise.
+//! In scheduled modes one thread has the turn, and keeps it for a number of visible operations;
+//! then, or when it has to wait, it chooses who is next and sleeps until it is chosen itself.
+//! Choices depend on the seed and on what the threads do, on nothing else: the same seed gives the
+//! same run. Time is virtual: a timed wait is over when no thread can run otherwise.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -62,7 +63,8 @@ pub(crate) enum Waited {
 
 /// A thread that spins must not keep the others from running for longer than this.
 const LONGEST_TURN: u64 = 20_000;
-/// For how long a thread looks for input from outside before it looks at the world again, in nanoseconds.
+/// For how long a thread looks for input from outside before it looks at the world again, in
+/// nanoseconds.
 const GLANCE: i64 = 1_000_000;
 /// A wait with a deadline is over after so many turns of others.
 const LONGEST_WAIT: u32 = 2_000;
@@ -110,7 +112,8 @@ impl Scheduler {
     /// For how long the thread that was chosen keeps the turn.
     fn quantum(&mut self) -> u64 {
         let quantum = match self.strategy {
-            // Short turns at first, so that small programs are mixed well; longer ones later, for speed.
+            // Short turns at first, so that small programs are mixed well; longer ones later, for
+            // speed.
             Strategy::Random => {
                 let mean = (self.steps / 64).clamp(8, 4096);
                 1 + self.draw() % (2 * mean)
@@ -207,7 +210,8 @@ impl World {
         live.map(|(index, _)| index as u32).filter(|&index| self.enabled(index)).collect()
     }
 
-    /// Like [`World::choose`]; when nobody can run, ends the wait that would end first. `None`: wait for those outside.
+    /// Like [`World::choose`]; when nobody can run, ends the wait that would end first. `None`:
+    /// wait for those outside.
     fn choose_or_let_time_pass(&mut self, me: u32) -> Option<u32> {
         loop {
             if let Some(next) = self.choose(me) {
@@ -241,7 +245,8 @@ impl World {
                     entry.timed_out = true;
                     entry.deadline.into_iter().for_each(clocks::jump);
                 }
-                // Behind the end of its plan a replay ends where nothing more is known of the outside.
+                // Behind the end of its plan a replay ends where nothing more is known of the
+                // outside.
                 _ if over => return None,
                 _ if is_fed && !blocks && is_planned => self.deadlock(),
                 _ if is_fed && !blocks => crate::message::leave(123),
@@ -317,7 +322,8 @@ fn await_turn(mut world: Held, thread: &mut Thread) -> Held {
     world
 }
 
-/// A thread from which the turn was taken comes back from outside: it waits for its turn before it touches anything.
+/// A thread from which the turn was taken comes back from outside: it waits for its turn before it
+/// touches anything.
 #[cold]
 pub(crate) fn come_back(thread: &mut Thread) {
     let mut world = hold();
@@ -412,7 +418,8 @@ fn follow(mut world: Held, thread: &mut Thread, consume: bool) -> Held {
     }
 }
 
-/// Waits until what `pending` says is there. The thread holds the world before and after, not between.
+/// Waits until what `pending` says is there. The thread holds the world before and after, not
+/// between.
 pub(crate) fn block(
     mut world: Held,
     thread: &mut Thread,
@@ -511,7 +518,8 @@ fn take_interruption(world: &mut World, thread: &Thread) {
     }
 }
 
-/// Something was given back: those who waited for it look again. (In scheduled modes the choice looks.)
+/// Something was given back: those who waited for it look again. (In scheduled modes the choice
+/// looks.)
 pub(crate) fn changed(world: &mut World) {
     if mode() != Mode::Free || world.blocked == 0 {
         return;

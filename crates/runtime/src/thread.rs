@@ -1,8 +1,9 @@
-//! One thread of the program: what only the thread itself touches, and what others may touch at any time.
-//! (What the world guards of a thread is in [`crate::world::Entry`].)
+//! One thread of the program: what only the thread itself touches, and what others may touch at any
+//! time. (What the world guards of a thread is in [`crate::world::Entry`].)
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
+use foretrace_recording::input::SIGNAL_BYTES;
 use foretrace_recording::record::{is_full, kind, visible, with_outcome};
 use foretrace_recording::site::{SYSTEM, Site};
 
@@ -23,16 +24,21 @@ pub(crate) struct Next {
     pub(crate) size: u64,
 }
 
+/// What a handler is told of a signal, as far as it says who sent it.
+pub(crate) type Told = [u8; SIGNAL_BYTES];
+
 /// How many functions a thread remembers.
 const CALLEES: usize = 64;
 
-/// In [`Thread::signals`]: the thread has got signals from outside in the recorded run, and gets them again.
+/// In [`Thread::signals`]: the thread has handled signals in the recorded run, and handles them at
+/// the same places.
 pub(crate) const RECORDED_SIGNALS: u64 = 1;
 
 /// After so many equal loads in a row a thread gives way.
 const PATIENCE: u32 = 64;
 
-/// After so many path records without an operation, others may run: somebody may want to stop the thread.
+/// After so many path records without an operation, others may run: somebody may want to stop the
+/// thread.
 const LONG_IDLE: u32 = 1 << 14;
 
 /// After so many path records, a thread that finds what it found before gives way at once.
@@ -58,10 +64,15 @@ pub(crate) struct Thread {
     pub(crate) interrupted: AtomicBool,
     /// The watchdog has taken the turn away.
     pub(crate) ousted: AtomicBool,
-    /// Signals that came while the thread was inside of the runtime, and whose handlers have yet to run: a bit each; and [`RECORDED_SIGNALS`].
+    /// Signals that came while the thread was inside of the runtime, and whose handlers have yet to
+    /// run: a bit each; and [`RECORDED_SIGNALS`].
     pub(crate) signals: AtomicU64,
     /// Those of them that came from outside of the process.
     pub(crate) outside_signals: AtomicU64,
+    /// What is known of the last one of each.
+    pub(crate) told: [Told; 64],
+    /// It is about to send a signal, perhaps to itself.
+    pub(crate) sends: bool,
     /// What the thread waits for may not be interrupted: handlers then run at once.
     pub(crate) waits: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
@@ -72,13 +83,15 @@ pub(crate) struct Thread {
     pub(crate) call_site: u64,
     /// The function that the user's code called last.
     pub(crate) callee: u64,
-    /// The calls by which others may see the thread, and that have not come back; the innermost last.
+    /// The calls by which others may see the thread, and that have not come back; the innermost
+    /// last.
     pub(crate) calls: Vec<Open>,
     /// Functions that the user's code called, by [`Thread::is_instrumented`].
     callees: [(u64, bool); CALLEES],
     /// What is next, at a decision of the scheduler.
     pub(crate) next: Next,
-    /// Posts of semaphores by signal handlers that came while the thread was busy; 0 where there is none.
+    /// Posts of semaphores by signal handlers that came while the thread was busy; 0 where there is
+    /// none.
     pub(crate) deferred: [AtomicUsize; 64],
     /// Those of them that count already, but are not recorded yet.
     pub(crate) posted: Vec<usize>,
@@ -93,6 +106,8 @@ pub(crate) struct Thread {
     /// The ordinal at the last path record, and how many of them began at it.
     idle: (u32, u32),
     pub(crate) kernel_id: AtomicU32,
+    /// The recording has this number.
+    pub(crate) number_is_kept: bool,
     pub(crate) own: Writer,
 }
 
@@ -111,6 +126,8 @@ impl Thread {
             ousted: AtomicBool::new(false),
             signals: AtomicU64::new(0),
             outside_signals: AtomicU64::new(0),
+            told: [[0; SIGNAL_BYTES]; 64],
+            sends: false,
             waits: AtomicBool::new(false),
             gate: Gate::new(),
             writer: std::ptr::null_mut(),
@@ -127,6 +144,7 @@ impl Thread {
             seen: (0, 0, 0),
             idle: (0, 0),
             kernel_id: AtomicU32::new(0),
+            number_is_kept: false,
             own: Writer::new(index),
         }
     }
@@ -175,8 +193,8 @@ impl Thread {
         slot.1
     }
 
-    /// After an atomic load, or an update that changed nothing. One that gives the same again and again is in a loop that waits for
-    /// another thread: let that run.
+    /// After an atomic load, or an update that changed nothing. One that gives the same again and
+    /// again is in a loop that waits for another thread: let that run.
     #[inline]
     pub(crate) fn saw(&mut self, address: u64, value: u64) {
         let (last, same, times) = &mut self.seen;
@@ -305,8 +323,8 @@ pub(crate) fn set_current(thread: *mut Thread) {
     }
 }
 
-/// Runs `work` as the calling thread, inside the runtime. `None` if the runtime is off, the thread is none
-/// of ours, or we are called from within ourselves (a signal handler, an allocation).
+/// Runs `work` as the calling thread, inside the runtime. `None` if the runtime is off, the thread
+/// is none of ours, or we are called from within ourselves (a signal handler, an allocation).
 #[inline(always)]
 pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     if matches!(mode(), Mode::Unset | Mode::Off) {
@@ -343,7 +361,8 @@ pub(crate) fn enter_recording<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<
     Some(result)
 }
 
-/// Instrumented code ran inside the runtime, which only signal handlers do: what it does is lost, and that is noted.
+/// Instrumented code ran inside the runtime, which only signal handlers do: what it does is lost,
+/// and that is noted.
 #[cold]
 pub(crate) fn refused() {
     if is_inside() {

@@ -1,8 +1,9 @@
 //! Keeps scheduled programs alive that block where we cannot see it (read, poll, a foreign lock).
 //!
-//! A thread of ours looks every few milliseconds whether the thread whose turn it is sleeps in the kernel without being in the
-//! runtime. If so, its turn is taken away; when it comes back to a visible operation, it queues up again. So it is with a thread that
-//! computes for long while another one waits to end the process.
+//! A thread of ours looks every few milliseconds whether the thread whose turn it is sleeps in the
+//! kernel without being in the runtime. If so, its turn is taken away; when it comes back to a
+//! visible operation, it queues up again. So it is with a thread that computes for long while
+//! another one waits to end the process.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -17,10 +18,12 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 const TICK: i64 = 5_000_000;
 /// After so many ticks in which nobody could run, a replay is over.
 const LONGEST_IDLE: u32 = 20;
-/// So many looks a thread has to come to a visible operation when another one wants to end the process: half a second.
+/// So many looks a thread has to come to a visible operation when another one wants to end the
+/// process: half a second.
 const LONGEST_COMPUTATION: u32 = 100;
 
-/// The thread whose turn it is, the number of its operations, and how often in a row it was seen there, and asleep.
+/// The thread whose turn it is, the number of its operations, and how often in a row it was seen
+/// there, and asleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Suspicion {
     turn: u32,

@@ -1,4 +1,5 @@
-//! The memory that a replay is about: blocks that must not be used any more, or arrays that an index must stay in.
+//! The memory that a replay is about: blocks that must not be used any more, or arrays that an
+//! index must stay in.
 
 use foretrace_recording::plan::{Memory, goal};
 
@@ -25,7 +26,8 @@ impl Watched {
         }
     }
 
-    /// A thread frees a block; whether it must be kept, so that an access to it can only be one that comes too late.
+    /// A thread frees a block; whether it must be kept, so that an access to it can only be one
+    /// that comes too late.
     pub(crate) fn freed(&mut self, thread: &Thread, start: u64, size: u64) -> bool {
         match self.goal {
             goal::BOUNDS => self.blocks.retain(|&(known, _)| known != start),
@@ -49,8 +51,9 @@ impl Watched {
         access.size > 0 && self.blocks.iter().any(touches)
     }
 
-    /// Whether an access lies outside of what it should be in. Where the global variable is not where it was, or it is a block, which may be anywhere, it must lie
-    /// outside of everything that has the size.
+    /// Whether an access lies outside of what it should be in. Where the global variable is not
+    /// where it was, or it is a block, which may be anywhere, it must lie outside of everything
+    /// that has the size.
     pub(crate) fn is_outside(&self, access: Next) -> bool {
         let Memory { start, size, .. } = self.memory;
         let end = access.address.saturating_add(access.size);

@@ -1,4 +1,5 @@
-//! What all threads share, behind one lock: threads, synchronisation objects, the order of stamps, the schedule.
+//! What all threads share, behind one lock: threads, synchronisation objects, the order of stamps,
+//! the schedule.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -59,7 +60,8 @@ pub(crate) struct Entry {
     pub(crate) priority: i64,
     /// It is about to end the process, and waits for the others: see [`crate::ending`].
     pub(crate) ends_process: bool,
-    /// While another thread waits so: how often this one gave way, and how many operations it had done before.
+    /// While another thread waits so: how often this one gave way, and how many operations it had
+    /// done before.
     pub(crate) gave_way: u32,
     pub(crate) before_end: u32,
     thread: *mut Thread,
@@ -83,6 +85,11 @@ impl Entry {
 
     pub(crate) fn busy(&self) -> &AtomicBool {
         unsafe { &(*self.thread).busy }
+    }
+
+    /// Which thread of the recorded run it is, in a replay.
+    pub(crate) fn recorded(&self) -> Option<u32> {
+        unsafe { (*self.thread).recorded }
     }
 
     /// How many visible operations it has done; a glance, it may go on meanwhile.

@@ -342,8 +342,8 @@ impl Solver {
             .collect()
     }
 
-    /// The order atoms from number `start` on, in the order in which they were made: two nodes, and the literal that the first
-    /// is before the second.
+    /// The order atoms from number `start` on, in the order in which they were made: two nodes, and
+    /// the literal that the first is before the second.
     pub fn atoms_from(&self, start: usize) -> Vec<(Node, Node, Lit)> {
         let theory = self.theory.borrow();
         let atoms = theory.atoms().skip(start);

@@ -243,7 +243,7 @@ fn a_stop_flag_interrupts() {
 #[test]
 fn runs_are_repeatable() {
     let run = || {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let mut solver = Solver::new();
         let nodes: Vec<_> = (0..40).map(|at| solver.node(at % 8, at / 8, u64::from(at))).collect();
         let mut trace = Vec::new();

@@ -185,7 +185,7 @@ fn constant_operands_need_no_clause() {
 #[test]
 fn operands_that_fold() {
     const VARIABLES: usize = 3;
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for operation in operations() {
         for case in 0..60 {
             let (mut solver, mut gates) = (Solver::new(), Gates::default());
@@ -218,7 +218,7 @@ fn operands_that_fold() {
 
 /// A number with many or few bits, at the edges more often than by chance.
 fn random_operand(random: &mut Random, width: usize) -> u128 {
-    let number = u128::from(random.next()) << 64 | u128::from(random.next());
+    let number = u128::from(random.number()) << 64 | u128::from(random.number());
     let length = 1 + random.below(width) as u32;
     let number = match random.below(8) {
         0 => random.pick(&[0, 1, 2, u128::MAX, u128::MAX - 1]),
@@ -233,7 +233,7 @@ fn random_operand(random: &mut Random, width: usize) -> u128 {
 
 #[test]
 fn random_operands_of_many_bits() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for operation in operations() {
         for width in [8, 11, 16, 24, 32, 33, 48, 64] {
             let mut operand = || random_operand(&mut random, width);
@@ -245,7 +245,7 @@ fn random_operands_of_many_bits() {
 
 #[test]
 fn random_operands_of_the_largest_width() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for operation in operations() {
         let mut operand = || random_operand(&mut random, 128);
         let pairs: Vec<_> = (0..6).map(|_| (operand(), operand())).collect();
@@ -256,7 +256,7 @@ fn random_operands_of_the_largest_width() {
 /// Constants take other ways through products and quotients: digits, shifts, short rows.
 #[test]
 fn random_constants_on_one_side() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for operation in operations() {
         for case in 0..40 {
             let (mut solver, mut gates) = (Solver::new(), Gates::default());

@@ -24,7 +24,7 @@ struct Game {
 
 impl Game {
     fn new(seed: u64) -> Self {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         // A random interleaving of the chains; even numbers, free nodes get odd ones.
         let mut homes = vec![Vec::new(); CHAINS as usize];
         let mut home = 0;

@@ -103,7 +103,7 @@ fn play(seed: u64, tally: &mut [usize; 2], conflicts: &mut u64) {
     const CHAINS: usize = 16;
     const POSITIONS: usize = 3;
     const FREE: usize = 2;
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     // All places in random order: so nodes appear anywhere in their chains.
     let mut places: Vec<(u32, u32)> = (0..CHAINS as u32)
         .flat_map(|chain| (0..POSITIONS as u32).map(move |position| (chain, position)))

@@ -1,18 +1,22 @@
 //! Thread-modular summaries: a loop-free program becomes an interference skeleton.
 //!
-//! **Computes.** For each thread, in one pass over its blocks, its shared accesses with place, value and occurrence condition, its
-//! assertions and assumptions; all thread-local control and data flow is gone. Every shared read is a fresh symbol. Where ways meet, values
-//! are merged by if-then-else (φ) and conditions by disjunction, so nothing is enumerated.
+//! **Computes.** For each thread, in one pass over its blocks, its shared accesses with place,
+//! value and occurrence condition, its assertions and assumptions; all thread-local control and
+//! data flow is gone. Every shared read is a fresh symbol. Where ways meet, values are merged by
+//! if-then-else (φ) and conditions by disjunction, so nothing is enumerated.
 //!
-//! **Follows.** 003 sections 4 and 5.1; 000 section 8. Locks and semaphores are shared cells with atomic check-and-set, as there; but a mutex that every thread takes and gives
-//! back on all its ways alike stays a lock.
-//! What a thread holds is its own matter, so misuse of locks is a condition over its symbols.
+//! **Follows.** 003 sections 4 and 5.1; 000 section 8. Locks and semaphores are shared cells with
+//! atomic check-and-set, as there; but a mutex that every thread takes and gives back on all its
+//! ways alike stays a lock. What a thread holds is its own matter, so misuse of locks is a
+//! condition over its symbols.
 //!
-//! **Invariant.** The events of a thread are listed so that every way through it is a subsequence; conditions of events on different
-//! ways exclude each other. A child's events are listed right behind its fork, so the list respects forks and joins. The value of a term does not depend on
+//! **Invariant.** The events of a thread are listed so that every way through it is a subsequence;
+//! conditions of events on different ways exclude each other. A child's events are listed right
+//! behind its fork, so the list respects forks and joins. The value of a term does not depend on
 //! symbols of reads that do not happen.
 //!
-//! **Cost.** Linear in the program with calls expanded, apart from merging what differs between ways.
+//! **Cost.** Linear in the program with calls expanded, apart from merging what differs between
+//! ways.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -107,7 +111,8 @@ fn place(location: &Option<String>) -> String {
 
 /// The skeleton of a valid program without loops and recursion.
 pub fn summarise(program: &Program) -> Result<Summary, Unsupported> {
-    // The first walk shows which locks are always used in the same way; these stay locks in the second.
+    // The first walk shows which locks are always used in the same way; these stay locks in the
+    // second.
     let first = walk_all(program, FxHashSet::default())?;
     let locks = (0..program.locks.len()).map(LockId::from);
     let plain: FxHashSet<LockId> = locks.filter(|lock| !first.varying.contains(lock)).collect();

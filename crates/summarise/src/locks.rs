@@ -1,7 +1,8 @@
 //! Locks and semaphores as cells.
 //!
-//! A lock's cell holds how many readers have it, or all ones if one thread has it alone. How often a thread has which lock is known
-//! from its own way, so the cell is touched only when the thread's hold begins or ends.
+//! A lock's cell holds how many readers have it, or all ones if one thread has it alone. How often
+//! a thread has which lock is known from its own way, so the cell is touched only when the thread's
+//! hold begins or ends.
 
 use foretrace_model::terms::TermId;
 use foretrace_program::ir::{Mode, Patience};

@@ -1,9 +1,10 @@
 //! A schedule of a summary, run on the program itself.
 //!
-//! **Computes.** Whether the interpreter can take the steps of a schedule in its order, and what is wrong in the state that they lead to.
+//! **Computes.** Whether the interpreter can take the steps of a schedule in its order, and what is
+//! wrong in the state that they lead to.
 //!
-//! **Follows.** `docs/program-form.md`. It shares nothing with the walk that made the summary but the sites of the events, so it is the
-//! independent check of every finding.
+//! **Follows.** `docs/program-form.md`. It shares nothing with the walk that made the summary but
+//! the sites of the events, so it is the independent check of every finding.
 
 use foretrace_program::explore::{self, violations};
 use foretrace_program::ir::{Op, Program, Site};
@@ -35,8 +36,9 @@ pub fn replay(
 /// What the interpreter does along a schedule.
 #[derive(Debug)]
 pub struct Replayed {
-    /// For each event of the schedule what happened up to it since the one before: its own step, and what its thread does on its own behind that and,
-    /// of locks that it takes again, before it.
+    /// For each event of the schedule what happened up to it since the one before: its own step,
+    /// and what its thread does on its own behind that and, of locks that it takes again, before
+    /// it.
     pub steps: Vec<Vec<run::Event>>,
     /// The state in which something is wrong.
     pub state: State,

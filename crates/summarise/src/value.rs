@@ -11,7 +11,8 @@ pub(crate) enum Value {
     Bits(TermId),
     /// The address of a byte of an object.
     Address { object: ObjectId, offset: u64 },
-    /// The address of a byte of a slot that only its thread knows: a number of its own, and the byte.
+    /// The address of a byte of a slot that only its thread knows: a number of its own, and the
+    /// byte.
     Slot { slot: u32, offset: u64 },
     /// The address of a function.
     Function(FunctionId),

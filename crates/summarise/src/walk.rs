@@ -1,8 +1,10 @@
 //! Functions: blocks in order, conditions, merges, calls.
 //!
-//! **Computes.** What holds at the start of each block: under which condition a thread comes there, and what differs with the way. A block that every way
-//! from its dominator passes has the dominator's condition, so that conditions do not grow along a function. Behind a call the condition is that before it: where the
-//! callee does not return, the event that ends the way is listed before, and is never passed; likewise assertions and assumptions that fail.
+//! **Computes.** What holds at the start of each block: under which condition a thread comes there,
+//! and what differs with the way. A block that every way from its dominator passes has the
+//! dominator's condition, so that conditions do not grow along a function. Behind a call the
+//! condition is that before it: where the callee does not return, the event that ends the way is
+//! listed before, and is never passed; likewise assertions and assumptions that fail.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -130,7 +132,8 @@ impl<'p> Summariser<'p> {
         Some(Place { object: ObjectId::from(object), offset: 0, size: 1 })
     }
 
-    /// Walks a call. Returns where the caller goes on and with which value; `None` if it never does.
+    /// Walks a call. Returns where the caller goes on and with which value; `None` if it never
+    /// does.
     pub(crate) fn call(
         &mut self,
         context: Context,
@@ -263,7 +266,8 @@ impl<'p> Summariser<'p> {
         })
     }
 
-    /// Joins ways into one: values become if-then-else, conditions a disjunction, if it is not known.
+    /// Joins ways into one: values become if-then-else, conditions a disjunction, if it is not
+    /// known.
     fn merge(
         &mut self,
         mut ways: Vec<Entry>,

@@ -1,11 +1,12 @@
 //! What ties events to the program that was recorded, so that a replay finds them again.
 //!
-//! **Computes.** Which visible operation of its thread an event is (`crates/recording` defines them) and what kind of
-//! record it was; whose child a thread is, and which one; where races are declared to be harmless.
+//! **Computes.** Which visible operation of its thread an event is (`crates/recording` defines
+//! them) and what kind of record it was; whose child a thread is, and which one; where races are
+//! declared to be harmless.
 //!
-//! **Invariant.** The columns are empty, or have one entry per event. Events that an importer made up have no ordinal, nor
-//! have those that are not visible operations, but for requests: these have the ordinal of what they announce. Events that
-//! are pieces of one operation share theirs.
+//! **Invariant.** The columns are empty, or have one entry per event. Events that an importer made
+//! up have no ordinal, nor have those that are not visible operations, but for requests: these have
+//! the ordinal of what they announce. Events that are pieces of one operation share theirs.
 
 use crate::event::*;
 use crate::ids::*;
@@ -92,8 +93,8 @@ impl Builder {
     }
 }
 
-/// The hash by which a replay knows a location that an importer of recordings wrote as `file:line:column (function)`;
-/// 0 if it is of another form.
+/// The hash by which a replay knows a location that an importer of recordings wrote as
+/// `file:line:column (function)`; 0 if it is of another form.
 pub fn place_hash(location: &str) -> u64 {
     // Both the file and the function may contain parentheses; the two numbers before one do not.
     let ends = location.match_indices(" (").map(|(at, _)| at).chain([location.len()]);

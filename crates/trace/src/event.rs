@@ -58,7 +58,8 @@ pub enum MemoryOrder {
 }
 
 impl MemoryOrder {
-    /// Whether it allows for executions that are not sequentially consistent. (Plain accesses that race do so too, but that is a bug.)
+    /// Whether it allows for executions that are not sequentially consistent. (Plain accesses that
+    /// race do so too, but that is a bug.)
     pub fn is_weak(self) -> bool {
         !matches!(self, MemoryOrder::Plain | MemoryOrder::SeqCst)
     }
@@ -137,10 +138,22 @@ impl Direction {
 /// The channels of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Channels<'t> {
-    /// All that there are, and any that no event names, in both directions: the call of a function of which nothing is known.
+    /// All that there are, and any that no event names, in both directions: the call of a function
+    /// of which nothing is known.
     Every,
     /// These, in the order of their ids, each once.
     Only(&'t [(ChannelId, Direction)]),
+}
+
+/// What a call waits for, if nothing is there: `docs/theory.md`, section 4.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Awaited {
+    /// What the call waits on: a stream of bytes, a counter. Whoever gives here ends every wait on
+    /// it.
+    pub source: ChannelId,
+    /// The part that the call took from it in the recorded run: whoever gives here feeds this call.
+    /// `None` if it took nothing.
+    pub piece: Option<ChannelId>,
 }
 
 /// What a `request` is about to do.
@@ -222,13 +235,15 @@ pub enum Op {
     Fence { order: MemoryOrder },
     /// A call into code that is not recorded.
     External,
-    /// A call begins that other threads can notice, or that can notice them, other than through memory.
+    /// A call begins that other threads can notice, or that can notice them, other than through
+    /// memory.
     EnterCall { on: ChannelsId, by: Option<FunctionId> },
     /// The innermost open call of the thread returns.
     LeaveCall,
 }
 
-/// What goes wrong where a branch goes the other way than in the recorded run, though no programmer wrote the test.
+/// What goes wrong where a branch goes the other way than in the recorded run, though no programmer
+/// wrote the test.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Fault {

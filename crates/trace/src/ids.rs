@@ -39,7 +39,8 @@ ids! {
     SemId,
     /// A barrier.
     BarrierId,
-    /// Something outside the program's memory through which calls reach each other: a pipe, a socket, a file, a clock.
+    /// Something outside the program's memory through which calls reach each other: a pipe, a
+    /// socket, a file, a clock.
     ChannelId,
     /// A list of channels with their directions, as a call names them.
     ChannelsId,

@@ -1,18 +1,22 @@
 //! Assertions that nobody wrote: what must not go wrong on the recorded path.
 //!
-//! **Computes.** Of the guards that the walk has put before the use of a pointer, a divisor or an index
-//! (`branch r != 0 : true else null`), assertions. And for accesses to memory that another thread frees later, the
-//! assertion that this has not happened yet: a cell of our own says that the block is alive, the free ends that, and the
-//! access is preceded by a look at the cell.
+//! **Computes.** Of the guards that the walk has put before the use of a pointer, a divisor or an
+//! index (`branch r != 0 : true else null`), assertions. And for accesses to memory that another
+//! thread frees later, the assertion that this has not happened yet: a cell of our own says that
+//! the block is alive, the free ends that, and the access is preceded by a look at the cell.
 //!
-//! **Follows.** `docs/theory.md` as it is: cells are read and written like other memory, and atomically, so that they race with nothing.
-//! The read belongs to its assertion alone, so no model that knows dependences pins it; what the free stores is a constant. A free needs a live block, hence nobody finds
-//! one freed that was not given out. Memory that the run gives out again later is not asked about: a pointer with the same number may then be one to the new block. Each schedule of the trace without the cells is one of the trace with them, and the other way round: where
-//! the assertion does not hold, the access behind it is no step either.
+//! **Follows.** `docs/theory.md` as it is: cells are read and written like other memory, and
+//! atomically, so that they race with nothing. The read belongs to its assertion alone, so no model
+//! that knows dependences pins it; what the free stores is a constant. A free needs a live block,
+//! hence nobody finds one freed that was not given out. Memory that the run gives out again later
+//! is not asked about: a pointer with the same number may then be one to the new block. Each
+//! schedule of the trace without the cells is one of the trace with them, and the other way round:
+//! where the assertion does not hold, the access behind it is no step either.
 //!
 //! **Invariant.** The order of the other events stays; their numbers do not, if there is a cell.
 //!
-//! **Cost.** Linear in the events and in threads × (forks + joins). Accesses that forks and joins put before the free get no assertion.
+//! **Cost.** Linear in the events and in threads × (forks + joins). Accesses that forks and joins
+//! put before the free get no assertion.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -74,7 +78,8 @@ impl Trace {
         }
     }
 
-    /// The blocks whose memory was given out again after they were freed, with their first addresses and those behind their last ones.
+    /// The blocks whose memory was given out again after they were freed, with their first
+    /// addresses and those behind their last ones.
     pub fn given_out_again(&self) -> FxHashMap<ObjectId, (u64, u64)> {
         let (mut live, mut again) = (FxHashMap::default(), FxHashMap::default());
         let mut freed: BTreeMap<u64, (u64, ObjectId)> = BTreeMap::new();
@@ -83,7 +88,8 @@ impl Trace {
                 Op::Alloc { object, size, address: Some(start) } => {
                     let end = start.saturating_add(size.into());
                     live.insert(object, (start, end));
-                    // Those that are freed overlap with none that was freed and not found here before.
+                    // Those that are freed overlap with none that was freed and not found here
+                    // before.
                     while let Some((&old, &(behind, block))) = freed.range(..end).next_back()
                         && behind > start
                     {
@@ -102,7 +108,8 @@ impl Trace {
         again
     }
 
-    /// Whether the event is part of an assertion that nobody wrote and reads or writes no memory of the program.
+    /// Whether the event is part of an assertion that nobody wrote and reads or writes no memory of
+    /// the program.
     pub fn is_made_up(&self, id: EventId) -> bool {
         let first = |access: Access| self.first_cell.is_some_and(|cell| access.at.object >= cell);
         self.access(id).is_some_and(first) || self.fault(id) == Some(Fault::Freed)
@@ -121,7 +128,8 @@ impl Trace {
 
     /// Puts a look at whether the memory is still there before accesses that may come too late.
     fn watch_frees(&mut self, again: &FxHashMap<ObjectId, (u64, u64)>) {
-        // Memory that was given out again, and nobody has recorded it, is one way to use what was freed.
+        // Memory that was given out again, and nobody has recorded it, is one way to use what was
+        // freed.
         let uses_freed = |(note, _): &(String, u64)| note.starts_with("access to freed memory");
         if self.dependences == Dependences::Unknown || self.notes().iter().any(uses_freed) {
             return;
@@ -136,12 +144,14 @@ impl Trace {
         self.insert_cells(&watched, &blocks);
     }
 
-    /// The accesses that may come after the free of their memory, as far as forks and joins say. Of those of one thread to one block between which it changes nothing
-    /// that others see, and nobody else does anything in the recorded run, the first: where the free comes before a later one, it can come before that one as well. (What others do
-    /// may be a read that nothing explains, which comes after all that was recorded before it.)
+    /// The accesses that may come after the free of their memory, as far as forks and joins say. Of
+    /// those of one thread to one block between which it changes nothing that others see, and
+    /// nobody else does anything in the recorded run, the first: where the free comes before a
+    /// later one, it can come before that one as well. (What others do may be a read that nothing
+    /// explains, which comes after all that was recorded before it.)
     ///
-    /// Blocks whose memory was given out again count only for threads whose addresses do not depend on what they have read: another pointer with the same number may be one to the
-    /// new block.
+    /// Blocks whose memory was given out again count only for threads whose addresses do not depend
+    /// on what they have read: another pointer with the same number may be one to the new block.
     fn late_accesses(
         &self,
         again: &FxHashMap<ObjectId, (u64, u64)>,

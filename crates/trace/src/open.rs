@@ -1,8 +1,9 @@
 //! Opens a trace in whatever format it is.
 //!
-//! **Computes.** The format, by content: a directory is RV-Predict's, the first bytes tell the binary
-//! form, recordings and gzip, the lengths in its header tell RapidBin, the first line that is not empty tells STD
-//! and CSV. What is left is the text form, whose reader says best what is wrong with it.
+//! **Computes.** The format, by content: a directory is RV-Predict's, the first bytes tell the
+//! binary form, recordings and gzip, the lengths in its header tell RapidBin, the first line that
+//! is not empty tells STD and CSV. What is left is the text form, whose reader says best what is
+//! wrong with it.
 //!
 //! **Invariant.** The name of the file is not looked at, so a wrong ending never matters.
 
@@ -124,7 +125,8 @@ pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Opened, OpenErr
     open_with(path, Some(format), None)
 }
 
-/// Opens a trace in a given format, or finds it out. If it is a recording, the walk adds what threads computed.
+/// Opens a trace in a given format, or finds it out. If it is a recording, the walk adds what
+/// threads computed.
 pub fn open_with(
     path: impl AsRef<Path>,
     format: Option<Format>,

@@ -94,7 +94,8 @@ pub struct Trace {
     pub(crate) benign: Vec<(Place, String)>,
     /// What the program got from outside, for replays; nobody else looks inside.
     pub(crate) inputs: Vec<u8>,
-    /// Of each event which visible operation of its thread it is, see `anchors`; empty if none has one.
+    /// Of each event which visible operation of its thread it is, see `anchors`; empty if none has
+    /// one.
     pub(crate) ordinals: Vec<u32>,
     /// Of each event what kind of record it was; as long as `ordinals`.
     pub(crate) record_kinds: Vec<u8>,
@@ -127,7 +128,8 @@ impl Trace {
         Builder { trace: Trace::default() }
     }
 
-    /// What the program got from outside, as a replay gives it again; empty if nothing is known. Layout: `foretrace_recording::input`.
+    /// What the program got from outside, as a replay gives it again; empty if nothing is known.
+    /// Layout: `foretrace_recording::input`.
     pub fn inputs(&self) -> &[u8] {
         &self.inputs
     }
@@ -164,8 +166,8 @@ impl Trace {
         (0..self.len()).map(|row| (EventId::from(row), self.op(EventId::from(row))))
     }
 
-    /// The memory access that an event is, if it is one. Cheaper than [`Trace::op`]: most events are
-    /// accesses, and most analyses look only at these, or only at the others.
+    /// The memory access that an event is, if it is one. Cheaper than [`Trace::op`]: most events
+    /// are accesses, and most analyses look only at these, or only at the others.
     #[inline]
     pub fn access(&self, id: EventId) -> Option<Access> {
         let row = id.index();
@@ -267,7 +269,8 @@ impl Trace {
         self.bindings.get(id).copied()
     }
 
-    /// The expression that a write stores, that a branch, assertion or assumption tests, or that a `let` names.
+    /// The expression that a write stores, that a branch, assertion or assumption tests, or that a
+    /// `let` names.
     pub fn expression(&self, id: EventId) -> Option<ExprRef<'_>> {
         self.expressions.get(id)
     }
@@ -463,7 +466,8 @@ kinds! {
 /// How many kinds there are: the kind column holds smaller numbers only.
 pub(crate) const KIND_COUNT: usize = KINDS.len();
 
-/// Every kind and detail that some operation packs to, with that operation: one whose other numbers are zeros.
+/// Every kind and detail that some operation packs to, with that operation: one whose other numbers
+/// are zeros.
 pub(crate) fn packed_operations() -> Vec<(u8, u8, Op)> {
     let rows =
         || (0..KIND_COUNT as u8).flat_map(|kind| (0..=u8::MAX).map(move |detail| (kind, detail)));

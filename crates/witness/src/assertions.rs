@@ -1,14 +1,15 @@
 //! Assertions: section 4 of `docs/theory.md`.
 //!
-//! **Computes.** Whether an assertion is false of what its thread has read; and, where every read is
-//! pinned, which reads are *released* for it.
+//! **Computes.** Whether an assertion is false of what its thread has read; and, where every read
+//! is pinned, which reads are *released* for it.
 //!
-//! **Follows.** The theory to the letter: a read is released only if the assertion names it itself. One
-//! that it uses through a `let` is used by the expression of that `let`, which lies between.
+//! **Follows.** The theory to the letter: a read is released only if the assertion names it itself.
+//! One that it uses through a `let` is used by the expression of that `let`, which lies between.
 //!
-//! **Cost.** One walk from the assertion back to the first read that it names; under `control` a bounded
-//! search once per assertion (`free_values`). If that is in vain, the values that the schedule itself gives
-//! are tried, so that what fails under `symbolic` fails here too; this takes a pass with tables of its own.
+//! **Cost.** One walk from the assertion back to the first read that it names; under `control` a
+//! bounded search once per assertion (`free_values`). If that is in vain, the values that the
+//! schedule itself gives are tried, so that what fails under `symbolic` fails here too; this takes
+//! a pass with tables of its own.
 
 use foretrace_trace::{Dependences, EventId, Op};
 
@@ -77,7 +78,8 @@ impl Replay<'_> {
         }
     }
 
-    /// Whether the assertion fails of what is there in this very schedule, though what is read is free.
+    /// Whether the assertion fails of what is there in this very schedule, though what is read is
+    /// free.
     fn fails_as_scheduled(&self, at: EventId, schedule: &[EventId]) -> bool {
         let mut state = State::new(self.trace, self.recorded, true);
         let mut replay = Replay::new(self.trace, self.recorded, &mut state, Reads::Computed);
@@ -87,7 +89,8 @@ impl Replay<'_> {
         replay.value_of(at) == Some(0)
     }
 
-    /// "e is opaque, was recorded not to hold, and all earlier reads of its thread are as recorded."
+    /// "e is opaque, was recorded not to hold, and all earlier reads of its thread are as
+    /// recorded."
     fn check_opaque_assertion(&self, at: EventId) -> Result<(), Refuted> {
         let held = matches!(self.trace.op(at), Op::Assert { holds: true });
         require(!held, at, "the assertion held, and what it depends on is not known")?;

@@ -1,12 +1,12 @@
 //! Whether the violation holds at the end of a schedule: section 4 of `docs/theory.md`.
 //!
-//! **Computes.** Each violation's conditions in the state reached, in the words of the theory. For a
-//! stuck state also the waits that must still be in W, which `signals` then has to bring about.
+//! **Computes.** Each violation's conditions in the state reached, in the words of the theory. For
+//! a stuck state also the waits that must still be in W, which `signals` then has to bring about.
 //!
-//! **Deviations**, each refusing more than the text. (1) Nothing is a violation once the process has
-//! exited; the text says so only where something is *next* or *stuck*. (2) A hold of the same mode of
-//! the thread's own blocks it only if the mode is exclusive and the lock is not recursive: otherwise
-//! the acquire would deepen the hold.
+//! **Deviations**, each refusing more than the text. (1) Nothing is a violation once the process
+//! has exited; the text says so only where something is *next* or *stuck*. (2) A hold of the same
+//! mode of the thread's own blocks it only if the mode is exclusive and the lock is not recursive:
+//! otherwise the acquire would deepen the hold.
 //!
 //! **Cost.** Constant, but O(threads) for a stuck state and O(schedule) for an atomicity violation.
 
@@ -307,8 +307,21 @@ impl Replay<'_> {
                 let thread = self.trace.thread_of(event);
                 self.is_left_locked(lock, mode, thread).then_some(Waits::Otherwise)
             }
+            (Point::Next(_), Op::LeaveCall) => {
+                let enter = self.trace.enter_of(event)?;
+                self.is_starved(enter).then_some(Waits::Otherwise)
+            }
+            (Point::Last(_), Op::EnterCall { .. }) => {
+                self.is_starved(event).then_some(Waits::Otherwise)
+            }
             _ => None,
         }
+    }
+
+    /// Whether the call that begins here waits, and nobody has fed it.
+    fn is_starved(&self, enter: EventId) -> bool {
+        let waits = &self.recorded.waits;
+        waits.is_starved(self.trace, enter, |event| self.is_executed(event))
     }
 
     /// Whether a finished thread other than this one has the lock in a conflicting mode.
@@ -346,7 +359,8 @@ impl Replay<'_> {
 enum Waits {
     /// This wait is in W: the resolution of the signals has to leave it there.
     InW(EventId),
-    /// For a semaphore, a barrier, or a lock that nobody will give back.
+    /// For a semaphore, a barrier, a lock that nobody will give back, or in a call that nobody
+    /// feeds.
     Otherwise,
 }
 

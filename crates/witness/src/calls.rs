@@ -1,15 +1,20 @@
 //! Which calls keep their order: the row *leave-call* of section 3 of `docs/theory.md`.
 //!
-//! **Computes.** For each `leave-call` the `enter-call` events that have to be executed before it: of each other thread the last
-//! one on which the call rests. What an earlier leave of the same thread needs is not named again.
+//! **Computes.** For each `leave-call` the `enter-call` events that have to be executed before it:
+//! of each other thread the last one on which the call rests. What an earlier leave of the same
+//! thread needs is not named again.
 //!
-//! **How.** In recorded order, by *pools*: each channel has one of those who have given there and one of those who have taken. A call pours what it rests on, and itself, into the
-//! pools of its channels, and draws from those that lead to it, as long as it is in flight. What is once in a pool stays there. Whatever is new in a pool is handed on at once to the calls in flight
-//! that draw from it, and from these to the pools into which they pour.
+//! **How.** In recorded order, by *pools*: each channel has one of those who have given there and
+//! one of those who have taken. A call pours what it rests on, and itself, into the pools of its
+//! channels, and draws from those that lead to it, as long as it is in flight. What is once in a
+//! pool stays there. Whatever is new in a pool is handed on at once to the calls in flight that
+//! draw from it, and from these to the pools into which they pour.
 //!
-//! **Invariant.** After each event, every call in flight has what it rests on so far, and every pool what it would give to a call that enters now.
+//! **Invariant.** After each event, every call in flight has what it rests on so far, and every
+//! pool what it would give to a call that enters now.
 //!
-//! **Cost.** For each enter, threads × channels of the call, and a step for each channel of each call in flight that gets to know of it.
+//! **Cost.** For each enter, threads × channels of the call, and a step for each channel of each
+//! call in flight that gets to know of it.
 
 use foretrace_trace::{ChannelId, Channels, ChannelsId, EventId, Op, ThreadId, Trace};
 use rustc_hash::FxHashMap;
@@ -31,8 +36,9 @@ impl Kept {
         }
     }
 
-    /// The enters that must be executed before this leave, at most one of each other thread. Those of earlier calls follow from the order
-    /// of their threads, and those that an earlier leave of this thread needs are not here.
+    /// The enters that must be executed before this leave, at most one of each other thread. Those
+    /// of earlier calls follow from the order of their threads, and those that an earlier leave of
+    /// this thread needs are not here.
     pub fn needed_by(&self, leave: EventId) -> &[EventId] {
         match self.leaves.binary_search_by_key(&leave, |&(leave, _)| leave) {
             Ok(at) => {

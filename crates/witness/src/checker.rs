@@ -1,30 +1,30 @@
 //! The witness checker: the last line of defence. Every reported bug passes it.
 //!
-//! **Computes.** Let σ = e0 ... e(n-1) be a schedule and V a violation. σ is accepted as a witness of
-//! V iff there are states S0 ... Sn such that
+//! **Computes.** Let σ = e0 ... e(n-1) be a schedule and V a violation. σ is accepted as a witness
+//! of V iff there are states S0 ... Sn such that
 //!
 //! 1. S0 is the state in which nothing has happened;
 //! 2. each e(i) is enabled in S(i), and S(i+1) is S(i) with the effect of e(i) (section 3 of
-//!    `docs/theory.md`, under the given model; the effect of a signal is a choice, so there may be several
-//!    S(i+1)); except that a pure read that is V's remote access, and the last event of its thread in σ,
-//!    with no join of that thread in σ, only needs its object live; and that the reads which are released
-//!    for V, an assertion, are not pinned;
+//!    `docs/theory.md`, under the given model; the effect of a signal is a choice, so there may be
+//!    several S(i+1)); except that a pure read that is V's remote access, and the last event of its
+//!    thread in σ, with no join of that thread in σ, only needs its object live; and that the reads
+//!    which are released for V, an assertion, are not pinned;
 //! 3. V holds in Sn (section 4).
 //!
-//! The result is *possible* if σ has a read with an unknown writer that is not the excepted one, and under
-//! `control`; else *real*.
+//! The result is *possible* if σ has a read with an unknown writer that is not the excepted one,
+//! and under `control`; else *real*.
 //!
-//! **Follows.** `docs/theory.md`, and nothing else: it shares no code with the encoder, the solver or
-//! the oracle. `recorded` is section 2; `step`, `computing` and `signals` are section 3; `at_end` and
-//! `assertions` are section 4. Where the text leaves room, the reading that refuses more is taken: see
-//! `at_end` and `free_values`, and (3) a read with an unknown writer needs its object live too, and all
-//! that was recorded before it even if its bytes hold what they held then; (4) a declared initial value of
-//! more than 8 bytes counts as not declared.
+//! **Follows.** `docs/theory.md`, and nothing else: it shares no code with the encoder, the solver
+//! or the oracle. `recorded` is section 2; `step`, `computing` and `signals` are section 3;
+//! `at_end` and `assertions` are section 4. Where the text leaves room, the reading that refuses
+//! more is taken: see `at_end` and `free_values`, and (3) a read with an unknown writer needs its
+//! object live too, and all that was recorded before it even if its bytes hold what they held then;
+//! (4) a declared initial value of more than 8 bytes counts as not declared.
 //!
-//! **Cost.** O(n) per check, whatever the size of the trace, plus O(threads) for a stuck state. Where reads
-//! are pinned, nothing is computed. A workspace with a few words per cell, lock and thread of the trace
-//! (and per event, under `symbolic`) is kept for each thread of this program that checks at the same
-//! time as others, and another for each that reduces.
+//! **Cost.** O(n) per check, whatever the size of the trace, plus O(threads) for a stuck state.
+//! Where reads are pinned, nothing is computed. A workspace with a few words per cell, lock and
+//! thread of the trace (and per event, under `symbolic`) is kept for each thread of this program
+//! that checks at the same time as others, and another for each that reduces.
 
 use foretrace_trace::{EventId, Model, Op, Trace};
 

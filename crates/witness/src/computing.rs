@@ -1,17 +1,17 @@
 //! One step where reads are not pinned: under `symbolic` and `control`.
 //!
-//! **Computes.** The rows of the table in section 3 of `docs/theory.md` about memory and expressions. Under
-//! `symbolic` a read sees what is there, an expression that counts is worked out from what its thread has
-//! seen, and an opaque event needs all its thread's reads as recorded. Under `control` only that objects
-//! live is asked.
+//! **Computes.** The rows of the table in section 3 of `docs/theory.md` about memory and
+//! expressions. Under `symbolic` a read sees what is there, an expression that counts is worked out
+//! from what its thread has seen, and an opaque event needs all its thread's reads as recorded.
+//! Under `control` only that objects live is asked.
 //!
-//! **Follows.** The theory byte by byte, by way of cells, each of whose bytes have the same last writer and
-//! are valued or not together. Where the text leaves room: a pinned read has seen its recorded value, so
-//! it counts as recorded, whatever its bytes hold.
+//! **Follows.** The theory byte by byte, by way of cells, each of whose bytes have the same last
+//! writer and are valued or not together. Where the text leaves room: a pinned read has seen its
+//! recorded value, so it counts as recorded, whatever its bytes hold.
 //!
 //! **Invariant.** The value of every executed read and `let` that a counting expression uses is in
-//! `Values::given`. What a thread's reads saw never changes again, so one event per thread says whether all
-//! of them are as recorded.
+//! `Values::given`. What a thread's reads saw never changes again, so one event per thread says
+//! whether all of them are as recorded.
 //!
 //! **Cost.** Amortised constant per cell of an access and per name of an expression.
 
@@ -100,8 +100,8 @@ impl Replay<'_> {
         }
     }
 
-    /// What a read that is not pinned sees in the present state: in each byte a value, or the expected
-    /// identity.
+    /// What a read that is not pinned sees in the present state: in each byte a value, or the
+    /// expected identity.
     pub(crate) fn look(&self, step: usize, read: EventId) -> Result<Sight, Refuted> {
         let at = self.trace.access(read).expect("called for reads only").at;
         let memory = &self.recorded.memory;
@@ -121,7 +121,8 @@ impl Replay<'_> {
             }
             sight.is_as_recorded &= contents == expected_contents;
             if let Some(value) = sight.value {
-                // Unvalued contents count with the value that the read itself saw in the recorded run.
+                // Unvalued contents count with the value that the read itself saw in the recorded
+                // run.
                 let part = contents.or(own.map(|own| memory.cells.part(at, own, cell)));
                 let shift = 8 * (memory.cells.offset(cell) - at.offset);
                 sight.value = part.map(|part| value | part << shift);
@@ -137,8 +138,8 @@ impl Replay<'_> {
         computed.or_else(|| self.recorded.memory.content(self.trace, writer, cell))
     }
 
-    /// The effect of row *write*: leaves the value of its expression, if that counts, else what it left
-    /// in the recorded run.
+    /// The effect of row *write*: leaves the value of its expression, if that counts, else what it
+    /// left in the recorded run.
     pub(crate) fn store(&mut self, event: EventId) {
         let at = self.trace.access(event).expect("called for writes only").at;
         let stored = self.value_of(event).map(|value| truncate(value, at.size));

@@ -1,10 +1,11 @@
 //! What the events of a witness read, store and compute, for the reader of a report.
 //!
-//! **Computes.** The values in an accepted schedule. Where a read is pinned, its recorded value; else what
-//! it sees. Under `control` what is read is free: then only the values are given that make the assertion
-//! fail, and what follows from them.
+//! **Computes.** The values in an accepted schedule. Where a read is pinned, its recorded value;
+//! else what it sees. Under `control` what is read is free: then only the values are given that
+//! make the assertion fail, and what follows from them.
 //!
-//! **Cost.** A check, and one more pass with tables of its own. To be used for findings, not in a search.
+//! **Cost.** A check, and one more pass with tables of its own. To be used for findings, not in a
+//! search.
 
 use foretrace_trace::text::eval::{bound_value, truncate};
 use foretrace_trace::{EventId, NameId, Op};
@@ -84,8 +85,8 @@ impl Checker<'_> {
 }
 
 impl Replay<'_> {
-    /// Under `control`: what the reads that the assertion uses have seen, and its `let`s give. If no such
-    /// values were found, it is what is there that makes the assertion fail.
+    /// Under `control`: what the reads that the assertion uses have seen, and its `let`s give. If
+    /// no such values were found, it is what is there that makes the assertion fail.
     fn assume_failing_values(&mut self, assertion: EventId) {
         let terms = self.recorded.terms(self.trace);
         if self.reads != Reads::Free || !terms.counts(assertion) {

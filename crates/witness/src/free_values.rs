@@ -1,14 +1,15 @@
 //! Whether an assertion is false for some values of the reads that it uses.
 //!
 //! **Computes.** Under `control`, where what is read is free: values of these reads that make the
-//! assertion fail. Few bits are tried out in full. Of more bits corner values are tried, and what the
-//! literals and recorded values suggest.
+//! assertion fail. Few bits are tried out in full. Of more bits corner values are tried, and what
+//! the literals and recorded values suggest.
 //!
-//! **Deviation**, refusing more than the text: of more than `FULL` bits, or where very many `let`s are used,
-//! some failing values are not found. Then the schedule itself may still give some: see `assertions`.
+//! **Deviation**, refusing more than the text: of more than `FULL` bits, or where very many `let`s
+//! are used, some failing values are not found. Then the schedule itself may still give some: see
+//! `assertions`.
 //!
-//! **Cost.** At most 2^`FULL` or twice `TRIALS` evaluations, fewer if the assertion uses very many reads and
-//! `let`s; once per assertion, for the answer is kept.
+//! **Cost.** At most 2^`FULL` or twice `TRIALS` evaluations, fewer if the assertion uses very many
+//! reads and `let`s; once per assertion, for the answer is kept.
 
 use foretrace_trace::expr::{Expr, UnaryOp};
 use foretrace_trace::text::eval::{evaluate, truncate};
@@ -26,8 +27,8 @@ const EFFORT: u64 = 1 << 24;
 /// How many words are taken from literals and recorded values before they are combined.
 const SUGGESTIONS: usize = 24;
 
-/// Values of the reads that the assertion uses which make it fail, and of the `let`s, if any were found.
-/// Its expression counts.
+/// Values of the reads that the assertion uses which make it fail, and of the `let`s, if any were
+/// found. Its expression counts.
 pub(crate) fn failing_values(
     trace: &Trace,
     terms: &Terms,

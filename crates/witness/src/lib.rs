@@ -1,4 +1,5 @@
-//! Schedules: the independent checker and the reduction; and the checker of proofs that there is none.
+//! Schedules: the independent checker and the reduction; and the checker of proofs that there is
+//! none.
 //!
 //! Knows the trace and `docs/theory.md`; knows nothing of the encoder and the solver.
 
@@ -19,6 +20,7 @@ mod refuted;
 mod reported;
 mod runs;
 mod signals;
+mod starved;
 mod state;
 mod step;
 mod switches;

@@ -2,24 +2,26 @@
 //!
 //! **Computes.** A small part of an accepted schedule that is closed under what its events need, in
 //! the order of the schedule. Since each thread runs a prefix of its events, the part is given by
-//! how many events each thread keeps. An event needs: its predecessors in the thread and the
-//! fork of the thread; a read, the writes that it saw in this schedule, unless what is read is free;
-//! a join, all of its child; a notified wake, what notified it; a semaphore wait, the post whose token
-//! it takes if tokens are taken in order; a barrier event, the arrivals of its round or the one before;
-//! an access, the object's alloc; an alloc, the frees before it; the end of a call, the begin of those that it rests on. A lock event that must not find a conflicting hold
-//! needs the closing of every hold that the part opens and the schedule closed before.
+//! how many events each thread keeps. An event needs: its predecessors in the thread and the fork
+//! of the thread; a read, the writes that it saw in this schedule, unless what is read is free; a
+//! join, all of its child; a notified wake, what notified it; a semaphore wait, the post whose
+//! token it takes if tokens are taken in order; a barrier event, the arrivals of its round or the
+//! one before; an access, the object's alloc; an alloc, the frees before it; the end of a call, the
+//! begin of those that it rests on. A lock event that must not find a conflicting hold needs the
+//! closing of every hold that the part opens and the schedule closed before.
 //!
-//! **How.** Backwards, from the last step to the first: almost all that an event needs lies before it,
-//! and who needs a write, a post or an arrival has left word by the time that it is met. Only the
-//! closing of a hold may be met before it is known that the part opens the hold. If one is needed that
-//! was left out, the cuts are kept and the schedule is scanned once more.
+//! **How.** Backwards, from the last step to the first: almost all that an event needs lies before
+//! it, and who needs a write, a post or an arrival has left word by the time that it is met. Only
+//! the closing of a hold may be met before it is known that the part opens the hold. If one is
+//! needed that was left out, the cuts are kept and the schedule is scanned once more.
 //!
-//! **Invariant.** The part is meant to be accepted, but this is not relied on: the caller checks it.
-//! It need not be the smallest: under model `values` a read may do with another write.
+//! **Invariant.** The part is meant to be accepted, but this is not relied on: the caller checks
+//! it. It need not be the smallest: under model `values` a read may do with another write.
 //!
-//! **Cost.** O(n) per scan of n events, counting an access once for each of its cells, plus O(threads)
-//! for each read with an unknown writer that is kept. One scan if nothing is left out; if the cuts are
-//! not closed after `SCANNING` steps, all is kept. The tables are lent by the checker.
+//! **Cost.** O(n) per scan of n events, counting an access once for each of its cells, plus
+//! O(threads) for each read with an unknown writer that is kept. One scan if nothing is left out;
+//! if the cuts are not closed after `SCANNING` steps, all is kept. The tables are lent by the
+//! checker.
 
 use foretrace_trace::{EventId, LockId, Mode, Op, SemId, ThreadId, Trace};
 use rustc_hash::FxHashSet;
@@ -74,7 +76,8 @@ pub(crate) fn needed_part(
     })
 }
 
-/// What kept events have left word of, for what is met before them. All but `kept` is about one scan.
+/// What kept events have left word of, for what is met before them. All but `kept` is about one
+/// scan.
 #[derive(Debug)]
 pub(crate) struct Words {
     /// How many events each thread keeps.
@@ -222,7 +225,8 @@ impl Scan<'_> {
         }
     }
 
-    /// The event that last opened or changed the oldest of the lock's holds that are open at the end.
+    /// The event that last opened or changed the oldest of the lock's holds that are open at the
+    /// end.
     fn last_change_of_oldest_hold(&self, lock: LockId) -> Option<EventId> {
         let mut open: Vec<(u32, EventId)> = Vec::new();
         for &event in self.schedule {

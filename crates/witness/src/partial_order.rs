@@ -1,19 +1,22 @@
 //! Which events of a schedule must keep their order.
 //!
-//! **Computes.** Two events keep their order if one of them may depend on it: same thread; same cell
-//! or object, unless both only look; same lock, unless both are shared; same condition variable; a
-//! failed semaphore wait and all else on the semaphore, a wait and the post whose token it takes; a
-//! barrier's arrivals and what waits for them; the end of a call and the begin of those that it rests on; fork, join, address reuse, and all that a read with an
-//! unknown writer was recorded after. The violation's own events come after all others, in any order.
+//! **Computes.** Two events keep their order if one of them may depend on it: same thread; same
+//! cell or object, unless both only look; same lock, unless both are shared; same condition
+//! variable; a failed semaphore wait and all else on the semaphore, a wait and the post whose token
+//! it takes; a barrier's arrivals and what waits for them; the end of a call and the begin of those
+//! that it rests on; fork, join, address reuse, and all that a read with an unknown writer was
+//! recorded after. The violation's own events come after all others, in any order.
 //!
 //! With `Sections::Free` the critical sections of a lock may change places. They still exclude each
-//! other, but this is a matter of the state and not of an order: what a thread has locked keeps others
-//! from going on. Locks whose events depend on more than exclusion keep their order.
+//! other, but this is a matter of the state and not of an order: what a thread has locked keeps
+//! others from going on. Locks whose events depend on more than exclusion keep their order.
 //!
-//! **Invariant.** Every order that keeps this one, and exclusion, leads to the same state at the end.
-//! (This is stricter than needed: the order of two writes stays even if nobody sees the difference.)
+//! **Invariant.** Every order that keeps this one, and exclusion, leads to the same state at the
+//! end. (This is stricter than needed: the order of two writes stays even if nobody sees the
+//! difference.)
 //!
-//! **Cost.** O(n) for n events, counting an access once per cell and per thread that reads the cell.
+//! **Cost.** O(n) for n events, counting an access once per cell and per thread that reads the
+//! cell.
 
 use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};

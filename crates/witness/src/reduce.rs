@@ -1,25 +1,25 @@
 //! Makes a witness short and easy to follow.
 //!
-//! **Computes.** From an accepted schedule another one of the same violation, with no more events and
-//! no more context switches: what the violation does not need is left out (`needs`), then the ends of
-//! threads are cut off as far as the checker lets them, then the rest is reordered (`switches`). Of a
-//! long schedule no ends are cut off, and it is reordered in one go (`runs`).
+//! **Computes.** From an accepted schedule another one of the same violation, with no more events
+//! and no more context switches: what the violation does not need is left out (`needs`), then the
+//! ends of threads are cut off as far as the checker lets them, then the rest is reordered
+//! (`switches`). Of a long schedule no ends are cut off, and it is reordered in one go (`runs`).
 //!
-//! **Invariant.** The result is the given schedule, or was accepted by the checker. Each step that the
-//! checker refuses is undone. Deterministic.
+//! **Invariant.** The result is the given schedule, or was accepted by the checker. Each step that
+//! the checker refuses is undone. Deterministic.
 //!
-//! **Why this works under every model.** The part keeps for each of its reads the writes that it saw in
-//! the given schedule, and the new order changes nothing about who sees what. So each read of the result
-//! sees the bytes that it saw in the given schedule, from the same writers; by induction along the
-//! result these left the same values; and so each expression has the value that it had, and each read is
-//! as recorded if it was. In other words, every read is pinned to what it saw in the given schedule, be that
-//! what it saw in the recorded run or not. Released reads are no exception. Under `control` reads need no
-//! writers at all. (An assertion may fail there only of what the schedule itself stores; then the part may
-//! be refused, and is undone.)
+//! **Why this works under every model.** The part keeps for each of its reads the writes that it
+//! saw in the given schedule, and the new order changes nothing about who sees what. So each read
+//! of the result sees the bytes that it saw in the given schedule, from the same writers; by
+//! induction along the result these left the same values; and so each expression has the value that
+//! it had, and each read is as recorded if it was. In other words, every read is pinned to what it
+//! saw in the given schedule, be that what it saw in the recorded run or not. Released reads are no
+//! exception. Under `control` reads need no writers at all. (An assertion may fail there only of
+//! what the schedule itself stores; then the part may be refused, and is undone.)
 //!
 //! **Cost.** Linear in the schedule: for a long one about as much as four checks, two of which are
-//! checks. For others a few checks of what is needed, and two bounded searches: `CUTTING` steps of checks
-//! for the cuts, and `switches::EFFORT`.
+//! checks. For others a few checks of what is needed, and two bounded searches: `CUTTING` steps of
+//! checks for the cuts, and `switches::EFFORT`.
 
 use foretrace_trace::{EventId, ThreadId};
 use rustc_hash::FxHashMap;

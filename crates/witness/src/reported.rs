@@ -4,10 +4,10 @@ use foretrace_trace::{EventId, Trace};
 
 use crate::violation::Violation;
 
-/// The schedule, followed by the events of the violation that come next, in the best order: that of the
-/// thread that ran last comes first, the others in the violation's order. (They are of different
-/// threads, so no other order has fewer context switches.) A point whose thread has executed all its
-/// events is in the schedule already.
+/// The schedule, followed by the events of the violation that come next, in the best order: that of
+/// the thread that ran last comes first, the others in the violation's order. (They are of
+/// different threads, so no other order has fewer context switches.) A point whose thread has
+/// executed all its events is in the schedule already.
 pub fn reported_order(trace: &Trace, violation: &Violation, schedule: &[EventId]) -> Vec<EventId> {
     let mut next = next_events(violation, schedule);
     if let Some(&last) = schedule.last() {

@@ -1,19 +1,21 @@
 //! Merges the runs of a long schedule.
 //!
-//! **Computes.** An order of the same events with few context switches: a thread that has the turn keeps
-//! it as long as it can; then it goes to the thread whose next event came first in the given schedule.
+//! **Computes.** An order of the same events with few context switches: a thread that has the turn
+//! keeps it as long as it can; then it goes to the thread whose next event came first in the given
+//! schedule.
 //!
-//! **Follows.** The partial order of `partial_order`, with its sections ordered, but never built. Two
-//! events about one subject (a cell, an object, a lock ...) keep their order unless both only look. So
-//! the first pass gives each event a *ticket* per subject: how many events about it came before, or if
-//! the event only looks, how many that did more. In the second pass an event can come next if as many
-//! have come. For semaphores: the k-th wait comes after as many posts as it takes for k + 1 tokens.
-//! What is said by name (fork, join, frees, rounds, calls) is looked up.
+//! **Follows.** The partial order of `partial_order`, with its sections ordered, but never built.
+//! Two events about one subject (a cell, an object, a lock ...) keep their order unless both only
+//! look. So the first pass gives each event a *ticket* per subject: how many events about it came
+//! before, or if the event only looks, how many that did more. In the second pass an event can come
+//! next if as many have come. For semaphores: the k-th wait comes after as many posts as it takes
+//! for k + 1 tokens. What is said by name (fork, join, frees, rounds, calls) is looked up.
 //!
-//! **Invariant.** The thread with the oldest event left can always go on: all that came before it in the
-//! given schedule has come, and whatever has come besides does not touch its subjects.
+//! **Invariant.** The thread with the oldest event left can always go on: all that came before it
+//! in the given schedule has come, and whatever has come besides does not touch its subjects.
 //!
-//! **Cost.** Two linear passes, counting an access once for each of its cells; no allocation per event.
+//! **Cost.** Two linear passes, counting an access once for each of its cells; no allocation per
+//! event.
 
 use foretrace_trace::{EventId, Op, ThreadId, Trace};
 

@@ -1,35 +1,36 @@
 //! Which wait a signal wakes: the one choice that a schedule leaves open.
 //!
-//! **Computes.** Whether there is a way to resolve all signals of a schedule such that every wake in
-//! it is enabled and certain waits are still in W at its end; and one such way. Condition variables
-//! do not influence each other here, since locks do not depend on the choice.
+//! **Computes.** Whether there is a way to resolve all signals of a schedule such that every wake
+//! in it is enabled and certain waits are still in W at its end; and one such way. Condition
+//! variables do not influence each other here, since locks do not depend on the choice.
 //!
 //! **Follows.** `docs/theory.md`, section 3, rows *wait* to *broadcast*. Seen from the schedule, a
 //! wait is one of four things:
 //!
 //! - *due*: the schedule has its notified wake. Something must bring it from W to N in between.
 //! - *leaving*: the schedule has its timed-out or spurious wake. No signal may bring it to N.
-//! - *kept*: the schedule has no wake of it, and it must be in W at the end. Only waits that may not
-//!   leave are kept, so while one is in W, no signal can send all of W to E.
+//! - *kept*: the schedule has no wake of it, and it must be in W at the end. Only waits that may
+//!   not leave are kept, so while one is in W, no signal can send all of W to E.
 //! - *open*: the schedule has no wake of it, and nothing is asked of it.
 //!
 //! **The greedy choice.** A signal takes the due wait in W whose wake comes first; if none is in W,
-//! an open one; if none is either, then a kept one in W refutes the schedule, and without a kept one
-//! all of W (only leaving waits, which may leave) goes to E. A broadcast refutes the schedule if a
-//! kept wait is in W.
+//! an open one; if none is either, then a kept one in W refutes the schedule, and without a kept
+//! one all of W (only leaving waits, which may leave) goes to E. A broadcast refutes the schedule
+//! if a kept wait is in W.
 //!
 //! *It is complete.* Take a resolution that works and the first signal s at which it differs.
 //!
-//! 1. There is a due wait in W, and the greedy choice is d. The resolution cannot send W to E, since
-//!    d needs N, nor take a leaving or kept wait; it takes x, due after d or open. Something later,
-//!    before the wake of d, notifies d. If that is a signal s', let s take d and s' take x: until s'
-//!    x stays in W, for the wake of x, if any, comes after that of d; and no signal in between sends
-//!    W to E, because d was in W. If it is a broadcast, let s take d and leave x to the broadcast,
-//!    which brings it to N in time if it is due, and of which nothing is asked if it is open.
+//! 1. There is a due wait in W, and the greedy choice is d. The resolution cannot send W to E,
+//!    since d needs N, nor take a leaving or kept wait; it takes x, due after d or open. Something
+//!    later, before the wake of d, notifies d. If that is a signal s', let s take d and s' take x:
+//!    until s' x stays in W, for the wake of x, if any, comes after that of d; and no signal in
+//!    between sends W to E, because d was in W. If it is a broadcast, let s take d and leave x to
+//!    the broadcast, which brings it to N in time if it is due, and of which nothing is asked if it
+//!    is open.
 //! 2. There is no due wait but an open one o. If the resolution takes another open one x, it may
 //!    take o instead: let x and o change places from here on. If it sends W to E, which is possible
-//!    only without kept waits in W, taking o instead leaves more open waits in W. That never hurts: a signal with
-//!    an open wait in W always has a choice that disturbs nothing else.
+//!    only without kept waits in W, taking o instead leaves more open waits in W. That never hurts:
+//!    a signal with an open wait in W always has a choice that disturbs nothing else.
 //! 3. There is neither. Then all of W goes to E or nothing can be done; there is no choice.
 //!
 //! Each case moves the first difference further on, so the greedy resolution works as well. The

@@ -4,8 +4,8 @@
 //! condition variable (W, N and E) is not here: see `signals`.
 //!
 //! **Cost.** One word pair per thread, cell, object, lock, semaphore and round of the trace, once
-//! per thread of this program that checks; another for each event if values are computed; clearing is
-//! constant plus the locks touched.
+//! per thread of this program that checks; another for each event if values are computed; clearing
+//! is constant plus the locks touched.
 
 use foretrace_trace::{EventId, LockId, Mode, ThreadId, Trace};
 
@@ -39,8 +39,8 @@ pub(crate) struct State {
 /// What reads have seen and writes have left, where that may differ from the recorded run.
 #[derive(Debug)]
 pub(crate) struct Values {
-    /// What the last writer of each cell left there: a value that it computed, or what it left in the
-    /// recorded run.
+    /// What the last writer of each cell left there: a value that it computed, or what it left in
+    /// the recorded run.
     pub(crate) left: Table<Option<u64>>,
     /// What each executed read saw, and each executed `let` gave.
     pub(crate) given: Table<Option<u64>>,

@@ -2,8 +2,8 @@
 //!
 //! **Computes.** Whether an event is enabled in the present state, and the state after it. What
 //! signals, broadcasts and wakes ask of W, N and E is collected and decided at the end (`signals`),
-//! because it depends on the wakes to come. Where reads are not pinned, `computing` has the rows about memory
-//! and expressions; all others are here.
+//! because it depends on the wakes to come. Where reads are not pinned, `computing` has the rows
+//! about memory and expressions; all others are here.
 //!
 //! **Cost.** Amortised constant per cell of an access and per open hold of a lock.
 
@@ -45,8 +45,8 @@ pub(crate) enum Reads {
 }
 
 impl Reads {
-    /// Without known dependences nothing may change behind a read: then `symbolic` pins them all, just
-    /// as `values` does.
+    /// Without known dependences nothing may change behind a read: then `symbolic` pins them all,
+    /// just as `values` does.
     pub(crate) fn under(model: Model, dependences: Dependences) -> Self {
         match (model, dependences) {
             (Model::ReadsFrom | Model::Values, _) => Reads::Pinned,

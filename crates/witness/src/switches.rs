@@ -3,12 +3,13 @@
 //! **Computes.** An order of the same events, followed by those of the violation, with few context
 //! switches, among the orders that keep the given partial order (see `partial_order`).
 //!
-//! **Follows.** A thread that has the turn keeps it as long as it can: executing an event earlier at
-//! no cost never makes anything else impossible, so some best order has only such runs. What remains
-//! is whom to give the turn next: a beam search over the number of runs, which keeps the states that
-//! have come furthest. Where the beam never overflows, the result is the best order that keeps the
-//! partial order. (If critical sections may change places, a run can lock others out; so there a run
-//! may also stop before it takes a lock that it keeps, and the search may fail.)
+//! **Follows.** A thread that has the turn keeps it as long as it can: executing an event earlier
+//! at no cost never makes anything else impossible, so some best order has only such runs. What
+//! remains is whom to give the turn next: a beam search over the number of runs, which keeps the
+//! states that have come furthest. Where the beam never overflows, the result is the best order
+//! that keeps the partial order. (If critical sections may change places, a run can lock others
+//! out; so there a run may also stop before it takes a lock that it keeps, and the search may
+//! fail.)
 //!
 //! **Cost.** At most `EFFORT` questions whether an event may come next, and from then on one linear
 //! pass that gives the turn to the thread whose next event came first in the given schedule.
@@ -134,8 +135,8 @@ fn replay_runs(order: &PartialOrder, runs: &[Run], last: Option<usize>) -> Vec<E
 }
 
 impl Unfinished {
-    /// Appends what is left: each thread runs as long as it can, then the one with the oldest event,
-    /// which can always come next in an order that the given schedule keeps.
+    /// Appends what is left: each thread runs as long as it can, then the one with the oldest
+    /// event, which can always come next in an order that the given schedule keeps.
     fn complete(mut self, order: &PartialOrder) -> Vec<EventId> {
         while let Some(lane) = order.oldest_lane(&self.progress) {
             let from = self.progress[lane];

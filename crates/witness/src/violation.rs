@@ -67,7 +67,7 @@ impl Violation {
 pub enum Certainty {
     /// The execution exists.
     Real,
-    /// It exists if what unrecorded code wrote does not depend on the schedule; under model `control`, if
-    /// the program can read what it takes.
+    /// It exists if what unrecorded code wrote does not depend on the schedule; under model
+    /// `control`, if the program can read what it takes.
     Possible,
 }

@@ -1,8 +1,9 @@
 //! `bench causality`: what the universal causality graph saves, and what one more candidate costs.
 //!
-//! **Computes.** First, for generated traces and for those of public projects: how long the solver works with nothing refuted before (`--no-prune`), with needs
-//! and common locks, and with the graph; the time of the whole prediction; and what each analysis leaves. Then, for longer and longer
-//! traces, the time for 1,000 candidates.
+//! **Computes.** First, for generated traces and for those of public projects: how long the solver
+//! works with nothing refuted before (`--no-prune`), with needs and common locks, and with the
+//! graph; the time of the whole prediction; and what each analysis leaves. Then, for longer and
+//! longer traces, the time for 1,000 candidates.
 
 use std::path::Path;
 
@@ -107,7 +108,8 @@ fn row(bench: &Bench, name: &str, trace: &Path, sums: &mut Sums) -> Result<(), S
             *sum += time;
         }
     }
-    // Below this, it is other work on the machine that is measured; and what was cut off says nothing.
+    // Below this, it is other work on the machine that is measured; and what was cut off says
+    // nothing.
     let is_whole = all[1]["undecided"] == 0 && all[2]["undecided"] == 0;
     if is_whole && whole[2].max(whole[1]) > 0.25 {
         sums.slowest = sums.slowest.max(whole[2] / whole[1]);

@@ -1,7 +1,8 @@
 //! `bench front`: reading, validation, skeleton, must-happen-before, locksets and candidates.
 //!
-//! **Computes.** For each length of trace the time of each phase in nanoseconds of one core per event, the
-//! throughput of all together, the most memory per event, and how the time per event grows with the length.
+//! **Computes.** For each length of trace the time of each phase in nanoseconds of one core per
+//! event, the throughput of all together, the most memory per event, and how the time per event
+//! grows with the length.
 
 use super::{Bench, Measured};
 use crate::shell::Stop;

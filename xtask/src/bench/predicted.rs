@@ -61,7 +61,8 @@ pub(super) fn predict(program: &Path, trace: &Path, options: &[&str]) -> Result<
     report_of(&mut Command::new(program), trace, options).map(|(predicted, _)| predicted)
 }
 
-/// Predicts with a program in between that says what was used, see `crates/reference/examples/reference`. The time is CPU time.
+/// Predicts with a program in between that says what was used, see
+/// `crates/reference/examples/reference`. The time is CPU time.
 pub(super) fn predict_metered(
     meter: &Path,
     program: &Path,

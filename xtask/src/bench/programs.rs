@@ -1,7 +1,10 @@
-//! `bench programs`: *banking* and *indexer* of 000 Table 1 as C programs, recorded; whether the assertion can fail, ours against the papers' formula in z3.
+//! `bench programs`: *banking* and *indexer* of 000 Table 1 as C programs, recorded; whether the
+//! assertion can fail, ours against the papers' formula in z3.
 //!
-//! **Computes.** For programs of `benches/programs`, in the table's numbers of threads, with and without the error: a run that passes is recorded (`--schedule pct`, the
-//! first seed with which nothing fails); then a row of `bench symbolic` for its trace, from the file to the verdict. What is found must happen when it is replayed.
+//! **Computes.** For programs of `benches/programs`, in the table's numbers of threads, with and
+//! without the error: a run that passes is recorded (`--schedule pct`, the first seed with which
+//! nothing fails); then a row of `bench symbolic` for its trace, from the file to the verdict. What
+//! is found must happen when it is replayed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,7 +62,8 @@ pub(super) fn programs(quick: bool) -> Result<(), Stop> {
 struct Recorded {
     kind: String,
     trace: PathBuf,
-    /// Whether `foretrace test` finds a failing assertion from that run that happens when it is replayed.
+    /// Whether `foretrace test` finds a failing assertion from that run that happens when it is
+    /// replayed.
     replays: bool,
 }
 

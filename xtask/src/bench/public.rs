@@ -1,8 +1,9 @@
 //! `bench public`: whole predictions of recorded traces of public projects.
 //!
-//! **Computes.** For each file of the corpus that is there: events, candidates, findings, what is undecided, and the seconds of
-//! the whole process, beside the limit that we set ourselves; then the same with every tuple of events as a question of its
-//! own, and how much longer that takes than the classes that are the default.
+//! **Computes.** For each file of the corpus that is there: events, candidates, findings, what is
+//! undecided, and the seconds of the whole process, beside the limit that we set ourselves; then
+//! the same with every tuple of events as a question of its own, and how much longer that takes
+//! than the classes that are the default.
 
 use std::path::Path;
 

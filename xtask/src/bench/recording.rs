@@ -1,8 +1,10 @@
-//! `bench recording`: what recording costs, beside running natively and under clang's ThreadSanitizer.
+//! `bench recording`: what recording costs, beside running natively and under clang's
+//! ThreadSanitizer.
 //!
-//! **Computes.** For each program of `benches/programs`, all compiled with `-O2` by the same clang: seconds of a run as it is, under
-//! ThreadSanitizer, recorded freely and recorded by a schedule, in turn, so that whatever else the machine does meets all of them;
-//! the median of the rounds counts. Then what a trace costs on the disk, and how long a replay of many steps takes.
+//! **Computes.** For each program of `benches/programs`, all compiled with `-O2` by the same clang:
+//! seconds of a run as it is, under ThreadSanitizer, recorded freely and recorded by a schedule, in
+//! turn, so that whatever else the machine does meets all of them; the median of the rounds counts.
+//! Then what a trace costs on the disk, and how long a replay of many steps takes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,13 @@
 //! `bench reference`: race candidates, ours against the papers' formula in z3.
 //!
-//! **Computes.** For recorded traces of public projects and for generated ones with locks, fork and join: the verdicts on an even sample of the pairs of conflicting
-//! accesses that no common lock refutes, from both; that they agree; and two CPU times. *Process*: of our whole process on one core, from the file to the report, and of z3 alone,
-//! which is started for each candidate. *Each*: for a candidate, in a process that runs already. Ours is what it takes to read the trace once more and to decide everything again, shared
-//! among these pairs; z3's is what it takes to ask it the same question once more. The ratio is that of *each*; with all starts of processes it is in the last column.
+//! **Computes.** For recorded traces of public projects and for generated ones with locks, fork and
+//! join: the verdicts on an even sample of the pairs of conflicting accesses that no common lock
+//! refutes, from both; that they agree; and two CPU times. *Process*: of our whole process on one
+//! core, from the file to the report, and of z3 alone, which is started for each candidate. *Each*:
+//! for a candidate, in a process that runs already. Ours is what it takes to read the trace once
+//! more and to decide everything again, shared among these pairs; z3's is what it takes to ask it
+//! the same question once more. The ratio is that of *each*; with all starts of processes it is in
+//! the last column.
 
 use std::fmt::Write;
 use std::fs;
@@ -205,7 +209,8 @@ fn generated(size: usize) -> Result<PathBuf, Stop> {
 }
 
 impl Run {
-    /// Workers that use variables, mostly under the lock that belongs to them, and hand some over through others.
+    /// Workers that use variables, mostly under the lock that belongs to them, and hand some over
+    /// through others.
     fn generate(size: usize) -> Run {
         let (variables, locks) = (size / 12, 6);
         let mut state = size as u64;

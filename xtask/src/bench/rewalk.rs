@@ -1,8 +1,9 @@
 //! `bench rewalk`: what it costs to walk along the recorded paths when a recording is imported.
 //!
-//! **Computes.** For programs of `benches/programs`: records, events and instructions of the image that were followed; of the import with and without the walk the CPU
-//! time and the peak of the resident set, which has the mapped recording in it. Each measurement is a process of its own (`crates/rewalk/examples/import.rs`), the two ways
-//! in turn; the least time of the rounds counts.
+//! **Computes.** For programs of `benches/programs`: records, events and instructions of the image
+//! that were followed; of the import with and without the walk the CPU time and the peak of the
+//! resident set, which has the mapped recording in it. Each measurement is a process of its own
+//! (`crates/rewalk/examples/import.rs`), the two ways in turn; the least time of the rounds counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,12 +13,14 @@ use super::{Bench, Measured};
 use crate::shell::{Stop, cargo, release_build, root, run, target_folder};
 use crate::tools;
 
-/// A program, its argument, and whether the limits that we set ourselves are about it: of what a program computes without a record, the time per instruction says more.
+/// A program, its argument, and whether the limits that we set ourselves are about it: of what a
+/// program computes without a record, the time per instruction says more.
 const PROGRAMS: [(&str, &str, bool); 3] =
     [("private", "200", false), ("primes", "300000", true), ("partition", "200", true)];
 
 const ROUNDS: usize = 3;
-/// Events per second that the walk itself should reach, and bytes per event that the import may take.
+/// Events per second that the walk itself should reach, and bytes per event that the import may
+/// take.
 const LEAST_SPEED: f64 = 1e6;
 const MOST_MEMORY: f64 = 200.0;
 

@@ -1,4 +1,5 @@
-//! The papers' formula in z3: `crates/reference/examples/reference`, which encodes a question, asks z3, and says what CPU time that took.
+//! The papers' formula in z3: `crates/reference/examples/reference`, which encodes a question, asks
+//! z3, and says what CPU time that took.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,8 +8,8 @@ use super::predicted::{Predicted, predict_metered};
 use super::{Measured, parse};
 use crate::shell::{Stop, cargo, run, target_folder};
 
-/// Everything is measured again and again for about so many seconds, at least and at most so many times; the least counts, on both sides. What takes longer
-/// than a second is measured once.
+/// Everything is measured again and again for about so many seconds, at least and at most so many
+/// times; the least counts, on both sides. What takes longer than a second is measured once.
 const SECONDS: f64 = 0.5;
 const LEAST_RUNS: f64 = 3.0;
 const MOST_RUNS: f64 = 15.0;
@@ -69,7 +70,8 @@ impl Smtlib {
         Ok(best)
     }
 
-    /// CPU seconds of z3 for the same question in a process that runs already: what it takes to ask it some times more, `once` being what one process takes for it.
+    /// CPU seconds of z3 for the same question in a process that runs already: what it takes to ask
+    /// it some times more, `once` being what one process takes for it.
     pub(super) fn decide_again(
         &self,
         trace: &Path,
@@ -84,7 +86,8 @@ impl Smtlib {
         again(once, ask)
     }
 
-    /// CPU seconds of this program with these arguments and a number of times, for each time but the first.
+    /// CPU seconds of this program with these arguments and a number of times, for each time but
+    /// the first.
     pub(super) fn run_again(&self, program: &Path, arguments: &[&str]) -> Result<f64, Stop> {
         let ask = |times: u32| -> Result<f64, Stop> {
             let mut command = Command::new(&self.program);
@@ -138,7 +141,8 @@ impl Smtlib {
     }
 }
 
-/// Seconds for one time more, where doing something so many times in one process takes what `measure` says, and once takes `once`.
+/// Seconds for one time more, where doing something so many times in one process takes what
+/// `measure` says, and once takes `once`.
 fn again(once: f64, measure: impl Fn(u32) -> Result<f64, Stop>) -> Result<f64, Stop> {
     let more = (ENOUGH / once).clamp(2.0, MOST_TIMES).round() as u32;
     Ok(((least(|| measure(1 + more))? - once) / f64::from(more)).max(RESOLUTION))

@@ -1,8 +1,11 @@
-//! `bench staged`: 003 Fig. 3 once more. What summaries and pruning do for the formula in z3, and our own solver beside them.
+//! `bench staged`: 003 Fig. 3 once more. What summaries and pruning do for the formula in z3, and
+//! our own solver beside them.
 //!
-//! **Computes.** For generated traces after the paper's benchmarks: events, reads and writes, and the CPU seconds of z3 for the same question in three modes. *Old(+O)*: a
-//! variable for whatever a thread computes, pruned. *+S-O*: summaries, each read linked with all writes of its cell. *+S+O*: summaries, pruned. The last column is
-//! the CPU time of our whole process, on one core. All verdicts must be the same.
+//! **Computes.** For generated traces after the paper's benchmarks: events, reads and writes, and
+//! the CPU seconds of z3 for the same question in three modes. *Old(+O)*: a variable for whatever a
+//! thread computes, pruned. *+S-O*: summaries, each read linked with all writes of its cell.
+//! *+S+O*: summaries, pruned. The last column is the CPU time of our whole process, on one core.
+//! All verdicts must be the same.
 
 use super::Bench;
 use super::smtlib::{Smtlib, shown};

@@ -1,7 +1,10 @@
-//! `bench symbolic`: whether an assertion can fail, on traces with expressions in the sizes of 000 Table 1; ours against the papers' formula in z3.
+//! `bench symbolic`: whether an assertion can fail, on traces with expressions in the sizes of 000
+//! Table 1; ours against the papers' formula in z3.
 //!
-//! **Computes.** For each trace, without a bound and with at most two context switches (*predict* and *predict-cb* of the table): our verdict, the CPU time
-//! of our whole process on one core, the CPU time of z3 alone, and how many times as long that is. Where z3 answers, both verdicts must be the same.
+//! **Computes.** For each trace, without a bound and with at most two context switches (*predict*
+//! and *predict-cb* of the table): our verdict, the CPU time of our whole process on one core, the
+//! CPU time of z3 alone, and how many times as long that is. Where z3 answers, both verdicts must
+//! be the same.
 
 use std::path::Path;
 
@@ -34,7 +37,8 @@ const LIMIT: u64 = 60;
 /// What we set ourselves.
 const GOAL: Goal = Goal { most_seconds: 2.0, least_ratio: 20.0 };
 
-/// How fast it is to be: seconds for a question, and how many times as long z3 takes where it answers.
+/// How fast it is to be: seconds for a question, and how many times as long z3 takes where it
+/// answers.
 pub(super) struct Goal {
     pub(super) most_seconds: f64,
     pub(super) least_ratio: f64,

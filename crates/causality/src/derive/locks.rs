@@ -2,8 +2,9 @@
 //!
 //! **Computes.** For each section, the orders that follow from the sections that exclude it.
 //!
-//! **Invariant.** Of one thread's sections in one mode, those before one that the thread itself closes need not be looked at: each is
-//! closed before the next is opened, by `lock-after`, so what is said of the last holds of them too.
+//! **Invariant.** Of one thread's sections in one mode, those before one that the thread itself
+//! closes need not be looked at: each is closed before the next is opened, by `lock-after`, so what
+//! is said of the last holds of them too.
 //!
 //! **Cost.** For each section and thread a binary search.
 
@@ -175,8 +176,8 @@ impl Sections {
         }
     }
 
-    /// The sections of the group, but for the one with that number, that are opened among the thread's first `count` nodes, from
-    /// the last one back to one that says all of those before.
+    /// The sections of the group, but for the one with that number, that are opened among the
+    /// thread's first `count` nodes, from the last one back to one that says all of those before.
     fn opened_among<'a>(
         &'a self,
         group: &'a Group,

@@ -1,15 +1,18 @@
-//! The derivation that explains: all rules of `docs/causality.md`, applied to all events until nothing new follows.
+//! The derivation that explains: all rules of `docs/causality.md`, applied to all events until
+//! nothing new follows.
 //!
-//! **Computes.** For one candidate a small proof that it is impossible, in steps that the checker in `foretrace-witness`
-//! accepts; or nothing.
+//! **Computes.** For one candidate a small proof that it is impossible, in steps that the checker
+//! in `foretrace-witness` accepts; or nothing.
 //!
-//! **Follows.** `docs/causality.md`, section by section: `seeds` is 2, 3 and 6, `locks` 4, `waiting` 5. It goes in rounds: each rule is applied
-//! to what the rounds before have found, so that what is found first has a shallow derivation. A proof is read off backwards (`proof`).
+//! **Follows.** `docs/causality.md`, section by section: `seeds` is 2, 3 and 6, `locks` 4,
+//! `waiting` 5. It goes in rounds: each rule is applied to what the rounds before have found, so
+//! that what is found first has a shallow derivation. A proof is read off backwards (`proof`).
 //!
 //! **Invariant.** Every fact is derived from facts before it in the list. Deterministic.
 //!
-//! **Cost.** Dense: a clock for each event that some rule mentions, and no memory of other candidates. For explaining one, and as the
-//! reference in tests; what prunes is elsewhere in this crate.
+//! **Cost.** Dense: a clock for each event that some rule mentions, and no memory of other
+//! candidates. For explaining one, and as the reference in tests; what prunes is elsewhere in this
+//! crate.
 
 mod locks;
 mod nodes;
@@ -40,14 +43,16 @@ struct Derived {
     needs: Vec<Fact>,
 }
 
-/// In so many rounds each rule sees only what the rounds before have found, which makes for short proofs. Where that is not enough they
-/// are long anyway, and each rule sees at once what the others find: otherwise a fact that rests on a thousand others in a row takes a thousand rounds.
+/// In so many rounds each rule sees only what the rounds before have found, which makes for short
+/// proofs. Where that is not enough they are long anyway, and each rule sees at once what the
+/// others find: otherwise a fact that rests on a thousand others in a row takes a thousand rounds.
 const BREADTH_FIRST: u32 = 12;
 
 /// The largest table of clocks that is built: beyond, nothing is derived.
 const MOST_CLOCK_ENTRIES: usize = 1 << 28;
 
-/// A proof that no feasible schedule ends in the violation, if the rules give one. `None` for programs, where they do not hold.
+/// A proof that no feasible schedule ends in the violation, if the rules give one. `None` for
+/// programs, where they do not hold.
 pub fn derive(skeleton: &Skeleton, violation: &Violation, scope: Scope) -> Option<Refutation> {
     if skeleton.is_program() {
         return None;

@@ -1,12 +1,15 @@
-//! What is known so far: order as clocks, and how far each thread must and can come. The general rules of section 1.
+//! What is known so far: order as clocks, and how far each thread must and can come. The general
+//! rules of section 1.
 //!
-//! **Computes.** For each node, how many nodes of each thread come before it; for each thread, how many nodes are executed and from
-//! which on none is. Program order makes prefixes and suffixes of them all.
+//! **Computes.** For each node, how many nodes of each thread come before it; for each thread, how
+//! many nodes are executed and from which on none is. Program order makes prefixes and suffixes of
+//! them all.
 //!
-//! **Invariant.** Clocks are closed under `chain`, the bounds under `need`, `never` and `cycle`. `chain` leaves no trace in the list of
-//! facts: `proof` finds the way again.
+//! **Invariant.** Clocks are closed under `chain`, the bounds under `need`, `never` and `cycle`.
+//! `chain` leaves no trace in the list of facts: `proof` finds the way again.
 //!
-//! **Cost.** A new order is carried on to what follows, as far as it is new there: O(threads) for each node that learns from it.
+//! **Cost.** A new order is carried on to what follows, as far as it is new there: O(threads) for
+//! each node that learns from it.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +32,8 @@ pub(super) struct Order<'n> {
     executed: Vec<u32>,
     /// From which node of each thread on none is executed.
     unexecuted: Vec<u32>,
-    /// Nodes whose clock is to be carried on. The earliest first: most orders are those of the recorded run, so each is met once.
+    /// Nodes whose clock is to be carried on. The earliest first: most orders are those of the
+    /// recorded run, so each is met once.
     queue: BTreeSet<Node>,
     is_changed: Vec<bool>,
     newly_executed: Vec<Node>,

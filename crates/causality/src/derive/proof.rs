@@ -1,9 +1,11 @@
 //! Reads a proof off the list of facts.
 //!
-//! **Computes.** The facts that a contradiction rests on, each as a step; and where the rule needs an order that is made of several, a
-//! step that chains them: as few as possible, and among these the ones found first.
+//! **Computes.** The facts that a contradiction rests on, each as a step; and where the rule needs
+//! an order that is made of several, a step that chains them: as few as possible, and among these
+//! the ones found first.
 //!
-//! **Invariant.** A fact rests on facts before it only, so going backwards through the list meets each after all that need it.
+//! **Invariant.** A fact rests on facts before it only, so going backwards through the list meets
+//! each after all that need it.
 //!
 //! **Cost.** For each order that is needed, a breadth-first search over the orders found before.
 
@@ -90,7 +92,8 @@ impl<'o> Proofs<'o> {
         proofs
     }
 
-    /// The contradictions in a thread: of each fact that some node is executed with each that it is not.
+    /// The contradictions in a thread: of each fact that some node is executed with each that it is
+    /// not.
     fn pairs(&self, thread: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.executed[thread].iter().flat_map(move |&(x, late)| {
             let contradicts = move |&&(_, early): &&(usize, Node)| early <= late;

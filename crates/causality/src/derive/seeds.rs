@@ -1,10 +1,11 @@
 //! What needs no other fact: sections 2, 3 and 6.
 //!
-//! **Computes.** The facts of the candidate, and the orders between threads that hold in every schedule. Orders within a thread are
-//! left out, and of several accesses of a thread that say the same only the first is used.
+//! **Computes.** The facts of the candidate, and the orders between threads that hold in every
+//! schedule. Orders within a thread are left out, and of several accesses of a thread that say the
+//! same only the first is used.
 //!
-//! **Cost.** Linear in the trace, but for a read with an unknown writer, which follows something of every thread, and for barriers, where each
-//! arrival of a round follows each of the round before.
+//! **Cost.** Linear in the trace, but for a read with an unknown writer, which follows something of
+//! every thread, and for barriers, where each arrival of a round follows each of the round before.
 
 use foretrace_model::{CellId, HoldId, Identity, Skeleton};
 use foretrace_trace::{EventId, Model, ObjectId, Op, ThreadId, Trace};
@@ -96,10 +97,14 @@ impl Seeds<'_> {
         self.push(Rule::Candidate, Fact::NotExecuted(event));
     }
 
-    /// Next at the event, or behind it: a request, a wait or an arrival as the last event is executed.
+    /// Next at the event, or behind it: a request, a wait, an arrival or the enter of a call as the
+    /// last event is executed.
     fn waits_at(&mut self, skeleton: &Skeleton, event: EventId) {
         let op = self.trace.op(event);
-        let waits = matches!(op, Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. });
+        let waits = matches!(
+            op,
+            Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } | Op::EnterCall { .. }
+        );
         if waits && self.trace.next(event).is_none() {
             self.push(Rule::Candidate, Fact::Executed(event));
         } else {
@@ -204,7 +209,8 @@ impl Seeds<'_> {
         }
     }
 
-    /// As in the paper: each wake with the notification that woke it in the recorded run. A signal wakes the waiter that goes on first.
+    /// As in the paper: each wake with the notification that woke it in the recorded run. A signal
+    /// wakes the waiter that goes on first.
     fn published(&mut self) {
         let wake_of = |wait: EventId| {
             self.trace.next(wait).filter(|&wake| {

@@ -223,7 +223,8 @@ fn ring(threads: usize, rounds: usize) -> Trace {
     builder.finish()
 }
 
-/// What can have woken a thread late in the run rests on everything before: each earlier notification has to be excluded.
+/// What can have woken a thread late in the run rests on everything before: each earlier
+/// notification has to be excluded.
 #[test]
 fn ten_thousand_events() {
     let trace = ring(8, 1_250);

@@ -1,10 +1,11 @@
 //! Section 5: what waiters need.
 //!
-//! **Computes.** For each notified wake and each successful wait on a semaphore, what comes before all, or so many, of those that may
-//! have given what it needs, that it comes before the waiter too.
+//! **Computes.** For each notified wake and each successful wait on a semaphore, what comes before
+//! all, or so many, of those that may have given what it needs, that it comes before the waiter
+//! too.
 //!
-//! **Cost.** For each condition variable of which something new is known, notified wakes times notifications times threads; likewise
-//! for semaphores.
+//! **Cost.** For each condition variable of which something new is known, notified wakes times
+//! notifications times threads; likewise for semaphores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +78,8 @@ struct Givers {
 }
 
 impl Givers {
-    /// Leaves out what is not executed, what comes after the waiter, and what comes before its turn.
+    /// Leaves out what is not executed, what comes after the waiter, and what comes before its
+    /// turn.
     fn new(all: &[EventId], turn: Option<EventId>, waiter: EventId, order: &Order) -> Self {
         let node = |event| order.nodes.node(event);
         let mut givers = Givers { left: Vec::new(), excluded: Vec::new() };
@@ -98,7 +100,8 @@ impl Givers {
         givers
     }
 
-    /// The order e < waiter by the rule, where e is the thread's last node before at least `count` of the givers, if that is new.
+    /// The order e < waiter by the rule, where e is the thread's last node before at least `count`
+    /// of the givers, if that is new.
     fn common(
         &self,
         thread: usize,

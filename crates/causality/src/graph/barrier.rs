@@ -1,9 +1,10 @@
 //! The last causality barrier before a candidate: `docs/causality.md`, section 9.
 //!
-//! **Computes.** For each thread, how many of its events lie before the barrier: no induced edge leads from behind it to before it.
+//! **Computes.** For each thread, how many of its events lie before the barrier: no induced edge
+//! leads from behind it to before it.
 //!
-//! **Follows.** Kahlon and Wang, algorithm 2, here for any number of threads: every thread goes back to where it has no lock, until no event before
-//! the cut needs one behind it.
+//! **Follows.** Kahlon and Wang, algorithm 2, here for any number of threads: every thread goes
+//! back to where it has no lock, until no event before the cut needs one behind it.
 //!
 //! **Cost.** Threads squared for each time that a thread goes back.
 

@@ -1,14 +1,17 @@
-//! The universal causality graph: order that follows from order, until it contradicts the candidate.
+//! The universal causality graph: order that follows from order, until it contradicts the
+//! candidate.
 //!
-//! **Computes.** Whether no schedule ends in a candidate, for a reason that locks, forks and joins, condition variables, semaphores and
-//! barriers give together; or only some of them.
+//! **Computes.** Whether no schedule ends in a candidate, for a reason that locks, forks and joins,
+//! condition variables, semaphores and barriers give together; or only some of them.
 //!
 //! **Follows.** `docs/causality.md`; V. Kahlon, C. Wang, *Universal Causality Graphs*, CAV 2010.
 //!
-//! **Invariant.** What is derived holds in every feasible schedule that ends in the candidate; so a contradiction refutes it. Not every rule is
-//! tried where it would cost much, so silence says nothing.
+//! **Invariant.** What is derived holds in every feasible schedule that ends in the candidate; so a
+//! contradiction refutes it. Not every rule is tried where it would cost much, so silence says
+//! nothing.
 //!
-//! **Cost.** One table for the trace. A candidate costs what lies behind its last causality barrier, whatever the length of the trace.
+//! **Cost.** One table for the trace. A candidate costs what lies behind its last causality
+//! barrier, whatever the length of the trace.
 
 mod barrier;
 mod question;
@@ -63,7 +66,8 @@ pub struct Graph<'s> {
     slots: Vec<Vec<Slot>>,
     /// The holds that each thread opens, in program order.
     opened: Vec<Vec<Held>>,
-    /// When each thread has a lock: from behind one position up to another, apart from each other and in program order.
+    /// When each thread has a lock: from behind one position up to another, apart from each other
+    /// and in program order.
     busy: Vec<Vec<(u32, u32)>>,
     /// The notified wakes and semaphore waits of each thread, in program order.
     waits: Vec<Vec<(u32, Waits)>>,
@@ -74,8 +78,8 @@ pub struct Graph<'s> {
 }
 
 impl<'s> Graph<'s> {
-    /// The graph of a trace; `order` is what synchronisation needs in any order, `data` what reads need besides. `None` if a table would be too
-    /// large, and for programs.
+    /// The graph of a trace; `order` is what synchronisation needs in any order, `data` what reads
+    /// need besides. `None` if a table would be too large, and for programs.
     pub fn new(
         skeleton: &'s Skeleton<'s>,
         givers: &'s Givers,
@@ -176,7 +180,8 @@ impl<'s> Graph<'s> {
         self.skeleton
     }
 
-    /// Accesses of one thread with the same number have no other event between them: synchronisation cannot tell them apart.
+    /// Accesses of one thread with the same number have no other event between them:
+    /// synchronisation cannot tell them apart.
     pub fn segment(&self, event: EventId) -> usize {
         let trace = self.skeleton.trace;
         let position = trace.position(event) as u32;

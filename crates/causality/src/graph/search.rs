@@ -1,13 +1,15 @@
 //! One candidate after the other.
 //!
-//! **Computes.** From what a candidate says, cuts and clocks that only grow: how many events of each thread must be executed, how many may be,
-//! and for single events how many events of each thread come before them, until there is a contradiction or nothing new.
+//! **Computes.** From what a candidate says, cuts and clocks that only grow: how many events of
+//! each thread must be executed, how many may be, and for single events how many events of each
+//! thread come before them, until there is a contradiction or nothing new.
 //!
-//! **Follows.** `docs/causality.md`: `X` and `N` are one number for each thread, since both are closed under program order; `e < f` is a clock
-//! of f. Rows of the table are what holds always; *raises* are what the candidate adds.
+//! **Follows.** `docs/causality.md`: `X` and `N` are one number for each thread, since both are
+//! closed under program order; `e < f` is a clock of f. Rows of the table are what holds always;
+//! *raises* are what the candidate adds.
 //!
-//! **Cost.** Per round: the holds and waits behind the barrier, times the users of their locks. A candidate for which that is very much is
-//! left alone.
+//! **Cost.** Per round: the holds and waits behind the barrier, times the users of their locks. A
+//! candidate for which that is very much is left alone.
 
 use foretrace_model::{Hold, HoldId};
 use foretrace_trace::{EventId, ThreadId};
@@ -184,7 +186,8 @@ impl<'g> Search<'g> {
         self.ask(question, scope, true).is_err()
     }
 
-    /// The orders of executed events that the candidate last asked about adds to what holds always; the latest of each thread stands for those before it.
+    /// The orders of executed events that the candidate last asked about adds to what holds always;
+    /// the latest of each thread stands for those before it.
     pub fn induced(&self) -> Vec<(EventId, EventId)> {
         let trace = self.graph.skeleton.trace;
         let mut induced = Vec::new();
@@ -437,7 +440,8 @@ impl<'g> Search<'g> {
         Ok(())
     }
 
-    /// The holds that are executed, exclude this one, and cannot come behind it are closed before it is opened.
+    /// The holds that are executed, exclude this one, and cannot come behind it are closed before
+    /// it is opened.
     fn opens_after(&mut self, id: HoldId, hold: &Hold) -> Result {
         let graph = self.graph;
         let slots = &graph.slots[hold.lock.index()];

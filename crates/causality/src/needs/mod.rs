@@ -1,7 +1,8 @@
 //! What each event needs of other threads: in the recorded order, or in any.
 //!
-//! **Computes.** For each event, how many events of each thread a schedule must contain if it contains the event:
-//! transitive, except for the holds of locks, which depend on what else is there.
+//! **Computes.** For each event, how many events of each thread a schedule must contain if it
+//! contains the event: transitive, except for the holds of locks, which depend on what else is
+//! there.
 //!
 //! **Follows.** `docs/causality.md`, sections 3, 5 and 6.
 //!
@@ -31,7 +32,8 @@ pub struct Rules {
 /// In which orders something is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// In the recorded one. What is closed under these needs and has no open conflicting holds, in recorded order, is a feasible schedule.
+    /// In the recorded one. What is closed under these needs and has no open conflicting holds, in
+    /// recorded order, is a feasible schedule.
     Recorded,
     /// In any. No feasible schedule has an event without what it needs.
     Any,
@@ -86,7 +88,8 @@ impl Needs {
         &self.rows[row..row + self.threads]
     }
 
-    /// The last position up to `most` before which the thread needs at most `count` events of `other`.
+    /// The last position up to `most` before which the thread needs at most `count` events of
+    /// `other`.
     pub fn last_within(&self, thread: ThreadId, most: u32, other: ThreadId, count: u32) -> u32 {
         let changes = &self.changes[thread.index()];
         let first_above = changes.partition_point(|&(_, row)| {

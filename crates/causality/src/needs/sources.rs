@@ -80,7 +80,8 @@ impl<'s> Sources<'s> {
         !matches!(given, Given::Freely | Given::Never)
     }
 
-    /// The events of other threads that an event needs, and perhaps some of its own; not its thread's fork.
+    /// The events of other threads that an event needs, and perhaps some of its own; not its
+    /// thread's fork.
     pub(super) fn direct(&self, event: EventId, op: Op, needs: &mut Vec<EventId>) {
         let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
         let in_recorded_order = self.rules.order == Order::Recorded;

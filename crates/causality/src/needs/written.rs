@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use foretrace_model::{CellId, Identity, Skeleton};
 use foretrace_trace::EventId;
 
-/// For each read of a cell that several threads touch: the one write that leaves what it expects, if there
-/// is no other and the initial contents differ.
+/// For each read of a cell that several threads touch: the one write that leaves what it expects,
+/// if there is no other and the initial contents differ.
 pub(super) fn only_writes(skeleton: &Skeleton) -> FxHashMap<EventId, Vec<EventId>> {
     let (trace, memory) = (skeleton.trace, &skeleton.memory);
     let mut needed: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();

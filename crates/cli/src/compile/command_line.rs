@@ -166,8 +166,8 @@ fn is_among(option: &str, options: &str) -> bool {
     options.split(' ').any(|one| one == option)
 }
 
-/// Clang hands everything to the linker whose extension it does not know; we only need to know that it
-/// does not compile these.
+/// Clang hands everything to the linker whose extension it does not know; we only need to know that
+/// it does not compile these.
 fn is_for_linker(file: &str, extension: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     matches!(extension, "o" | "a" | "so" | "lo" | "la" | "obj" | "lds" | "ld" | "map" | "ver")

@@ -6,8 +6,8 @@ const PLUGIN: &str = "libforetrace_llvm.so";
 const RUNTIME: &str = "libforetrace_rt.so";
 const HEADER: &str = "foretrace.h";
 
-/// Where to look, in this order: what `FORETRACE_HOME` says, beside this program as cargo builds it, and
-/// where packages put it.
+/// Where to look, in this order: what `FORETRACE_HOME` says, beside this program as cargo builds
+/// it, and where packages put it.
 pub(super) struct Installation {
     libraries: Vec<PathBuf>,
     headers: Vec<PathBuf>,

@@ -1,4 +1,5 @@
-//! What a candidate says, in words: the first sentence of an explanation, and how the others call it.
+//! What a candidate says, in words: the first sentence of an explanation, and how the others call
+//! it.
 
 use std::fmt;
 
@@ -50,7 +51,7 @@ pub(super) fn demand(words: Words, violation: &Violation) -> String {
         Violation::Stuck(event) => {
             let has_begun = matches!(
                 words.trace.op(*event),
-                Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. }
+                Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } | Op::EnterCall { .. }
             );
             match has_begun {
                 true => format!("{}, and waits for ever", words.has_done(*event)),

@@ -1,7 +1,8 @@
 //! The graph of an explanation: the events that matter, by thread, and what orders them.
 //!
-//! **Computes.** For a proof, an edge for each order that it derives, and from each notification or post that cannot come in time to the wait that needs
-//! one; coloured are those that the contradiction is made of. For reasons of the solver, the events that each of them ties together.
+//! **Computes.** For a proof, an edge for each order that it derives, and from each notification or
+//! post that cannot come in time to the wait that needs one; coloured are those that the
+//! contradiction is made of. For reasons of the solver, the events that each of them ties together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -177,7 +178,8 @@ struct Cycle {
     orders: BTreeSet<(EventId, EventId)>,
     /// Parts of threads: from the first event to the second.
     stretches: Vec<(EventId, EventId)>,
-    /// Notifications and posts that cannot come in time, and for which wait; holds that stay, and what cannot be because of them.
+    /// Notifications and posts that cannot come in time, and for which wait; holds that stay, and
+    /// what cannot be because of them.
     obstacles: BTreeSet<(EventId, EventId)>,
     /// What has to have happened, and what cannot.
     ends: BTreeSet<EventId>,

@@ -26,7 +26,8 @@ impl Proof<'_> {
         recorded.unclosed(inner.lock).find(opens)
     }
 
-    /// For a step that says that a lock cannot be taken: the event that opens the hold which is in the way, and the one that cannot be.
+    /// For a step that says that a lock cannot be taken: the event that opens the hold which is in
+    /// the way, and the one that cannot be.
     pub(super) fn barred(&self, step: &Step) -> Option<(EventId, EventId)> {
         let (Rule::LockAfter | Rule::LockInside | Rule::LockOrder, Fact::NotExecuted(at)) =
             (step.rule, step.fact)

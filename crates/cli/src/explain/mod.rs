@@ -1,8 +1,11 @@
-//! `foretrace explain`, and `predict --why`: why a candidate cannot happen, as a chain of sentences; or how it can.
+//! `foretrace explain`, and `predict --why`: why a candidate cannot happen, as a chain of
+//! sentences; or how it can.
 //!
-//! **Computes.** For one candidate, or for those that the named places fit, what `foretrace_predict::Explainer` answers, in words.
+//! **Computes.** For one candidate, or for those that the named places fit, what
+//! `foretrace_predict::Explainer` answers, in words.
 //!
-//! **Invariant.** Every proof that is printed has passed its checker; one that does not is a bug of ours.
+//! **Invariant.** Every proof that is printed has passed its checker; one that does not is a bug of
+//! ours.
 
 mod demand;
 mod graph;

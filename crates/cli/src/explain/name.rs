@@ -1,7 +1,7 @@
 //! How users name a candidate: a finding as `predict` calls it, or a kind and places.
 //!
-//! **Computes.** All violations of the kind that the places fit. A place is an event by its number, or a source location, which may be of many
-//! events.
+//! **Computes.** All violations of the kind that the places fit. A place is an event by its number,
+//! or a source location, which may be of many events.
 
 use foretrace_trace::{EventId, Op, Request, Trace};
 use foretrace_witness::{LockMisuse, Property, Violation};
@@ -12,7 +12,8 @@ use crate::failure::Failure;
 pub(super) enum Named {
     /// A finding of `predict`.
     Finding { id: String, property: Property },
-    /// These candidates, in order; if there is only one, whether it is a candidate at all is still to be seen.
+    /// These candidates, in order; if there is only one, whether it is a candidate at all is still
+    /// to be seen.
     Candidates(Vec<Violation>),
 }
 
@@ -109,7 +110,7 @@ fn takes_part(trace: &Trace, kind: Kind, event: EventId) -> bool {
     match kind {
         Kind::Race | Kind::Atomicity => trace.access(event).is_some(),
         Kind::Cycle => takes_a_lock(op),
-        Kind::Stuck => may_wait(op),
+        Kind::Stuck => may_wait(trace, event),
         Kind::Lock(None) => !misuses(op).is_empty(),
         Kind::Lock(Some(misuse)) => misuses(op).contains(&misuse),
         Kind::Assertion => matches!(op, Op::Assert { .. }),
@@ -130,7 +131,7 @@ fn what_fits(kind: Kind) -> &'static str {
         }
         Kind::Cycle => "a cycle is of places where different threads take locks",
         Kind::Stuck => {
-            "a thread may be stuck where it takes a lock, waits, or is at a semaphore or barrier; for a join, name what the joined thread waits for"
+            "a thread may be stuck where it takes a lock, waits, is at a semaphore or barrier, or in a call that others feed; for a join, name what the joined thread waits for"
         }
         Kind::Lock(_) => "only taking, releasing and destroying a lock can be wrong so",
         Kind::Assertion => "only assertions can fail",
@@ -205,7 +206,8 @@ fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Failure> {
 
 const MOST_SHOWN: usize = 5;
 
-/// Whether a location is what the user wrote, perhaps without its folders, its column and its function.
+/// Whether a location is what the user wrote, perhaps without its folders, its column and its
+/// function.
 fn fits(location: &str, wanted: &str) -> bool {
     let starts = std::iter::once(0).chain(location.match_indices('/').map(|(at, _)| at + 1));
     starts.into_iter().any(|start| {
@@ -228,7 +230,8 @@ fn combine(places: &[Vec<EventId>], chosen: &mut Vec<EventId>, take: &mut dyn Fn
     }
 }
 
-/// The violations of the kind that these events may make; if the user named exactly them, whether they do is answered in words later.
+/// The violations of the kind that these events may make; if the user named exactly them, whether
+/// they do is answered in words later.
 fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec<Violation> {
     let one = |violation: Violation, fits: bool| match is_exact || fits {
         true => vec![violation],
@@ -262,7 +265,7 @@ fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec
             cycle.rotate_left(least);
             one(Violation::LockCycle(cycle), fits)
         }
-        (Kind::Stuck, &[event]) => one(Violation::Stuck(event), may_wait(op)),
+        (Kind::Stuck, &[event]) => one(Violation::Stuck(event), may_wait(trace, event)),
         (Kind::Lock(Some(misuse)), &[event]) => {
             one(Violation::Lock(misuse, event), misuses(op).contains(&misuse))
         }
@@ -276,7 +279,17 @@ fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec
     }
 }
 
-fn may_wait(op: Op) -> bool {
+fn may_wait(trace: &Trace, event: EventId) -> bool {
+    let op = trace.op(event);
+    let is_last = trace.next(event).is_none();
+    let call = match op {
+        Op::LeaveCall => trace.enter_of(event),
+        Op::EnterCall { .. } if is_last => Some(event),
+        _ => None,
+    };
+    if call.is_some_and(|enter| trace.awaited_by(enter).is_some()) {
+        return true;
+    }
     let waits = matches!(op, Op::SemWait { .. } | Op::Leave { .. } | Op::Arrive { .. });
     waits || matches!(op, Op::Request(Request::SemWait(_))) || takes_a_lock(op)
 }

@@ -1,7 +1,8 @@
 //! A proof that a candidate is impossible, as a chain of sentences.
 //!
-//! **Computes.** One sentence for each step that says something new; what the candidate itself says, the order of a thread and chains of
-//! orders become parts of the sentences that need them. The last sentence is the contradiction.
+//! **Computes.** One sentence for each step that says something new; what the candidate itself
+//! says, the order of a thread and chains of orders become parts of the sentences that need them.
+//! The last sentence is the contradiction.
 //!
 //! **Follows.** The rules of `docs/causality.md`.
 //!
@@ -170,13 +171,19 @@ impl<'a> Proof<'a> {
 
     /// The premise that says X(e).
     pub(super) fn executed(&self, premises: &[u32], event: EventId) -> Option<u32> {
-        let says = |&&step: &&u32| matches!(self.steps[step as usize].fact, Fact::Executed(late) if self.is_up_to(event, late));
+        let says = |&&step: &&u32| match self.steps[step as usize].fact {
+            Fact::Executed(late) => self.is_up_to(event, late),
+            _ => false,
+        };
         premises.iter().find(says).copied()
     }
 
     /// The premise that says N(e).
     pub(super) fn not_executed(&self, premises: &[u32], event: EventId) -> Option<u32> {
-        let says = |&&step: &&u32| matches!(self.steps[step as usize].fact, Fact::NotExecuted(early) if self.is_up_to(early, event));
+        let says = |&&step: &&u32| match self.steps[step as usize].fact {
+            Fact::NotExecuted(early) => self.is_up_to(early, event),
+            _ => false,
+        };
         premises.iter().find(says).copied()
     }
 

@@ -175,6 +175,12 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
             let name = words.trace.threads().get(thread.index());
             format!("At the end {name} is not started, has finished, or cannot go on")
         }
+        Reason::Drained { source } => {
+            let name = quoted(words.trace.channels().get(source.index()));
+            format!(
+                "A thread waits for {name} only while all that others gave there has been taken, and it is open"
+            )
+        }
         Reason::Signals { condition } => {
             let name = quoted(words.trace.conds().get(condition.index()));
             let (signals, broadcasts) = notifies(words, *condition);

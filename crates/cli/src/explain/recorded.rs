@@ -1,4 +1,5 @@
-//! What sentences need of the recorded run: which events open and close a hold, what notifies, what posts.
+//! What sentences need of the recorded run: which events open and close a hold, what notifies, what
+//! posts.
 //!
 //! **Follows.** "Holds" and "Semaphores" in `docs/theory.md`, section 2.
 //!

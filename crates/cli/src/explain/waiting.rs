@@ -65,7 +65,8 @@ impl Proof<'_> {
         }
     }
 
-    /// The waits on a semaphore that pass it before, for a step that counts them, and the posts that are left to it, the first of them; and the wait.
+    /// The waits on a semaphore that pass it before, for a step that counts them, and the posts
+    /// that are left to it, the first of them; and the wait.
     pub(super) fn counted(&self, step: &Step) -> Option<(Vec<EventId>, Vec<EventId>, EventId)> {
         let (Rule::Unposted, Fact::NotExecuted(wait)) = (step.rule, step.fact) else {
             return None;
@@ -80,7 +81,8 @@ impl Proof<'_> {
         Some((earlier.collect(), left.collect(), wait))
     }
 
-    /// The notifications or posts that a step says cannot come in time, the first of them, each with the event that needs one.
+    /// The notifications or posts that a step says cannot come in time, the first of them, each
+    /// with the event that needs one.
     pub(super) fn too_late(&self, step: &Step) -> Vec<(EventId, EventId)> {
         let (recorded, trace) = (self.telling.recorded, self.telling.words.trace);
         let waiter = match (step.rule, step.fact) {
@@ -140,7 +142,8 @@ impl Proof<'_> {
         )
     }
 
-    /// What a wait on a semaphore needs: how many posts, in words why, and which may come before it.
+    /// What a wait on a semaphore needs: how many posts, in words why, and which may come before
+    /// it.
     fn tokens(&self, step: &Step, wait: EventId) -> (i64, String, Givers) {
         let trace = self.telling.words.trace;
         let Op::SemWait { sem, .. } = trace.op(wait) else {

@@ -71,6 +71,11 @@ impl Words<'_> {
     pub(super) fn waits(&self, event: EventId) -> String {
         let (preposition, object) = match self.trace.op(event) {
             Op::Wake { cond, .. } => ("for", quoted(self.trace.conds().get(cond.index()))),
+            Op::LeaveCall => {
+                let enter = self.trace.enter_of(event);
+                let source = enter.and_then(|enter| crate::assemble::awaited(self.trace, enter));
+                ("for", quoted(source.unwrap_or("its call")))
+            }
             Op::SemWait { .. } | Op::Leave { .. } => ("at", verb(self.trace, event).object),
             _ => ("for", verb(self.trace, event).object),
         };
@@ -115,7 +120,8 @@ impl Words<'_> {
         quoted(self.trace.locks().get(lock.index()))
     }
 
-    /// What an event does to its lock, with `it` for the lock if that is to be so: `takes it (a.c:1)`.
+    /// What an event does to its lock, with `it` for the lock if that is to be so:
+    /// `takes it (a.c:1)`.
     pub(super) fn with_lock(&self, event: EventId, form: Form, object: &str) -> String {
         let verb = lock_verb(self.trace.op(event));
         let word = match form {

@@ -278,7 +278,8 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// While a debugger has the terminal, an interrupt that is typed there is meant for it and not for us.
+/// While a debugger has the terminal, an interrupt that is typed there is meant for it and not for
+/// us.
 struct IgnoredInterrupts(libc::sighandler_t);
 
 impl IgnoredInterrupts {
@@ -309,9 +310,10 @@ const VARIABLES: [&str; 10] = [
     "FORETRACE_LIVE",
 ];
 
-/// Gives every run the same variables, each of the same length. Arguments and stacks are then at the same addresses in a
-/// recording and in its replays, and a program that copies its environment, to change the title of its process for
-/// example, makes the same accesses. The runtime takes an empty value for none.
+/// Gives every run the same variables, each of the same length. Arguments and stacks are then at
+/// the same addresses in a recording and in its replays, and a program that copies its environment,
+/// to change the title of its process for example, makes the same accesses. The runtime takes an
+/// empty value for none.
 fn pad(command: &mut Command) {
     const LENGTH: usize = 1024;
     const BYTES: usize = 16 * 1024;

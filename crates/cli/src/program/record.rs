@@ -36,8 +36,8 @@ impl Recorded {
         self.deadlocked || self.ended.crashed()
     }
 
-    /// Whether the run failed in another way: it ended with a status that is not expected, or a signal from outside ended it. (What we
-    /// have ended ourselves is only incomplete.)
+    /// Whether the run failed in another way: it ended with a status that is not expected, or a
+    /// signal from outside ended it. (What we have ended ourselves is only incomplete.)
     pub(crate) fn is_unexpected(&self, expected: &[u8]) -> bool {
         !self.failed() && !self.ended.timed_out && !expected.contains(&self.ended.code())
     }

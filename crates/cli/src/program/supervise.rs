@@ -1,15 +1,19 @@
-//! The supervisor: a process between the command and the program, so that no process of the program outlives the command.
+//! The supervisor: a process between the command and the program, so that no process of the program
+//! outlives the command.
 //!
-//! The command starts its own binary once more in this hidden mode, with one end of a socket, and the supervisor starts the program.
-//! As a *child subreaper* it becomes the parent of every process below it whose own parent ends: of daemons, double forks and
-//! whatever calls `setsid`. When the program ends, or when the socket says that the command wants it to end or is gone itself
+//! The command starts its own binary once more in this hidden mode, with one end of a socket, and
+//! the supervisor starts the program. As a *child subreaper* it becomes the parent of every process
+//! below it whose own parent ends: of daemons, double forks and whatever calls `setsid`. When the
+//! program ends, or when the socket says that the command wants it to end or is gone itself
 //! (`kill -9` closes it too), the supervisor kills its children until it has none.
 //!
-//! **Invariant.** It only kills its own children. A child keeps its number until it is waited for, so no signal can hit a
-//! stranger; deeper descendants become children when their parents are killed.
+//! **Invariant.** It only kills its own children. A child keeps its number until it is waited for,
+//! so no signal can hit a stranger; deeper descendants become children when their parents are
+//! killed.
 //!
-//! It blocks all signals and leaves the process group of the terminal, so that only `kill -9` ends it. Then the program dies with it,
-//! and what the program had started is adopted by the command, which does the same ([`kill_children`]).
+//! It blocks all signals and leaves the process group of the terminal, so that only `kill -9` ends
+//! it. Then the program dies with it, and what the program had started is adopted by the command,
+//! which does the same ([`kill_children`]).
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -22,10 +26,12 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// The first argument of a supervisor; then come the number of its socket, the program, and the program's arguments.
+/// The first argument of a supervisor; then come the number of its socket, the program, and the
+/// program's arguments.
 const MODE: &str = "supervise-program";
 
-/// A process that the kernel does not end in this time (it hangs in a driver, or belongs to another user) is left alone.
+/// A process that the kernel does not end in this time (it hangs in a driver, or belongs to another
+/// user) is left alone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the supervisor says in the end.
@@ -109,7 +115,8 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
     }
 }
 
-/// The arguments of a supervisor, if this process is one: its socket, and the program with its arguments.
+/// The arguments of a supervisor, if this process is one: its socket, and the program with its
+/// arguments.
 pub(crate) fn asked_for(
     mut arguments: impl Iterator<Item = OsString>,
 ) -> Option<(RawFd, Vec<OsString>)> {
@@ -123,9 +130,9 @@ pub(crate) fn asked_for(
 
 /// Runs the program, and ends when all its processes have.
 pub(crate) fn run(socket: RawFd, program: &[OsString]) -> ExitCode {
-    // The program must not inherit it: the command would wait for the program's children then. This fails if there is no such file:
-    // somebody has called this mode by hand.
-    // SAFETY: a system call without pointers.
+    // The program must not inherit it: the command would wait for the program's children then. This
+    // fails if there is no such file: somebody has called this mode by hand. SAFETY: a system call
+    // without pointers.
     if unsafe { libc::fcntl(socket, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
         return ExitCode::from(crate::failure::Status::BadInput as u8);
     }
@@ -156,7 +163,8 @@ fn supervise(socket: &UnixStream, program: &[OsString]) -> io::Result<Answer> {
         child.pre_exec(move || {
             libc::signal(libc::SIGCHLD, old_action);
             libc::sigprocmask(libc::SIG_SETMASK, &old_mask, std::ptr::null_mut());
-            // The same addresses in every run. Where that is forbidden, replays still go by operations and places.
+            // The same addresses in every run. Where that is forbidden, replays still go by
+            // operations and places.
             let old = libc::personality(0xffff_ffff);
             if old >= 0 {
                 libc::personality((old | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong);
@@ -189,7 +197,8 @@ fn supervise(socket: &UnixStream, program: &[OsString]) -> io::Result<Answer> {
     Ok(Answer::Ended { status, left: kill_children() })
 }
 
-/// Blocks all signals. The first result can be read when a child has ended, the second is what was blocked before.
+/// Blocks all signals. The first result can be read when a child has ended, the second is what was
+/// blocked before.
 fn block_signals() -> io::Result<(OwnedFd, libc::sigset_t)> {
     let (mut signals, mut old) = (MaybeUninit::uninit(), MaybeUninit::uninit());
     // SAFETY: the pointers are valid, and each set is filled before it is used.
@@ -275,7 +284,8 @@ fn children() -> Vec<libc::pid_t> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let is_child = |process: &libc::pid_t| {
         let Ok(text) = fs::read(format!("/proc/{process}/stat")) else { return false };
-        // The name is in parentheses and may hold anything; state and parent come behind the last one.
+        // The name is in parentheses and may hold anything; state and parent come behind the last
+        // one.
         let Some(end) = text.iter().rposition(|&byte| byte == b')') else { return false };
         let text = String::from_utf8_lossy(&text[end + 1..]);
         let mut fields = text.split_ascii_whitespace();

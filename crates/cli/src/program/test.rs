@@ -1,4 +1,5 @@
-//! `foretrace test`: records a program, predicts, replays every finding, reports; perhaps with several runs, and then with all of them together.
+//! `foretrace test`: records a program, predicts, replays every finding, reports; perhaps with
+//! several runs, and then with all of them together.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -77,7 +78,8 @@ impl Test<'_> {
         }
     }
 
-    /// Records a run, the one with this number from 1 if there are several, and predicts from it alone.
+    /// Records a run, the one with this number from 1 if there are several, and predicts from it
+    /// alone.
     fn single(&mut self, number: Option<u32>, recording: &Path) -> Result<Report, Failure> {
         let (arguments, start) = (self.arguments, Instant::now());
         let json = arguments.prediction.json.as_deref();
@@ -250,7 +252,8 @@ fn not_replayed(detail: String) -> Replay {
     Replay { detail, ..Replay::default() }
 }
 
-/// What makes two findings the same bug in different runs: the kind and the places, in any order. (Names of memory may differ.) `None` if a place is not known.
+/// What makes two findings the same bug in different runs: the kind and the places, in any order.
+/// (Names of memory may differ.) `None` if a place is not known.
 fn bug(report: &Report, finding: &Finding) -> Option<String> {
     let place = |event: u32| {
         let text = report.excerpt.iter().find(|text| text.event == event);

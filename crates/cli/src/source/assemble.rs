@@ -1,7 +1,8 @@
 //! Turns a program and what was predicted of it into a report.
 //!
-//! Every schedule is run once more on the interpreter, which says what is read and stored in it, what the failing condition is computed from, and which
-//! locks are held. What stands for the start and the end of threads is not shown.
+//! Every schedule is run once more on the interpreter, which says what is read and stored in it,
+//! what the failing condition is computed from, and which locks are held. What stands for the start
+//! and the end of threads is not shown.
 
 use foretrace_predict::{Finding, NotAsked, ProgramPrediction};
 use foretrace_program::run::{Action, Event, LockError, Status, Why};

@@ -1,7 +1,8 @@
 //! Conditions and values of a program as the source has them: `load x + 1 < n`.
 //!
-//! **Computes.** The expression that an operand stands for. Registers without a name are replaced by what they are computed from, up to a
-//! depth; those that are named, read or given from outside are leaves.
+//! **Computes.** The expression that an operand stands for. Registers without a name are replaced
+//! by what they are computed from, up to a depth; those that are named, read or given from outside
+//! are leaves.
 
 use foretrace_program::{BinaryOp, Cast, Function, Op, Operand, Program, RegisterId, signed};
 
@@ -112,7 +113,8 @@ impl Writer<'_> {
         let is_bit = self.function.operand_width(left) == 1;
         let (mut sign, level) = spelling(op, is_bit);
         let (mut left, mut right) = (left, right);
-        // Greater-than is less-than with its operands swapped, and a number rather stands on the right.
+        // Greater-than is less-than with its operands swapped, and a number rather stands on the
+        // right.
         let swapped = [("<", ">"), ("<=", ">="), ("<u", ">u"), ("<=u", ">=u")];
         if let (Operand::Constant(_), Some((_, other))) =
             (left, swapped.iter().find(|(plain, _)| *plain == sign))

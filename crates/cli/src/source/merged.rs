@@ -1,4 +1,5 @@
-//! `foretrace predict` of several runs: what they share, what of their mixtures is certain, and what a replay needs.
+//! `foretrace predict` of several runs: what they share, what of their mixtures is certain, and
+//! what a replay needs.
 
 use std::fs::File;
 use std::io::Read;
@@ -30,7 +31,8 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Reads runs. Recordings are read together, so that what is shared in one of them is in all traces.
+    /// Reads runs. Recordings are read together, so that what is shared in one of them is in all
+    /// traces.
     pub(crate) fn open(
         paths: &[&Path],
         format: Option<InputFormat>,
@@ -56,7 +58,8 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Reads recordings together; if addresses are to range over their objects, with all accesses to these.
+    /// Reads recordings together; if addresses are to range over their objects, with all accesses
+    /// to these.
     pub(crate) fn of_recordings(paths: &[&Path], range: bool) -> Result<Runs, Failure> {
         let mut walkers: Vec<Walker> = paths.iter().map(|_| Walker::default()).collect();
         let mut walks: Vec<&mut dyn Walk> =
@@ -126,7 +129,8 @@ fn is_recording(path: &Path) -> bool {
     read.is_ok() && start == recording::MAGIC
 }
 
-/// Says in a report that parts of the runs are not in it: nothing that is not found there is refuted.
+/// Says in a report that parts of the runs are not in it: nothing that is not found there is
+/// refuted.
 pub(super) fn tell_what_is_left_out(report: &mut Report, reasons: Vec<String>) {
     if reasons.is_empty() {
         return;
@@ -171,9 +175,11 @@ pub(crate) struct Replayable {
 }
 
 impl Mixing<'_> {
-    /// How sure a finding is, and what a replay of it follows. It is real if one run has all of it, and the checker of schedules accepts it there.
+    /// How sure a finding is, and what a replay of it follows. It is real if one run has all of it,
+    /// and the checker of schedules accepts it there.
     ///
-    /// `happened` is all that the interpreter did up to the violation, which is at the sites `next`.
+    /// `happened` is all that the interpreter did up to the violation, which is at the sites
+    /// `next`.
     pub(super) fn judge<'e>(
         &self,
         happened: impl Iterator<Item = &'e run::Event>,
@@ -212,7 +218,8 @@ impl Mixing<'_> {
         let place = |site: &Site| {
             let &(run, event) = self.merged.origins(*site).first()?;
             let at = self.traces[run].access(event)?.at;
-            // An access that ranges over its object is somewhere else than in the run. (What is cut into pages has other names.)
+            // An access that ranges over its object is somewhere else than in the run. (What is cut
+            // into pages has other names.)
             let instruction = self.merged.program.instruction(*site)?;
             let here = match instruction.op.access()? {
                 (Operand::Global { global, offset }, _) => {

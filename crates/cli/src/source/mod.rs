@@ -37,7 +37,8 @@ const MIXTURE_BUDGET: Duration = Duration::from_secs(60);
 const HEADER: &str = "foretrace-program";
 const EXTENSION: &str = "ftp";
 
-/// Whether the file is a program: it says so in its first line that is neither empty nor a comment, or has our extension.
+/// Whether the file is a program: it says so in its first line that is neither empty nor a comment,
+/// or has our extension.
 pub(crate) fn is_program(path: &Path) -> bool {
     if path.extension().is_some_and(|extension| extension == EXTENSION) {
         return true;
@@ -176,7 +177,8 @@ impl Ranging {
 pub(crate) enum Asked {
     /// The report, and what replays of its findings follow.
     Answered(Report, Vec<Option<Replayable>>),
-    /// Nothing would be different: no address of the run ranges over its object. What there is to say of its addresses.
+    /// Nothing would be different: no address of the run ranges over its object. What there is to
+    /// say of its addresses.
     NoAddresses(Vec<String>),
 }
 
@@ -224,7 +226,8 @@ pub(crate) fn predict_recordings(
     options: &PredictionOptions,
     path: String,
 ) -> Result<Asked, Failure> {
-    // The single runs have been told by now; that mixtures take for ever should not keep the user from them.
+    // The single runs have been told by now; that mixtures take for ever should not keep the user
+    // from them.
     let budget = options.budget.or(Some(MIXTURE_BUDGET));
     let options = &PredictionOptions { budget, ..options.clone() };
     let question = Question { options, start: Instant::now(), path };

@@ -15,7 +15,8 @@ use super::expression::{number, place, show};
 pub(super) struct Words<'a> {
     pub(super) program: &'a Program,
     pub(super) summary: &'a Summary,
-    /// Of the summary's threads: as declared, or that of the parent, a slash, and what the fork calls it; of merged runs as recorded.
+    /// Of the summary's threads: as declared, or that of the parent, a slash, and what the fork
+    /// calls it; of merged runs as recorded.
     pub(super) threads: Vec<String>,
 }
 
@@ -43,7 +44,8 @@ impl<'a> Words<'a> {
         self.program.location(self.site(event)).map(str::to_string)
     }
 
-    /// Whether a schedule shows the event: not what stands for the start and the end of a thread, nor checks that hold.
+    /// Whether a schedule shows the event: not what stands for the start and the end of a thread,
+    /// nor checks that hold.
     pub(super) fn is_step(&self, event: EventId) -> bool {
         match self.summary.origins[event.index()].part {
             Part::Step | Part::Input | Part::Assertion => true,

@@ -73,7 +73,8 @@ fn order_and_locks_together() {
     assert_eq!(String::from_utf8(alone.stdout).unwrap(), folder.read("graph.dot"));
 }
 
-/// t1 takes n inside m, t2 takes m inside n: what each holds and what it has had in between exclude each other.
+/// t1 takes n inside m, t2 takes m inside n: what each holds and what it has had in between exclude
+/// each other.
 const HISTORIES: &str = "\
 t1: acquire m @ a.c:1
 t1: acquire n @ a.c:2

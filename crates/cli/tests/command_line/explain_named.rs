@@ -1,4 +1,5 @@
-//! What `foretrace explain` takes for a candidate, and what it says of what can happen; explanations in a report.
+//! What `foretrace explain` takes for a candidate, and what it says of what can happen;
+//! explanations in a report.
 
 use expect_test::expect;
 
@@ -303,7 +304,7 @@ fn names_that_mean_nothing() {
             "loop.trace stuck a.c:3",
             expect![[r#"
             stderr: error: nothing at a.c:3 can be part of a stuck state
-            stderr: hint: a thread may be stuck where it takes a lock, waits, or is at a semaphore or barrier; for a join, name what the joined thread waits for
+            stderr: hint: a thread may be stuck where it takes a lock, waits, is at a semaphore or barrier, or in a call that others feed; for a join, name what the joined thread waits for
             status: 2
         "#]],
         ),

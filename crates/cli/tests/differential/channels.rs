@@ -1,4 +1,5 @@
-//! Random programs whose threads also see each other through the kernel, against the truth: whatever is predicted happens under some schedule.
+//! Random programs whose threads also see each other through the kernel, against the truth:
+//! whatever is predicted happens under some schedule.
 //!
 //! The other direction is not asked, since the order of calls is kept.
 
@@ -59,7 +60,7 @@ int main(void)
 
 /// The program of a seed.
 pub(crate) fn program(seed: u64) -> String {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut text = format!("/* seed {seed} */\n{PROLOGUE}");
     let threads = if random.one_in(6) { 3 } else { 2 };
     let focus = random.below(5);
@@ -75,8 +76,8 @@ pub(crate) fn program(seed: u64) -> String {
     text
 }
 
-/// Programs with an order that only the kernel knows: two in which it matters what a call did not find (a refusal, and less than was
-/// wanted), and one for each kind of channel.
+/// Programs with an order that only the kernel knows: two in which it matters what a call did not
+/// find (a refusal, and less than was wanted), and one for each kind of channel.
 pub(crate) fn planted() -> Vec<String> {
     let writes = "    put(loose[1], 1);\n    put(loose[1], 2);\n    x = 1;\n";
     let negative = |found: &str| {
@@ -128,12 +129,12 @@ const CHANNELS: [[&[&str]; 2]; 5] = [
     [&["put(packets[0], 2)"], &["get(packets[1])", "gets2(packets[1])"]],
 ];
 
-fn statement(random: &mut Random, text: &mut String, focus: u64) {
+fn statement(random: &mut Random, text: &mut String, focus: usize) {
     let (place, other) = (random.pick(&["x", "y"]), random.pick(&["x", "y"]));
     let value = 1 + random.below(2);
     // The threads are to meet.
     let channel = if random.one_in(4) { random.below(5) } else { focus };
-    let [gives, takes] = CHANNELS[channel as usize];
+    let [gives, takes] = CHANNELS[channel];
     let (gives, again) = (random.pick(gives), random.pick(gives));
     let takes = random.pick(takes);
     match random.below(12) {

@@ -16,7 +16,8 @@ use crate::explorer::{Failure, Operation, Recorded, Truth};
 pub(crate) const FALSE_ALARM: &str = "FALSE ALARM";
 /// Notes that say that the model knows less than the program does.
 const KEPT: [&str; 3] = ["kept as recorded", "unknown writer", "path of a thread lost"];
-/// Notes that say that the walk went wrong: not in programs like these. (It may well not know a number.)
+/// Notes that say that the walk went wrong: not in programs like these. (It may well not know a
+/// number.)
 const WRONG: [&str; 7] = [
     "not as computed",
     "there is none",
@@ -121,7 +122,8 @@ impl Recording {
     }
 }
 
-/// Reads a recording and predicts. `is_initialised`: all that is read without having been written has a recorded value.
+/// Reads a recording and predicts. `is_initialised`: all that is read without having been written
+/// has a recorded value.
 pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
     let mut walk = Watched::default();
     let trace = recording::read(recording, Some(&mut walk)).unwrap();
@@ -136,7 +138,8 @@ pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
     let prediction = predict(&trace, &options, &()).unwrap();
     assert!(prediction.undecided.is_empty(), "nothing keeps the solver from deciding all");
     let keeps_order = trace.events().any(|(_, event)| matches!(event.op, Op::EnterCall { .. }));
-    // A switch has more ways than its value tells: what the explorer takes for the same way may be another one.
+    // A switch has more ways than its value tells: what the explorer takes for the same way may be
+    // another one.
     let is_exact =
         is_initialised && !recording.has_switch && !keeps_order && !has_note(&trace, &KEPT);
     Predicted { trace, recording, prediction, keeps_order, is_exact }

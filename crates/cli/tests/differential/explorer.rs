@@ -1,15 +1,21 @@
-//! The truth: what a program does under all its schedules, as far as its threads keep to the recorded way.
+//! The truth: what a program does under all its schedules, as far as its threads keep to the
+//! recorded way.
 //!
-//! **Computes.** All states that the program can reach by handing over at visible operations, and in them the threads that fail and the accesses that race.
-//! A thread that leaves the recorded outcomes, fails or crashes stops there for good; the others go on.
+//! **Computes.** All states that the program can reach by handing over at visible operations, and
+//! in them the threads that fail and the accesses that race. A thread that leaves the recorded
+//! outcomes, fails or crashes stops there for good; the others go on.
 //!
-//! **Follows.** Stateless search by running again (Godefroid, *Model Checking for Programming Languages using VeriSoft*, POPL 1997), with the choices as state; but a
-//! state that was reached before is not searched again.
+//! **Follows.** Stateless search by running again (Godefroid, *Model Checking for Programming
+//! Languages using VeriSoft*, POPL 1997), with the choices as state; but a state that was reached
+//! before is not searched again.
 //!
-//! **Invariant.** What a thread does next depends on what it has read so far and on nothing else, so a state is: how far each thread is, what each has read, and
-//! what memory holds; and what the kernel holds, of which only the order of the calls is known. An operation that no other thread can tell the time of is done at once.
+//! **Invariant.** What a thread does next depends on what it has read so far and on nothing else,
+//! so a state is: how far each thread is, what each has read, and what memory holds; and what the
+//! kernel holds, of which only the order of the calls is known. An operation that no other thread
+//! can tell the time of is done at once.
 //!
-//! **Cost.** One run of the program, about half a millisecond, for each edge between states beyond the first of each state.
+//! **Cost.** One run of the program, about half a millisecond, for each edge between states beyond
+//! the first of each state.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -196,7 +202,8 @@ struct State {
     /// Of each thread: the ordinal of its next operation, what it has read, whether it has stopped.
     threads: [(u32, u64, bool); THREADS],
     memory: BTreeMap<u64, u8>,
-    /// The calls so far, in the order in which threads entered and left them: what the kernel holds depends on nothing else.
+    /// The calls so far, in the order in which threads entered and left them: what the kernel holds
+    /// depends on nothing else.
     calls: u64,
     sites: near::Table,
     /// The records before this one are done.
@@ -223,7 +230,8 @@ impl State {
         (hashed(1), hashed(2))
     }
 
-    /// A thread does what the records up to `end` say; `None` if its operation is another one than the recorded.
+    /// A thread does what the records up to `end` say; `None` if its operation is another one than
+    /// the recorded.
     fn step(
         &mut self,
         thread: u32,

@@ -1,5 +1,5 @@
-//! Recordings as a runtime with a fault would have written them: what is predicted of some must differ from the truth, or the comparison would
-//! not notice such a fault.
+//! Recordings as a runtime with a fault would have written them: what is predicted of some must
+//! differ from the truth, or the comparison would not notice such a fault.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,35 +1,12 @@
-//! Random C programs of two or three small threads. What they do is defined on our compiler (`-fwrapv`), but for divisions by zero, which end the run.
+//! Random C programs of two or three small threads. What they do is defined on our compiler
+//! (`-fwrapv`), but for divisions by zero, which end the run.
 
 mod statements;
 
+pub(crate) use foretrace_testing::Random;
 use std::fmt::Write;
 
 use crate::fragments::*;
-
-/// A generator of random numbers (splitmix64).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    pub(crate) fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
-
-    pub(crate) fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 /// What is not said in terms of what was read, each for another reason.
 pub(crate) const HARD: [&str; 14] = [
@@ -52,8 +29,9 @@ pub(crate) const HARD: [&str; 14] = [
 /// How a letter is read: see [`letter`].
 pub(crate) const WAYS: usize = 3;
 
-/// A program in which one thread sends a letter and then a sign, and another one looks for the sign and then for the letter. What it makes of the letter goes through a function, and
-/// decides a branch, is the thread's result, or is stored. It exits with 0 if the reader came first.
+/// A program in which one thread sends a letter and then a sign, and another one looks for the sign
+/// and then for the letter. What it makes of the letter goes through a function, and decides a
+/// branch, is the thread's result, or is stored. It exits with 0 if the reader came first.
 pub(crate) fn letter(function: &str, way: usize) -> String {
     let [new, old] = ["data", "0"].map(|value| function.replace("{x}", value));
     let (reader, at_end) = match way {
@@ -109,12 +87,13 @@ int main(void)
     )
 }
 
-/// One thread writes first the data and then the flag; another one reads first the flag and then the data. If it sees the flag, it sees the data: whoever loses track of what
-/// depends on what finds a failure where there is none.
+/// One thread writes first the data and then the flag; another one reads first the flag and then
+/// the data. If it sees the flag, it sees the data: whoever loses track of what depends on what
+/// finds a failure where there is none.
 struct Message {
     data: String,
     flag: String,
-    writer: u64,
+    writer: usize,
     /// What holds of it when all is done.
     at_end: Option<String>,
 }
@@ -141,7 +120,7 @@ struct Generator {
 
 /// The program of a seed.
 pub(crate) fn program(seed: u64) -> String {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let letters = random.one_in(3);
     let plain = !letters && random.below(3) > 0;
     let mut generator = Generator {
@@ -174,7 +153,7 @@ impl Generator {
         }
         // Few variables: the threads are to meet.
         while self.shared.len() > 2 {
-            let at = self.random.below(self.shared.len() as u64) as usize;
+            let at = self.random.below(self.shared.len());
             self.shared.remove(at);
         }
         let (kind, atomic) = (self.random.pick(&TYPES), self.random.pick(&TYPES));
@@ -184,7 +163,7 @@ impl Generator {
         self.text.push_str(COMMON);
         let threads = if self.random.one_in(4) { 3 } else { 2 };
         let claims = self.letters && self.random.one_in(3);
-        let count = if self.letters { 2 } else { u64::from(self.random.below(3) > 0) };
+        let count = if self.letters { 2 } else { usize::from(self.random.below(3) > 0) };
         let first = self.random.below(2);
         for number in 0..count {
             let data = self.mailbox(&format!("letter{number}"));
@@ -277,8 +256,8 @@ impl Generator {
 
     /// Declares a place for a message; returns its name.
     fn mailbox(&mut self, name: &str) -> String {
-        let count = if self.plain { 7 } else { MAILBOXES.len() as u64 };
-        let (declaration, place) = MAILBOXES[self.random.below(count) as usize];
+        let count = if self.plain { 7 } else { MAILBOXES.len() };
+        let (declaration, place) = MAILBOXES[self.random.below(count)];
         let kind = self.random.pick(&TYPES);
         let text = declaration.replace("{t}", kind).replace("{n}", name);
         self.line(0, &text);
@@ -399,7 +378,7 @@ impl Generator {
     }
 
     fn place(&mut self) -> &'static str {
-        let at = self.random.below(self.shared.len() as u64) as usize;
+        let at = self.random.below(self.shared.len());
         self.shared[at]
     }
 
@@ -432,9 +411,9 @@ impl Generator {
             return self.constant();
         }
         // What was read last matters most.
-        let count = self.locals.len() as u64;
+        let count = self.locals.len();
         let at = self.random.below(count).max(self.random.below(count));
-        self.locals[at as usize].clone()
+        self.locals[at].clone()
     }
 
     fn expression(&mut self, depth: u32) -> String {

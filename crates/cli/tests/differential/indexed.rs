@@ -1,6 +1,8 @@
-//! Random programs whose addresses depend on what was read, with addresses that range over their objects, against the truth.
+//! Random programs whose addresses depend on what was read, with addresses that range over their
+//! objects, against the truth.
 //!
-//! Indices stay inside of their arrays, so that the model has every execution on the recorded paths, whatever the addresses.
+//! Indices stay inside of their arrays, so that the model has every execution on the recorded
+//! paths, whatever the addresses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -168,7 +170,7 @@ const STATEMENTS: [&str; 28] = [
 
 /// The program of a seed.
 pub(crate) fn program(seed: u64) -> String {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut text = PROLOGUE.to_string();
     let threads = 2 + random.below(4) / 3;
     for thread in 0..threads {
@@ -183,9 +185,9 @@ pub(crate) fn program(seed: u64) -> String {
                 1 => text.push_str("    if (i > 1)\n    "),
                 _ => {}
             }
-            let statement = STATEMENTS[random.below(STATEMENTS.len() as u64) as usize];
+            let statement = STATEMENTS[random.below(STATEMENTS.len())];
             let number = random.below(4).to_string();
-            let index = ["i", "i", "(n & 3)", "(3 - i)"][random.below(4) as usize];
+            let index = ["i", "i", "(n & 3)", "(3 - i)"][random.below(4)];
             writeln!(text, "    {}", statement.replace("INDEX", index).replace("NUMBER", &number))
                 .unwrap();
             if is_locked && random.below(2) == 0 {
@@ -211,7 +213,7 @@ pub(crate) fn program(seed: u64) -> String {
         if random.below(2) == 0 {
             continue;
         }
-        let operator = ["<=", "==", ">="][random.below(3) as usize];
+        let operator = ["<=", "==", ">="][random.below(3)];
         writeln!(text, "    FORETRACE_ASSERT({place} {operator} {value});").unwrap();
     }
     text.push_str("    return 0;\n}\n");

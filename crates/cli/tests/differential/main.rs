@@ -1,11 +1,14 @@
-//! Random C programs, recorded once and predicted, against the truth: the same program under all its schedules.
+//! Random C programs, recorded once and predicted, against the truth: the same program under all
+//! its schedules.
 //!
-//! Among the executions in which every thread's branches go as recorded up to the violation, model and truth agree on assertions and races. A finding that no execution shows
-//! is a false alarm. An execution that the model says is infeasible is missed; that is asked only where the trace keeps nothing as recorded for want of an
-//! expression.
+//! Among the executions in which every thread's branches go as recorded up to the violation, model
+//! and truth agree on assertions and races. A finding that no execution shows is a false alarm. An
+//! execution that the model says is infeasible is missed; that is asked only where the trace keeps
+//! nothing as recorded for want of an expression.
 //!
-//! `FORETRACE_DIFFERENTIAL=N` asks for so many programs, `FORETRACE_DIFFERENTIAL_SEED=S` for those from seed S on (`cargo xtask differential`). Programs that
-//! have shown a difference go to the folder `kept`, and are tried each time.
+//! `FORETRACE_DIFFERENTIAL=N` asks for so many programs, `FORETRACE_DIFFERENTIAL_SEED=S` for those
+//! from seed S on (`cargo xtask differential`). Programs that have shown a difference go to the
+//! folder `kept`, and are tried each time.
 
 mod channels;
 mod compare;
@@ -22,6 +25,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use compare::FALSE_ALARM;
+use foretrace_testing::cases;
 
 /// Of programs with addresses that depend on what was read.
 const INDEXED_PROGRAMS: u64 = 60;
@@ -277,7 +281,7 @@ fn check_all(
 
 #[test]
 fn model_and_truth_agree() {
-    let (count, first) = wanted(PROGRAMS);
+    let (count, first) = wanted(cases(PROGRAMS, 10 * PROGRAMS));
     let mut cases = kept();
     cases.extend(letters());
     cases.extend((first..first + count).map(generated));
@@ -291,7 +295,7 @@ fn model_and_truth_agree() {
 
 #[test]
 fn model_and_truth_agree_with_addresses_that_range_over_their_objects() {
-    let (count, first) = wanted(INDEXED_PROGRAMS);
+    let (count, first) = wanted(cases(INDEXED_PROGRAMS, 10 * INDEXED_PROGRAMS));
     let case = |seed: u64| {
         let (source, level) = (indexed::program(seed), LEVELS[seed as usize % LEVELS.len()]);
         Case { name: format!("{seed}{level}"), source, level, seed }
@@ -307,7 +311,7 @@ fn model_and_truth_agree_with_addresses_that_range_over_their_objects() {
 
 #[test]
 fn nothing_is_predicted_through_the_kernel_that_does_not_happen() {
-    let (count, first) = wanted(CHANNEL_PROGRAMS);
+    let (count, first) = wanted(cases(CHANNEL_PROGRAMS, 10 * CHANNEL_PROGRAMS));
     let case = |seed: u64| {
         let (source, level) = (channels::program(seed), LEVELS[seed as usize % LEVELS.len()]);
         Case { name: format!("{seed}{level}"), source, level, seed }

@@ -1,5 +1,5 @@
-//! Programs in which something depends on what was read in a way that is easy to overlook. Their assertions hold in every schedule: a finding is a
-//! dependence that got lost.
+//! Programs in which something depends on what was read in a way that is easy to overlook. Their
+//! assertions hold in every schedule: a finding is a dependence that got lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};

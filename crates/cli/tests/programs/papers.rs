@@ -1,14 +1,17 @@
-//! The papers' worked examples as C programs: what each model says of the run that the paper shows. `docs/papers.md` has them as a table.
+//! The papers' worked examples as C programs: what each model says of the run that the paper shows.
+//! `docs/papers.md` has them as a table.
 //!
 //! A program says at its end what is expected. The labels are comments behind its statements.
 //!
 //! ```text
-//! //? run: t1 t3 T2.t11         the accesses of all threads but main, in the order of the run; `any`: a run that ends well; `hangs`: one that does not end
+//! //? run: t1 t3 T2.t11         the accesses of all threads but main, in the order of the run;
+//!                               `any`: a run that ends well; `hangs`: one that does not end
 //! //? symbolic: assertion t12; race y t5 t12
 //! //? symbolic, assertion, 1 switch: none
 //! //? merged, assertion: assertion t5          all runs above, merged
 //! ```
 
+use foretrace_testing::cases;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -17,7 +20,8 @@ use super::found::{Found, findings};
 use super::{compile, examples, foretrace, replay_again};
 
 /// Runs among which the one of the paper must be.
-const RUNS: u64 = 300;
+const RUNS: u64 = 60;
+const LONG_RUNS: u64 = 300;
 
 struct Paper {
     name: String,
@@ -54,7 +58,7 @@ impl Paper {
     /// Records until there is a run as wanted.
     fn record(&mut self, wanted: &str) {
         let trace = format!("{}-{}.ftb", self.program, self.traces.len());
-        for round in 0..RUNS {
+        for round in 0..cases(RUNS, LONG_RUNS) {
             let (schedule, seed) = (["pct", "random"][round as usize % 2], (round / 2).to_string());
             let output = foretrace(&[
                 "run",

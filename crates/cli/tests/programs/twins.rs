@@ -1,6 +1,7 @@
-//! Programs with a bug and their corrected twins: the bug is found from a run that does not show it and confirmed by replay,
-//! every time; nothing is found in the twin, whatever the schedule.
+//! Programs with a bug and their corrected twins: the bug is found from a run that does not show it
+//! and confirmed by replay, every time; nothing is found in the twin, whatever the schedule.
 
+use foretrace_testing::cases;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,8 +14,9 @@ use super::{compile, examples, foretrace, replay_again};
 const SEEDS: u64 = 30;
 /// Runs in which a weaker model than the expected one must not find it.
 const LEAST_SEEDS: u64 = 5;
-/// Runs of each twin.
-const TWIN_RUNS: u64 = 100;
+/// Runs of each twin: at every change, and in the long tier.
+const TWIN_RUNS: u64 = 20;
+const LONG_TWIN_RUNS: u64 = 100;
 
 /// What a program's `expect` says of the bug.
 #[derive(Debug, PartialEq, Eq)]
@@ -140,7 +142,7 @@ fn bug(folder: &Path) -> Result<(), String> {
 fn twin(folder: &Path) -> Result<(), String> {
     let name = folder.file_name().unwrap().to_str().unwrap();
     let program = program(folder, "fixed", &["-O1"]);
-    for seed in 1..=TWIN_RUNS {
+    for seed in 1..=cases(TWIN_RUNS, LONG_TWIN_RUNS) {
         let schedule = ["random", "pct", "round-robin", "free"][seed as usize % 4];
         let seed = seed.to_string();
         let arguments =

@@ -1,29 +1,10 @@
-//! Random C programs of two or three threads, with locks, atomics, semaphores and a condition variable.
+//! Random C programs of two or three threads, with locks, atomics, semaphores and a condition
+//! variable.
 
+pub(crate) use foretrace_testing::Random;
 use std::fmt::Write;
 
 use crate::kernel::{self, Kernel};
-
-/// A generator of random numbers (splitmix64).
-pub(crate) struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    pub(crate) fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 const PROLOGUE: &str = "\
 #include \"foretrace.h\"
@@ -51,7 +32,7 @@ fn body(
     random: &mut Random,
     text: &mut String,
     depth: u32,
-    held: &mut Vec<u64>,
+    held: &mut Vec<usize>,
     budget: &mut u32,
     kernel: &mut Option<Kernel>,
 ) {
@@ -77,14 +58,14 @@ fn body(
             6 => writeln!(text, "{indent}atomic_fetch_add(&a[{}], 1);", at % 2),
             7 => writeln!(text, "{indent}a[{}] = {};", at % 2, random.below(3)),
             8 => writeln!(text, "{indent}memcpy(bytes + {at}, x, {});", 1 + random.below(12)),
-            9 => writeln!(text, "{indent}mixed.{} = {};", ["s", "c[1]", "c[4]", "l"][at as usize], random.below(3)),
-            10 => writeln!(text, "{indent}{};", ["other = mixed", "mixed = other", "sum += mixed.s", "sum += (int)other.l"][at as usize]),
+            9 => writeln!(text, "{indent}mixed.{} = {};", ["s", "c[1]", "c[4]", "l"][at], random.below(3)),
+            10 => writeln!(text, "{indent}{};", ["other = mixed", "mixed = other", "sum += mixed.s", "sum += (int)other.l"][at]),
             11 => writeln!(text, "{indent}sum += heap[{at}]; heap[{at}] = sum;"),
             12 => writeln!(text, "{indent}int expected{budget} = {}; atomic_compare_exchange_strong(&a[0], &expected{budget}, 7);", random.below(2)),
             13 => writeln!(text, "{indent}sem_post(&sem);"),
             14 => writeln!(text, "{indent}if (sem_trywait(&sem) == 0) x[{at}] = 5;"),
             15 if !held.is_empty() => {
-                let lock = held[random.below(held.len() as u64) as usize];
+                let lock = held[random.below(held.len())];
                 writeln!(text, "{indent}if (x[{at}] > {}) pthread_cond_broadcast(&changed);\n{indent}sum += {lock};", random.below(2))
             }
             16..=18 if depth < 3 => {
@@ -104,7 +85,7 @@ fn body(
                 writeln!(text, "{indent}}}")
             }
             20 if depth == 0 => {
-                let mode = ["rdlock", "wrlock"][random.below(2) as usize];
+                let mode = ["rdlock", "wrlock"][random.below(2)];
                 writeln!(text, "{indent}pthread_rwlock_{mode}(&rw);").unwrap();
                 body(random, text, depth + 1, &mut vec![0, 1, 2], budget, kernel);
                 writeln!(text, "{indent}pthread_rwlock_unlock(&rw);")
@@ -129,7 +110,7 @@ pub(crate) enum Through {
 
 /// The program of a seed.
 pub(crate) fn program(seed: u64, through: Through) -> String {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut kernel = (through == Through::Kernel).then(|| Kernel::new(&mut random));
     let mut text = String::new();
     if kernel.is_some() {

@@ -1,8 +1,9 @@
-//! Statements of random programs that use the kernel: pipes, eventfds, pairs of sockets, files, tables of descriptors, signals, clocks, and
-//! waiting for several of them with a time limit.
+//! Statements of random programs that use the kernel: pipes, eventfds, pairs of sockets, files,
+//! tables of descriptors, signals, clocks, and waiting for several of them with a time limit.
 //!
-//! **Invariant.** No thread waits for ever in the kernel. Whoever waits without a limit takes one of the *credits*: bytes of the pipe `hand` and tokens of
-//! the eventfd `tokens`, which the threads give before anything that may keep them from it. There are never fewer credits than waits.
+//! **Invariant.** No thread waits for ever in the kernel. Whoever waits without a limit takes one
+//! of the *credits*: bytes of the pipe `hand` and tokens of the eventfd `tokens`, which the threads
+//! give before anything that may keep them from it. There are never fewer credits than waits.
 
 use std::fmt::Write;
 
@@ -204,7 +205,7 @@ impl Kernel {
                 [
                     format!("pwrite(file, &x[{at}], 4, {})", 4 * value),
                     format!("write(journal, &x[{at}], {})", 1 + value),
-                ][end as usize]
+                ][end]
                     .clone(),
             ),
             22 => Answer::Number(
@@ -213,7 +214,7 @@ impl Kernel {
                     format!("pread(journal, &bytes[{at}], 2, {value})"),
                     "lseek(journal, 0, SEEK_END)".to_string(),
                     "lseek(file, 1, SEEK_CUR)".to_string(),
-                ][at as usize]
+                ][at]
                     .clone(),
             ),
             23 if self.closes => {
@@ -244,7 +245,8 @@ impl Kernel {
         is_there
     }
 
-    /// A table by the numbers of descriptors: whoever has a number has its place, until he closes it. Now and then he forgets.
+    /// A table by the numbers of descriptors: whoever has a number has its place, until he closes
+    /// it. Now and then he forgets.
     fn descriptor(&mut self, random: &mut Random, text: &mut String, indent: &str) {
         let open = random.pick(&[
             "open(\"/dev/null\", O_RDWR)",

@@ -1,5 +1,6 @@
-//! Random C programs, recorded once and predicted: whatever is called real must happen when it is replayed. A finding that is real but not
-//! confirmed is a false alarm, or a replay that lost its way; either is a bug of ours.
+//! Random C programs, recorded once and predicted: whatever is called real must happen when it is
+//! replayed. A finding that is real but not confirmed is a false alarm, or a replay that lost its
+//! way; either is a bug of ours.
 //!
 //! `FORETRACE_RANDOM_PROGRAMS=N` asks for more of them, `FORETRACE_RANDOM_SEED=S` for others.
 
@@ -11,15 +12,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use foretrace_testing::cases;
 use generator::Through;
 
 const PROGRAMS: u64 = 24;
 /// Of which several runs are merged.
 const MERGED_PROGRAMS: u64 = 8;
-/// Whose threads also see each other through the kernel; from the first seed on, and those that have shown something wrong.
+/// Whose threads also see each other through the kernel; from the first seed on, and those that
+/// have shown something wrong.
 const KERNEL_PROGRAMS: u64 = 4;
-/// What each of these has shown: asking about an eventfd did not keep its order with those who add to it (27, 33); calls on a closed number kept no order (71); replays
-/// took a thread in the midst of a call for one that had come to its next operation (10, 16), and made calls that overlap in the wrong order, or waited where time was over (5, 6, 431, 461).
+/// What each of these has shown: asking about an eventfd did not keep its order with those who add
+/// to it (27, 33); calls on a closed number kept no order (71); replays took a thread in the midst
+/// of a call for one that had come to its next operation (10, 16), and made calls that overlap in
+/// the wrong order, or waited where time was over (5, 6, 431, 461).
 const KEPT: [u64; 9] = [5, 6, 10, 16, 27, 33, 71, 431, 461];
 const SCHEDULES: [&str; 4] = ["random", "pct", "round-robin", "free"];
 
@@ -67,10 +72,11 @@ fn races(report: &str) -> BTreeSet<&str> {
     heads.filter_map(|line| line.split("data race on ").nth(1)).collect()
 }
 
-/// Of several runs together nothing less is found than of each alone, and whatever is found happens.
+/// Of several runs together nothing less is found than of each alone, and whatever is found
+/// happens.
 #[test]
 fn mixtures_happen() {
-    let (count, first) = wanted(MERGED_PROGRAMS);
+    let (count, first) = wanted(cases(MERGED_PROGRAMS, 10 * MERGED_PROGRAMS));
     let mut findings = 0;
     for seed in first..first + count {
         let target = compile("random-merged", seed, Through::Memory);
@@ -98,7 +104,8 @@ fn mixtures_happen() {
     assert!(findings as u64 > count / 2, "the programs have bugs: {findings}");
 }
 
-/// Records, predicts and replays programs, each under all strategies; all that is called real must happen.
+/// Records, predicts and replays programs, each under all strategies; all that is called real must
+/// happen.
 fn all_happens(folder: &str, through: Through, seeds: &[u64], schedules: &[&str]) {
     let (mut findings, mut hung) = (0, 0);
     for &seed in seeds {
@@ -131,16 +138,17 @@ fn all_happens(folder: &str, through: Through, seeds: &[u64], schedules: &[&str]
 
 #[test]
 fn whatever_is_called_real_happens() {
-    let (count, first) = wanted(PROGRAMS);
+    let (count, first) = wanted(cases(PROGRAMS, 10 * PROGRAMS));
     let seeds: Vec<u64> = (first..first + count).collect();
     all_happens("random", Through::Memory, &seeds, &SCHEDULES);
 }
 
-/// Where threads run freely, nobody knows which of two calls that overlap took effect first: such findings may be *possible* in the end.
+/// Where threads run freely, nobody knows which of two calls that overlap took effect first: such
+/// findings may be *possible* in the end.
 
 #[test]
 fn whatever_is_called_real_happens_through_the_kernel() {
-    let (count, first) = wanted(KERNEL_PROGRAMS);
+    let (count, first) = wanted(cases(KERNEL_PROGRAMS, 40 * KERNEL_PROGRAMS));
     let mut seeds: Vec<u64> = (first..first + count).chain(KEPT).collect();
     seeds.sort_unstable();
     seeds.dedup();

@@ -1,4 +1,5 @@
-//! `--symbolic-addresses`: bugs that need other addresses than the recorded ones are found, and happen; twins have none; and what is kept as recorded is said.
+//! `--symbolic-addresses`: bugs that need other addresses than the recorded ones are found, and
+//! happen; twins have none; and what is kept as recorded is said.
 
 use crate::harness::{Done, Program, compile, foretrace};
 
@@ -17,7 +18,8 @@ fn test(program: &Program, options: &[&str]) -> (Done, String) {
     (done, other)
 }
 
-/// With the recorded addresses there is nothing; with others there is, and a replay confirms all of it. The twin has nothing.
+/// With the recorded addresses there is nothing; with others there is, and a replay confirms all of
+/// it. The twin has nothing.
 #[track_caller]
 fn only_elsewhere(source: &str, bugs: &[&str]) {
     let program_with_bug = program(source, false);

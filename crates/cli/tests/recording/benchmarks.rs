@@ -1,4 +1,5 @@
-//! The programs of `cargo xtask bench programs` in a small size: with the error it is found and replayed, without it there is a proof.
+//! The programs of `cargo xtask bench programs` in a small size: with the error it is found and
+//! replayed, without it there is a proof.
 
 use crate::harness::{Program, compile};
 

@@ -16,12 +16,13 @@ fn foreign_writes_are_noticed_and_counted() {
     program.everywhere(&[], 0, |_, run| {
         assert!(run.shown().contains("unknown writer reads at"), "{}", run.shown());
         let report = run.predicted().says("blind spots: 1 event ").says_not("(real");
-        // The race rests on a read of what was not seen to be written: as far as a trace can tell, it is possible.
+        // The race rests on a read of what was not seen to be written: as far as a trace can tell,
+        // it is possible.
         let found = report.out.contains("race-1 (possible");
         assert_eq!(report.status, if found { 3 } else { 0 }, "{}", report.out);
     });
-    // In some runs the race is there, and a replay shows that it happens. They are few: the main thread must lose its turn at one
-    // certain operation of its eight.
+    // In some runs the race is there, and a replay shows that it happens. They are few: the main
+    // thread must lose its turn at one certain operation of its eight.
     let confirmed = (1..=300).any(|seed| {
         let done = program.with(&["test", "--seed", &seed.to_string()], &[]);
         let found = done.out.contains("race-1 (real, confirmed by replay)");

@@ -1,4 +1,5 @@
-//! What goes on outside of the runtime's sight: signals, input, sleep, loops that wait. Nothing hangs, and time is bounded.
+//! What goes on outside of the runtime's sight: signals, input, sleep, loops that wait. Nothing
+//! hangs, and time is bounded.
 
 use crate::harness::{ONE_AT_A_TIME, SCHEDULES, compile, foretrace};
 

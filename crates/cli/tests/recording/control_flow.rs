@@ -10,7 +10,8 @@ use foretrace_recording::record::{self, kind};
 
 use crate::harness::{Program, command, folder, source};
 
-/// The records of control flow, by thread: kind, detail, and what is where the site would be, or the operands.
+/// The records of control flow, by thread: kind, detail, and what is where the site would be, or
+/// the operands.
 struct Recorded {
     flags: u32,
     records: BTreeMap<u64, Vec<(u8, u8, u64)>>,

@@ -76,7 +76,8 @@ fn failures_are_confirmed_where_they_happen() {
         let reads = find(&trace, 1, |op| matches!(op, Op::Read { .. }));
         let violation = Violation::Assertion(match how {
             "FORETRACE_ASSERT" => find(&trace, 1, |op| matches!(op, Op::Assert { .. })),
-            // Stands for the assertion: it is between the same operations, and has no ordinal either.
+            // Stands for the assertion: it is between the same operations, and has no ordinal
+            // either.
             _ => find(&trace, 1, |op| matches!(op, Op::Alloc { .. })),
         });
         let (first, second) = (upto(&trace, writes), upto(&trace, reads));

@@ -108,7 +108,8 @@ pub(crate) fn compile(name: &str, arguments: &[&str]) -> Program {
     Program { path, folder }
 }
 
-/// Runs the compiler that the first source asks for; whatever is in `programs` is meant by its name.
+/// Runs the compiler that the first source asks for; whatever is in `programs` is meant by its
+/// name.
 pub(crate) fn build(arguments: &[&str], output: &Path) {
     let cpp = arguments.iter().any(|argument| argument.ends_with(".cpp"));
     let mut line: Vec<String> = match cpp {
@@ -195,7 +196,8 @@ impl Program {
         foretrace(&words)
     }
 
-    /// By itself, then under each schedule with a few seeds: it ends with the status, and the trace can be analysed.
+    /// By itself, then under each schedule with a few seeds: it ends with the status, and the trace
+    /// can be analysed.
     #[track_caller]
     pub(crate) fn everywhere(&self, arguments: &[&str], status: i32, check: impl Fn(&str, &Run)) {
         self.alone(arguments, "").ended_with(status);

@@ -1,5 +1,6 @@
-//! What goes wrong though nobody asserted that it does not: found in a run that passes, if that is asked for, and confirmed by a
-//! replay. The same program with a lock, a join or the like in the right place has nothing.
+//! What goes wrong though nobody asserted that it does not: found in a run that passes, if that is
+//! asked for, and confirmed by a replay. The same program with a lock, a join or the like in the
+//! right place has nothing.
 
 use crate::harness::{Program, compile, foretrace};
 

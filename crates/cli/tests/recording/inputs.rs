@@ -1,7 +1,7 @@
 //! Replays need nobody: what came from outside in the recorded run is given to the program again.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,16 +10,21 @@ use crate::harness::{Done, Program, command, compile};
 
 /// The command, with its output in a pipe.
 fn start(arguments: &[&str], program: &Program, of_program: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_foretrace"))
+    to_start(arguments, program, of_program).spawn().unwrap()
+}
+
+fn to_start(arguments: &[&str], program: &Program, of_program: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretrace"));
+    command
         .args(arguments)
         .arg("--")
         .arg(&program.path)
         .args(of_program)
+        .env("TAG", "one")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .stderr(Stdio::piped());
+    command
 }
 
 /// What a server did, and where it listened.
@@ -124,6 +129,52 @@ fn a_server_is_replayed_without_clients_and_without_its_port() {
 }
 
 #[test]
+fn a_server_may_send_its_own_number() {
+    let (program, report, _) = recorded_server("with-pid", &["pid"]);
+    program
+        .with(&["replay", &report], &["pid"])
+        .ended_with(1)
+        .says("race-1: confirmed with recorded inputs")
+        .says("race-2: confirmed with recorded inputs")
+        .says_not("diverged");
+}
+
+#[test]
+fn numbers_of_processes_and_threads_are_those_of_the_recorded_run() {
+    let program = compile("numbers", &["numbers.c"]);
+    for way in ["process", "parent", "thread", "send", "ask", "copy", "lead"] {
+        for seed in ["1", "2"] {
+            let done = is_confirmed(&program, &[way], "", &["--seed", seed]);
+            drew_the_same(
+                &done
+                    .ended_with(1)
+                    .says("race-1 (real, confirmed with recorded inputs): data race"),
+            );
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_never_came_is_not_waited_for() {
+    let program = compile("unanswered", &["unanswered.c"]);
+    let silent = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    let port = silent.local_addr().unwrap().port().to_string();
+    for seed in ["1", "2", "3"] {
+        is_confirmed(&program, &[&port], "", &["--seed", seed])
+            .ended_with(1)
+            .says("race-1 (real, confirmed with recorded inputs): data race on total");
+    }
+}
+
+/// What the program says in the replay is what it said in the recorded run.
+fn drew_the_same(done: &Done) {
+    let mut drawn = done.out.lines().chain(done.log.lines()).filter(|line| line.contains("drawn"));
+    let first = drawn.next().unwrap();
+    let again = drawn.next().unwrap().trim_start_matches(['|', ' ']);
+    assert_eq!(first, again, "{}", done.out);
+}
+
+#[test]
 fn a_server_is_tested_in_one_command() {
     let program = compile("tested-server", &["server.c"]);
     let found = (1..20).any(|seed| {
@@ -139,9 +190,10 @@ fn a_server_is_tested_in_one_command() {
 
 #[test]
 fn who_sends_other_bytes_has_diverged() {
-    let (program, report, _) = recorded_server("other-bytes", &["pid"]);
-    program
-        .with(&["replay", &format!("{report}#race-2")], &["pid"])
+    let (program, report, _) = recorded_server("other-bytes", &["tag"]);
+    let mut replay = to_start(&["replay", &format!("{report}#race-2")], &program, &["tag"]);
+    let ended = replay.env("TAG", "two").output().unwrap();
+    Done::new(&ended, Duration::ZERO)
         .ended_with(3)
         .says("it sends other bytes than in the recorded run")
         .says("write at ");
@@ -157,8 +209,17 @@ fn is_confirmed(program: &Program, arguments: &[&str], input: &str, options: &[&
 }
 
 /// What a program gets from outside without being fed by somebody.
-const WAYS: [&str; 8] =
-    ["clock", "random", "urandom", "device", "kernel", "kernel's stream", "title", "child"];
+const WAYS: [&str; 9] = [
+    "clock",
+    "random",
+    "urandom",
+    "measured",
+    "device",
+    "kernel",
+    "kernel's stream",
+    "title",
+    "child",
+];
 
 #[test]
 fn input_clocks_and_random_numbers_are_those_of_the_recorded_run() {
@@ -168,14 +229,11 @@ fn input_clocks_and_random_numbers_are_those_of_the_recorded_run() {
     for (way, input) in inputs.into_iter().chain(WAYS.map(|way| (way, ""))) {
         for seed in ["1", "2", "3"] {
             let done = is_confirmed(&program, &[way], input, &["--seed", seed]);
-            let done =
-                done.ended_with(1).says("race-1 (real, confirmed with recorded inputs): data race");
-            // What the program says in the replay is what it said in the recorded run.
-            let mut drawn =
-                done.out.lines().chain(done.log.lines()).filter(|line| line.contains("drawn"));
-            let first = drawn.next().unwrap();
-            let again = drawn.next().unwrap().trim_start_matches(['|', ' ']);
-            assert_eq!(first, again, "{way}: {}", done.out);
+            drew_the_same(
+                &done
+                    .ended_with(1)
+                    .says("race-1 (real, confirmed with recorded inputs): data race"),
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Threads that see each other through the kernel: what is handed over there is no race, and what is not is found as before.
+//! Threads that see each other through the kernel: what is handed over there is no race, and what
+//! is not is found as before.
 
 use std::path::Path;
 
@@ -55,7 +56,8 @@ fn functions_with_offsets_of_64_bits_order_as_well() {
     }
 }
 
-/// A thread is inside of a call when the others are where they should be: it comes out, since its time is over or its signal there.
+/// A thread is inside of a call when the others are where they should be: it comes out, since its
+/// time is over or its signal there.
 #[test]
 fn races_behind_calls_that_wait_are_replayed() {
     let program = channels();

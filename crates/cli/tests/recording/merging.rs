@@ -1,4 +1,5 @@
-//! Several runs of one program together: what no run alone shows is found, and happens; what cannot happen is not; and what is not known is said.
+//! Several runs of one program together: what no run alone shows is found, and happens; what cannot
+//! happen is not; and what is not known is said.
 
 use crate::harness::{Done, Program, compile, foretrace};
 

@@ -36,7 +36,7 @@ fn a_program_that_does_something_else_diverges() {
 #[test]
 fn the_debugger_stops_where_it_happens() {
     if command_is_missing("gdb") {
-        eprintln!("there is no gdb: not tested");
+        foretrace_testing::skip("replay under a debugger", "there is no gdb");
         return;
     }
     let program = compile("debugger", &["racy.c"]);

@@ -1,4 +1,5 @@
-//! No process of the program outlives the command, however the command ends; and nothing else changes for the program.
+//! No process of the program outlives the command, however the command ends; and nothing else
+//! changes for the program.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -221,7 +222,8 @@ fn the_program_inherits_what_is_ignored_and_blocked() {
 fn in_a_terminal(words: &[&str], program: &Program, arguments: &[&str]) -> (Child, Terminal) {
     let (mut ours, mut theirs) = (0, 0);
     let none = std::ptr::null_mut();
-    // SAFETY: the first two pointers are valid, and the others may be null; both files are ours alone.
+    // SAFETY: the first two pointers are valid, and the others may be null; both files are ours
+    // alone.
     let (ours, theirs) = unsafe {
         assert_eq!(libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast()), 0);
         libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC);
@@ -295,7 +297,7 @@ fn an_interrupt_that_is_typed_ends_them_all() {
 #[test]
 fn an_interrupt_at_the_prompt_of_the_debugger_is_for_the_debugger() {
     if command_is_missing("gdb") {
-        eprintln!("there is no gdb: not tested");
+        foretrace_testing::skip("an interrupt at the prompt of the debugger", "there is no gdb");
         return;
     }
     let program = compile("prompt", &["racy.c"]);

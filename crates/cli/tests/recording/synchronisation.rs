@@ -1,5 +1,5 @@
-//! Threads, locks and all other synchronisation of POSIX, C11 and C++: they work as they should under every schedule, and are
-//! in the trace. Nothing that is right is reported.
+//! Threads, locks and all other synchronisation of POSIX, C11 and C++: they work as they should
+//! under every schedule, and are in the trace. Nothing that is right is reported.
 
 use crate::harness::{Run, compile};
 
@@ -151,7 +151,8 @@ fn cpp_atomics() {
     });
 }
 
-/// Cells that threads use as locks are understood: what they exclude is refuted, also where the schedules are far too many for a solver.
+/// Cells that threads use as locks are understood: what they exclude is refuted, also where the
+/// schedules are far too many for a solver.
 #[test]
 fn locks_made_of_atomics() {
     let program = compile("good", &["latches.cpp"]);

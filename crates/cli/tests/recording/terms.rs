@@ -1,5 +1,6 @@
-//! What the walk along the recorded paths makes of the constructs of C and C++: no thread is lost, every trace is valid (so expressions
-//! are worth what was recorded), and some values are as written in the program.
+//! What the walk along the recorded paths makes of the constructs of C and C++: no thread is lost,
+//! every trace is valid (so expressions are worth what was recorded), and some values are as
+//! written in the program.
 
 use crate::harness::{Run, compile, foretrace};
 
@@ -90,7 +91,8 @@ fn coroutines_are_not_followed() {
     check("coroutine", "coroutine.cpp", &[], Some("a coroutine"));
 }
 
-/// What the solver has no time for under `symbolic`, `values` may find. The limit of conflicts at which this is so is the solver's matter.
+/// What the solver has no time for under `symbolic`, `values` may find. The limit of conflicts at
+/// which this is so is the solver's matter.
 #[test]
 fn what_is_undecided_is_asked_of_a_weaker_model() {
     let source = "../../../../../examples/programs/rwlock-upgrade/bug.c";

@@ -145,7 +145,8 @@ impl Builder {
         }
     }
 
-    /// The address of the word that has this bit, counted from the first one. The number has a sign.
+    /// The address of the word that has this bit, counted from the first one. The number has a
+    /// sign.
     pub(super) fn word_of_bit(&self, address: Value, number: Value, width: u32) -> Value {
         unsafe {
             let number = LLVMBuildSExt(self.raw(), number.0, self.i64.0, UNNAMED);

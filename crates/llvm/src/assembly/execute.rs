@@ -1,14 +1,15 @@
 //! What understood assembly does, as LLVM's own instructions.
 //!
-//! **Computes.** Goes through the instructions of a [`Template`] with a value for each register, and builds loads, stores,
-//! atomic operations and arithmetic before the call that the assembly is.
+//! **Computes.** Goes through the instructions of a [`Template`] with a value for each register,
+//! and builds loads, stores, atomic operations and arithmetic before the call that the assembly is.
 //!
-//! **Invariant.** Where an instruction, an operand or a flag is not known exactly, it gives up with the reason, and the
-//! caller throws away what was built.
+//! **Invariant.** Where an instruction, an operand or a flag is not known exactly, it gives up with
+//! the reason, and the caller throws away what was built.
 //!
-//! An instruction with `lock`, and `xchg` with memory, is one atomic operation. Without `lock`, a change of memory is a plain
-//! load and a plain store, between which others can come. A `mov`, or another instruction that only reads memory, is an atomic
-//! access with the order that x86-64 gives it: people write such assembly because the compiler must not take it apart.
+//! An instruction with `lock`, and `xchg` with memory, is one atomic operation. Without `lock`, a
+//! change of memory is a plain load and a plain store, between which others can come. A `mov`, or
+//! another instruction that only reads memory, is an atomic access with the order that x86-64 gives
+//! it: people write such assembly because the compiler must not take it apart.
 
 use std::collections::HashMap;
 
@@ -180,7 +181,8 @@ impl<'a> Machine<'a> {
                 let set = self.flags.condition(self.build, &name[3..])?;
                 let byte = self.build.resize(set, self.build.i8);
                 match self.address(target, 8)? {
-                    // Often the result could be in a register too: that it is in memory is the compiler's choice.
+                    // Often the result could be in a register too: that it is in memory is the
+                    // compiler's choice.
                     Some(address) => drop(self.build.store(byte, address)),
                     None => self.write(target, byte, 8)?,
                 }
@@ -212,11 +214,13 @@ impl<'a> Machine<'a> {
         self.write(target, value, widths.1)
     }
 
-    /// How many bits the instruction works with: as its name says, or the register among its operands.
+    /// How many bits the instruction works with: as its name says, or the register among its
+    /// operands.
     fn width(&self, instruction: &Instruction, suffix: Option<u32>) -> Result<u32, Reason> {
         let known = suffix.or_else(|| {
             let parts = instruction.operands.iter();
-            // A number that is written out has no size; one that fits no instruction otherwise is in a register.
+            // A number that is written out has no size; one that fits no instruction otherwise is
+            // in a register.
             let in_register = parts.clone().find_map(|part| match part {
                 Part::Operand { number, .. } => self.assembly.size_of(*number),
                 _ => None,
@@ -341,7 +345,8 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Changes the target; gives what it held and what it holds now. Without an operation, the old value is taken from the operand.
+    /// Changes the target; gives what it held and what it holds now. Without an operation, the old
+    /// value is taken from the operand.
     fn update(
         &mut self,
         operation: Option<u32>,
@@ -500,7 +505,8 @@ impl<'a> Machine<'a> {
                     Base::Operand(number) => {
                         let pointer = self.assembly.argument(number);
                         if let Some(pointer) = pointer.filter(|one| one.type_of().is_pointer()) {
-                            // Straight from the pointer: an address through a number would lose what it points into.
+                            // Straight from the pointer: an address through a number would lose
+                            // what it points into.
                             let is_changed =
                                 self.location(number) != Some(Location::Operand(number));
                             if !is_changed {

@@ -1,4 +1,5 @@
-//! The processor's flags, as far as conditions are read from them. Nothing is built for flags that nobody reads.
+//! The processor's flags, as far as conditions are read from them. Nothing is built for flags that
+//! nobody reads.
 
 use super::execute::Reason;
 use crate::build::Builder;

@@ -1,10 +1,12 @@
 //! Inline assembly, as people write it for atomic operations and barriers on x86-64.
 //!
-//! **Computes.** Replaces each piece of assembly that is understood in full by LLVM instructions that do the same, before
-//! hooks and image are made: what follows never knows that there was assembly. What is not understood stays; if it may touch
-//! memory, a hook behind it says so, and the trace keeps everything that was recorded before it in its order.
+//! **Computes.** Replaces each piece of assembly that is understood in full by LLVM instructions
+//! that do the same, before hooks and image are made: what follows never knows that there was
+//! assembly. What is not understood stays; if it may touch memory, a hook behind it says so, and
+//! the trace keeps everything that was recorded before it in its order.
 //!
-//! **Invariant.** All of an assembly is replaced, or nothing. What stays and is not said to touch memory touches none.
+//! **Invariant.** All of an assembly is replaced, or nothing. What stays and is not said to touch
+//! memory touches none.
 //!
 //! **Cost.** Linear in the code.
 //!
@@ -194,7 +196,8 @@ fn put_results(build: &Builder, call: Value, results: &[Value]) {
     }
 }
 
-/// Erases what was built behind one instruction (or the start of the block) and before another one, as far as it is asked for.
+/// Erases what was built behind one instruction (or the start of the block) and before another one,
+/// as far as it is asked for.
 fn erase_built(before: LLVMValueRef, end: Value, is_erased: impl Fn(Value) -> bool) {
     // SAFETY: each instruction is left before it is erased, users before what they use.
     unsafe {
@@ -218,7 +221,8 @@ fn is_unused(instruction: Value) -> bool {
     !has_effects && instruction.users().is_empty()
 }
 
-/// Instructions that ask the processor or wait, and touch no memory, whatever the constraints say to be safe.
+/// Instructions that ask the processor or wait, and touch no memory, whatever the constraints say
+/// to be safe.
 const HARMLESS: [&str; 17] = [
     "nop",
     "pause",

@@ -1,10 +1,12 @@
 //! The text of inline assembly, cut into instructions.
 //!
-//! **Computes.** From LLVM's form of the text (`$0` is an operand, `$$` a dollar sign, `$(…$|…$)` a choice of dialects)
-//! the instructions with their operands, the target first whatever the dialect says.
+//! **Computes.** From LLVM's form of the text (`$0` is an operand, `$$` a dollar sign, `$(…$|…$)` a
+//! choice of dialects) the instructions with their operands, the target first whatever the dialect
+//! says.
 //!
-//! **Invariant.** What is not known in full is an error, with what it was. Left out are only comments, labels, alignment,
-//! and what is put into other sections (`.pushsection`), which is not executed here.
+//! **Invariant.** What is not known in full is an error, with what it was. Left out are only
+//! comments, labels, alignment, and what is put into other sections (`.pushsection`), which is not
+//! executed here.
 
 use super::registers::Register;
 
@@ -23,7 +25,8 @@ pub(super) struct Instruction {
 /// What an instruction works with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Part {
-    /// An operand of the assembly; the letter says how it is written (`b`, `w`, `k`, `q`: so many bits of it).
+    /// An operand of the assembly; the letter says how it is written (`b`, `w`, `k`, `q`: so many
+    /// bits of it).
     Operand {
         number: usize,
         modifier: Option<char>,

@@ -118,7 +118,8 @@ impl Lowerer<'_> {
         let is_recorded = opcode == opcode::CALL || self.build.word_size(of).is_some();
         let width = self.width_of(of);
         let result = self.code.define(opcode, site, if is_recorded { width } else { 0 }, parts);
-        // The block of an invoke ends with it, so that there is no place to say what the result is made of.
+        // The block of an invoke ends with it, so that there is no place to say what the result is
+        // made of.
         let result = if is_recorded || width == 0 || !call.is_instruction(LLVMInvoke) {
             self.narrow(result, of)
         } else {

@@ -1,4 +1,5 @@
-//! LLVM's intrinsics: what is short to say in comparisons and shifts, exactly; the rest by what it depends on.
+//! LLVM's intrinsics: what is short to say in comparisons and shifts, exactly; the rest by what it
+//! depends on.
 
 use foretrace_recording::image::{binary, cast, flags};
 
@@ -262,7 +263,8 @@ impl Lowerer<'_> {
     }
 }
 
-/// Whether an intrinsic reads or writes what an argument points to: loads and stores with a mask, those of the machine.
+/// Whether an intrinsic reads or writes what an argument points to: loads and stores with a mask,
+/// those of the machine.
 fn touches_memory(call: Value, name: &str) -> bool {
     let is_address = |one: &Value| {
         let of = one.type_of();

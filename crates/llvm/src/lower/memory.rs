@@ -17,7 +17,8 @@ struct Access {
 }
 
 impl Lowerer<'_> {
-    /// `None` for what is not memory that we know of: nothing to load or store, or a segment register's.
+    /// `None` for what is not memory that we know of: nothing to load or store, or a segment
+    /// register's.
     fn access(&mut self, instruction: Value, address: Value, of: Type) -> Option<Access> {
         let memory = self.locals.memory(address);
         let size = of.store_size(self.build.layout)?;

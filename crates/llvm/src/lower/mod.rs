@@ -1,13 +1,14 @@
-//! The image of a function (`docs/image.md`): its code in a language of our own, with the knowledge of which
-//! operations make records.
+//! The image of a function (`docs/image.md`): its code in a language of our own, with the knowledge
+//! of which operations make records.
 //!
-//! **Computes.** For a function that has no hooks yet, the bytes of its image, which go to the module's tables.
-//! Which hooks it will get, [`scope`](crate::scope), [`locals`](crate::locals), [`calls`](crate::calls),
-//! [`ranges`](crate::ranges) and the like are asked, as they are when the hooks are made.
+//! **Computes.** For a function that has no hooks yet, the bytes of its image, which go to the
+//! module's tables. Which hooks it will get, [`scope`](crate::scope), [`locals`](crate::locals),
+//! [`calls`](crate::calls), [`ranges`](crate::ranges) and the like are asked, as they are when the
+//! hooks are made.
 //!
-//! **Invariant.** Blocks have the numbers that they have in the function. They are lowered in an order in which
-//! definitions come before their uses (reverse postorder), so that a value that is only another one's name needs no
-//! instruction.
+//! **Invariant.** Blocks have the numbers that they have in the function. They are lowered in an
+//! order in which definitions come before their uses (reverse postorder), so that a value that is
+//! only another one's name needs no instruction.
 //!
 //! **Cost.** Linear in the code, the edges and the arguments that these pass.
 //!
@@ -116,7 +117,8 @@ impl Lowerer<'_> {
         bytes
     }
 
-    /// What was passed by value lies elsewhere than the caller's copy, if anybody gets to see where.
+    /// What was passed by value lies elsewhere than the caller's copy, if anybody gets to see
+    /// where.
     fn copy_parameters(&mut self) {
         for (parameter, size) in ranges::parameters_by_value(self.build, self.function) {
             if self.locals.is_private(parameter) {

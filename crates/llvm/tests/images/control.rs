@@ -253,7 +253,8 @@ int calls(int (*pointer)(void), void (*other)(void *)) {
     );
 }
 
-/// The linker may drop them, together with what they initialise, so no other table may have their addresses.
+/// The linker may drop them, together with what they initialise, so no other table may have their
+/// addresses.
 #[test]
 fn initialisers_that_nothing_may_name() {
     let source = "\

@@ -1,6 +1,7 @@
-//! Prints the image of a module, which it takes from the text of the compiled module. Shares nothing with what
-//! writes images but the numbers of `docs/image.md`. Checks on the way that operands have the widths that they must have,
-//! that registers are defined once, and that jumps pass what their targets take.
+//! Prints the image of a module, which it takes from the text of the compiled module. Shares
+//! nothing with what writes images but the numbers of `docs/image.md`. Checks on the way that
+//! operands have the widths that they must have, that registers are defined once, and that jumps
+//! pass what their targets take.
 
 use std::fmt::Write;
 
@@ -96,7 +97,8 @@ fn text(line: &str) -> Vec<u8> {
     bytes
 }
 
-/// Names of symbols; `own n` for those that stand for themselves, because nothing else may name them.
+/// Names of symbols; `own n` for those that stand for themselves, because nothing else may name
+/// them.
 fn symbols(line: &str) -> Vec<String> {
     let line = line.replace("getelementptr (i8, ptr @__ft_symbols", "own");
     let values = line.split_once("] [").map_or("", |(_, values)| values);

@@ -1,7 +1,7 @@
 //! The operations, as callers ask for them.
 //!
-//! Operands of one operation have the same width, unless it says otherwise; anything else is a bug of the caller
-//! and panics. What each operation is worth is in `docs/terms.md`.
+//! Operands of one operation have the same width, unless it says otherwise; anything else is a bug
+//! of the caller and panics. What each operation is worth is in `docs/terms.md`.
 
 use super::node::Row;
 use super::{BinaryOp, MAX_WIDTH, Node, TermId, Terms, UnaryOp, check_width};

@@ -1,13 +1,13 @@
 //! Terms for people: `r3 + 1 > b0`.
 //!
-//! **Computes.** Infix, with C's operators and precedence and no parentheses but the necessary ones. Plain operators are
-//! signed, as in the text form of traces; the unsigned ones are `<u`, `/u`, `%u`, `>>u`. A symbol stands for its
-//! number in any width, so its extension by zeros is not shown, nor that of a boolean or of bits and choices of such
-//! numbers; other casts are: `u8(x)` cuts or
-//! extends by zeros, `i64(x)` by the sign. `docs/terms.md` has the whole list.
+//! **Computes.** Infix, with C's operators and precedence and no parentheses but the necessary
+//! ones. Plain operators are signed, as in the text form of traces; the unsigned ones are `<u`,
+//! `/u`, `%u`, `>>u`. A symbol stands for its number in any width, so its extension by zeros is not
+//! shown, nor that of a boolean or of bits and choices of such numbers; other casts are: `u8(x)`
+//! cuts or extends by zeros, `i64(x)` by the sign. `docs/terms.md` has the whole list.
 //!
-//! **Invariant.** Recursion ends at the depth that is shown, so deep that there are at most `MAX_NODES` operations and
-//! operands. What is deeper is `…`.
+//! **Invariant.** Recursion ends at the depth that is shown, so deep that there are at most
+//! `MAX_NODES` operations and operands. What is deeper is `…`.
 
 use std::fmt;
 
@@ -230,7 +230,8 @@ impl<N: Fn(SymbolId) -> String> Printer<'_, N> {
         })
     }
 
-    /// Whether `term` is written with the associative operator `symbol`, as its left neighbour `of` is wide.
+    /// Whether `term` is written with the associative operator `symbol`, as its left neighbour `of`
+    /// is wide.
     fn has_operator_of(&self, term: TermId, of: TermId, symbol: &str) -> bool {
         if self.terms.width(term) != self.terms.width(of) {
             return false;
@@ -336,7 +337,8 @@ fn parenthesised(
     f.write_str(")")
 }
 
-/// Whether a constant is most likely meant as a negative number: it is nearer to 0 than 2^(width / 2).
+/// Whether a constant is most likely meant as a negative number: it is nearer to 0 than 2^(width /
+/// 2).
 fn looks_negative(value: u128, width: u32) -> bool {
     width >= 8 && value > ones(width) - (1 << (width / 2))
 }

@@ -1,9 +1,11 @@
 //! Terms of the text form's expressions.
 //!
-//! **Computes.** A term of 64 bits that is worth what `foretrace_trace::text::eval` says: a name is zero-extended;
-//! comparisons, `!`, `&&` and `||` give the words 0 and 1 and take every word but 0 as true.
+//! **Computes.** A term of 64 bits that is worth what `foretrace_trace::text::eval` says: a name is
+//! zero-extended; comparisons, `!`, `&&` and `||` give the words 0 and 1 and take every word but 0
+//! as true.
 //!
-//! **Invariant.** No recursion, though expressions that are read from files are at most 128 operators deep.
+//! **Invariant.** No recursion, though expressions that are read from files are at most 128
+//! operators deep.
 
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp as ExprBinary, Node, UnaryOp as ExprUnary};
@@ -14,8 +16,9 @@ use super::{BinaryOp, TermId, Terms};
 pub(crate) const WORD: u32 = 64;
 
 impl Terms {
-    /// The value of an expression, given by its nodes, a word of 64 bits. `bind` says what a name is: a term of at most 64 bits, as wide
-    /// as the read that bound it. What is stored in a smaller place is the `trunc` of the result.
+    /// The value of an expression, given by its nodes, a word of 64 bits. `bind` says what a name
+    /// is: a term of at most 64 bits, as wide as the read that bound it. What is stored in a
+    /// smaller place is the `trunc` of the result.
     pub fn from_expr(
         &mut self,
         nodes: impl IntoIterator<Item = Node>,

@@ -1,16 +1,18 @@
 //! Bit-vector terms over what reads saw: the values and conditions of the symbolic model.
 //!
-//! **Computes.** An arena of terms of 1 to 128 bits with the integer operations of C and LLVM. A term is
-//! built once: equal terms have equal ids. While it is built, constants are folded and local rules applied.
+//! **Computes.** An arena of terms of 1 to 128 bits with the integer operations of C and LLVM. A
+//! term is built once: equal terms have equal ids. While it is built, constants are folded and
+//! local rules applied.
 //!
-//! **Follows.** `docs/terms.md` is normative for what an operation is worth; at 64 bits that is what
-//! `docs/trace-format.md` says of the text form's expressions.
+//! **Follows.** `docs/terms.md` is normative for what an operation is worth; at 64 bits that is
+//! what `docs/trace-format.md` says of the text form's expressions.
 //!
-//! **Invariant.** The children of a term have smaller ids than the term: the order of ids is an evaluation
-//! order. A built term has the value of the operation asked for, under every assignment, and as a tree it is never
-//! larger. Nothing here recurses on the depth of a term.
+//! **Invariant.** The children of a term have smaller ids than the term: the order of ids is an
+//! evaluation order. A built term has the value of the operation asked for, under every assignment,
+//! and as a tree it is never larger. Nothing here recurses on the depth of a term.
 //!
-//! **Cost.** Constant time for each operation; about 80 bytes for each distinct term, in the arena and in the table.
+//! **Cost.** Constant time for each operation; about 80 bytes for each distinct term, in the arena
+//! and in the table.
 //!
 //! | file | what it does |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! What a term is made of.
 //!
-//! Few operations, so that whoever takes terms apart has few cases: `!=` is a negated `==`, greater-than is
-//! less-than with its operands swapped, an implication is `!a || b`, a truncation is the extraction of the
-//! lowest bits. Booleans are terms of one bit.
+//! Few operations, so that whoever takes terms apart has few cases: `!=` is a negated `==`,
+//! greater-than is less-than with its operands swapped, an implication is `!a || b`, a truncation
+//! is the extraction of the lowest bits. Booleans are terms of one bit.
 
 /// A term of one arena.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,6 +1,7 @@
 //! What an operation is worth: the definitions of `docs/terms.md`.
 //!
-//! **Invariant.** A value of `width` bits is a number below 2^`width`; operands are expected to be, results are.
+//! **Invariant.** A value of `width` bits is a number below 2^`width`; operands are expected to be,
+//! results are.
 
 use super::{BinaryOp, UnaryOp};
 

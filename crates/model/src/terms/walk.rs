@@ -1,9 +1,11 @@
 //! All that looks at whole terms: evaluation, substitution, symbols, size.
 //!
-//! **Invariant.** No recursion: the terms below a root are collected with a stack of our own, and because children
-//! have smaller ids than parents, going through them in the order of their ids meets children first.
+//! **Invariant.** No recursion: the terms below a root are collected with a stack of our own, and
+//! because children have smaller ids than parents, going through them in the order of their ids
+//! meets children first.
 //!
-//! **Cost.** O(n log n) for n distinct terms below the roots; what the arena holds beside them costs nothing.
+//! **Cost.** O(n log n) for n distinct terms below the roots; what the arena holds beside them
+//! costs nothing.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -82,8 +84,8 @@ impl Terms {
     }
 }
 
-/// The values of terms, each computed once, while an assignment comes to be: a term can be asked for when its symbols have
-/// values, and these do not change any more.
+/// The values of terms, each computed once, while an assignment comes to be: a term can be asked
+/// for when its symbols have values, and these do not change any more.
 #[derive(Clone, Default, Debug)]
 pub struct Values {
     values: FxHashMap<TermId, u128>,

@@ -1,11 +1,13 @@
-//! Terms are worth what their operations are worth, by definitions of their own (`definitions`): bit by bit, exhaustively for
-//! one to four bits, and at random up to 128. And no rule makes a term larger.
+//! Terms are worth what their operations are worth, by definitions of their own (`definitions`):
+//! bit by bit, exhaustively for one to four bits, and at random up to 128. And no rule makes a term
+//! larger.
 
 mod definitions;
 
 use foretrace_model::terms::{
     BinaryOp, BinaryOp::*, Evaluation, Substitution, SymbolId, TermId, Terms,
 };
+use foretrace_testing::Random;
 
 use definitions::*;
 
@@ -184,40 +186,19 @@ impl Forest {
     }
 }
 
-/// splitmix64
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-
-    /// Any number, but more often one where something happens.
-    fn number(&mut self, w: u32) -> u128 {
-        let any = (self.next() as u128) << 64 | self.next() as u128;
-        let top = 1u128 << (w - 1);
-        let edge = [0, 1, 2, 3, w as u128, w as u128 - 1, top, top - 1, top + 1, u128::MAX];
-        let value = match self.below(5) {
-            0 => any,
-            1 => any >> self.below(128),
-            2 => 1 << self.below(w as usize),
-            3 => u128::MAX << self.below(w as usize),
-            _ => self.pick(&edge).wrapping_sub(self.below(2) as u128),
-        };
-        value & mask(w)
-    }
+/// Any number, but more often one where something happens.
+fn number(random: &mut Random, w: u32) -> u128 {
+    let any = (random.number() as u128) << 64 | random.number() as u128;
+    let top = 1u128 << (w - 1);
+    let edge = [0, 1, 2, 3, w as u128, w as u128 - 1, top, top - 1, top + 1, u128::MAX];
+    let value = match random.below(5) {
+        0 => any,
+        1 => any >> random.below(128),
+        2 => 1 << random.below(w as usize),
+        3 => u128::MAX << random.below(w as usize),
+        _ => random.pick(&edge).wrapping_sub(random.below(2) as u128),
+    };
+    value & mask(w)
 }
 
 /// Two symbols and all constants, or those that `keep` keeps.
@@ -229,10 +210,10 @@ fn leaves(forest: &mut Forest, width: u32, keep: impl Fn(u128) -> bool) -> Vec<u
 
 /// Under every assignment to the two symbols of this width; the others get some values.
 fn check_all(forest: &Forest, width: u32) {
-    let mut random = Random(width as u64);
+    let mut random = Random::new(width as u64);
     for x in 0..1 << width {
         for y in 0..1 << width {
-            let others = random.next() as u128;
+            let others = random.number() as u128;
             let assignment = |symbol: SymbolId| match symbol.0 {
                 s if s == 2 * width => x,
                 s if s == 2 * width + 1 => y,
@@ -278,7 +259,8 @@ fn every_operation_exhaustively() {
     }
 }
 
-/// All operations on the results of all operations: whatever a rule sees of its operands' operands is tried.
+/// All operations on the results of all operations: whatever a rule sees of its operands' operands
+/// is tried.
 #[test]
 fn two_operations_exhaustively() {
     for width in 1..=3 {
@@ -362,7 +344,8 @@ fn operations_on_casts_exhaustively() {
     check_all(&forest, 2);
 }
 
-/// Computed in four bits from two, and cut: what C does with everything that is smaller than an `int`.
+/// Computed in four bits from two, and cut: what C does with everything that is smaller than an
+/// `int`.
 #[test]
 fn promoted_operations_exhaustively() {
     let mut forest = Forest::default();
@@ -418,8 +401,8 @@ fn extended(forest: &mut Forest, width: u32, constants: &[u128]) -> (usize, Vec<
     (condition, all)
 }
 
-/// All operations in six bits on what is extended from three, two and one, their results cut again and compared: words
-/// that hold smaller numbers.
+/// All operations in six bits on what is extended from three, two and one, their results cut again
+/// and compared: words that hold smaller numbers.
 #[test]
 fn narrow_numbers_in_words_exhaustively() {
     let mut forest = Forest::default();
@@ -496,7 +479,7 @@ fn random_forest(random: &mut Random, widths: &[u32], count: usize) -> Forest {
         let fitting: Vec<usize> =
             (0..forest.trees.len()).filter(|&tree| forest.trees[tree].width == width).collect();
         match random.below(10) {
-            0..3 => forest.leaf(Kind::Constant(random.number(width)), width),
+            0..3 => forest.leaf(Kind::Constant(number(random, width)), width),
             3 => forest.leaf(Kind::Symbol(4 * width + random.below(3) as u32), width),
             _ if fitting.is_empty() => forest.leaf(Kind::Symbol(4 * width), width),
             // Young trees, so that they grow.
@@ -545,13 +528,14 @@ fn random_forest(random: &mut Random, widths: &[u32], count: usize) -> Forest {
 }
 
 fn check_random_forest(seed: u64, most: usize) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let widths = [1, 8, 1 + random.below(most) as u32, 1 + random.below(most) as u32];
     let forest = random_forest(&mut random, &widths, 60);
     for _ in 0..8 {
-        let salt = random.next();
-        let assignment =
-            |symbol: SymbolId| Random(salt.wrapping_add(symbol.0 as u64 * 77)).number(symbol.0 / 4);
+        let salt = random.number();
+        let assignment = |symbol: SymbolId| {
+            number(&mut Random::new(salt.wrapping_add(symbol.0 as u64 * 77)), symbol.0 / 4)
+        };
         forest.check(assignment, &format!("seed {seed} up to {most} bits"));
     }
 }
@@ -564,19 +548,21 @@ fn random_terms() {
     }
 }
 
-/// Replacing symbols by terms, and evaluating, is evaluating with the symbols worth what the terms are.
+/// Replacing symbols by terms, and evaluating, is evaluating with the symbols worth what the terms
+/// are.
 #[test]
 fn substitution_is_evaluation_with_other_values() {
     for seed in 0..1_000 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut forest = random_forest(&mut random, &[1, 4, 16], 40);
         let of_16: Vec<TermId> =
             forest.trees.iter().filter(|tree| tree.width == 16).map(|tree| tree.term).collect();
         let replacements = [64, 65].map(|symbol| (SymbolId(symbol), random.pick(&of_16)));
         forest.terms.symbol(SymbolId(64), 16);
         let mut substitution: Substitution = replacements.into_iter().collect();
-        let salt = random.next();
-        let before = |symbol: SymbolId| Random(salt ^ symbol.0 as u64).number(symbol.0 / 4);
+        let salt = random.number();
+        let before =
+            |symbol: SymbolId| number(&mut Random::new(salt ^ symbol.0 as u64), symbol.0 / 4);
         for index in 0..forest.trees.len() {
             let term = forest.trees[index].term;
             let replaced = forest.terms.substitute(term, &mut substitution);

@@ -1,7 +1,9 @@
-//! What threads of the simulated machine compute: names, expressions, and conditions over what they have read.
+//! What threads of the simulated machine compute: names, expressions, and conditions over what they
+//! have read.
 //!
-//! The machine knows every value, recorded or not, so what is stored and every outcome is right also where the
-//! trace does not say it. Expressions are small and constants few, so that other schedules often change outcomes.
+//! The machine knows every value, recorded or not, so what is stored and every outcome is right
+//! also where the trace does not say it. Expressions are small and constants few, so that other
+//! schedules often change outcomes.
 
 use foretrace_trace::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use foretrace_trace::text::eval;
@@ -60,8 +62,8 @@ pub(super) struct Reckoning {
 }
 
 impl Machine {
-    /// Makes this a program whose reads have names and whose conditions have expressions; perhaps one in which most of
-    /// them count.
+    /// Makes this a program whose reads have names and whose conditions have expressions; perhaps
+    /// one in which most of them count.
     pub(crate) fn reckon(&mut self, mostly: bool) {
         let mut often = |some: &[usize], most: &[usize]| {
             if mostly { self.random.pick(most) } else { self.random.pick(some) }
@@ -181,7 +183,8 @@ impl Machine {
         self.random.pick(if is_unsigned { UNSIGNED_COMPARISONS } else { COMPARISONS })
     }
 
-    /// Something that is likely to be true of some values and false of others; seldom, something that is always true.
+    /// Something that is likely to be true of some values and false of others; seldom, something
+    /// that is always true.
     fn condition(&mut self, thread: usize) -> Expr {
         let (operators, more) = (self.random.below(2), self.random.below(2));
         let mut a = self.expression(thread, operators);
@@ -207,7 +210,8 @@ impl Machine {
         Expr::Binary(op, Box::new(a), Box::new(b))
     }
 
-    /// The thread computes or tests something, if it is that kind of program and has read something.
+    /// The thread computes or tests something, if it is that kind of program and has read
+    /// something.
     pub(crate) fn perhaps_ponder(&mut self, thread: usize) {
         let Some(Reckoning { conditions, .. }) = self.reckoning else { return };
         let knows = !self.threads[thread].names.is_empty() || self.random.chance(15);

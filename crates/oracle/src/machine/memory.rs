@@ -74,7 +74,8 @@ impl Machine {
         }
     }
 
-    /// Fills the place with what the expression is worth, or with random bits. Returns its first eight bytes.
+    /// Fills the place with what the expression is worth, or with random bits. Returns its first
+    /// eight bytes.
     fn store(&mut self, thread: usize, at: Place, expression: &Option<Expr>) -> u64 {
         let Some(expression) = expression else { return self.write_memory(at) };
         let word = self.worth(thread, expression).to_le_bytes();

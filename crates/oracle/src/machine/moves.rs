@@ -1,4 +1,5 @@
-//! Single moves that scenes and spices are made of: each does its operation if the thread can, and else nothing.
+//! Single moves that scenes and spices are made of: each does its operation if the thread can, and
+//! else nothing.
 
 use foretrace_trace::*;
 

@@ -1,12 +1,14 @@
 //! Planted scenes: two threads that nearly break a rule, and one rare primitive beside them.
 //!
-//! **Computes.** A recorded run around one property: two threads that could deadlock, race, break a region, lose
-//! a notification or misuse a lock; perhaps something that keeps them from it (a gate lock, a token, a barrier, fork,
-//! join, a value); and a *spice*, some primitive that random programs seldom use next to such a pair.
+//! **Computes.** A recorded run around one property: two threads that could deadlock, race, break a
+//! region, lose a notification or misuse a lock; perhaps something that keeps them from it (a gate
+//! lock, a token, a barrier, fork, join, a value); and a *spice*, some primitive that random
+//! programs seldom use next to such a pair.
 //!
 //! **Follows.** The table of `coverage`: property × verdict × primitive, one choice each.
 //!
-//! **Invariant.** Everything goes through the machine, so a scene that cannot go on is cut short, never invalid.
+//! **Invariant.** Everything goes through the machine, so a scene that cannot go on is cut short,
+//! never invalid.
 
 use foretrace_trace::*;
 
@@ -19,8 +21,8 @@ use crate::profile::Action;
 enum Plot {
     Cycle,
     Race,
-    /// A race inside one thread's critical section, which the other's must overtake; what they do inside may
-    /// forbid that.
+    /// A race inside one thread's critical section, which the other's must overtake; what they do
+    /// inside may forbid that.
     Overtake,
     Region,
     /// A region whose lock another thread gives back.
@@ -29,7 +31,8 @@ enum Plot {
     /// Two waits, two signals, and a race between the signals.
     TwoWaits,
     Misuse,
-    /// One thread writes several things, and the other asserts something about what it reads of them.
+    /// One thread writes several things, and the other asserts something about what it reads of
+    /// them.
     Relay,
 }
 
@@ -400,7 +403,8 @@ impl Machine {
         self.mark(FIRST, Action::RegionEnd);
     }
 
-    /// The last thread signals twice, and what it does in between needs that one signal woke one waiter.
+    /// The last thread signals twice, and what it does in between needs that one signal woke one
+    /// waiter.
     fn two_waits(&mut self) {
         let notifier = self.threads.len() - 1;
         let lock = self.locks[0].id;

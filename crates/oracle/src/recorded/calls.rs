@@ -4,6 +4,7 @@ use foretrace_trace::*;
 
 use super::Recorded;
 use crate::event_set::EventSet;
+use crate::state::State;
 
 /// A call: where it enters and leaves, and its channels.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,42 @@ impl Recorded<'_> {
             self.extend_chain(&calls, &mut vec![*call], &mut enters);
             self.rests_on[leave.index()] = enters;
         }
+    }
+
+    /// Whether a thread that is next at this leave, or behind this enter as its last event, is in a
+    /// call that waits.
+    pub(crate) fn is_in_waiting_call(&self, point: EventId) -> bool {
+        let is_last = self.trace.next(point).is_none();
+        let is_here = |call: &&Call| call.leave == Some(point) || (call.enter == point && is_last);
+        let calls = self.calls();
+        calls.iter().find(is_here).is_some_and(|call| self.trace.awaited(call.on).is_some())
+    }
+
+    /// Whether the thread that is next at this leave, or behind this enter, is in a call that
+    /// waits, and nobody has fed it.
+    pub(crate) fn is_unfed(&self, state: &State, point: EventId) -> bool {
+        let calls = self.calls();
+        let awaited = |call: &Call| self.trace.awaited(call.on);
+        let entered = |call: &Call| state.executed.contains(call.enter);
+        let at = calls.iter().find(|call| call.leave == Some(point) || call.enter == point);
+        let Some((own, source)) = at.and_then(|call| Some((call, awaited(call)?.source))) else {
+            return false;
+        };
+        let gives = |call: &Call, channel: ChannelId| match self.trace.channels_of(call.on) {
+            Channels::Every => true,
+            Channels::Only(list) => list.iter().any(|&(on, way)| on == channel && way.gives()),
+        };
+        let is_given = |to: &Call, channel: ChannelId| {
+            calls.iter().any(|by| by.enter != to.enter && entered(by) && gives(by, channel))
+        };
+        let waits_there =
+            |call: &&Call| awaited(call).is_some_and(|awaited| awaited.source == source);
+        let is_taken = |call: &Call| {
+            let piece = awaited(call).and_then(|awaited| awaited.piece);
+            let has_left = call.leave.is_some_and(|leave| state.executed.contains(leave));
+            has_left || piece.is_none_or(|piece| !is_given(call, piece))
+        };
+        !is_given(own, source) && calls.iter().filter(waits_there).all(is_taken)
     }
 
     fn calls(&self) -> Vec<Call> {

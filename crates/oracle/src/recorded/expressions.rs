@@ -75,7 +75,8 @@ impl Recorded<'_> {
         stored && term.reads().iter().all(|read| self.read_value(read).is_some())
     }
 
-    /// What a read, or the read half of a read-modify-write, saw in the recorded run, if that is known.
+    /// What a read, or the read half of a read-modify-write, saw in the recorded run, if that is
+    /// known.
     pub(crate) fn read_value(&self, read: EventId) -> Option<u64> {
         match self.op(read) {
             Op::Read { at, value, .. } | Op::Rmw { at, read: value, .. } if at.size <= 8 => value,
@@ -129,7 +130,8 @@ impl Recorded<'_> {
     }
 }
 
-/// The expression with its names replaced by what they mean. A name without a meaning, which no valid trace has, is 0.
+/// The expression with its names replaced by what they mean. A name without a meaning, which no
+/// valid trace has, is 0.
 fn resolve(expr: &Expr, meaning: &dyn Fn(NameId) -> Option<Term>) -> Term {
     let part = |expr: &Expr| Box::new(resolve(expr, meaning));
     match expr {

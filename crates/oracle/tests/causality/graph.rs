@@ -54,7 +54,8 @@ impl<'g> Graphs<'g> {
     }
 }
 
-/// What the graph refutes the derivation refutes, so there is a proof of it. Barriers change nothing.
+/// What the graph refutes the derivation refutes, so there is a proof of it. Barriers change
+/// nothing.
 #[test]
 fn the_graph_refutes_nothing_without_a_proof() {
     let mut counts: BTreeMap<Scope, [u64; 3]> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Refutations against the enumeration: what no schedule can do, by the rules of `docs/causality.md`, no schedule does.
+//! Refutations against the enumeration: what no schedule can do, by the rules of
+//! `docs/causality.md`, no schedule does.
 
 mod graph;
 mod papers;
@@ -26,7 +27,7 @@ type Shares = BTreeMap<(&'static str, Property), (u64, [u64; 4])>;
 /// So many cases, or as many as `FORETRACE_CAUSALITY_CASES` says, for a longer run.
 pub(crate) fn cases(usual: u64) -> u64 {
     let named = std::env::var("FORETRACE_CAUSALITY_CASES");
-    named.map_or(usual, |cases| cases.parse().expect("a number of cases"))
+    named.map_or(foretrace_testing::cases(usual, 10 * usual), |cases| cases.parse().unwrap())
 }
 
 /// No refutation is wrong, and each passes the checker.

@@ -1,4 +1,5 @@
-//! Universal causality graphs, Fig. 1: neither locks nor wait and notify alone refute the race; both together do.
+//! Universal causality graphs, Fig. 1: neither locks nor wait and notify alone refute the race;
+//! both together do.
 
 use expect_test::{Expect, expect};
 use foretrace_causality::{Scope, derive};

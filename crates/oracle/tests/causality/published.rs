@@ -1,4 +1,5 @@
-//! Where the paper's match of a wake with the notification that woke it is too strong: another one may wake the waiter, or the schedule ends before.
+//! Where the paper's match of a wake with the notification that woke it is too strong: another one
+//! may wake the waiter, or the schedule ends before.
 
 use foretrace_causality::Scope;
 use foretrace_oracle::explore;
@@ -8,7 +9,8 @@ use foretrace_witness::Violation;
 use crate::papers::at;
 use crate::refuting;
 
-/// The race between the locations `x` and `y` is feasible, and refuted only if each wake has its recorded notification.
+/// The race between the locations `x` and `y` is feasible, and refuted only if each wake has its
+/// recorded notification.
 fn check_only_published(trace: &str) {
     let trace = text::parse(trace).expect("it is a trace");
     let (a, b) = (at(&trace, "x"), at(&trace, "y"));
@@ -36,7 +38,8 @@ d: signal c
 
 #[test]
 fn a_later_notification_of_the_same_thread_may_do() {
-    // a has p at y, so b was through with it before a took it; b's first signal was lost then, and its second wakes a.
+    // a has p at y, so b was through with it before a took it; b's first signal was lost then, and
+    // its second wakes a.
     check_only_published(
         "\
 a: acquire p

@@ -1,5 +1,5 @@
-//! Proofs that forget something: derived from a trace in which a little is missing or different, held against the true one, in which the violation
-//! is feasible. The checker refuses them all.
+//! Proofs that forget something: derived from a trace in which a little is missing or different,
+//! held against the true one, in which the violation is feasible. The checker refuses them all.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,8 @@ struct Variant {
     kind: &'static str,
 }
 
-/// All valid traces that come from leaving out a notification, a post or a write, and from making locks exclusive, one out of two, or counts lower.
+/// All valid traces that come from leaving out a notification, a post or a write, and from making
+/// locks exclusive, one out of two, or counts lower.
 fn variants(trace: &Trace) -> Vec<Variant> {
     let printed = text::print(trace);
     let mut all = Vec::new();

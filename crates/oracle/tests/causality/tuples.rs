@@ -1,4 +1,5 @@
-//! Tuples of events that are a race, an atomicity violation or a lock cycle in some schedule, or in none.
+//! Tuples of events that are a race, an atomicity violation or a lock cycle in some schedule, or in
+//! none.
 
 use std::collections::BTreeSet;
 

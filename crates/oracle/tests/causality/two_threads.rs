@@ -1,5 +1,5 @@
-//! Section 8 of `docs/causality.md`: two threads, mutexes, fork and join, condition variables with one wait and one notification each. There every
-//! infeasible race and lock cycle is refuted.
+//! Section 8 of `docs/causality.md`: two threads, mutexes, fork and join, condition variables with
+//! one wait and one notification each. There every infeasible race and lock cycle is refuted.
 
 use foretrace_causality::{Scope, derive};
 use foretrace_model::Skeleton;

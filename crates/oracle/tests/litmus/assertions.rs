@@ -59,7 +59,8 @@ fn paper_000_figures_7_and_8_need_values() {
     );
 }
 
-/// Paper 001, Fig. 1 and Table 1: the merges of the statements 1, 2, 5 and 6, 7. The table's fourth row is shifted in print.
+/// Paper 001, Fig. 1 and Table 1: the merges of the statements 1, 2, 5 and 6, 7. The table's fourth
+/// row is shifted in print.
 #[test]
 fn paper_001_figure_1_has_ten_interleavings() {
     let trace = parse(

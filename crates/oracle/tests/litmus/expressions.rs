@@ -1,7 +1,8 @@
 //! Section 3 where the models differ: what reads see, and what depends on it.
 //!
-//! In most of these t1 reads x in a critical section and then writes y. The race on y needs t2's critical section, and so its
-//! write of x, to come first: where nothing forbids it, t1 then sees another x than in the recorded run.
+//! In most of these t1 reads x in a critical section and then writes y. The race on y needs t2's
+//! critical section, and so its write of x, to come first: where nothing forbids it, t1 then sees
+//! another x than in the recorded run.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! One small trace per rule of sections 3 and 4 of `docs/theory.md`, with the exact set of violations.
+//! One small trace per rule of sections 3 and 4 of `docs/theory.md`, with the exact set of
+//! violations.
 //!
 //! Events are numbered from 0 in recorded order. Where the models differ, each is shown.
 

@@ -2,8 +2,8 @@
 //!
 //! **Computes.** Eight threads that hammer variables, in the shape `hammer` (10,000 events on a few
 //! variables from 15 source lines) or `wide` (75,000 events on some hundred variables from 188
-//! lines), in one of three lockings: `racy`, nothing is guarded; `guarded`, most accesses are
-//! under the lock of their variable; `handed`, most are made by the owner of the variable, and ownership
+//! lines), in one of three lockings: `racy`, nothing is guarded; `guarded`, most accesses are under
+//! the lock of their variable; `handed`, most are made by the owner of the variable, and ownership
 //! is handed over under a lock, which no lockset shows. Each with values, or without.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use foretrace_trace::*;
 
 use crate::Outcome;
 use crate::clock::{Clock, peak_memory};
-use crate::random::Random;
+use foretrace_testing::Random;
 
 const THREADS: usize = 8;
 /// A prediction that takes longer is cut off, and says so.
@@ -81,7 +81,7 @@ impl Hammer {
         let lines = (0..lines).map(|nth| builder.location(&format!("hammer.c:{}", nth + 1)));
         let lines = lines.collect();
         let locks = (0..variables).map(|nth| builder.lock(&format!("m{nth}"))).collect();
-        let random = Random(7);
+        let random = Random::new(7);
         Hammer { random, builder, count: 0, threads, lines, locks, places, variables, valued }
     }
 
@@ -149,7 +149,8 @@ impl Hammer {
         self.release(thread, variable);
     }
 
-    /// A few accesses, on the lines that deal with this variable; careless ones on a line of their own.
+    /// A few accesses, on the lines that deal with this variable; careless ones on a line of their
+    /// own.
     fn accesses(&mut self, thread: ThreadId, variable: usize, careless: bool) {
         let lines = self.lines.len() - 4;
         for _ in 0..3 {

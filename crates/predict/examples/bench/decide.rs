@@ -1,4 +1,5 @@
-//! How long a prediction takes, and how much of it the solver, by what is refuted before it is asked.
+//! How long a prediction takes, and how much of it the solver, by what is refuted before it is
+//! asked.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,7 +63,8 @@ pub(crate) fn decide(path: &Path, pruning: &str) -> Outcome {
     Ok(())
 }
 
-/// Asks the graph alone about so many pairs of conflicting accesses without a common lock, evenly over the trace.
+/// Asks the graph alone about so many pairs of conflicting accesses without a common lock, evenly
+/// over the trace.
 pub(crate) fn candidates(path: &Path, count: usize) -> Outcome {
     let trace = open(path)?.trace;
     let start = Instant::now();
@@ -88,7 +90,8 @@ pub(crate) fn candidates(path: &Path, count: usize) -> Outcome {
     Ok(())
 }
 
-/// Pairs of accesses of one object by different threads, near to each other in the recorded run, as most candidates are.
+/// Pairs of accesses of one object by different threads, near to each other in the recorded run, as
+/// most candidates are.
 fn pairs(trace: &Trace, locksets: &Locksets, count: usize) -> Vec<(EventId, EventId)> {
     let accesses: Vec<_> = trace.accesses().collect();
     let mut pairs = Vec::new();

@@ -2,8 +2,8 @@
 //!
 //! `bench generate KIND EVENTS FILE` writes a trace, `bench front FILE` measures the way up to the
 //! candidates, `bench predict FILE` measures a whole prediction. Each measurement is one line on
-//! standard output, `name value unit`, for xtask to read. `bench races FILE TIMES` reads the trace and
-//! decides every race in it, so many times, and says nothing.
+//! standard output, `name value unit`, for xtask to read. `bench races FILE TIMES` reads the trace
+//! and decides every race in it, so many times, and says nothing.
 
 mod classes;
 mod clock;
@@ -11,7 +11,6 @@ mod decide;
 mod front;
 mod program;
 mod races;
-mod random;
 mod sections;
 mod staged;
 mod symbolic;

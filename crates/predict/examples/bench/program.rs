@@ -1,19 +1,19 @@
 //! Generates the trace of a server-like program, of any length.
 //!
-//! **Computes.** A run of sixteen threads: `main` fills the shared variables, forks fifteen workers,
-//! joins them and reads the results. A worker's life is a sequence of jobs: work on its own
-//! variables, critical sections (nested ones too, and reader-writer locks) over the variables that
-//! a lock guards, queues with condition variables, permits of semaphores, atomic counters, blocks of
-//! heap memory, and now and then an access that forgot its lock.
+//! **Computes.** A run of sixteen threads: `main` fills the shared variables, forks fifteen
+//! workers, joins them and reads the results. A worker's life is a sequence of jobs: work on its
+//! own variables, critical sections (nested ones too, and reader-writer locks) over the variables
+//! that a lock guards, queues with condition variables, permits of semaphores, atomic counters,
+//! blocks of heap memory, and now and then an access that forgot its lock.
 //!
-//! **Invariant.** The run is valid: it is simulated step by step, with values, and a worker that would
-//! block is not scheduled. Equal arguments give equal traces on every machine.
+//! **Invariant.** The run is valid: it is simulated step by step, with values, and a worker that
+//! would block is not scheduled. Equal arguments give equal traces on every machine.
 
 use std::collections::VecDeque;
 
 use foretrace_trace::*;
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 const WORKERS: usize = 15;
 const LOCKS: usize = 128;
@@ -32,7 +32,8 @@ const JOBS_PER_BLOCK: usize = 400;
 pub(crate) fn generate(events: usize) -> Trace {
     let mut run = Run::new();
     run.fill();
-    // What is planned when the workers are told to stop still has to be done; so has the end of main.
+    // What is planned when the workers are told to stop still has to be done; so has the end of
+    // main.
     let reserve = WORKERS * 64 + 4 * GUARDED;
     while run.count + reserve < events {
         let worker = run.random.below(WORKERS);
@@ -138,7 +139,7 @@ impl Run {
             }
         }
         Run {
-            random: Random(1),
+            random: Random::new(1),
             builder,
             count: 0,
             main,
@@ -196,7 +197,7 @@ impl Run {
     /// Lets a worker do some steps.
     fn burst(&mut self, worker: usize, plans: bool) -> bool {
         let mut did = false;
-        let mut left = 1 + self.random.below(12);
+        let mut left: usize = 1 + self.random.below(12);
         while left > 0 || self.workers[worker].urgent {
             if self.workers[worker].plan.is_empty() {
                 self.workers[worker].urgent = false;

@@ -1,13 +1,16 @@
-//! Traces full of critical sections, nested and hand over hand, with threads that wait for each other.
+//! Traces full of critical sections, nested and hand over hand, with threads that wait for each
+//! other.
 //!
-//! **Computes.** 16 threads and 100 locks. A thread takes up to three locks in their order, sometimes giving the first back before it takes the next, and accesses what they
-//! guard; now and then it waits on a condition variable until another thread lets it go on. Threads hand things to each other by semaphores, and
-//! write something under one of two locks, having had the other one in the meantime: no common lock shows that these writes cannot meet. A few accesses are
-//! made without the lock of their variable.
+//! **Computes.** 16 threads and 100 locks. A thread takes up to three locks in their order,
+//! sometimes giving the first back before it takes the next, and accesses what they guard; now and
+//! then it waits on a condition variable until another thread lets it go on. Threads hand things to
+//! each other by semaphores, and write something under one of two locks, having had the other one
+//! in the meantime: no common lock shows that these writes cannot meet. A few accesses are made
+//! without the lock of their variable.
 
 use foretrace_trace::*;
 
-use crate::random::Random;
+use foretrace_testing::Random;
 
 const THREADS: usize = 16;
 const LOCKS: usize = 100;
@@ -55,7 +58,7 @@ impl Sections {
             (0..count).map(move |nth| format!("{name}{nth}")).collect::<Vec<_>>()
         };
         Sections {
-            random: Random(3),
+            random: Random::new(3),
             count: 0,
             threads: all(THREADS, "t").iter().map(|name| builder.thread(name)).collect(),
             locks: all(LOCKS, "m").iter().map(|name| builder.lock(name)).collect(),
@@ -144,7 +147,8 @@ impl Sections {
         }
     }
 
-    /// Writes under one of two locks, having had the other one before or in the meantime; at once, so that the recorded run does not block.
+    /// Writes under one of two locks, having had the other one before or in the meantime; at once,
+    /// so that the recorded run does not block.
     fn cross(&mut self, thread: usize) {
         let nth = self.random.below(CROSSED);
         let mut locks = [LOCKS - 1 - 2 * nth, LOCKS - 2 - 2 * nth];

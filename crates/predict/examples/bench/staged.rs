@@ -1,9 +1,13 @@
-//! Traces for the comparison of 003 Fig. 3: `synch-N`, `account-N` and `index-N`, of N threads and one that watches.
+//! Traces for the comparison of 003 Fig. 3: `synch-N`, `account-N` and `index-N`, of N threads and
+//! one that watches.
 //!
-//! The programs are ours, after the paper's descriptions. *Synch*: threads go through a monitor again and again, look at its state, compute the next one and leave a
-//! mark for the others. *Account*: threads move money between the accounts under their locks, if there is enough of it, and keep a log. *Index*: threads insert
-//! words into a hash table of 128 entries under its lock, with linear probing; what they probe collides the more the more threads there are. In all of them a thread computes
-//! for itself between its accesses, and branches on what it computed. The watching thread looks first, and asserts what can fail if it looks later.
+//! The programs are ours, after the paper's descriptions. *Synch*: threads go through a monitor
+//! again and again, look at its state, compute the next one and leave a mark for the others.
+//! *Account*: threads move money between the accounts under their locks, if there is enough of it,
+//! and keep a log. *Index*: threads insert words into a hash table of 128 entries under its lock,
+//! with linear probing; what they probe collides the more the more threads there are. In all of
+//! them a thread computes for itself between its accesses, and branches on what it computed. The
+//! watching thread looks first, and asserts what can fail if it looks later.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,10 +1,15 @@
-//! Traces with expressions: `banking-N[a]` and `indexer-N[a]`, after the programs of paper 000, Table 1.
+//! Traces with expressions: `banking-N[a]` and `indexer-N[a]`, after the programs of paper 000,
+//! Table 1.
 //!
-//! *Banking*: N threads serve customers. A service changes the balance of an account under the account's lock, and then the bank's total under its own. At the end
-//! the balances must add up to the total. In the variant `a`, threads give the lock of the total back between reading and writing it.
+//! *Banking*: N threads serve customers. A service changes the balance of an account under the
+//! account's lock, and then the bank's total under its own. At the end the balances must add up to
+//! the total. In the variant `a`, threads give the lock of the total back between reading and
+//! writing it.
 //!
-//! *Indexer*: N threads insert four messages each into a hash table of 128 entries, with compare-and-swap and linear probing; entries collide only with 12 threads or more.
-//! Before one insertion a thread looks whether an entry is empty, and asserts that. In the variant `a` it is an entry that another thread fills.
+//! *Indexer*: N threads insert four messages each into a hash table of 128 entries, with
+//! compare-and-swap and linear probing; entries collide only with 12 threads or more. Before one
+//! insertion a thread looks whether an entry is empty, and asserts that. In the variant `a` it is
+//! an entry that another thread fills.
 //!
 //! The recorded run is one thread after the other, and nothing goes wrong in it.
 
@@ -112,7 +117,8 @@ fn indexer(threads: usize, is_buggy: bool) -> String {
         }
         probes.push(insertions);
     }
-    // The last thread looks at an entry before everybody else starts: one that the first thread fills, or that nobody does.
+    // The last thread looks at an entry before everybody else starts: one that the first thread
+    // fills, or that nobody does.
     let looked_at = match is_buggy {
         true => probes[0][MESSAGES - 1].last().expect("it inserts").entry,
         false => (0..ENTRIES).find(|&entry| table[entry] == 0).expect("the table is not full"),

@@ -1,11 +1,13 @@
 //! Accesses of shared objects in groups of those that are alike.
 //!
-//! **Computes.** The objects that at least two threads touch and at least one writes, and for each of them its accesses
-//! grouped by thread, place, kind, lockset and source location. Groups that differ in their threads only are a
-//! *family*: what a place, a lock or a location decides is decided once for all threads.
+//! **Computes.** The objects that at least two threads touch and at least one writes, and for each
+//! of them its accesses grouped by thread, place, kind, lockset and source location. Groups that
+//! differ in their threads only are a *family*: what a place, a lock or a location decides is
+//! decided once for all threads.
 //!
-//! **Cost.** Two passes over the trace, then one over each object's accesses. What accesses have in common is interned on the
-//! way, so that grouping an object's accesses is an array look-up; 4 bytes per event.
+//! **Cost.** Two passes over the trace, then one over each object's accesses. What accesses have in
+//! common is interned on the way, so that grouping an object's accesses is an array look-up; 4
+//! bytes per event.
 
 use std::ops::Range;
 

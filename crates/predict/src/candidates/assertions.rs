@@ -1,7 +1,8 @@
 //! Candidates for assertions that fail: every assertion of the trace.
 //!
-//! **Follows.** `docs/theory.md`, section 4, *Assertion*. One that is opaque and held in the recorded run is no candidate: when it fails is not
-//! known, and the report says that it was not asked about.
+//! **Follows.** `docs/theory.md`, section 4, *Assertion*. One that is opaque and held in the
+//! recorded run is no candidate: when it fails is not known, and the report says that it was not
+//! asked about.
 
 use foretrace_model::{Data, Skeleton};
 use foretrace_trace::{EventId, Fault, Model, Op};

@@ -1,11 +1,12 @@
 //! Atomicity candidates: two accesses of one region with a conflicting remote access between them.
 //!
-//! **Computes.** For each thread the pairs of accesses that share a region, grouped by object, places, kinds,
-//! source locations and the locks held from the first to the second; each against the groups of remote
-//! accesses that conflict with both.
+//! **Computes.** For each thread the pairs of accesses that share a region, grouped by object,
+//! places, kinds, source locations and the locks held from the first to the second; each against
+//! the groups of remote accesses that conflict with both.
 //!
-//! **Follows.** `docs/theory.md`, section 4, and 000 section 5.1. Of several first accesses that are alike, only the
-//! earliest in the region counts: if the remote access follows a later one, it follows the earliest too.
+//! **Follows.** `docs/theory.md`, section 4, and 000 section 5.1. Of several first accesses that
+//! are alike, only the earliest in the region counts: if the remote access follows a later one, it
+//! follows the earliest too.
 
 use rustc_hash::FxHashMap;
 
@@ -113,8 +114,8 @@ pub(super) fn list(
 /// Whether order leaves room for some remote access between some pair.
 fn any_between(context: &Context, pairs: &[(EventId, EventId)], remotes: &[EventId]) -> bool {
     pairs.iter().any(|&(first, second)| {
-        // Remote accesses that must precede `first` are too early; of the others the earliest is the one that
-        // `second` is least likely to precede.
+        // Remote accesses that must precede `first` are too early; of the others the earliest is
+        // the one that `second` is least likely to precede.
         let at = remotes.partition_point(|&remote| context.precedes(remote, first));
         remotes.get(at).is_some_and(|&remote| !context.precedes(second, remote))
     })
@@ -147,8 +148,8 @@ impl Pairs {
         let mut seen: FxHashMap<ObjectId, Vec<(Look, Vec<EventId>)>> = FxHashMap::default();
         let mut walk = HoldsWalk::new();
         let mut blocking = blocking.iter().peekable();
-        // Of the regions that reach a position, the first in their order is the one wanted, so each region has
-        // the positions that those before it have not reached.
+        // Of the regions that reach a position, the first in their order is the one wanted, so each
+        // region has the positions that those before it have not reached.
         let mut reached = 0;
         for region in regions {
             let from = reached.max(region.first as usize);

@@ -1,12 +1,14 @@
-//! Deadlock candidates: cycles in who wants what whom has, and points at which a thread may wait for ever.
+//! Deadlock candidates: cycles in who wants what whom has, and points at which a thread may wait
+//! for ever.
 //!
-//! **Computes.** Nodes (thread, lock held, lock wanted, source location); all simple cycles over them with one node
-//! per thread; and the points of `docs/theory.md`, section 4, *Stuck*.
+//! **Computes.** Nodes (thread, lock held, lock wanted, source location); all simple cycles over
+//! them with one node per thread; and the points of `docs/theory.md`, section 4, *Stuck*.
 //!
-//! **Follows.** The lock-order graph of Goodlock (Havelund, SPIN 2000), with cycles of any length and
-//! reader-writer modes; here a cycle is only a question.
+//! **Follows.** The lock-order graph of Goodlock (Havelund, SPIN 2000), with cycles of any length
+//! and reader-writer modes; here a cycle is only a question.
 //!
-//! **Cost.** Exponential in the worst case, like the number of cycles: cut off at `MOST_STEPS`, and said so.
+//! **Cost.** Exponential in the worst case, like the number of cycles: cut off at `MOST_STEPS`, and
+//! said so.
 
 use rustc_hash::FxHashMap;
 
@@ -45,7 +47,8 @@ pub(crate) struct CyclePart {
 }
 
 impl CyclePart {
-    /// The cycle through these points, each of which is where a thread waits for a lock that the following one has.
+    /// The cycle through these points, each of which is where a thread waits for a lock that the
+    /// following one has.
     pub(super) fn of_points(context: &Context, points: &[EventId]) -> CyclePart {
         let wanted = |point| super::single::wanted(context, point).expect("a point of a cycle");
         let nodes = points.iter().enumerate().map(|(at, &point)| {
@@ -89,7 +92,12 @@ fn unknown_ends(context: &Context) -> Vec<NotAsked> {
             Some(&last) => {
                 // At an `exit` there is no violation any more.
                 let is_known = matches!(trace.op(last), Op::End | Op::Exit);
-                if !is_known && !is_pending(trace, last) {
+                let is_call = matches!(trace.op(last), Op::EnterCall { .. });
+                let is_blocked = match is_call {
+                    true => context.skeleton.waiting_calls.at(last).is_some(),
+                    false => is_pending(trace, last),
+                };
+                if !is_known && !is_blocked {
                     open.push(thread);
                 }
             }
@@ -183,6 +191,7 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
                 Op::Request(Request::SemWait(_)) | Op::Arrive { .. } if is_last() => {
                     stuck.push(event);
                 }
+                Op::EnterCall { .. } | Op::LeaveCall => stuck.push(event),
                 _ => {}
             }
             walk.pass(skeleton, event);
@@ -393,7 +402,8 @@ impl<'s> Search<'s> {
         if guarded && class.knows_locks() {
             return;
         }
-        // A pending point is there because its event is executed, so being executed refutes nothing.
+        // A pending point is there because its event is executed, so being executed refutes
+        // nothing.
         let trace = self.context.skeleton.trace;
         let pends = |node: &CycleNode| node.points.iter().any(|&event| is_pending(trace, event));
         let ordered = self.context.prune

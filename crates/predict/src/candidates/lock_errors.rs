@@ -1,8 +1,8 @@
 //! Candidates for the misuse of locks.
 //!
-//! **Follows.** `docs/theory.md`, section 4, *Lock errors*. Depth is local to a thread, so a lock without a foreign or
-//! unheld release can neither be locked twice nor released while not held, except as recorded; only such
-//! *irregular* locks have candidates, and locks that are destroyed.
+//! **Follows.** `docs/theory.md`, section 4, *Lock errors*. Depth is local to a thread, so a lock
+//! without a foreign or unheld release can neither be locked twice nor released while not held,
+//! except as recorded; only such *irregular* locks have candidates, and locks that are destroyed.
 
 use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request};
 use foretrace_witness::{LockMisuse, Property, Violation};

@@ -1,8 +1,9 @@
 //! Candidates: what could be violated, grouped into classes that are one question each.
 //!
-//! **Computes.** For every property its classes. A class is "does any of these happen?"; its parts are products
-//! of event groups, never lists of event pairs. Parts that order (all of synchronisation but locks) or a common lock refutes are
-//! dropped here; a class without parts left is pruned.
+//! **Computes.** For every property its classes. A class is "does any of these happen?"; its parts
+//! are products of event groups, never lists of event pairs. Parts that order (all of
+//! synchronisation but locks) or a common lock refutes are dropped here; a class without parts left
+//! is pruned.
 //!
 //! **Cost.** Linear in the trace plus the number of group pairs on each object.
 
@@ -52,7 +53,8 @@ pub(crate) struct Class {
     pub(crate) listed: Listed,
 }
 
-/// What each of the cheap refutations says of the parts that are not listed, because one of them refutes them.
+/// What each of the cheap refutations says of the parts that are not listed, because one of them
+/// refutes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Listed {
     /// Order alone refutes them all.
@@ -151,8 +153,8 @@ impl Context<'_> {
         }
     }
 
-    /// The site for properties that are not about a memory object: there, granularity `variable` tells
-    /// source locations apart as well.
+    /// The site for properties that are not about a memory object: there, granularity `variable`
+    /// tells source locations apart as well.
     fn site_without_object(&self, event: EventId) -> Site {
         match self.site(event) {
             Site::Anywhere => {
@@ -162,7 +164,8 @@ impl Context<'_> {
         }
     }
 
-    /// How many events of each thread must be executed before the event at that position can be next.
+    /// How many events of each thread must be executed before the event at that position can be
+    /// next.
     fn clock(&self, thread: ThreadId, position: usize) -> &[u32] {
         match (self.synchronisation, position.checked_sub(1)) {
             (Some(needs), Some(before)) => needs.of(thread, before as u32),
@@ -198,8 +201,8 @@ impl Context<'_> {
         let thread = trace.thread_of(event_of(&a[0]));
         a.iter().any(|event| {
             let event = event_of(event);
-            // The first of `b` that need not precede `event`: if any is unordered, this one is, since later
-            // ones of its thread are needed by nothing earlier.
+            // The first of `b` that need not precede `event`: if any is unordered, this one is,
+            // since later ones of its thread are needed by nothing earlier.
             let clock = self.clock(thread, trace.position(event))[other]
                 + u32::from(is_seeded(Fault::OrderOffByOne));
             let at = b.partition_point(|other| (trace.position(event_of(other)) as u32) < clock);
@@ -232,24 +235,28 @@ pub(crate) fn list(context: &Context, properties: &[Property]) -> Candidates {
     candidates
 }
 
-/// For each thread, in program order, the events that change what it holds, or at which it may have to wait. They
-/// are few, and all that most candidates are about.
+/// For each thread, in program order, the events that change what it holds, or at which it may have
+/// to wait. They are few, and all that most candidates are about.
 fn blocking_events(context: &Context) -> Vec<Vec<EventId>> {
     let trace = context.skeleton.trace;
     let mut events = vec![Vec::new(); trace.threads().len()];
     for (event, op) in trace.other_ops() {
-        if matches!(
-            op,
-            Op::Acquire { .. }
-                | Op::Release { .. }
-                | Op::Destroy { .. }
-                | Op::Wait { .. }
-                | Op::Wake { .. }
-                | Op::SemWait { .. }
-                | Op::Arrive { .. }
-                | Op::Leave { .. }
-                | Op::Request(_)
-        ) {
+        let is_call = matches!(op, Op::EnterCall { .. } | Op::LeaveCall);
+        let waits_in_call = is_call && context.skeleton.waiting_calls.at(event).is_some();
+        if waits_in_call
+            || matches!(
+                op,
+                Op::Acquire { .. }
+                    | Op::Release { .. }
+                    | Op::Destroy { .. }
+                    | Op::Wait { .. }
+                    | Op::Wake { .. }
+                    | Op::SemWait { .. }
+                    | Op::Arrive { .. }
+                    | Op::Leave { .. }
+                    | Op::Request(_)
+            )
+        {
             events[trace.thread_of(event).index()].push(event);
         }
     }
@@ -343,8 +350,8 @@ impl<P> Gathered<P> {
 
 /// The holds that a thread may have when an event of its is next, event by event.
 ///
-/// A hold that the thread itself closes is there exactly until then. One that another thread closes may still
-/// be there at any later event, until the thread opens the lock again in the same mode.
+/// A hold that the thread itself closes is there exactly until then. One that another thread closes
+/// may still be there at any later event, until the thread opens the lock again in the same mode.
 struct HoldsWalk {
     open: Vec<HoldId>,
 }

@@ -1,12 +1,13 @@
 //! Race candidates: conflicting accesses of one object by different threads.
 //!
-//! **Computes.** Each pair of groups of accesses that conflict is a part of the class of its two source locations on its
-//! object.
+//! **Computes.** Each pair of groups of accesses that conflict is a part of the class of its two
+//! source locations on its object.
 //!
 //! **Follows.** `docs/theory.md`, section 4, *Race*; design section 4 for the grouping.
 //!
-//! **Cost.** One look at each pair of families that meet in a word of one object, and at each pair of their groups unless a lock
-//! refutes them all: one pair that a lock refutes is as good as many, so for the others nothing is asked.
+//! **Cost.** One look at each pair of families that meet in a word of one object, and at each pair
+//! of their groups unless a lock refutes them all: one pair that a lock refutes is as good as many,
+//! so for the others nothing is asked.
 
 use rustc_hash::FxHashMap;
 
@@ -112,7 +113,8 @@ impl Words {
         }
     }
 
-    /// The families up to `family` that touch a word which it touches, in their order; there may be more.
+    /// The families up to `family` that touch a word which it touches, in their order; there may be
+    /// more.
     fn neighbours(&self, grouping: &Grouping, family: usize, neighbours: &mut Vec<usize>) {
         neighbours.clear();
         if self.families.is_empty() {

@@ -1,7 +1,7 @@
 //! One candidate alone: a violation that somebody names, as a class of its own.
 //!
-//! **Computes.** Whether the violation has the form that `docs/theory.md`, section 4, asks for, as far as that does not depend on the schedule; if so, the
-//! question about it and nothing else.
+//! **Computes.** Whether the violation has the form that `docs/theory.md`, section 4, asks for, as
+//! far as that does not depend on the schedule; if so, the question about it and nothing else.
 
 use foretrace_trace::{Access, EventId, LockId, Mode, Op, Patience, Request};
 use foretrace_witness::{LockMisuse, Violation};
@@ -161,7 +161,8 @@ pub(super) fn wanted(context: &Context, event: EventId) -> Option<(LockId, Mode)
     }
 }
 
-/// Whether the thread, when it is at the point, has a conflicting hold: one that another thread closes, or one that no other thread closes.
+/// Whether the thread, when it is at the point, has a conflicting hold: one that another thread
+/// closes, or one that no other thread closes.
 fn has(
     context: &Context,
     point: EventId,
@@ -234,10 +235,14 @@ fn stuck(context: &Context, point: EventId) -> Result<(), String> {
         Op::Wait { timed, .. } => is_last && !timed,
         Op::SemWait { patience: Patience::Blocking, .. } | Op::Leave { .. } => true,
         Op::Request(Request::SemWait(_)) | Op::Arrive { .. } => is_last,
+        Op::EnterCall { .. } | Op::LeaveCall => skeleton.waiting_calls.at(point).is_some(),
         _ => false,
     };
     match trace.op(point) {
         _ if waits => Ok(()),
+        Op::EnterCall { .. } | Op::LeaveCall => {
+            no("nothing says that this call waits until another thread feeds it")
+        }
         Op::Acquire { .. } | Op::Request(Request::Acquire(..))
             if wanted(context, point).is_some() =>
         {

@@ -1,12 +1,18 @@
-//! Cells that threads use as locks: an atomic exchange in a loop, a compare-exchange, a flag that is tested and set.
+//! Cells that threads use as locks: an atomic exchange in a loop, a compare-exchange, a flag that
+//! is tested and set.
 //!
-//! **Computes.** For a cell that holds a number f at first, *free*, and whose every write stores a number: the holds. A hold begins with a *take*: a
-//! read-modify-write that stores something else than f, of which the thread's way behind it says that it has found f. It ends when the thread stores f.
+//! **Computes.** For a cell that holds a number f at first, *free*, and whose every write stores a
+//! number: the holds. A hold begins with a *take*: a read-modify-write that stores something else
+//! than f, of which the thread's way behind it says that it has found f. It ends when the thread
+//! stores f.
 //!
-//! **Follows.** If each store of f ends a hold of its thread, two holds of different threads exclude each other. Call a write that finds f and stores something else
-//! *effective*. By induction over a schedule, the cell differs from f exactly if one effective write has not been answered by a store of f, and there is at most one such: the
-//! next effective write needs f, which only the store that ends a hold leaves; and that hold's own take was effective, because its thread has gone on.
-//! Writes of other numbers that nobody has tested (an exchange whose loop goes on) may be effective too; nobody ends them, so nobody takes the cell any more.
+//! **Follows.** If each store of f ends a hold of its thread, two holds of different threads
+//! exclude each other. Call a write that finds f and stores something else *effective*. By
+//! induction over a schedule, the cell differs from f exactly if one effective write has not been
+//! answered by a store of f, and there is at most one such: the next effective write needs f, which
+//! only the store that ends a hold leaves; and that hold's own take was effective, because its
+//! thread has gone on. Writes of other numbers that nobody has tested (an exchange whose loop goes
+//! on) may be effective too; nobody ends them, so nobody takes the cell any more.
 //!
 //! **Cost.** Linear in the accesses and conditions, times the numbers that a cell may hold.
 
@@ -32,7 +38,8 @@ pub(crate) struct Latched {
     pub(crate) thread: ThreadId,
     /// The read-modify-write that takes the cell.
     pub(crate) take: EventId,
-    /// The event that says so: if it is executed, the take has found the cell free. The take itself if it assumes that.
+    /// The event that says so: if it is executed, the take has found the cell free. The take itself
+    /// if it assumes that.
     pub(crate) tested: EventId,
     /// The store that ends it.
     pub(crate) give: Option<EventId>,
@@ -85,7 +92,8 @@ impl Latches {
             .is_some_and(|hold| hold.tested < read && hold.give.is_none_or(|give| give > write))
     }
 
-    /// Whether events of one thread and events of another all have the same cell, so that no two are next at once.
+    /// Whether events of one thread and events of another all have the same cell, so that no two
+    /// are next at once.
     pub(crate) fn exclude(&self, trace: &Trace, some: &[EventId], others: &[EventId]) -> bool {
         let within = |cell, event: EventId| self.holds_around(trace, cell, event, event);
         let mut cells = self.cells();

@@ -1,4 +1,5 @@
-//! How threads use cells of memory: patterns that have consequences which follow from the rules, but which no solver finds by itself.
+//! How threads use cells of memory: patterns that have consequences which follow from the rules,
+//! but which no solver finds by itself.
 
 mod latches;
 mod sums;
@@ -48,7 +49,8 @@ fn number_written(
     }
 }
 
-/// What a term is worth, if that is the same in every schedule: each read that it uses sees one certain write.
+/// What a term is worth, if that is the same in every schedule: each read that it uses sees one
+/// certain write.
 fn number(
     skeleton: &Skeleton,
     order: &MustHappenBefore,

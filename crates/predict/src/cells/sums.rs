@@ -1,11 +1,15 @@
 //! Cells to which threads only ever add: counters, totals, balances.
 //!
-//! **Computes.** For a cell all of whose writes, behind a first one, store what the thread has just read there plus something, with no other write
-//! in between: the first write, and what each other adds. What a read then sees is the first value plus all that was added before it, in
-//! whatever order. This follows from the rules, but no solver finds it by itself: orders of n additions are n! cases to it.
+//! **Computes.** For a cell all of whose writes, behind a first one, store what the thread has just
+//! read there plus something, with no other write in between: the first write, and what each other
+//! adds. What a read then sees is the first value plus all that was added before it, in whatever
+//! order. This follows from the rules, but no solver finds it by itself: orders of n additions are
+//! n! cases to it.
 //!
-//! **Invariant.** Between the read and the write of an addition no other write of the cell can happen: it is one atomic step; or no addition of another thread
-//! overlaps with it in any schedule, by fork and join alone; or it holds a lock, or a cell that is used as one, that all other additions hold of which neither is true.
+//! **Invariant.** Between the read and the write of an addition no other write of the cell can
+//! happen: it is one atomic step; or no addition of another thread overlaps with it in any
+//! schedule, by fork and join alone; or it holds a lock, or a cell that is used as one, that all
+//! other additions hold of which neither is true.
 //!
 //! **Cost.** Linear in the accesses, times the threads and the locks that are held.
 
@@ -115,7 +119,8 @@ fn sum_of(
             continue;
         };
         let before = last_of.insert(trace.thread_of(write), write);
-        // The thread's own write at or behind the read: then the write does not add to what is there.
+        // The thread's own write at or behind the read: then the write does not add to what is
+        // there.
         if before.is_some_and(|before| before >= read) {
             return None;
         }

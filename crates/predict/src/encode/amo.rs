@@ -1,7 +1,7 @@
 //! "At most one of these", for a set that grows between solves.
 //!
-//! **Follows.** The sequential counter of Sinz (CP 2005) for k = 1: `any[i]` says that one of the first i
-//! is true, and the next one then is not. Three clauses per member, whenever it comes.
+//! **Follows.** The sequential counter of Sinz (CP 2005) for k = 1: `any[i]` says that one of the
+//! first i is true, and the next one then is not. Three clauses per member, whenever it comes.
 
 use foretrace_solve::{Lit, Solver};
 

@@ -1,8 +1,9 @@
 //! What a proposed schedule computes: values along the replay, where reads are not pinned.
 //!
-//! **Computes.** What each read sees and each write stores, and from that the rules of `docs/theory.md`, section 3, that the
-//! schedule breaks: a branch that goes another way, an opaque event behind a read that is not as recorded, a read of contents without a
-//! value; and every read for which the solver's model says something else than what it sees.
+//! **Computes.** What each read sees and each write stores, and from that the rules of
+//! `docs/theory.md`, section 3, that the schedule breaks: a branch that goes another way, an opaque
+//! event behind a read that is not as recorded, a read of contents without a value; and every read
+//! for which the solver's model says something else than what it sees.
 //!
 //! **Cost.** One look at each cell of an access, and each term once.
 
@@ -52,7 +53,8 @@ impl Computed {
         let assignment = |symbol: SymbolId| {
             let read = EventId(symbol.0);
             let value = seen.get(&read).copied().or_else(|| {
-                // A term is computed when all its reads are executed, so it is a pinned one; or one that does not happen.
+                // A term is computed when all its reads are executed, so it is a pinned one; or one
+                // that does not happen.
                 skeleton.trace.access(read).and_then(|_| skeleton.trace.values(read).0)
             });
             value.unwrap_or(0).into()
@@ -83,7 +85,8 @@ impl Encoder<'_> {
         occurs
     }
 
-    /// What the last proposal, which broke no rule, does: without what does not happen, and with what comes from outside.
+    /// What the last proposal, which broke no rule, does: without what does not happen, and with
+    /// what comes from outside.
     pub(super) fn settle(&self, proposal: &mut Proposal) {
         let computed = &self.scratch.computed;
         proposal.schedule.retain(|event| !computed.skipped.contains(event));
@@ -244,7 +247,8 @@ impl Encoder<'_> {
         broken.extend(changed.map(|&read| Broken::NotAsRecorded { read, by: event, is_asked }));
     }
 
-    /// Whether what was asked for happens in the last proposal, with the values that it computes itself.
+    /// Whether what was asked for happens in the last proposal, with the values that it computes
+    /// itself.
     pub(super) fn goal_holds(&mut self) -> bool {
         let Some(data) = &self.skeleton.data else { return true };
         let Some(asked) = self.scratch.computed.asked else {

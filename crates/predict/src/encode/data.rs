@@ -1,12 +1,15 @@
-//! What reads see, where they are not pinned: values as words of the solver, tied to the chosen source.
+//! What reads see, where they are not pinned: values as words of the solver, tied to the chosen
+//! source.
 //!
-//! **Computes.** For a read r of a cell: some source precedes r, r's word is what that source leaves there, and every write that leaves
-//! something else comes before the source or after r. Terms become circuits when a rule or a question needs them, never before; the word
-//! of a read is free until a proposal shows that it is wrong.
+//! **Computes.** For a read r of a cell: some source precedes r, r's word is what that source
+//! leaves there, and every write that leaves something else comes before the source or after r.
+//! Terms become circuits when a rule or a question needs them, never before; the word of a read is
+//! free until a proposal shows that it is wrong.
 //!
 //! **Follows.** 000 section 4, the π-functions, in reads-from form; design section 5.
 //!
-//! **Invariant.** As for all clauses: each holds in every feasible schedule, if the words of included reads are what they saw.
+//! **Invariant.** As for all clauses: each holds in every feasible schedule, if the words of
+//! included reads are what they saw.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,13 +24,15 @@ use super::memory::Source;
 use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 
-/// With more additions than this that may come before or after a read, their sum is left to the solver.
+/// With more additions than this that may come before or after a read, their sum is left to the
+/// solver.
 const MOST_OPEN_ADDITIONS: usize = 12;
 
 /// How many sources are asked for at once before a proposal shows that they are needed.
 const MOST_WANTED_SOURCES: usize = 2_000;
 
-/// All holds of a cell that is used as a lock exclude each other at once if they are no more than this.
+/// All holds of a cell that is used as a lock exclude each other at once if they are no more than
+/// this.
 const MOST_HOLDS_AT_ONCE: usize = 200;
 
 /// The words and what ties them.
@@ -90,7 +95,8 @@ impl Encoder<'_> {
         asked.map(|(&assertion, _)| assertion)
     }
 
-    /// Whether the read follows the rule for reads that are not pinned when this assertion is asked about.
+    /// Whether the read follows the rule for reads that are not pinned when this assertion is asked
+    /// about.
     pub(super) fn is_released(&self, read: EventId, asked: Option<EventId>) -> bool {
         let released_for = self.skeleton.data.as_ref().and_then(|data| data.released_for(read));
         asked.is_some() && released_for == asked && !is_seeded(Fault::NothingReleased)
@@ -135,8 +141,9 @@ impl Encoder<'_> {
         Some(word)
     }
 
-    /// What a read sees of a cell to which threads only add, if that is the same number in every schedule: the order of every addition and the read is
-    /// known, and so is what they add. As [`Encoder::add_up`] would say, but without a circuit.
+    /// What a read sees of a cell to which threads only add, if that is the same number in every
+    /// schedule: the order of every addition and the read is known, and so is what they add. As
+    /// [`Encoder::add_up`] would say, but without a circuit.
     fn sum_at(&self, read: EventId, cell: CellId) -> Option<u64> {
         let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
         let data = skeleton.free_data().filter(|_| skeleton.model != Model::Control)?;
@@ -351,8 +358,9 @@ impl Encoder<'_> {
         true
     }
 
-    /// If the read takes a cell that is used as a lock: keeps it and all holds of other threads apart. Returns whether this is new. Mostly this is all that matters of
-    /// what the read sees, so its sources are left for later.
+    /// If the read takes a cell that is used as a lock: keeps it and all holds of other threads
+    /// apart. Returns whether this is new. Mostly this is all that matters of what the read sees,
+    /// so its sources are left for later.
     fn exclude_latched(&mut self, read: EventId, cell: CellId) -> bool {
         let holds = self.cells.latches.of(cell);
         let Ok(at) = holds.binary_search_by_key(&read, |hold| hold.take) else { return false };
@@ -420,8 +428,8 @@ impl Encoder<'_> {
         sources
     }
 
-    /// Says what a read sees of a cell to which threads only add, if few orders are open. Whether that is all there is to say: the order of
-    /// every addition and the read is known.
+    /// Says what a read sees of a cell to which threads only add, if few orders are open. Whether
+    /// that is all there is to say: the order of every addition and the read is known.
     fn add_up(&mut self, read: EventId, cell: CellId, pinned: Lit, word: &Word) -> bool {
         let Some(sum) = self.cells.sums.of(cell) else { return false };
         let is_behind = |base| self.precedes(base, read);
@@ -431,7 +439,8 @@ impl Encoder<'_> {
         let is_open = |write: EventId| !self.precedes(write, read) && !self.precedes(read, write);
         let open = sum.additions.iter().filter(|&&(write, _)| write != read && is_open(write));
         let open = open.count();
-        // There are as many reads that are added to as additions, so theirs would be a quadratic number of sums.
+        // There are as many reads that are added to as additions, so theirs would be a quadratic
+        // number of sums.
         let most = match sum.reads.contains(&read) {
             true => MOST_OPEN_ADDITIONS,
             false => 20 * MOST_OPEN_ADDITIONS,
@@ -458,8 +467,9 @@ impl Encoder<'_> {
         open == 0
     }
 
-    /// Asks for sources of the reads that circuits use, and of those that their sources' circuits use, as long as that is not too much. What is left
-    /// comes when a proposal shows that it is needed.
+    /// Asks for sources of the reads that circuits use, and of those that their sources' circuits
+    /// use, as long as that is not too much. What is left comes when a proposal shows that it is
+    /// needed.
     pub(crate) fn require_wanted(&mut self) {
         let skeleton = self.skeleton;
         let mut left = MOST_WANTED_SOURCES;

@@ -1,15 +1,19 @@
 //! Facts: order that no schedule avoids, as edges that always hold.
 //!
-//! **Computes.** For each event that the encoder speaks of, edges from what must come before it in every feasible schedule that executes it. So the
-//! order of many pairs is known, and asks for no atom; and writes that a read cannot see are none of its sources.
+//! **Computes.** For each event that the encoder speaks of, edges from what must come before it in
+//! every feasible schedule that executes it. So the order of many pairs is known, and asks for no
+//! atom; and writes that a read cannot see are none of its sources.
 //!
-//! **Follows.** `docs/causality.md`, section 1: e < f says that if f is executed, then e is too, and earlier. What is not executed lies behind X in
-//! recorded order, which keeps every such order; so e < f always, in the order of the encoder.
+//! **Follows.** `docs/causality.md`, section 1: e < f says that if f is executed, then e is too,
+//! and earlier. What is not executed lies behind X in recorded order, which keeps every such order;
+//! so e < f always, in the order of the encoder.
 //!
-//! **Invariant.** Where an order is taken to be known, the edges that imply it are there: the later of the two events is linked. An event that is there only
-//! because another one needs it is not linked: what it needs, the other one needs as well.
+//! **Invariant.** Where an order is taken to be known, the edges that imply it are there: the later
+//! of the two events is linked. An event that is there only because another one needs it is not
+//! linked: what it needs, the other one needs as well.
 //!
-//! **Cost.** One look at each thread for each event, unless an earlier event of the thread that needs the same is linked.
+//! **Cost.** One look at each thread for each event, unless an earlier event of the thread that
+//! needs the same is linked.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,7 +34,8 @@ pub(super) struct Facts<'s> {
 }
 
 impl<'s> Encoder<'s> {
-    /// The same encoder, with order that no schedule avoids. It must hold whatever read may be free.
+    /// The same encoder, with order that no schedule avoids. It must hold whatever read may be
+    /// free.
     pub(crate) fn with_facts(mut self, needs: Option<&'s Needs>) -> Self {
         self.facts = needs.map(|needs| Facts {
             needs,
@@ -128,7 +133,8 @@ mod tests {
     use crate::goal::{Goals, Verdict};
     use crate::prediction::Granularity;
 
-    /// Four threads hand a cell on by flags with values of their own, and use it and others, under locks and without.
+    /// Four threads hand a cell on by flags with values of their own, and use it and others, under
+    /// locks and without.
     fn handed() -> Trace {
         let mut lines = String::from("init x = 0\ninit y = 0\ninit flag = 0\n");
         let mut x = 0;

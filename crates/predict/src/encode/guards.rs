@@ -1,13 +1,16 @@
 //! Guards: which instance of a rule each clause comes from, so that a proof can be told in rules.
 //!
-//! **Computes.** In an explaining encoder, every clause of a rule holds only if the guard of its instance is true. A question assumes all
-//! guards; those that the proof of *unsatisfiable* needs are its reasons, and they are reduced until none can be left out.
+//! **Computes.** In an explaining encoder, every clause of a rule holds only if the guard of its
+//! instance is true. A question assumes all guards; those that the proof of *unsatisfiable* needs
+//! are its reasons, and they are reduced until none can be left out.
 //!
-//! **Follows.** Deletion-based minimal unsatisfiable subsets: Bakker et al., IJCAI 1993; with the solver's failed assumptions after each step
-//! (clause-set refinement, Belov, Lynce and Marques-Silva, AI Communications 25(2), 2012).
+//! **Follows.** Deletion-based minimal unsatisfiable subsets: Bakker et al., IJCAI 1993; with the
+//! solver's failed assumptions after each step (clause-set refinement, Belov, Lynce and
+//! Marques-Silva, AI Communications 25(2), 2012).
 //!
-//! **Invariant.** What has no guard is program order, the meaning of the question, and definitions of literals that only rules and the question use:
-//! any assignment that makes some guards false extends to these. An encoder that does not explain has no guards and no further cost.
+//! **Invariant.** What has no guard is program order, the meaning of the question, and definitions
+//! of literals that only rules and the question use: any assignment that makes some guards false
+//! extends to these. An encoder that does not explain has no guards and no further cost.
 //!
 //! **Cost.** One solve for each reason that is tried, at most `MOST_SOLVES`.
 
@@ -110,14 +113,16 @@ impl Encoder<'_> {
         all
     }
 
-    /// Why the last question, which must have been infeasible, is so. None of the reasons can be left out, as far as that is known within
-    /// the effort; no reasons: program order alone leaves no schedule.
+    /// Why the last question, which must have been infeasible, is so. None of the reasons can be
+    /// left out, as far as that is known within the effort; no reasons: program order alone leaves
+    /// no schedule.
     pub(crate) fn reasons(&mut self) -> Vec<Reason> {
         let guards = self.guards.as_ref().expect("only an explaining encoder has reasons");
         let question = guards.question.clone();
         let mut reasons = guards.reasons.clone();
         reasons.retain(|&(_, guard)| self.solver.failed(guard));
-        // Late ones were added because of a proposal that earlier ones allowed, so early ones are more often needed by many.
+        // Late ones were added because of a proposal that earlier ones allowed, so early ones are
+        // more often needed by many.
         let mut at = reasons.len();
         let mut solves = 0;
         while at > 0 && solves < MOST_SOLVES {
@@ -165,7 +170,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Whether fork and join, or program order, put `a` before `b`. To an explaining encoder, fork and join are rules like others.
+    /// Whether fork and join, or program order, put `a` before `b`. To an explaining encoder, fork
+    /// and join are rules like others.
     pub(super) fn precedes_by_threads(&self, a: EventId, b: EventId) -> bool {
         let trace = self.skeleton.trace;
         if self.explains() {

@@ -1,10 +1,12 @@
-//! Lazy instantiation: turn the solver's model into a schedule, replay it, and add the rules that it breaks.
+//! Lazy instantiation: turn the solver's model into a schedule, replay it, and add the rules that
+//! it breaks.
 //!
-//! **Computes.** The *proposal*: the events that the model needs before X, ordered as the model says and
-//! otherwise as recorded; then one replay of it, in which every broken rule is noted and becomes clauses.
+//! **Computes.** The *proposal*: the events that the model needs before X, ordered as the model
+//! says and otherwise as recorded; then one replay of it, in which every broken rule is noted and
+//! becomes clauses.
 //!
-//! **Invariant.** A rule that was added is not broken again by a later proposal, because proposals respect all
-//! order atoms of the model. So the loop ends, and each round adds something new.
+//! **Invariant.** A rule that was added is not broken again by a later proposal, because proposals
+//! respect all order atoms of the model. So the loop ends, and each round adds something new.
 //!
 //! **Cost.** One round: O(p log t + a log a) for p proposed events of t threads and a order atoms.
 
@@ -84,7 +86,8 @@ pub(super) struct Scratch {
     writer: Vec<(u32, EventId)>,
     /// The open holds of each lock and the round in which they were set.
     open: Vec<(u32, Vec<HoldId>)>,
-    /// The position of each executed event in the schedule is not kept; only how far each thread is.
+    /// The position of each executed event in the schedule is not kept; only how far each thread
+    /// is.
     executed: Vec<u32>,
     pub(super) computed: super::computed::Computed,
 }
@@ -214,7 +217,8 @@ impl Encoder<'_> {
     /// Replays a proposal and adds what it breaks. Returns whether it broke anything.
     pub(super) fn add_broken_rules(&mut self, proposal: &Proposal) -> bool {
         let broken = self.replay(proposal);
-        // Where only the model's values are wrong, the schedule may be what was asked for all the same.
+        // Where only the model's values are wrong, the schedule may be what was asked for all the
+        // same.
         let is_value = |rule: &Broken| matches!(rule, Broken::Source { is_rule: false, .. });
         if broken.iter().all(is_value) && (broken.is_empty() || self.goal_holds()) {
             return false;
@@ -280,7 +284,8 @@ impl Encoder<'_> {
             Broken::EarlierRound(arrive) => self.require_previous_round(arrive),
             Broken::RoundOpen(leave) => self.require_round(leave),
             Broken::CallsMissing(leave) => self.require_calls(leave),
-            // That no exit happens is a clause from the start; the values that are wrong come with it.
+            // That no exit happens is a clause from the start; the values that are wrong come with
+            // it.
             Broken::Exited => false,
             Broken::Source { read, cell, .. } => self.require_data_source(read, cell),
             Broken::Condition { event, condition, outcome } => {

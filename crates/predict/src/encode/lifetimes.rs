@@ -19,7 +19,8 @@ impl Encoder<'_> {
         })
     }
 
-    /// An alloc needs the earlier objects at its address to be gone. Returns whether something is new.
+    /// An alloc needs the earlier objects at its address to be gone. Returns whether something is
+    /// new.
     pub(super) fn require_freed(&mut self, alloc: EventId) -> bool {
         let skeleton = self.skeleton;
         let frees = skeleton.lifetimes.freed_before(alloc);

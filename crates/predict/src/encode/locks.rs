@@ -1,7 +1,7 @@
 //! Mutual exclusion, and the operations that depend on who has a lock.
 //!
-//! **Follows.** `docs/theory.md`, section 3. Of two conflicting holds that are both opened, one is closed before
-//! the other is opened (002 section 4.2 in terms of holds).
+//! **Follows.** `docs/theory.md`, section 3. Of two conflicting holds that are both opened, one is
+//! closed before the other is opened (002 section 4.2 in terms of holds).
 
 use foretrace_model::{Hold, HoldId};
 use foretrace_solve::Lit;

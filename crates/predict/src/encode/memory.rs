@@ -1,10 +1,10 @@
 //! What reads see: the choice of a source, and nothing else written in between.
 //!
-//! **Computes.** For a pinned read r of a cell: some source w that leaves what r expects precedes r, and every
-//! write that leaves something else comes before w or after r.
+//! **Computes.** For a pinned read r of a cell: some source w that leaves what r expects precedes
+//! r, and every write that leaves something else comes before w or after r.
 //!
-//! **Follows.** 002 section 3.2, the predecessor write sets; writes of the same identity need not be kept
-//! apart. The second half is added write by write, when a schedule shows it to be broken.
+//! **Follows.** 002 section 3.2, the predecessor write sets; writes of the same identity need not
+//! be kept apart. The second half is added write by write, when a schedule shows it to be broken.
 
 use foretrace_model::{CellId, Identity};
 use foretrace_solve::Lit;
@@ -23,8 +23,8 @@ pub(super) struct Source {
 }
 
 impl Encoder<'_> {
-    /// The guard of a read's value: included, unless it is a remote access whose thread stops there, or released for the
-    /// assertion that is asked about.
+    /// The guard of a read's value: included, unless it is a remote access whose thread stops
+    /// there, or released for the assertion that is asked about.
     pub(crate) fn pinned(&mut self, read: EventId) -> Lit {
         let is_plain_read = matches!(self.skeleton.trace.op(read), Op::Read { .. });
         let released_for = match self.questions {
@@ -50,7 +50,8 @@ impl Encoder<'_> {
         } else {
             let remote = self.remote(read);
             self.solver.clause(&[!included, remote, pinned]);
-            // What follows needs the recorded value: the thread's next event, or a join of the thread.
+            // What follows needs the recorded value: the thread's next event, or a join of the
+            // thread.
             for later in self.skeleton.needing_more_than(read) {
                 let goes_on = self.included(later);
                 self.solver.clause(&[!goes_on, pinned]);
@@ -71,7 +72,8 @@ impl Encoder<'_> {
         remote
     }
 
-    /// The assumption that no read with an unknown writer is included, but a remote one whose value is free.
+    /// The assumption that no read with an unknown writer is included, but a remote one whose value
+    /// is free.
     pub(super) fn explained(&mut self) -> Lit {
         if let Some(explained) = self.explained {
             return explained;
@@ -145,8 +147,8 @@ impl Encoder<'_> {
         self.skeleton.memory.recorded_writer(self.skeleton.trace, read, cell)
     }
 
-    /// The writes (`None`: the initial state) that leave what the read expects and are not always overwritten
-    /// before it or later than it.
+    /// The writes (`None`: the initial state) that leave what the read expects and are not always
+    /// overwritten before it or later than it.
     fn possible_sources(&self, read: EventId, cell: CellId) -> Vec<Option<EventId>> {
         let trace = self.skeleton.trace;
         let memory = &self.skeleton.memory;
@@ -165,14 +167,16 @@ impl Encoder<'_> {
         sources
     }
 
-    /// The writes (`None`: the initial state) that are not always overwritten before the read or later than it.
+    /// The writes (`None`: the initial state) that are not always overwritten before the read or
+    /// later than it.
     pub(super) fn unhidden_sources(&self, read: EventId, cell: CellId) -> Vec<Option<EventId>> {
         let trace = self.skeleton.trace;
         let memory = &self.skeleton.memory;
         let is_write =
             |event: EventId| trace.op(event).access().is_some_and(|access| access.writes);
         let writes = || memory.accesses(cell).iter().copied().filter(|&event| is_write(event));
-        // The last write of each thread that must precede the read hides those that must precede it.
+        // The last write of each thread that must precede the read hides those that must precede
+        // it.
         let mut last: Vec<Option<EventId>> = vec![None; trace.threads().len()];
         for write in writes() {
             let is_certain =

@@ -1,14 +1,16 @@
 //! The questions as clauses: `docs/theory.md` over inclusion and order.
 //!
-//! **Computes.** A persistent solver in which X, the moment of the violation, is a node of the order and
-//! `included(e)` means "e before X". Rules of the semantics are added lazily, each only when a proposed
-//! schedule breaks it (`lazy`); candidates are questions under an assumption (`goal`).
+//! **Computes.** A persistent solver in which X, the moment of the violation, is a node of the
+//! order and `included(e)` means "e before X". Rules of the semantics are added lazily, each only
+//! when a proposed schedule breaks it (`lazy`); candidates are questions under an assumption
+//! (`goal`).
 //!
-//! **Follows.** 002 sections 3 and 4, with prefixes: a clause about an event is guarded by its inclusion.
+//! **Follows.** 002 sections 3 and 4, with prefixes: a clause about an event is guarded by its
+//! inclusion.
 //!
-//! **Invariant.** Every clause holds in every feasible schedule, read as: included events in the order of
-//! the schedule, then X, then all others in recorded order. So *unsatisfiable* is exact at any time, and a
-//! schedule that breaks no rule is feasible.
+//! **Invariant.** Every clause holds in every feasible schedule, read as: included events in the
+//! order of the schedule, then X, then all others in recorded order. So *unsatisfiable* is exact at
+//! any time, and a schedule that breaks no rule is feasible.
 
 mod amo;
 mod computed;
@@ -69,6 +71,8 @@ pub(crate) struct Encoder<'s> {
     data: data::DataPart,
     explained: Option<Lit>,
     stuck: Option<stuck::Stuck>,
+    /// By the number of a source of calls that wait: what was put in has been taken out.
+    drained: FxHashMap<usize, Lit>,
     /// By the number of switches.
     segments: FxHashMap<u32, segments::Segments>,
     scratch: lazy::Scratch,
@@ -88,7 +92,8 @@ impl<'s> Encoder<'s> {
         Self::build(skeleton, order, cells, questions, None)
     }
 
-    /// An encoder that can say why a question is infeasible. `cells` must be empty: they rest on more than one rule.
+    /// An encoder that can say why a question is infeasible. `cells` must be empty: they rest on
+    /// more than one rule.
     pub(crate) fn explaining(
         skeleton: &'s Skeleton<'s>,
         order: &'s MustHappenBefore,
@@ -133,6 +138,7 @@ impl<'s> Encoder<'s> {
             data: data::DataPart::default(),
             explained: None,
             stuck: None,
+            drained: FxHashMap::default(),
             segments: FxHashMap::default(),
             scratch: lazy::Scratch::new(skeleton),
             guards,
@@ -224,8 +230,8 @@ impl<'s> Encoder<'s> {
         all
     }
 
-    /// If `event` is included, so is `earlier`, and it comes first. True in recorded order, so it can be
-    /// an edge that always holds. Returns whether it is new.
+    /// If `event` is included, so is `earlier`, and it comes first. True in recorded order, so it
+    /// can be an edge that always holds. Returns whether it is new.
     fn must_follow(&mut self, earlier: EventId, event: EventId) -> bool {
         debug_assert!(earlier < event);
         if self.precedes_by_threads(earlier, event) || !self.orders.insert((earlier, event)) {
@@ -235,7 +241,8 @@ impl<'s> Encoder<'s> {
         true
     }
 
-    /// Adds an edge that always holds; to an explaining encoder, one that holds because of the present rule.
+    /// Adds an edge that always holds; to an explaining encoder, one that holds because of the
+    /// present rule.
     fn fix(&mut self, earlier: EventId, event: EventId) {
         if self.explains() {
             let before = self.before(earlier, event);
@@ -316,7 +323,8 @@ impl<'s> Encoder<'s> {
         }
     }
 
-    /// The answer to a question, if it needs no schedule: by the rules that were added so far, there is none, or a limit was hit.
+    /// The answer to a question, if it needs no schedule: by the rules that were added so far,
+    /// there is none, or a limit was hit.
     pub(crate) fn refute(&mut self, assumptions: &[Lit], terms: &mut Terms) -> Option<Answer> {
         let mut all = self.with_guards(assumptions);
         all.extend(terms.bound.as_ref().map(|bound| self.bounded(bound)).into_iter().flatten());

@@ -1,12 +1,14 @@
 //! Context bounds: the schedule as segments of one thread each.
 //!
-//! **Computes.** For a bound of m switches, segments 0 to m, each with at most one owner thread; every included event lies in a segment
-//! of its thread, and order across threads strictly increases the segment. A schedule of the included events with at most m switches exists
-//! iff there are such segments.
+//! **Computes.** For a bound of m switches, segments 0 to m, each with at most one owner thread;
+//! every included event lies in a segment of its thread, and order across threads strictly
+//! increases the segment. A schedule of the included events with at most m switches exists iff
+//! there are such segments.
 //!
 //! **Follows.** 000 section 6, made exact: the paper's bound on clocks under-counts.
 //!
-//! **Invariant.** Every clause has the guard of its bound, so an unsatisfiable core without the guard is a proof without the bound.
+//! **Invariant.** Every clause has the guard of its bound, so an unsatisfiable core without the
+//! guard is a proof without the bound.
 
 use rustc_hash::FxHashMap;
 
@@ -138,8 +140,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// What does not happen is in no segment, so what comes before it cannot go with it: up to the next event that always happens, events before
-    /// conditional ones become nodes too.
+    /// What does not happen is in no segment, so what comes before it cannot go with it: up to the
+    /// next event that always happens, events before conditional ones become nodes too.
     fn add_certain_neighbours(&mut self, segments: &Segments) {
         let Some(data) = self.skeleton.data.as_ref().filter(|data| data.is_program()) else {
             return;
@@ -208,7 +210,8 @@ impl Encoder<'_> {
                 at_least.iter().take_while(|&&lit| self.solver.value(lit)).count()
             };
             let mut next = placed.iter().peekable();
-            // What comes before the first node goes with it, everything else with the node before it.
+            // What comes before the first node goes with it, everything else with the node before
+            // it.
             let mut segment = next.peek().map_or(0, |event| segment_of(event));
             let mut piece = Vec::new();
             for &event in &trace.thread_events(thread)[..cut[thread.index()] as usize] {

@@ -1,17 +1,17 @@
 //! The stuck state: nobody can go on, and somebody waits for a notification that is lost.
 //!
-//! **Computes.** A guard under which, at X, every thread is not started, finished or blocked; and for each
-//! point a literal that says that a thread waits there.
+//! **Computes.** A guard under which, at X, every thread is not started, finished or blocked; and
+//! for each point a literal that says that a thread waits there.
 //!
-//! **Follows.** `docs/theory.md`, section 4, *Stuck*. Here it matters who still waits at X, so the choice of
-//! each signal is encoded in full: a signal without an addressee found only waiters that may leave, and those
-//! have then left.
+//! **Follows.** `docs/theory.md`, section 4, *Stuck*. Here it matters who still waits at X, so the
+//! choice of each signal is encoded in full: a signal without an addressee found only waiters that
+//! may leave, and those have then left.
 //!
 //! **Cost.** Cubic in the operations on one condition variable; see `MOST_CLAUSES`.
 
 use rustc_hash::FxHashMap;
 
-use foretrace_model::HoldId;
+use foretrace_model::{HoldId, Source};
 use foretrace_solve::Lit;
 use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, ThreadId};
 
@@ -38,7 +38,8 @@ struct Point {
 }
 
 impl Encoder<'_> {
-    /// The assumption that the program is stuck at X with a thread waiting at `point`; `Err`: too large.
+    /// The assumption that the program is stuck at X with a thread waiting at `point`; `Err`: too
+    /// large.
     pub(crate) fn stuck_at(&mut self, points: &[EventId]) -> Result<Vec<Lit>, String> {
         if self.stuck.is_none() {
             let stuck = self.encode_stuck()?;
@@ -179,7 +180,8 @@ impl Encoder<'_> {
         waits
     }
 
-    /// An included signal that wakes nobody found nobody that had to be woken, and sent the rest away.
+    /// An included signal that wakes nobody found nobody that had to be woken, and sent the rest
+    /// away.
     fn encode_idle_signal(
         &mut self,
         id: CondId,
@@ -275,6 +277,10 @@ impl Encoder<'_> {
                         points.push(Point { event, blocked, waits: false });
                     }
                 }
+                Op::LeaveCall if skeleton.waiting_calls.at(event).is_some() => {
+                    let at = next(self);
+                    self.waits_in_call(event, &at, &mut points);
+                }
                 _ => {}
             }
         }
@@ -326,6 +332,10 @@ impl Encoder<'_> {
             Op::Arrive { .. } => {
                 let at = [self.included(last)];
                 self.waits_for_round(last, &at, points);
+            }
+            Op::EnterCall { .. } if self.skeleton.waiting_calls.at(last).is_some() => {
+                let at = [self.included(last)];
+                self.waits_in_call(last, &at, points);
             }
             _ => {}
         }
@@ -441,6 +451,57 @@ impl Encoder<'_> {
             self.solver.clause(&some);
         }
         points.push(Point { event, blocked, waits: true });
+    }
+
+    /// The thread is in a call, and nobody has fed that.
+    fn waits_in_call(&mut self, point: EventId, at: &[Lit], points: &mut Vec<Point>) {
+        let skeleton = self.skeleton;
+        let (number, source, call) = skeleton.waiting_calls.at(point).expect("a call that waits");
+        let blocked = self.all_of_fresh(at);
+        let drained = match is_seeded(Fault::KeptOrderBlocks) {
+            false => self.drained(number, source),
+            // Whoever waits for another call to enter counts as blocked.
+            true => self.nothing_entered(&call.feeds),
+        };
+        self.solver.clause(&[!blocked, drained]);
+        let reason = || Reason::Drained { source: source.channel };
+        self.under(reason, |encoder| {
+            let closers = source.closers.iter().filter(|&&closer| closer != call.enter);
+            for &closer in closers.filter(|_| !is_seeded(Fault::ClosersForgotten)) {
+                let entered = encoder.included(closer);
+                encoder.rule(&[!blocked, !entered]);
+            }
+        });
+        points.push(Point { event: point, blocked, waits: true });
+    }
+
+    /// "What was put into the source has been taken out": each call that waits on it has left, or
+    /// nobody has fed it.
+    fn drained(&mut self, number: usize, source: &Source) -> Lit {
+        if let Some(&known) = self.drained.get(&number) {
+            return known;
+        }
+        let drained = self.solver.literal();
+        let reason = || Reason::Drained { source: source.channel };
+        self.under(reason, |encoder| {
+            for call in &source.calls {
+                // The last one, of several, is forgotten.
+                let forgotten = usize::from(is_seeded(Fault::FeedForgotten));
+                for &feed in &call.feeds[..call.feeds.len().saturating_sub(forgotten)] {
+                    let mut some = vec![!drained, !encoder.included(feed)];
+                    some.extend(call.leave.map(|leave| encoder.included(leave)));
+                    encoder.rule(&some);
+                }
+            }
+        });
+        self.drained.insert(number, drained);
+        drained
+    }
+
+    /// A literal that implies that none of these is executed.
+    fn nothing_entered(&mut self, enters: &[EventId]) -> Lit {
+        let lits: Vec<Lit> = enters.iter().map(|&enter| !self.included(enter)).collect();
+        self.all_of_fresh(&lits)
     }
 
     /// The mode of the hold that a wait closes.

@@ -1,18 +1,20 @@
 //! Notifications, semaphore tokens, barrier rounds, calls.
 //!
-//! **Computes.** A notified wake has a signal of its own, or a broadcast, between its wait and itself. A
-//! semaphore wait has a token of its own: an initial one, or a post before it.
+//! **Computes.** A notified wake has a signal of its own, or a broadcast, between its wait and
+//! itself. A semaphore wait has a token of its own: an initial one, or a post before it.
 //!
 //! **Follows.** `docs/theory.md`, section 3. Two arguments make this exact:
 //!
-//! 1. *Signals.* The rule says that a signal must wake a waiter if one is there that cannot leave by itself. As
-//!    long as nobody asks who still waits at X, that adds nothing to "each signal wakes at most one": walk
-//!    through a schedule with such an assignment, and let a signal without an addressee take a present waiter
-//!    whose notified wake is included (its later signal becomes the next one without an addressee), else a
-//!    present waiter that cannot leave (it does not go on before X), else send all present ones, which may
-//!    leave and are not notified later, on their way. (`stuck` does ask, and adds the rest.)
-//! 2. *Semaphores.* If the count never falls below zero, the k-th wait can take the k-th token, in the order
-//!    in which they come; and if the count is zero at some moment, these waits have taken all tokens so far.
+//! 1. *Signals.* The rule says that a signal must wake a waiter if one is there that cannot leave
+//!    by itself. As long as nobody asks who still waits at X, that adds nothing to "each signal
+//!    wakes at most one": walk through a schedule with such an assignment, and let a signal without
+//!    an addressee take a present waiter whose notified wake is included (its later signal becomes
+//!    the next one without an addressee), else a present waiter that cannot leave (it does not go
+//!    on before X), else send all present ones, which may leave and are not notified later, on
+//!    their way. (`stuck` does ask, and adds the rest.)
+//! 2. *Semaphores.* If the count never falls below zero, the k-th wait can take the k-th token, in
+//!    the order in which they come; and if the count is zero at some moment, these waits have taken
+//!    all tokens so far.
 
 use rustc_hash::FxHashMap;
 
@@ -63,7 +65,8 @@ impl Encoder<'_> {
         true
     }
 
-    /// One of the notifications, each with "it comes after the wait" and "it comes before the wake", reaches the wait.
+    /// One of the notifications, each with "it comes after the wait" and "it comes before the
+    /// wake", reaches the wait.
     fn notified_by(
         &mut self,
         wake: EventId,
@@ -153,7 +156,8 @@ impl Encoder<'_> {
         self.semaphores.insert(sem, tokens);
     }
 
-    /// If `guard`, every token that is there before the moment (`None`: before X) is taken before it.
+    /// If `guard`, every token that is there before the moment (`None`: before X) is taken before
+    /// it.
     fn all_taken(&mut self, sem: SemId, tokens: &mut Tokens, guard: Lit, moment: Option<EventId>) {
         let skeleton = self.skeleton;
         let semaphore = skeleton.waiting.semaphore(sem);
@@ -202,7 +206,8 @@ impl Encoder<'_> {
         self.follow_all(&skeleton.waiting.barrier(at.barrier).rounds[at.round as usize], leave)
     }
 
-    /// The end of a call needs that those have begun which it rests on. Returns whether something is new.
+    /// The end of a call needs that those have begun which it rests on. Returns whether something
+    /// is new.
     pub(super) fn require_calls(&mut self, leave: EventId) -> bool {
         let skeleton = self.skeleton;
         let enters = skeleton.calls.needed_by(leave);

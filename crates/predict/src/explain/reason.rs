@@ -1,6 +1,7 @@
-//! Reasons: the rules of `docs/theory.md`, one instance each, that together leave no schedule for a violation.
+//! Reasons: the rules of `docs/theory.md`, one instance each, that together leave no schedule for a
+//! violation.
 
-use foretrace_trace::{CondId, EventId, LockId, SemId, ThreadId};
+use foretrace_trace::{ChannelId, CondId, EventId, LockId, SemId, ThreadId};
 
 /// A hold: the event that opens it, and the one that closes it, if any does.
 pub type Section = (EventId, Option<EventId>);
@@ -14,13 +15,16 @@ pub enum Reason {
     Fork { fork: EventId, first: EventId },
     /// A join waits for the last event of the child; for its fork, if the child has no events.
     Join { last: EventId, join: EventId },
-    /// The read sees what it saw in the recorded run: one of these writes leaves it, or it is there from the start.
+    /// The read sees what it saw in the recorded run: one of these writes leaves it, or it is there
+    /// from the start.
     Read { read: EventId, sources: Vec<EventId>, initial: bool },
     /// The read sees what one of these writes leaves, or what is there from the start.
     Value { read: EventId, sources: Vec<EventId>, initial: bool },
-    /// If the read sees what the source left (`None`: what is there from the start), then this write is not between them.
+    /// If the read sees what the source left (`None`: what is there from the start), then this
+    /// write is not between them.
     Between { read: EventId, source: Option<EventId>, write: EventId },
-    /// Nobody is known to have written what the read saw, so all that was recorded before it comes before it.
+    /// Nobody is known to have written what the read saw, so all that was recorded before it comes
+    /// before it.
     Unexplained { read: EventId },
     /// What the event does may depend on the read, which must be as recorded.
     AsRecorded { read: EventId, by: EventId },
@@ -40,7 +44,8 @@ pub enum Reason {
     Open { release: EventId, lock: LockId, open: EventId },
     /// The event needs a lock that is not destroyed.
     Intact { event: EventId, destroy: EventId },
-    /// The wait is over, so one of these signals and broadcasts reached it; a signal reaches one wait only.
+    /// The wait is over, so one of these signals and broadcasts reached it; a signal reaches one
+    /// wait only.
     Notified { wait: EventId, wake: EventId, by: Vec<EventId> },
     /// The wait took one token of the semaphore, which no other wait took.
     Token { wait: EventId, semaphore: SemId },
@@ -60,6 +65,9 @@ pub enum Reason {
     Halted { thread: ThreadId },
     /// In a stuck state, whom the signals of the condition variable woke, and who still waits.
     Signals { condition: CondId },
+    /// In a stuck state, what was put into a source of calls that wait has been taken out, and
+    /// nobody has closed it.
+    Drained { source: ChannelId },
 }
 
 impl Reason {
@@ -102,7 +110,7 @@ impl Reason {
             Reason::Exit { exit } => vec![*exit],
             Reason::Fails { assertion } => vec![*assertion],
             Reason::Misuse { event, .. } => vec![*event],
-            Reason::Halted { .. } | Reason::Signals { .. } => Vec::new(),
+            Reason::Halted { .. } | Reason::Signals { .. } | Reason::Drained { .. } => Vec::new(),
         };
         events.sort_unstable();
         events.dedup();

@@ -1,4 +1,5 @@
-//! Every candidate of the litmus files, explained: against what is predicted, and each list of reasons against the solver.
+//! Every candidate of the litmus files, explained: against what is predicted, and each list of
+//! reasons against the solver.
 
 use std::path::Path;
 

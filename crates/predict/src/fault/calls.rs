@@ -1,6 +1,7 @@
 //! The order of calls, got wrong: what seeded faults about calls leave of `docs/theory.md`.
 //!
-//! **Computes.** What each leave must follow, by chains of calls taken one by one, with one part of the definition missing.
+//! **Computes.** What each leave must follow, by chains of calls taken one by one, with one part of
+//! the definition missing.
 //!
 //! **Cost.** Exponential; for the tiny traces of the oracle.
 

@@ -1,24 +1,28 @@
-//! Verdicts without a solver: schedules that keep the recorded order, and needs that no order avoids.
+//! Verdicts without a solver: schedules that keep the recorded order, and needs that no order
+//! avoids.
 //!
-//! **Computes.** For a class, some member whose required events, closed under what each of them needs in recorded
-//! order, do not contain the members themselves. That set, in recorded order, is a feasible schedule.
+//! **Computes.** For a class, some member whose required events, closed under what each of them
+//! needs in recorded order, do not contain the members themselves. That set, in recorded order, is
+//! a feasible schedule.
 //!
-//! **Follows.** Sync-preserving races (Mathur, Pavlogiannis, Viswanathan, POPL 2021), here for all primitives of
-//! `docs/theory.md` and for every property that is about events that are next. What it misses is left to
-//! the solver, so it needs to be right only in one direction, and the witness checker sees to that.
+//! **Follows.** Sync-preserving races (Mathur, Pavlogiannis, Viswanathan, POPL 2021), here for all
+//! primitives of `docs/theory.md` and for every property that is about events that are next. What
+//! it misses is left to the solver, so it needs to be right only in one direction, and the witness
+//! checker sees to that.
 //!
-//! **Invariant.** The closure grows with the events that it is asked to contain. So a sweep over the members of
-//! two groups in program order misses no pair: a member inside the closure of the current pair is inside
-//! that of every later pair.
+//! **Invariant.** The closure grows with the events that it is asked to contain. So a sweep over
+//! the members of two groups in program order misses no pair: a member inside the closure of the
+//! current pair is inside that of every later pair.
 //!
-//! For a race of one pair there is a second try, in which one of the two threads comes late: all that it does from the locks on that it has at the race
-//! comes behind everything else, in a set that is closed under that order of holds.
+//! For a race of one pair there is a second try, in which one of the two threads comes late: all
+//! that it does from the locks on that it has at the race comes behind everything else, in a set
+//! that is closed under that order of holds.
 //!
-//! The same sweep with only those needs that hold in *any* order, and without the rule for locks, refutes: if it
-//! finds no member outside the closure, no schedule has one.
+//! The same sweep with only those needs that hold in *any* order, and without the rule for locks,
+//! refutes: if it finds no member outside the closure, no schedule has one.
 //!
-//! **Cost.** A sweep costs the growth of the closure: members plus changes of needs, times threads; and for each lock
-//! whenever new holds of it come in, as much as it has users.
+//! **Cost.** A sweep costs the growth of the closure: members plus changes of needs, times threads;
+//! and for each lock whenever new holds of it come in, as much as it has users.
 
 use foretrace_causality::{Givers, Needs, Order, Rules};
 use foretrace_model::{HoldId, Skeleton};
@@ -99,21 +103,23 @@ impl<'s> Preserve<'s> {
         &self.needs
     }
 
-    /// Whether no schedule has a member of the class; `explained`: no schedule without reads of unknown writers.
+    /// Whether no schedule has a member of the class; `explained`: no schedule without reads of
+    /// unknown writers.
     pub(crate) fn refutes(&self, groups: &Groups, class: &Class, explained: bool) -> bool {
         assert_eq!(self.order, Order::Any);
         !matches!(class.parts, Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_))
             && self.find(groups, class, explained).is_none()
     }
 
-    /// A member of the class, and the schedule that ends in it, if the recorded order has one; `explained`: one
-    /// without reads of unknown writers.
+    /// A member of the class, and the schedule that ends in it, if the recorded order has one;
+    /// `explained`: one without reads of unknown writers.
     pub(crate) fn witness(&self, groups: &Groups, class: &Class, explained: bool) -> Option<Found> {
         assert_eq!(self.order, Order::Recorded);
         self.find(groups, class, explained)
     }
 
-    /// Schedules for a race of one pair in which the thread of one of its events comes late; the checker may refuse them.
+    /// Schedules for a race of one pair in which the thread of one of its events comes late; the
+    /// checker may refuse them.
     pub(crate) fn late_races<'f>(
         &'f self,
         groups: &'f Groups,
@@ -130,7 +136,8 @@ impl<'s> Preserve<'s> {
         })
     }
 
-    /// Where the thread of an event took a lock when it last had none before the event, if it has any there.
+    /// Where the thread of an event took a lock when it last had none before the event, if it has
+    /// any there.
     fn first_lock_at(&self, event: EventId) -> Option<EventId> {
         let mut first = None;
         for &id in self.opened[self.skeleton.trace.thread_of(event).index()].iter().rev() {
@@ -264,8 +271,8 @@ impl<'s> Preserve<'s> {
 /// When a hold is: those that come late behind all others, the rest in recorded order.
 type When = (bool, HoldId);
 
-/// The latest of some holds, and the latest one of any other thread: enough to know the latest that is not a given
-/// thread's.
+/// The latest of some holds, and the latest one of any other thread: enough to know the latest that
+/// is not a given thread's.
 #[derive(Clone, Copy, Default, Debug)]
 struct Latest {
     first: Option<(When, ThreadId)>,
@@ -414,7 +421,8 @@ impl<'p> Closure<'p> {
         (self.is_late(self.base.skeleton.locks.hold(id).open), id)
     }
 
-    /// Of conflicting holds of a lock that are both in the set, the earlier one must be closed in it.
+    /// Of conflicting holds of a lock that are both in the set, the earlier one must be closed in
+    /// it.
     fn close_holds(&mut self, lock: LockId) -> bool {
         let locks = &self.base.skeleton.locks;
         let slots = &self.base.slots_of[lock.index()];

@@ -1,7 +1,8 @@
 //! What a litmus file expects, in comments that begin with `#? `.
 //!
 //! ```text
-//! line    = "both" | "reads-from" | "values" | "symbolic" | "control"   what follows is about this model; both: the first two
+//! line    = "both" | "reads-from" | "values"       what follows is about this model;
+//!         | "symbolic" | "control"                 both: the first two
 //!         | "infer-regions"                        for the whole file
 //!         | "none"                                 no findings, said aloud
 //!         | "same"                                 those of the model before; under control, possible
@@ -14,11 +15,13 @@
 //!         | "cycle" place place...                 each wants what the next one has; from any start
 //!         | "stuck" place | "assertion" place
 //!         | ( "double-lock" | "unlock-not-held" | "unlock-by-other" | "destroy-held" ) place
-//! count   = ( "candidates" | "order" | "locks" | "violated" | "infeasible" | "in-bound" ) "=" number
+//! count   = ( "candidates" | "order" | "locks" | "violated" | "infeasible" | "in-bound" )
+//!           "=" number
 //! ```
 //!
-//! A place is a location of the trace, or `line:12` for an event without one. The findings of a model are exactly those
-//! listed. A ledger is compared only if it is there; counts that it leaves out are 0. A file need not speak of `symbolic` and `control`.
+//! A place is a location of the trace, or `line:12` for an event without one. The findings of a
+//! model are exactly those listed. A ledger is compared only if it is there; counts that it leaves
+//! out are 0. A file need not speak of `symbolic` and `control`.
 
 use std::fmt::Write;
 
@@ -197,7 +200,8 @@ impl<'t> Section<'t> {
 }
 
 impl Outcome {
-    /// What differs, expected lines with a minus and found ones with a plus; empty if nothing does. `title` says what was predicted.
+    /// What differs, expected lines with a minus and found ones with a plus; empty if nothing does.
+    /// `title` says what was predicted.
     pub(crate) fn difference(&self, title: &str, found: &Outcome) -> String {
         let mut lost = self.findings.clone();
         let mut gained = Vec::new();

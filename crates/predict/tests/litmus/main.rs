@@ -1,6 +1,7 @@
-//! The litmus suite: every small trace of `litmus/` is predicted under all models, and the findings must be exactly
-//! those that the file itself expects. What one model finds, the next finds as well, in every file. `expectation` says how a file
-//! expects; `litmus/README.md` says it to readers.
+//! The litmus suite: every small trace of `litmus/` is predicted under all models, and the findings
+//! must be exactly those that the file itself expects. What one model finds, the next finds as
+//! well, in every file. `expectation` says how a file expects; `litmus/README.md` says it to
+//! readers.
 
 mod expectation;
 mod papers;

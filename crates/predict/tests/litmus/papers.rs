@@ -1,6 +1,7 @@
 //! The papers' worked examples, one named test each; `docs/papers.md` has them as a table.
 //!
-//! What a figure's verdict is stands in its litmus file. Here are the figures' names, and what a litmus file cannot say.
+//! What a figure's verdict is stands in its litmus file. Here are the figures' names, and what a
+//! litmus file cannot say.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +91,8 @@ fn paper_000_figure_5_erroneous_prefixes() {
     assert_eq!(four.each_ref().map(has), [false, true, true, true]);
 }
 
-/// All merges of the trace's two threads in which each read of the one variable sees the value that it saw.
+/// All merges of the trace's two threads in which each read of the one variable sees the value that
+/// it saw.
 fn linearisations(trace: &Trace) -> Vec<Vec<EventId>> {
     fn extend(trace: &Trace, run: &mut Vec<EventId>, value: u64, all: &mut Vec<Vec<EventId>>) {
         if run.len() == trace.len() {

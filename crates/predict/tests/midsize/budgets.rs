@@ -39,7 +39,8 @@ fn agree(trace: &Trace, granularity: Granularity, full: &Prediction, limited: &P
     assert!(lost.is_empty(), "called infeasible: {lost:?}");
     let both: Vec<_> = undecided.intersection(&still_found).collect();
     assert!(both.is_empty(), "found and undecided: {both:?}");
-    // Infeasible classes have no list, but their number must be that of the full run without the undecided ones.
+    // Infeasible classes have no list, but their number must be that of the full run without the
+    // undecided ones.
     for ((property, full), (_, limited)) in full.ledgers.iter().zip(&limited.ledgers) {
         let of_property = |class: &&Class| class.property == *property;
         let open = undecided.iter().filter(of_property).count() as u64;

@@ -1,43 +1,20 @@
 //! Random runs of a few hundred events, the same for the same seed.
 //!
-//! **Computes.** Lets four to six threads take random steps on a small machine: nested critical sections over locks in any
-//! order and both modes, plain and atomic accesses of few bytes with few values, semaphores, condition variables,
-//! regions, forks and joins. In every other run they compute with what they read, branch on it and assert of it. Nobody ever blocks: a step that would is not taken. At the end everything that
-//! is open is closed, so the trace is valid and its threads end.
+//! **Computes.** Lets four to six threads take random steps on a small machine: nested critical
+//! sections over locks in any order and both modes, plain and atomic accesses of few bytes with few
+//! values, semaphores, condition variables, regions, forks and joins. In every other run they
+//! compute with what they read, branch on it and assert of it. Nobody ever blocks: a step that
+//! would is not taken. At the end everything that is open is closed, so the trace is valid and its
+//! threads end.
 //!
-//! Source locations are few compared with the events, so that classes have many members of several threads.
+//! Source locations are few compared with the events, so that classes have many members of several
+//! threads.
 
+pub(crate) use foretrace_testing::Random;
 use std::collections::{BTreeMap, VecDeque};
 
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::*;
-
-/// SplitMix64.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x9e37_79b9_7f4a_7c15)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    /// True once in `times`.
-    pub(crate) fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-}
 
 /// How large and how tangled a run is.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +26,8 @@ pub(crate) struct Shape {
     /// How many source locations each kind of step has for one object or lock.
     sites: usize,
     values: u64,
-    /// Each object has a lock of its own, which is held at most accesses: violations are rare, and a class has one among many members.
+    /// Each object has a lock of its own, which is held at most accesses: violations are rare, and
+    /// a class has one among many members.
     disciplined: bool,
     /// One access in so many is careless: outside all critical sections, or under the wrong lock.
     careless: usize,
@@ -76,7 +54,7 @@ impl Shape {
             values: 1 + random.below(3) as u64,
             disciplined,
             careless: if disciplined { 15 + random.below(60) } else { 2 + random.below(12) },
-            computing: random.once_in(2),
+            computing: random.one_in(2),
         }
     }
 }
@@ -156,7 +134,7 @@ impl Machine {
                 Stage::Running => self.step(thread),
                 Stage::Waiting(_, lock, true) => self.wake(thread, lock),
                 // Threads start at different times, so fork order refutes something.
-                Stage::NotForked if self.random.once_in(4) => self.fork(thread),
+                Stage::NotForked if self.random.one_in(4) => self.fork(thread),
                 _ => {}
             }
         }
@@ -168,7 +146,7 @@ impl Machine {
         let number = self.random.below(self.shape.sites);
         // Now and then an event has no location: then it is its own.
         let location =
-            (!self.random.once_in(40)).then(|| self.builder.location(&format!("{site}.{number}")));
+            (!self.random.one_in(40)).then(|| self.builder.location(&format!("{site}.{number}")));
         self.builder.push(Event { thread, op, location });
     }
 
@@ -187,7 +165,7 @@ impl Machine {
         let Some((computed, value)) = self.compute(thread) else { return };
         let bound = 1 + self.random.below(3) as u64;
         let holds = value < bound;
-        let (op, name) = match self.random.once_in(3) {
+        let (op, name) = match self.random.one_in(3) {
             true => (Op::Assert { holds }, "assert"),
             false => (Op::Branch { taken: holds }, "branch"),
         };
@@ -207,7 +185,7 @@ impl Machine {
             33..35 => self.region(thread),
             // Regions are short: triples of accesses are many.
             35..50 if self.in_region[thread.index()] => self.region(thread),
-            _ if held > 0 || self.random.once_in(self.shape.careless) => self.access(thread),
+            _ if held > 0 || self.random.one_in(self.shape.careless) => self.access(thread),
             _ => self.acquire(thread),
         }
     }
@@ -230,8 +208,8 @@ impl Machine {
 
     fn acquire(&mut self, thread: ThreadId) {
         let lock = LockId(self.random.below(self.shape.locks) as u32);
-        let mode = if self.random.once_in(5) { Mode::Shared } else { Mode::Exclusive };
-        let patience = if self.random.once_in(8) { Patience::Try } else { Patience::Blocking };
+        let mode = if self.random.one_in(5) { Mode::Shared } else { Mode::Exclusive };
+        let patience = if self.random.one_in(8) { Patience::Try } else { Patience::Blocking };
         let own = self.holds[thread.index()].iter().any(|&(held, _)| held == lock);
         let site = format!("lock{}", lock.0);
         if own || self.holds[thread.index()].len() >= 3 {
@@ -248,7 +226,7 @@ impl Machine {
     fn release(&mut self, thread: ThreadId) {
         let holds = &mut self.holds[thread.index()];
         // Not always the innermost first.
-        let at = if holds.len() > 1 && self.random.once_in(4) {
+        let at = if holds.len() > 1 && self.random.one_in(4) {
             holds.len() - 2
         } else {
             holds.len() - 1
@@ -261,7 +239,7 @@ impl Machine {
         let sem = SemId(self.random.below(2) as u32);
         let count = &mut self.counts[sem.index()];
         let site = format!("sem{}", sem.0);
-        if self.random.once_in(2) {
+        if self.random.one_in(2) {
             *count += 1;
             self.push(thread, Op::SemPost { sem }, &site);
         } else if *count > 0 {
@@ -324,7 +302,7 @@ impl Machine {
     }
 
     fn access(&mut self, thread: ThreadId) {
-        let careless = self.random.once_in(self.shape.careless);
+        let careless = self.random.one_in(self.shape.careless);
         let object = if self.shape.disciplined && !careless {
             match self.guarded_object(thread) {
                 Some(object) => object,
@@ -333,8 +311,9 @@ impl Machine {
         } else {
             ObjectId(self.random.below(self.shape.objects) as u32)
         };
-        // Accesses that look alike are one group to the pipeline, and groups should be large as well.
-        let plain = self.shape.disciplined && !self.random.once_in(15);
+        // Accesses that look alike are one group to the pipeline, and groups should be large as
+        // well.
+        let plain = self.shape.disciplined && !self.random.one_in(15);
         let (offset, size) = match self.random.below(6) {
             _ if plain => (0, 8),
             0 => (0, 4),
@@ -344,9 +323,9 @@ impl Machine {
         };
         let at = Place { object, offset, size };
         let order =
-            if !plain && self.random.once_in(5) { MemoryOrder::SeqCst } else { MemoryOrder::Plain };
+            if !plain && self.random.one_in(5) { MemoryOrder::SeqCst } else { MemoryOrder::Plain };
         let seen = self.load(at);
-        let stored = (!self.random.once_in(20))
+        let stored = (!self.random.one_in(20))
             .then(|| self.random.below(self.shape.values as usize + 1) as u64);
         let kind = self.random.below(10);
         let computed = if (5..9).contains(&kind) { self.compute(thread) } else { None };
@@ -371,7 +350,7 @@ impl Machine {
             let name = self.builder.name("r");
             self.builder.bind(event, name);
             self.read[thread.index()] = seen;
-            if self.random.once_in(3) {
+            if self.random.one_in(3) {
                 self.judge(thread);
             }
         }

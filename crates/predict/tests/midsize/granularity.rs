@@ -1,8 +1,9 @@
 //! A class is violated exactly if one of its members is.
 //!
-//! **Computes.** Each generated trace is predicted with one question per tuple of events, and again with one per tuple of
-//! locations and one per object. The coarse findings must be the classes of the fine ones, each with a member that is a fine
-//! finding itself; and every finding passes a witness checker made here.
+//! **Computes.** Each generated trace is predicted with one question per tuple of events, and again
+//! with one per tuple of locations and one per object. The coarse findings must be the classes of
+//! the fine ones, each with a member that is a fine finding itself; and every finding passes a
+//! witness checker made here.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,8 @@
-//! Predictions of runs with a few hundred events, too large for the oracle, held against each other.
+//! Predictions of runs with a few hundred events, too large for the oracle, held against each
+//! other.
 //!
-//! `FORETRACE_SEEDS=from..to` runs other seeds than the default ones, of which a debug build takes one in eight.
+//! `FORETRACE_SEEDS=from..to` runs other seeds than the default ones, of which a debug build takes
+//! one in eight.
 
 mod budgets;
 mod classes;

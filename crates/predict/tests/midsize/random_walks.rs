@@ -1,9 +1,10 @@
 //! What a random schedule runs into is found.
 //!
-//! **Computes.** Walks at random from the start of a trace, step by step as far as the witness checker lets it, and looks at each
-//! state for violations: races of what is next, remote accesses between two of a region, pairs of blocked
-//! acquires, and a stuck end. Whatever the checker confirms must be among the findings. This is the one test at this size that
-//! can show a wrong "infeasible" without asking the encoder twice.
+//! **Computes.** Walks at random from the start of a trace, step by step as far as the witness
+//! checker lets it, and looks at each state for violations: races of what is next, remote accesses
+//! between two of a region, pairs of blocked acquires, and a stuck end. Whatever the checker
+//! confirms must be among the findings. This is the one test at this size that can show a wrong
+//! "infeasible" without asking the encoder twice.
 //!
 //! **Cost.** O(n) checks of O(n) steps per walk over n events.
 
@@ -30,8 +31,9 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    /// Follows the recorded order to some point, and from there on too, but for threads that it delays for a while: a walk that chose
-    /// freely would soon be where no read can see its value any more.
+    /// Follows the recorded order to some point, and from there on too, but for threads that it
+    /// delays for a while: a walk that chose freely would soon be where no read can see its value
+    /// any more.
     fn walk(&mut self) {
         let start = self.random.below(self.trace.len());
         self.schedule = self.trace.events().take(start).map(|(event, _)| event).collect();
@@ -40,7 +42,7 @@ impl Walk<'_> {
             let next = self.next();
             self.look(&next);
             for delayed in &mut delayed {
-                *delayed ^= self.random.once_in(12);
+                *delayed ^= self.random.one_in(12);
             }
             let mut choices: Vec<EventId> = next.iter().copied().flatten().collect();
             choices.sort_by_key(|&event| (delayed[self.trace.thread_of(event).index()], event));
@@ -66,7 +68,8 @@ impl Walk<'_> {
         threads.map(|(thread, done)| self.trace.thread_events(thread).get(done).copied()).collect()
     }
 
-    /// Whether the event can be the next step. (Whom a signal woke is settled only when a violation is confirmed.)
+    /// Whether the event can be the next step. (Whom a signal woke is settled only when a violation
+    /// is confirmed.)
     fn can(&mut self, event: EventId) -> bool {
         self.schedule.push(event);
         let probe = Violation::Stuck(event);

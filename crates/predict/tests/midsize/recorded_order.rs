@@ -1,8 +1,10 @@
-//! Which of several equivalent runs was recorded does not matter, nor in which order threads and locks were named.
+//! Which of several equivalent runs was recorded does not matter, nor in which order threads and
+//! locks were named.
 //!
-//! **Computes.** Exchanges independent neighbours of a trace at random, many times: steps of different threads on different things,
-//! or both reads. Every read still sees the same write, so the possible schedules are the same, and so are the violations, by thread
-//! and position. The pipeline's shortcuts, which begin from the recorded order, must not show.
+//! **Computes.** Exchanges independent neighbours of a trace at random, many times: steps of
+//! different threads on different things, or both reads. Every read still sees the same write, so
+//! the possible schedules are the same, and so are the violations, by thread and position. The
+//! pipeline's shortcuts, which begin from the recorded order, must not show.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +15,8 @@ use foretrace_witness::Violation;
 use super::generate::Random;
 use super::{MODELS, decide, for_seeds};
 
-/// What a step touches beside its thread; `Thread` is touched by forks, joins and the thread's own steps.
+/// What a step touches beside its thread; `Thread` is touched by forks, joins and the thread's own
+/// steps.
 #[derive(PartialEq)]
 enum Thing {
     Lock(u32),
@@ -133,7 +136,8 @@ fn shuffled(trace: &Trace, random: &mut Random) -> Trace {
     builder.finish()
 }
 
-/// A violation by the names of its threads and the positions in them, in an order that does not depend on ids.
+/// A violation by the names of its threads and the positions in them, in an order that does not
+/// depend on ids.
 type Named = (String, Vec<(String, usize)>);
 
 fn named(trace: &Trace, violation: &Violation) -> Named {

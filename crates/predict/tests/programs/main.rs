@@ -1,9 +1,11 @@
-//! Programs: what is predicted from a summary is exactly what the exploration of all interleavings finds.
+//! Programs: what is predicted from a summary is exactly what the exploration of all interleavings
+//! finds.
 
 mod merged;
 mod papers;
 mod random;
 
+use foretrace_testing::cases;
 use std::collections::BTreeSet;
 
 use foretrace_predict::{Granularity, Options, ProgramError, Switches, predict_program};
@@ -81,7 +83,8 @@ fn compare(part: u64, parts: u64) {
     let number = |name: &str, default: u64| {
         std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
     };
-    let (cases, start) = (number("FORETRACE_PROGRAMS", CASES), number("FORETRACE_SEED", 1));
+    let (cases, start) =
+        (number("FORETRACE_PROGRAMS", cases(CASES, 5 * CASES)), number("FORETRACE_SEED", 1));
     let (mut wrong, mut compared) = (0, 0);
     for seed in (start..start + cases).filter(|seed| seed % parts == part) {
         let text = random::program(seed);

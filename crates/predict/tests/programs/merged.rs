@@ -1,4 +1,5 @@
-//! Merged runs: what is predicted of them is exactly what the exploration of all interleavings finds.
+//! Merged runs: what is predicted of them is exactly what the exploration of all interleavings
+//! finds.
 
 #[path = "../../../program/tests/merge/figure_11.rs"]
 mod figure_11;
@@ -52,7 +53,7 @@ fn random_merged_runs_agree_with_their_exploration() {
     for seed in start..start + cases {
         let generated = generate(seed, Mix { opaque: seed % 2 == 0, waits: false });
         let program = read(&generated.program());
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let count = 1 + random.below(3);
         let runs = (0..count).map(|_| {
             let (_, events) = Machine::new(&program).run(|moves| random.below(moves.len()));

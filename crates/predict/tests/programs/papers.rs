@@ -1,5 +1,6 @@
-//! The papers' examples as programs: what is predicted, and that the schedules which the papers show are among those that lead there. `docs/papers.md` has
-//! them as a table; `crates/program/tests/papers.rs` explores all their interleavings.
+//! The papers' examples as programs: what is predicted, and that the schedules which the papers
+//! show are among those that lead there. `docs/papers.md` has them as a table;
+//! `crates/program/tests/papers.rs` explores all their interleavings.
 
 use foretrace_predict::{Finding, Options, ProgramPrediction, predict_program};
 use foretrace_program::Program;
@@ -25,7 +26,8 @@ fn failing(answer: &ProgramPrediction) -> Vec<&Finding> {
     answer.prediction.findings.iter().filter(is_assertion).collect()
 }
 
-/// Runs what a paper shows: of each step its thread and its location, or `end`. The assertion fails then, and x has this value.
+/// Runs what a paper shows: of each step its thread and its location, or `end`. The assertion fails
+/// then, and x has this value.
 fn fails_by(program: &Program, order: &[(&str, &str)], x: u64) {
     let mut summary = summarise(program).expect("it is supported");
     let data = summary.take_data();
@@ -86,7 +88,8 @@ fn paper_001_figure_1_for_every_input() {
     let at = |line: &str| locations.iter().position(|&at| at == line);
     assert!(at("2") < at("7") && at("7") < at("5"), "{locations:?}");
     let value = finding.inputs.iter().find(|(event, _)| finding.schedule.contains(event));
-    // y is b + 1, which is less than 2 for 0, and for the largest number, whose successor is the smallest.
+    // y is b + 1, which is less than 2 for 0, and for the largest number, whose successor is the
+    // smallest.
     assert!(matches!(value, Some((_, 0 | 0x7fff_ffff))), "{value:?}");
 
     let test = "  if b >= 0 {";
@@ -97,7 +100,8 @@ fn paper_001_figure_1_for_every_input() {
     assert!(failing(&answer).is_empty());
 }
 
-/// 003, section 1.1, with as many additions as the paper has: the summary of T1 is that S2 stores a0 + 100.
+/// 003, section 1.1, with as many additions as the paper has: the summary of T1 is that S2 stores
+/// a0 + 100.
 #[test]
 fn paper_003_section_1_1_is_summarised() {
     let program = read(SECTION_1_1);

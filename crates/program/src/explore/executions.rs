@@ -1,6 +1,7 @@
 //! All executions of a small program, one by one.
 //!
-//! **Cost.** Time per execution is linear in its steps; there are exponentially many. Nothing is remembered but the way to the current one.
+//! **Cost.** Time per execution is linear in its steps; there are exponentially many. Nothing is
+//! remembered but the way to the current one.
 
 use crate::run::{Event, Machine, Move, State};
 
@@ -18,7 +19,8 @@ pub struct Execution {
 /// Iterates over all executions, in the order of [`Machine::moves`].
 pub struct Executions<'m, 'p> {
     machine: &'m Machine<'p>,
-    /// The states on the current way, each with the steps that are still to be tried from it, the next one last.
+    /// The states on the current way, each with the steps that are still to be tried from it, the
+    /// next one last.
     way: Vec<Point>,
     steps: Vec<Move>,
     events: Vec<Event>,
@@ -33,8 +35,8 @@ struct Point {
     events_before: usize,
 }
 
-/// All executions of a program without endless ones. Each step counts: two executions differ if they take different steps, even
-/// if they mean the same.
+/// All executions of a program without endless ones. Each step counts: two executions differ if
+/// they take different steps, even if they mean the same.
 pub fn executions<'m, 'p>(machine: &'m Machine<'p>) -> Executions<'m, 'p> {
     let (state, events) = machine.start();
     let left = machine.moves(&state).into_iter().rev().collect();

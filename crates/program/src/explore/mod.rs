@@ -1,12 +1,14 @@
 //! The oracle: all interleavings of a small program.
 //!
-//! **Computes.** The exact set of violations that executions of a program can reach, each with the steps that lead to it; and the
-//! executions themselves, one by one.
+//! **Computes.** The exact set of violations that executions of a program can reach, each with the
+//! steps that lead to it; and the executions themselves, one by one.
 //!
-//! **Follows.** Depth-first search over states; two executions that lead to the same state have the same future. No reduction is
-//! made that would have to be argued: this is what cleverer analyses are compared with.
+//! **Follows.** Depth-first search over states; two executions that lead to the same state have the
+//! same future. No reduction is made that would have to be argued: this is what cleverer analyses
+//! are compared with.
 //!
-//! **Cost.** Exponential; bounded by a number of states, and what was not seen then is said to be missing.
+//! **Cost.** Exponential; bounded by a number of states, and what was not seen then is said to be
+//! missing.
 
 mod executions;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What is wrong in one state.
 //!
-//! **Follows.** `docs/theory.md`, section 4, for programs: races, lock errors and stuck states; assertions and faults from what stopped
-//! threads.
+//! **Follows.** `docs/theory.md`, section 4, for programs: races, lock errors and stuck states;
+//! assertions and faults from what stopped threads.
 
 use foretrace_trace::Access;
 
@@ -9,17 +9,19 @@ use crate::ir::{Program, Site};
 use crate::run::{Fault, LockError, Machine, NextKind, State, Status, Why};
 use crate::text::describe;
 
-/// A property that does not hold. Sites name instructions; the threads that run them are not told apart.
+/// A property that does not hold. Sites name instructions; the threads that run them are not told
+/// apart.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Violation {
     /// The condition of an assertion is false.
     Assertion(Site),
-    /// Two threads are both before accesses that conflict, not both atomic. The smaller site is the first.
+    /// Two threads are both before accesses that conflict, not both atomic. The smaller site is the
+    /// first.
     Race(Site, Site),
     /// A lock is not used as it must be.
     LockError(LockError, Site),
-    /// Every thread is finished or blocked, and at least one is blocked: at these sites, sorted. A state in which a
-    /// thread was stopped is none.
+    /// Every thread is finished or blocked, and at least one is blocked: at these sites, sorted. A
+    /// state in which a thread was stopped is none.
     Deadlock(Vec<Site>),
     /// Something without a meaning.
     Fault(Fault, Site),

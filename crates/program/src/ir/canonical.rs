@@ -1,8 +1,8 @@
 //! Blocks and registers in the order in which a reader meets them.
 //!
-//! **Computes.** A function with the same meaning whose blocks are in reverse postorder, without those that nothing
-//! reaches, and whose registers are numbered in the order of their definitions. The text form needs that
-//! definitions come before uses; in a valid function, this order gives it.
+//! **Computes.** A function with the same meaning whose blocks are in reverse postorder, without
+//! those that nothing reaches, and whose registers are numbered in the order of their definitions.
+//! The text form needs that definitions come before uses; in a valid function, this order gives it.
 
 use super::*;
 

@@ -1,11 +1,12 @@
 //! The control flow of a function and the calls of a program.
 //!
-//! **Computes.** Successors, predecessors, reverse postorder, a cycle if there is one, dominators; which function calls
-//! or forks which, an order with callees first, a recursion if there is one.
+//! **Computes.** Successors, predecessors, reverse postorder, a cycle if there is one, dominators;
+//! which function calls or forks which, an order with callees first, a recursion if there is one.
 //!
 //! **Follows.** Dominators: Cooper, Harvey, Kennedy, *A simple, fast dominance algorithm*, 2001.
 //!
-//! **Cost.** Linear, but for dominators, which are quadratic in bad cases and fast in usual ones. Nothing recurses.
+//! **Cost.** Linear, but for dominators, which are quadratic in bad cases and fast in usual ones.
+//! Nothing recurses.
 
 use rustc_hash::FxHashSet;
 
@@ -34,8 +35,8 @@ impl Function {
         predecessors
     }
 
-    /// The blocks that can be reached from the entry, in reverse postorder: without loops a block comes after all its
-    /// predecessors, and in any case after the blocks that dominate it.
+    /// The blocks that can be reached from the entry, in reverse postorder: without loops a block
+    /// comes after all its predecessors, and in any case after the blocks that dominate it.
     pub fn reverse_postorder(&self) -> Vec<BlockId> {
         let walk = walk([Self::ENTRY.index()], self.blocks.len(), |block| {
             let mut successors = self.successors(BlockId::from(block));
@@ -101,8 +102,8 @@ impl Function {
         Dominators { place, immediate }
     }
 
-    /// Registers that hold the address of a slot and are used for nothing but direct access: no other thread, and no
-    /// other instruction, can reach their memory.
+    /// Registers that hold the address of a slot and are used for nothing but direct access: no
+    /// other thread, and no other instruction, can reach their memory.
     pub fn private_slots(&self) -> FxHashSet<RegisterId> {
         let mut private: FxHashSet<RegisterId> = self
             .instructions()
@@ -123,8 +124,8 @@ impl Function {
 }
 
 impl Program {
-    /// The functions that a function may call or fork, each once. An indirect call may reach every function whose address is
-    /// taken somewhere.
+    /// The functions that a function may call or fork, each once. An indirect call may reach every
+    /// function whose address is taken somewhere.
     pub fn callees(&self, function: FunctionId) -> Vec<FunctionId> {
         let mut callees = Vec::new();
         for (_, _, Instruction { op, .. }) in self.function(function).instructions() {
@@ -191,7 +192,8 @@ pub struct Dominators {
 }
 
 impl Dominators {
-    /// Whether every way from the entry to `block` passes `dominator`. A block that cannot be reached is dominated by all.
+    /// Whether every way from the entry to `block` passes `dominator`. A block that cannot be
+    /// reached is dominated by all.
     pub fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
         let (above, mut at) = (self.place[dominator.index()], self.place[block.index()]);
         if at == usize::MAX {

@@ -36,8 +36,8 @@ pub struct Constant {
 pub enum SyncRef<Id> {
     /// A declared one.
     Named(Id),
-    /// The one at an address. Programs that are lowered from machine-level code need it; the interpreter refuses it as
-    /// unsupported.
+    /// The one at an address. Programs that are lowered from machine-level code need it; the
+    /// interpreter refuses it as unsupported.
     At(Operand),
 }
 
@@ -101,8 +101,8 @@ pub enum Op {
     Acquire { lock: SyncRef<LockId>, mode: Mode, patience: Patience },
     /// Gives a lock back, once.
     Release { lock: SyncRef<LockId>, mode: Mode },
-    /// Gives the lock back, waits for a signal, and takes the lock again. If it is timed, the result is one bit: whether
-    /// it was signalled.
+    /// Gives the lock back, waits for a signal, and takes the lock again. If it is timed, the
+    /// result is one bit: whether it was signalled.
     Wait { cond: SyncRef<CondId>, lock: SyncRef<LockId>, timed: bool },
     /// Wakes one waiter, if there is one.
     Signal { cond: SyncRef<CondId> },
@@ -345,8 +345,9 @@ impl Op {
         operands!(self, iter_mut)
     }
 
-    /// Whether other threads may see it, or it what they do. All else happens between two such steps of its thread, at
-    /// no time of its own. (Accesses to a slot whose address never leaves its function are not visible, see
+    /// Whether other threads may see it, or it what they do. All else happens between two such
+    /// steps of its thread, at no time of its own. (Accesses to a slot whose address never leaves
+    /// its function are not visible, see
     /// [`Function::private_slots`](super::Function::private_slots).)
     pub fn is_visible(&self) -> bool {
         !matches!(

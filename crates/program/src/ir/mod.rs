@@ -1,9 +1,11 @@
 //! What a program is made of.
 //!
-//! A function is a graph of blocks. Registers are bit-vectors of 1 to 64 bits, each defined in one place of the text: as a
-//! parameter of the function, a parameter of a block, or the result of an instruction. Values that differ with the way
-//! into a block are its parameters, for which every jump to it has arguments. Memory is reached by addresses of 64 bits only; the address
-//! of a global variable is an operand of its own, so that who analyses a program sees at once which accesses are direct.
+//! A function is a graph of blocks. Registers are bit-vectors of 1 to 64 bits, each defined in one
+//! place of the text: as a parameter of the function, a parameter of a block, or the result of an
+//! instruction. Values that differ with the way into a block are its parameters, for which every
+//! jump to it has arguments. Memory is reached by addresses of 64 bits only; the address of a
+//! global variable is an operand of its own, so that who analyses a program sees at once which
+//! accesses are direct.
 //!
 //! | file | what is in it |
 //! | --- | --- |

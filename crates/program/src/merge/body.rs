@@ -1,8 +1,8 @@
 //! A tree as a function.
 //!
-//! **Computes.** A block for each stretch of the tree without a parting; there are no parameters of blocks, because ways never meet.
-//! Where a statement had only some of its outcomes, an assumption says that it has one of them; where no run shows what comes next, the
-//! assumption is false.
+//! **Computes.** A block for each stretch of the tree without a parting; there are no parameters of
+//! blocks, because ways never meet. Where a statement had only some of its outcomes, an assumption
+//! says that it has one of them; where no run shows what comes next, the assumption is false.
 //!
 //! **Invariant.** A thread of the function is at its end or at an exit only where a run of it was.
 
@@ -18,7 +18,8 @@ use super::steps::{Bytes, Condition, Outcome, Statement, Value};
 use super::tree::{Next, Node, NodeId, Tree};
 use super::update::Update;
 
-/// The function that does what the tree says, and of which node each of its instructions is: by block, the end of the block last.
+/// The function that does what the tree says, and of which node each of its instructions is: by
+/// block, the end of the block last.
 pub(super) fn function(
     name: String,
     tree: &Tree,
@@ -87,7 +88,8 @@ struct Known {
 }
 
 impl Body<'_> {
-    /// Writes the statement at a node. Returns where to go on in the same block; `None` if the block is closed.
+    /// Writes the statement at a node. Returns where to go on in the same block; `None` if the
+    /// block is closed.
     fn statement(&mut self, node: &Node) -> Result<Option<NodeId>, MergeError> {
         let Some(Next { statement, spot, .. }) = &node.next else {
             self.stop();
@@ -214,7 +216,8 @@ impl Body<'_> {
         }
     }
 
-    /// An access, and the value that it gives, if it has a width. One that ranges over an object is a switch between its places; a branch before it has said that it is one of them.
+    /// An access, and the value that it gives, if it has a width. One that ranges over an object is
+    /// a switch between its places; a branch before it has said that it is one of them.
     fn access(
         &mut self,
         at: &Bytes,

@@ -1,12 +1,16 @@
 //! Accesses that range over an object, because their address is computed from what was read.
 //!
-//! **Computes.** For each access behind a guard of its address (`branch e == 8 : true else address 64`): the places of the object that the expression can reach,
-//! of the size that the access has. The guard then says that it is one of these, and the access is to whichever it is.
+//! **Computes.** For each access behind a guard of its address
+//! (`branch e == 8 : true else address 64`): the places of the object that the expression can
+//! reach, of the size that the access has. The guard then says that it is one of these, and the
+//! access is to whichever it is.
 //!
-//! **Follows.** Paper 003, section 3: an access through a pointer is one to each location that the pointer may mean, under the condition that it does. The locations
-//! are those of the object that the recorded access was in.
+//! **Follows.** Paper 003, section 3: an access through a pointer is one to each location that the
+//! pointer may mean, under the condition that it does. The locations are those of the object that
+//! the recorded access was in.
 //!
-//! **Invariant.** A place that is left out is one that the expression never says, or one that is not aligned as the recorded one is.
+//! **Invariant.** A place that is left out is one that the expression never says, or one that is
+//! not aligned as the recorded one is.
 //!
 //! **Cost.** Linear in the expressions of traces that have such guards.
 
@@ -61,7 +65,8 @@ pub(super) struct Ranging {
 }
 
 impl Ranging {
-    /// What ranges over objects of at most so many bytes. In a recorded run that `is_alone` some reads see the same value in every schedule.
+    /// What ranges over objects of at most so many bytes. In a recorded run that `is_alone` some
+    /// reads see the same value in every schedule.
     pub(super) fn of(trace: &Trace, most_bytes: u32, is_alone: bool) -> Ranging {
         let mut ranging = Ranging::default();
         if trace.address_guards().next().is_none() {
@@ -189,7 +194,8 @@ fn gcd(a: i128, b: i128) -> i128 {
 /// So many spans are kept apart.
 const MOST_SPANS: usize = 16;
 
-/// What is known of the names of a thread, each of which is in one of its spans; those that are not there have no value that counts.
+/// What is known of the names of a thread, each of which is in one of its spans; those that are not
+/// there have no value that counts.
 #[derive(Default)]
 struct Spans(FxHashMap<NameId, Vec<Span>>);
 
@@ -255,7 +261,8 @@ impl Spans {
                 0 => continue,
                 step => step,
             };
-            // What is known of the remainder may be less than that places lie side by side; then they are aligned as the recorded one is.
+            // What is known of the remainder may be less than that places lie side by side; then
+            // they are aligned as the recorded one is.
             let rest = if step == span.step { rest } else { here };
             let mut start = low + (rest - low).rem_euclid(step);
             while start <= high && starts.len() <= MOST_CELLS {

@@ -1,10 +1,11 @@
 //! What the runs share: objects with their contents at the start, locks, counts, threads.
 //!
-//! **Computes.** One table of each kind for all runs, by names. Of every byte that is read its contents at the start: declared, or seen by a
-//! read before which the run has no write of it.
+//! **Computes.** One table of each kind for all runs, by names. Of every byte that is read its
+//! contents at the start: declared, or seen by a read before which the run has no write of it.
 //!
-//! **Invariant.** No read of any run saw anything but what the last recorded write left, or the start: else somebody writes who
-//! is not in the trace, and a program of these events could not do what the run did.
+//! **Invariant.** No read of any run saw anything but what the last recorded write left, or the
+//! start: else somebody writes who is not in the trace, and a program of these events could not do
+//! what the run did.
 
 use foretrace_trace::{
     BarrierId, CondId, EventId, LocationId, LockId, LockKind, Mode, NameId, Names, ObjectId, Op,
@@ -63,7 +64,8 @@ pub(super) struct Declared {
     unexplained: FxHashSet<(usize, EventId)>,
     /// Bytes that a run has written before it has forked a thread.
     prepared: FxHashMap<(GlobalId, u32), FxHashSet<usize>>,
-    /// Writes of something that is not recorded, before there are other threads, to what was not accessed before. They belong to the contents at the start.
+    /// Writes of something that is not recorded, before there are other threads, to what was not
+    /// accessed before. They belong to the contents at the start.
     preparations: FxHashSet<(usize, EventId)>,
     /// Bytes that a run reads.
     read_in: FxHashMap<(GlobalId, u32), FxHashSet<usize>>,
@@ -367,7 +369,8 @@ impl Declared {
         Ok(())
     }
 
-    /// The variable of a place, which is at least so large, and the bytes in it; `None` if it is in several.
+    /// The variable of a place, which is at least so large, and the bytes in it; `None` if it is in
+    /// several.
     fn variable(
         &mut self,
         run: &Run,
@@ -397,7 +400,8 @@ impl Declared {
                 && (offset..offset + size).any(|byte| self.changing.contains(&(global, byte))))
     }
 
-    /// The threads of a trace. Numbers depend on the schedule in recorded runs; whose child a thread is does not.
+    /// The threads of a trace. Numbers depend on the schedule in recorded runs; whose child a
+    /// thread is does not.
     fn threads_of(&mut self, trace: &Trace) -> Vec<usize> {
         if !self.is_recorded {
             return trace.threads().iter().map(|name| self.threads.intern(name)).collect();
@@ -475,7 +479,8 @@ impl Declared {
         agreed
     }
 
-    /// Variables of which recorded runs do not show what they hold at the start, though it may be read. They are taken to hold 0.
+    /// Variables of which recorded runs do not show what they hold at the start, though it may be
+    /// read. They are taken to hold 0.
     pub(super) fn taken_as_zero(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (index, name) in self.objects.iter().enumerate() {
@@ -483,7 +488,8 @@ impl Declared {
             let Some(contents) = self.contents.get(&global) else { continue };
             let is_open = |&&byte: &&u32| {
                 let (read_in, prepared) = (&self.read_in, &self.prepared);
-                // What is there before the first thread is forked, every read finds, or something later.
+                // What is there before the first thread is forked, every read finds, or something
+                // later.
                 let is_prepared = |run: &usize| {
                     prepared.get(&(global, byte)).is_some_and(|runs| runs.contains(run))
                 };

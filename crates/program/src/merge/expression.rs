@@ -1,7 +1,9 @@
 //! Expressions of a trace as instructions.
 //!
-//! **Follows.** `docs/trace-format.md`, *Expressions*: values are words of 64 bits, `/`, `%`, `>>` and comparisons are signed unless a `u` is behind them, comparisons and logical
-//! operators give 0 or 1 and take every word but 0 as true. Divisions by zero and long shifts are worth the same in both forms.
+//! **Follows.** `docs/trace-format.md`, *Expressions*: values are words of 64 bits, `/`, `%`, `>>`
+//! and comparisons are signed unless a `u` is behind them, comparisons and logical operators give 0
+//! or 1 and take every word but 0 as true. Divisions by zero and long shifts are worth the same in
+//! both forms.
 
 use foretrace_trace::expr::{BinaryOp as Written, Expr, UnaryOp};
 

@@ -1,9 +1,12 @@
 //! A schedule of merged runs as a trace of its own.
 //!
-//! **Computes.** For each thread of a schedule a run whose path it follows as far as the schedule goes, one run for all of them if there is such a one; and the events of these
-//! paths, in the order of the schedule. What the merged program does not have (marks, allocations, names of values) comes right before the next event of its thread.
+//! **Computes.** For each thread of a schedule a run whose path it follows as far as the schedule
+//! goes, one run for all of them if there is such a one; and the events of these paths, in the
+//! order of the schedule. What the merged program does not have (marks, allocations, names of
+//! values) comes right before the next event of its thread.
 //!
-//! **Invariant.** The events of a thread are a prefix of what it did in its run, so visible operations have the numbers that they have in the program.
+//! **Invariant.** The events of a thread are a prefix of what it did in its run, so visible
+//! operations have the numbers that they have in the program.
 
 use foretrace_trace::{
     Builder, Channels, ChannelsId, Event, EventId, Op, Place, Request, ThreadId, Trace,
@@ -35,7 +38,8 @@ pub struct MixedTrace {
 }
 
 impl Mixture {
-    /// The events behind steps of the merged program, each given with the events that it is in the runs. `None` if a thread follows no run.
+    /// The events behind steps of the merged program, each given with the events that it is in the
+    /// runs. `None` if a thread follows no run.
     pub fn new(
         traces: &[&Trace],
         merged: &Merged,

@@ -1,23 +1,31 @@
 //! Several runs of one program as one program without loops.
 //!
-//! **Computes.** For each thread the prefix tree of what it did in the runs: a statement that several runs share is there once, and
-//! where a branch went both ways there are two ways on. Everything that the merged program does up to a violation is something
-//! that the program of the runs can do too.
+//! **Computes.** For each thread the prefix tree of what it did in the runs: a statement that
+//! several runs share is there once, and where a branch went both ways there are two ways on.
+//! Everything that the merged program does up to a violation is something that the program of the
+//! runs can do too.
 //!
-//! **Follows.** Wang, Kundu, Limaye, Ganai, Gupta, *Symbolic Predictive Analysis for Concurrent Programs* (000), section 8, which proposes to merge
-//! traces of several runs and to check them together, and leaves open how. Here:
+//! **Follows.** Wang, Kundu, Limaye, Ganai, Gupta, *Symbolic Predictive Analysis for Concurrent
+//! Programs* (000), section 8, which proposes to merge traces of several runs and to check them
+//! together, and leaves open how. Here:
 //!
-//! 1. Ways do not meet again. Behind a branch that went both ways, what follows is kept for each way, even if it is the same.
-//! 2. What no run shows is not known: a way that no run went ends in an assumption, and so does a thread behind the last event that
-//!    a run shows of it, unless it ended there.
-//! 3. Besides branches there are two other points where runs may part: an operation that may give up or fail, by whether it did; and an opaque event
-//!    (see `docs/theory.md`, section 2), by what the thread read before it. The runs show for these values what happens then, and nothing else.
+//! 1. Ways do not meet again. Behind a branch that went both ways, what follows is kept for each
+//!    way, even if it is the same.
+//! 2. What no run shows is not known: a way that no run went ends in an assumption, and so does a
+//!    thread behind the last event that a run shows of it, unless it ended there.
+//! 3. Besides branches there are two other points where runs may part: an operation that may give
+//!    up or fail, by whether it did; and an opaque event (see `docs/theory.md`, section 2), by what
+//!    the thread read before it. The runs show for these values what happens then, and nothing
+//!    else.
 //!
-//! Recorded runs are merged with less: what cannot be merged ends its thread there, and is told. Where runs part for a reason that they do not show (the result of
-//! a call that is not instrumented, for example) their ways must not be mixed, so both end there; but where each says that a value is what it was, and these values differ, the value decides.
+//! Recorded runs are merged with less: what cannot be merged ends its thread there, and is told.
+//! Where runs part for a reason that they do not show (the result of a call that is not
+//! instrumented, for example) their ways must not be mixed, so both end there; but where each says
+//! that a value is what it was, and these values differ, the value decides.
 //!
-//! **Invariant.** Runs that agree on the outcomes of such points agree on the statement that comes next. Where they do not, they are not runs of one
-//! program, or the traces hide a choice: an error says where.
+//! **Invariant.** Runs that agree on the outcomes of such points agree on the statement that comes
+//! next. Where they do not, they are not runs of one program, or the traces hide a choice: an error
+//! says where.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -110,7 +118,8 @@ impl MergeError {
     }
 }
 
-/// A place in one of several runs. Shown with the number of the run from 1 and that of the event from 0.
+/// A place in one of several runs. Shown with the number of the run from 1 and that of the event
+/// from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spot {
     /// Which run, from 0.
@@ -146,15 +155,17 @@ impl Spot {
 
 /// One program that can do what its runs did, and every mixture of it.
 ///
-/// Each trace is one run of the same program, with the same inputs. The function of a thread has the name of the thread, if no variable has it.
+/// Each trace is one run of the same program, with the same inputs. The function of a thread has
+/// the name of the thread, if no variable has it.
 pub fn merge(traces: &[&Trace]) -> Result<Program, MergeError> {
     merge_as(traces, false).map(|merged| merged.program)
 }
 
 /// Runs that our runtime recorded, as one program.
 ///
-/// They have the same binary, but what is not instrumented may differ from run to run. What a program cannot say, or where runs part for a reason that they do not
-/// show, is left out, with all that comes behind it in its thread.
+/// They have the same binary, but what is not instrumented may differ from run to run. What a
+/// program cannot say, or where runs part for a reason that they do not show, is left out, with all
+/// that comes behind it in its thread.
 pub fn merge_recorded(traces: &[&Trace]) -> Result<Merged, MergeError> {
     merge_as(traces, true)
 }
@@ -169,11 +180,13 @@ pub struct Merged {
     pub program: Program,
     /// What of the runs is not in it, and why.
     pub left_out: Vec<String>,
-    /// How many addresses that depend on reads are kept as recorded though their objects are wholly known, by the reason.
+    /// How many addresses that depend on reads are kept as recorded though their objects are wholly
+    /// known, by the reason.
     pub kept_addresses: Vec<(String, u64)>,
     /// How many accesses range over their objects.
     pub ranging_accesses: u64,
-    /// By function and block, of which events of which runs each instruction is, the end of the block last.
+    /// By function and block, of which events of which runs each instruction is, the end of the
+    /// block last.
     origins: BySite<Vec<(usize, EventId)>>,
     /// By run, which function each thread runs.
     threads: Vec<Vec<usize>>,

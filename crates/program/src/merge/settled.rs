@@ -1,9 +1,13 @@
 //! Reads that can see only a few numbers, whatever the schedule of a recorded run.
 //!
-//! **Computes.** For reads of memory to which nobody writes anything but numbers: these, and what is there at the start, unless the main thread has set the memory up before it
-//! forks the first thread. Such are pointers to tables and buffers, most often. Where an address is made of such a pointer and an index, the index alone says how far apart its places are.
+//! **Computes.** For reads of memory to which nobody writes anything but numbers: these, and what
+//! is there at the start, unless the main thread has set the memory up before it forks the first
+//! thread. Such are pointers to tables and buffers, most often. Where an address is made of such a
+//! pointer and an index, the index alone says how far apart its places are.
 //!
-//! **Invariant.** No execution of the run as a program has such a read see anything else: other threads begin behind the first fork, and what is not known to be there at the start is taken as 0.
+//! **Invariant.** No execution of the run as a program has such a read see anything else: other
+//! threads begin behind the first fork, and what is not known to be there at the start is taken
+//! as 0.
 //!
 //! **Cost.** Linear in the bytes that are accessed.
 

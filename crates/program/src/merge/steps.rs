@@ -1,10 +1,12 @@
 //! The events of a thread as statements and outcomes.
 //!
-//! **Computes.** What a thread did in one run: statements in terms of the merged program, equal where the program of the runs has the same
-//! statement, and how each one went. Begins, requests and fences without an order are nothing that a program does.
+//! **Computes.** What a thread did in one run: statements in terms of the merged program, equal
+//! where the program of the runs has the same statement, and how each one went. Begins, requests
+//! and fences without an order are nothing that a program does.
 //!
-//! **Invariant.** A list ends with [`Statement::End`] or [`Statement::Exit`], or what comes next is not known: behind the last event of a
-//! thread that nobody saw end, and behind an assertion or assumption that did not hold, which stops a thread of a program.
+//! **Invariant.** A list ends with [`Statement::End`] or [`Statement::Exit`], or what comes next is
+//! not known: behind the last event of a thread that nobody saw end, and behind an assertion or
+//! assumption that did not hold, which stops a thread of a program.
 
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::{
@@ -97,7 +99,8 @@ pub(super) enum Condition {
 pub(super) enum Outcome {
     /// There is only one way.
     Only,
-    /// Whether a branch was taken, an attempt did not give up, or an exchange found what it expected.
+    /// Whether a branch was taken, an attempt did not give up, or an exchange found what it
+    /// expected.
     Yes(bool),
     /// What the reads saw, in order.
     Saw(Vec<u64>),
@@ -121,7 +124,8 @@ struct Bound {
     bits: u32,
 }
 
-/// What a thread did in a run. Of a recorded one, the steps before what cannot be said are kept, and `left_out` says what that is.
+/// What a thread did in a run. Of a recorded one, the steps before what cannot be said are kept,
+/// and `left_out` says what that is.
 pub(super) fn steps(
     run: &Run,
     thread: ThreadId,
@@ -259,7 +263,8 @@ impl List<'_, '_> {
             Recorded::Branch { taken } => {
                 let condition = self.condition(event, taken)?;
                 let (condition, taken) = match condition {
-                    // So a value that is as it was, and a compare-and-exchange that failed, have one form.
+                    // So a value that is as it was, and a compare-and-exchange that failed, have
+                    // one form.
                     Condition::Of(Expr::Binary(BinaryOp::Ne, a, b)) if run.is_recorded => {
                         (Condition::Of(Expr::Binary(BinaryOp::Eq, a, b)), !taken)
                     }

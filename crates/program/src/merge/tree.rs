@@ -1,7 +1,8 @@
 //! The prefix tree of what a thread did in several runs.
 //!
-//! **Invariant.** A node has a statement unless all runs that come here end here, and one way on for each outcome that a run had. Where runs go on
-//! differently after the same outcomes the trees of recorded runs are cut: what each of them did then depends on something that the traces do not
+//! **Invariant.** A node has a statement unless all runs that come here end here, and one way on
+//! for each outcome that a run had. Where runs go on differently after the same outcomes the trees
+//! of recorded runs are cut: what each of them did then depends on something that the traces do not
 //! show, and must not be mixed with what the other one did.
 
 use foretrace_trace::EventId;
@@ -61,7 +62,8 @@ impl Tree {
         self.add(thread, steps, false).map_err(|(_, error)| error)
     }
 
-    /// As [`Tree::insert`], for a recorded run; where it goes on differently, both ways end there. Says where that is.
+    /// As [`Tree::insert`], for a recorded run; where it goes on differently, both ways end there.
+    /// Says where that is.
     pub(super) fn insert_recorded(&mut self, thread: &str, steps: Vec<Step>) -> Option<MergeError> {
         let (at, error) = self.add(thread, steps, true).err()?;
         self.nodes[at.0] = Node { is_cut: true, ..Node::default() };
@@ -119,7 +121,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Whether the step says that a value is what it was in its run, and the node says the same of another run, where it was another value. The two exclude each other.
+    /// Whether the step says that a value is what it was in its run, and the node says the same of
+    /// another run, where it was another value. The two exclude each other.
     fn is_another_value(&self, at: NodeId, step: &Step) -> bool {
         let Some(next) = &self.node(at).next else { return false };
         let values = (tested_value(&next.statement), tested_value(&step.statement));
@@ -128,7 +131,8 @@ impl Tree {
         is_at && of == also_of && value != other
     }
 
-    /// If this run shows a compare-and-exchange, and others have shown how it failed, makes that the same statement.
+    /// If this run shows a compare-and-exchange, and others have shown how it failed, makes that
+    /// the same statement.
     fn turn_into_exchange(&mut self, at: NodeId, step: &Step) {
         let Some(next) = &self.node(at).next else { return };
         let may_be = exchange::may_be_failed(&step.statement, &next.statement);

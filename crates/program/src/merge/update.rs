@@ -1,14 +1,16 @@
 //! What a read-modify-write does, as an instruction can say it.
 //!
-//! **Computes.** For `r = rmw x -> e`: an exchange, if `e` does not use `r`; a sum, difference or bitwise operation of `r` and something; or a
-//! compare-and-exchange, for `r == a ? b : r` and for an `e` that assumes `r == a`. All else is no single instruction.
+//! **Computes.** For `r = rmw x -> e`: an exchange, if `e` does not use `r`; a sum, difference or
+//! bitwise operation of `r` and something; or a compare-and-exchange, for `r == a ? b : r` and for
+//! an `e` that assumes `r == a`. All else is no single instruction.
 
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, Expr, UnaryOp};
 
 use crate::ir::RmwOp;
 
-/// What a read-modify-write stores, in terms of what was there before and what the thread has computed.
+/// What a read-modify-write stores, in terms of what was there before and what the thread has
+/// computed.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Update {
     By(RmwOp, Expr),
@@ -20,8 +22,8 @@ pub(super) enum Update {
     },
 }
 
-/// The instruction that stores this where it finds `own`, if it finds what it assumes. The place has `width` bits; `bits` says how
-/// long the value of an expression may be.
+/// The instruction that stores this where it finds `own`, if it finds what it assumes. The place
+/// has `width` bits; `bits` says how long the value of an expression may be.
 pub(super) fn update(
     stored: Expr,
     assumed: Option<Expr>,

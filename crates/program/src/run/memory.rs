@@ -1,7 +1,7 @@
 //! Objects, addresses, bytes.
 //!
-//! Addresses are made up: globals one after the other with gaps between them, then whatever is allocated, in the order of the
-//! allocations. No address is used twice. Memory is zero at first.
+//! Addresses are made up: globals one after the other with gaps between them, then whatever is
+//! allocated, in the order of the allocations. No address is used twice. Memory is zero at first.
 
 use foretrace_trace::{ObjectId, Place};
 

@@ -1,15 +1,17 @@
 //! A concrete interpreter in small steps.
 //!
-//! **Computes.** What a program may do next, and what happens then. A step is one visible operation of one thread, with all that the
-//! thread then does on its own: between two visible operations nothing of a thread can be seen or disturbed by others, so no
-//! interleaving is lost. What is left open is the choice of the step: which thread, whom a signal wakes, which value an input has, whether
-//! a timed operation gives up.
+//! **Computes.** What a program may do next, and what happens then. A step is one visible operation
+//! of one thread, with all that the thread then does on its own: between two visible operations
+//! nothing of a thread can be seen or disturbed by others, so no interleaving is lost. What is left
+//! open is the choice of the step: which thread, whom a signal wakes, which value an input has,
+//! whether a timed operation gives up.
 //!
-//! **Follows.** `docs/program-form.md`, and `docs/theory.md` sections 3 and 4 for what operations do and when they are enabled;
-//! a program has no recorded roles, so they are decided by the state. [`record`] writes a run down as a trace.
+//! **Follows.** `docs/program-form.md`, and `docs/theory.md` sections 3 and 4 for what operations
+//! do and when they are enabled; a program has no recorded roles, so they are decided by the state.
+//! [`record`] writes a run down as a trace.
 //!
-//! **Invariant.** The program is [valid](crate::validate::validate). Every thread that runs is before a visible operation, or in the
-//! middle of a wait. Memory is sequentially consistent.
+//! **Invariant.** The program is [valid](crate::validate::validate). Every thread that runs is
+//! before a visible operation, or in the middle of a wait. Memory is sequentially consistent.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -109,8 +111,8 @@ impl<'p> Machine<'p> {
         Machine { program, inputs: Box::new(|_| vec![0]), private }
     }
 
-    /// The same with inputs that have one of the values that `inputs` gives; 0 if it gives none. It must give the same values for the
-    /// same question.
+    /// The same with inputs that have one of the values that `inputs` gives; 0 if it gives none. It
+    /// must give the same values for the same question.
     pub fn with_inputs(mut self, inputs: impl Fn(&Input) -> Vec<u64> + 'p) -> Self {
         self.inputs = Box::new(inputs);
         self
@@ -131,7 +133,8 @@ impl<'p> Machine<'p> {
         (state, events)
     }
 
-    /// Takes a step and says what happened. `None`, and nothing changes, if the step is not possible.
+    /// Takes a step and says what happened. `None`, and nothing changes, if the step is not
+    /// possible.
     pub fn step(&self, state: &mut State, chosen: Move) -> Option<Vec<Event>> {
         if !self.moves_of(state, chosen.thread).contains(&chosen) {
             return None;
@@ -141,7 +144,8 @@ impl<'p> Machine<'p> {
         Some(events)
     }
 
-    /// Steps until nothing is possible any more; `choose` picks one of the possible steps by its index.
+    /// Steps until nothing is possible any more; `choose` picks one of the possible steps by its
+    /// index.
     pub fn run(&self, mut choose: impl FnMut(&[Move]) -> usize) -> (State, Vec<Event>) {
         let (mut state, mut events) = self.start();
         loop {

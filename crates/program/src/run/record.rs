@@ -7,7 +7,8 @@ use crate::ir::Program;
 
 use super::{Action, Event, State};
 
-/// The trace of a run that has led to `state`. Ids of threads, objects and synchronisation are the same in both.
+/// The trace of a run that has led to `state`. Ids of threads, objects and synchronisation are the
+/// same in both.
 pub fn record(program: &Program, state: &State, events: &[Event]) -> Trace {
     let mut builder = Trace::builder();
     for thread in state.thread_ids() {
@@ -40,7 +41,8 @@ pub fn record(program: &Program, state: &State, events: &[Event]) -> Trace {
         }
     }
     for &Event { thread, action, site } in events {
-        // Begin and end are nowhere in the source: they only share a site with what comes after or before them.
+        // Begin and end are nowhere in the source: they only share a site with what comes after or
+        // before them.
         let is_somewhere = !matches!(action, Action::Begin | Action::End);
         let location = program.location(site).filter(|_| is_somewhere);
         let location = location.map(|location| builder.location(location));

@@ -172,7 +172,8 @@ impl State {
         (0..self.threads.len()).map(ThreadId::from)
     }
 
-    /// The name of a thread: as declared, or that of its parent, a slash, and what the fork calls it.
+    /// The name of a thread: as declared, or that of its parent, a slash, and what the fork calls
+    /// it.
     pub fn thread_name(&self, thread: ThreadId) -> &str {
         &self.threads[thread.index()].name
     }

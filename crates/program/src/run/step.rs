@@ -31,7 +31,8 @@ impl Machine<'_> {
                 self.second_half(state, thread, result, events);
             }
         }
-        // A fork runs the child up to its first visible operation; what the parent does comes before that in the record.
+        // A fork runs the child up to its first visible operation; what the parent does comes
+        // before that in the record.
         let children =
             if state.threads.len() > before { events.split_off(from + 1) } else { Vec::new() };
         assert!(events[from..].iter().all(|event| event.thread == thread && event.site == site));
@@ -157,7 +158,8 @@ impl State {
         (index < self.threads.len()).then(|| ThreadId::from(index))
     }
 
-    /// A name for a thread that this one forks. It depends only on what the parent has forked before.
+    /// A name for a thread that this one forks. It depends only on what the parent has forked
+    /// before.
     fn child_name(&self, parent: ThreadId, hint: &str) -> String {
         let first = format!("{}/{hint}", self.thread(parent).name);
         let mut name = first.clone();

@@ -1,8 +1,10 @@
 //! What a step does: locks, condition variables, semaphores, barriers.
 //!
-//! **Follows.** The rules of `docs/theory.md`, section 3. What is decided there by recorded roles is decided here by the state: an acquire
-//! deepens the hold of the same mode that its thread has, if the lock is recursive or the mode is shared; a release without such a hold is
-//! a lock error and stops its thread. A wait whose time is up leaves the waiters at any moment; there are no spurious wake-ups.
+//! **Follows.** The rules of `docs/theory.md`, section 3. What is decided there by recorded roles
+//! is decided here by the state: an acquire deepens the hold of the same mode that its thread has,
+//! if the lock is recursive or the mode is shared; a release without such a hold is a lock error
+//! and stops its thread. A wait whose time is up leaves the waiters at any moment; there are no
+//! spurious wake-ups.
 
 use foretrace_trace::{CondId, LockId, Mode, Patience, ThreadId, WakeReason};
 

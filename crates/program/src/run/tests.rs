@@ -5,7 +5,8 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::text::parse;
 
-/// The trace of one run, in which the threads of `order` go on one after the other, each as long as it can; and what became of the threads.
+/// The trace of one run, in which the threads of `order` go on one after the other, each as long as
+/// it can; and what became of the threads.
 fn check(text: &str, order: &[&str], expected: Expect) {
     let program = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     crate::validate::validate(&program).unwrap_or_else(|invalid| panic!("{invalid}"));

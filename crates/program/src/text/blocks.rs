@@ -1,7 +1,7 @@
 //! Bodies of labelled blocks.
 //!
-//! Labels are found before anything is read, so that a jump may go to a block that comes later. Registers
-//! must be defined above their uses.
+//! Labels are found before anything is read, so that a jump may go to a block that comes later.
+//! Registers must be defined above their uses.
 
 use crate::ir::*;
 

@@ -188,8 +188,8 @@ impl<'p, 't> Body<'p, 't> {
         })
     }
 
-    /// Looks ahead for the location of the statement that is next: before the end of its line or the brace that it opens, unless
-    /// that one belongs to a `switch`.
+    /// Looks ahead for the location of the statement that is next: before the end of its line or
+    /// the brace that it opens, unless that one belongs to a `switch`.
     pub(super) fn find_location(&mut self) {
         let is_switch = matches!(self.cursor.peek(), Token::Word(word) if word == "switch");
         let mut depth = 0;

@@ -1,9 +1,11 @@
 //! Expressions, with C's precedence.
 //!
-//! **Computes.** The operand that an expression is worth, and the instructions that compute it, in the order of the text.
+//! **Computes.** The operand that an expression is worth, and the instructions that compute it, in
+//! the order of the text.
 //!
-//! **Invariant.** A number gets its width from the other operand, else from where the expression stands, else it has
-//! [`DEFAULT_WIDTH`] bits. An expression that is one operation becomes one instruction, and one that is one operand becomes none.
+//! **Invariant.** A number gets its width from the other operand, else from where the expression
+//! stands, else it has [`DEFAULT_WIDTH`] bits. An expression that is one operation becomes one
+//! instruction, and one that is one operand becomes none.
 
 use foretrace_trace::MemoryOrder;
 
@@ -96,7 +98,8 @@ impl Body<'_, '_> {
         Ok(self.truth(value))
     }
 
-    /// `(a, b)`, of these widths; of any width beyond them. If there is no parenthesis, and it may be missing, none.
+    /// `(a, b)`, of these widths; of any width beyond them. If there is no parenthesis, and it may
+    /// be missing, none.
     pub(super) fn arguments(
         &mut self,
         widths: &[u8],

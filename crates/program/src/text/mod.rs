@@ -1,9 +1,9 @@
 //! The text form of a program: for people, tests and documentation.
 //!
-//! `docs/program-form.md` has the grammar. A function is written either as labelled blocks or as statements with `if` and
-//! variables that are assigned; the parser turns the latter into blocks. The printer always writes blocks.
-//! `parse(print(p)) == p` for every program that [`parse`] gives, and for every valid one whose functions are
-//! [canonical](crate::ir::Function::canonicalise).
+//! `docs/program-form.md` has the grammar. A function is written either as labelled blocks or as
+//! statements with `if` and variables that are assigned; the parser turns the latter into blocks.
+//! The printer always writes blocks. `parse(print(p)) == p` for every program that [`parse`] gives,
+//! and for every valid one whose functions are [canonical](crate::ir::Function::canonicalise).
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -42,8 +42,8 @@ pub const MAX_NESTING: usize = 128;
 
 /// Reads a program in text form.
 ///
-/// Never panics, whatever the text is. Whether registers are defined on every way to their uses, and the like, is the
-/// business of [`validate`](crate::validate::validate).
+/// Never panics, whatever the text is. Whether registers are defined on every way to their uses,
+/// and the like, is the business of [`validate`](crate::validate::validate).
 pub fn parse(text: &str) -> Result<Program, Error> {
     parse::parse(text)
 }

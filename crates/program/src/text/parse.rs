@@ -1,7 +1,7 @@
 //! Declarations, and the bodies of functions one after the other.
 //!
-//! **Computes.** The program that a text means. A first pass reads declarations and the heads of functions, a second one the
-//! bodies, so that a function may call one that comes later.
+//! **Computes.** The program that a text means. A first pass reads declarations and the heads of
+//! functions, a second one the bodies, so that a function may call one that comes later.
 //!
 //! **Cost.** Linear in the text, but for looking up names among declarations.
 

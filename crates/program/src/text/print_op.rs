@@ -1,6 +1,7 @@
 //! The way back for one instruction.
 //!
-//! **Invariant.** A number is written with its width, as in `u8(5)`, wherever the parser would give it another one.
+//! **Invariant.** A number is written with its width, as in `u8(5)`, wherever the parser would give
+//! it another one.
 
 use foretrace_trace::{MemoryOrder, Mode, Patience};
 

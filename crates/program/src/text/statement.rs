@@ -56,7 +56,10 @@ impl Body<'_, '_> {
             Given::NoInstruction => {
                 let structured = ["jump", "branch", "switch"];
                 let error = self.cursor.expected("a statement");
-                let is_jump = matches!(self.cursor.peek(), Token::Word(word) if structured.contains(&word.as_str()));
+                let is_jump = match self.cursor.peek() {
+                    Token::Word(word) => structured.contains(&word.as_str()),
+                    _ => false,
+                };
                 Err(if is_jump {
                     error.hint("jumps go between labelled blocks; begin the function with `entry:`")
                 } else {
@@ -159,7 +162,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// An instruction that knows no patience, and the width of what it gives; `None` if the word is no keyword.
+    /// An instruction that knows no patience, and the width of what it gives; `None` if the word is
+    /// no keyword.
     fn plain_instruction(
         &mut self,
         word: &str,

@@ -1,8 +1,8 @@
 //! Bodies with `if`, whose variables are assigned.
 //!
-//! **Computes.** Blocks in single-assignment form. A variable is a name for an operand; an assignment changes what it stands for.
-//! Where two arms meet, a variable that stands for different operands becomes a parameter of the block there, and one that only one
-//! arm knows is forgotten.
+//! **Computes.** Blocks in single-assignment form. A variable is a name for an operand; an
+//! assignment changes what it stands for. Where two arms meet, a variable that stands for different
+//! operands becomes a parameter of the block there, and one that only one arm knows is forgotten.
 //!
 //! **Follows.** Definition 8.1 of 000: block parameters are its φ-functions.
 

@@ -1,4 +1,5 @@
-//! What each way of writing means, what is wrong with bad texts, and that nothing is lost on the way back.
+//! What each way of writing means, what is wrong with bad texts, and that nothing is lost on the
+//! way back.
 
 use expect_test::{Expect, expect};
 

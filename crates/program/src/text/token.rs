@@ -1,7 +1,7 @@
 //! Words, numbers, operators, locations.
 //!
-//! **Invariant.** The last token is [`Token::End`]. A line break is a token, because it ends a statement; several in a row
-//! are one.
+//! **Invariant.** The last token is [`Token::End`]. A line break is a token, because it ends a
+//! statement; several in a row are one.
 //!
 //! **Cost.** Linear in the text.
 

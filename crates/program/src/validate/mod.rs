@@ -1,7 +1,8 @@
 //! Whether a program is well formed; whether it is free of loops and recursion.
 //!
-//! **Computes.** The first thing that is wrong with a program, with its place. What [`validate`] accepts can be printed, run and
-//! explored without a panic; being free of loops and recursion is asked for separately, by [`check_bounded`].
+//! **Computes.** The first thing that is wrong with a program, with its place. What [`validate`]
+//! accepts can be printed, run and explored without a panic; being free of loops and recursion is
+//! asked for separately, by [`check_bounded`].
 //!
 //! | file | what it checks |
 //! | --- | --- |
@@ -111,8 +112,8 @@ pub fn validate(program: &Program) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Checks that no function has a loop and none calls or forks itself, directly or through others. Then every execution is
-/// finite.
+/// Checks that no function has a loop and none calls or forks itself, directly or through others.
+/// Then every execution is finite.
 pub fn check_bounded(program: &Program) -> Result<(), Invalid> {
     for id in program.function_ids() {
         let function = program.function(id);

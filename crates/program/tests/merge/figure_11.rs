@@ -1,4 +1,5 @@
-//! 000, Fig. 11: two runs in which the assertion holds, because one thread begins when the other has finished.
+//! 000, Fig. 11: two runs in which the assertion holds, because one thread begins when the other
+//! has finished.
 
 /// Only `foo` takes its first arm.
 pub(crate) const THEN_ELSE: &str = "

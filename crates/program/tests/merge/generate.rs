@@ -1,12 +1,14 @@
-//! Small random programs that can be written down as a program, and whose runs can be written down as traces with expressions.
+//! Small random programs that can be written down as a program, and whose runs can be written down
+//! as traces with expressions.
 //!
-//! Every statement has a location of its own, so that what is found in a merged program can be compared with what is found in the whole one. The
-//! two ways to write an expression share nothing: the text of the program says where something has how many bits, that of a trace
-//! never does.
+//! Every statement has a location of its own, so that what is found in a merged program can be
+//! compared with what is found in the whole one. The two ways to write an expression share nothing:
+//! the text of the program says where something has how many bits, that of a trace never does.
 
 #[path = "told.rs"]
 mod told;
 
+pub(crate) use foretrace_testing::Random;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -14,29 +16,6 @@ use foretrace_program::Program;
 use foretrace_program::run::{Action, Event};
 
 use told::Told;
-
-/// Random numbers that are the same on every machine: SplitMix64.
-///
-/// **Follows.** Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-
-    pub(crate) fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 /// What to generate.
 #[derive(Clone, Copy)]
@@ -50,7 +29,8 @@ pub(crate) struct Mix {
 /// Variables: name, bytes, contents at the start.
 pub(crate) const GLOBALS: [(&str, u32, u64); 4] =
     [("x", 1, 0), ("y", 1, 1), ("w", 2, 0x0102), ("v", 8, 0)];
-/// What is accessed: name, offset, bytes. What several threads use is what matters, so most accesses go to the same few bytes.
+/// What is accessed: name, offset, bytes. What several threads use is what matters, so most
+/// accesses go to the same few bytes.
 const PLACES: [Place; 10] = [
     ("x", 0, 1),
     ("x", 0, 1),
@@ -137,7 +117,8 @@ enum Kind {
         sign: &'static str,
         operand: Expr,
     },
-    /// With `assumes`, a trace has it as an update that assumes what it compared, or as a read and a branch.
+    /// With `assumes`, a trace has it as an update that assumes what it compared, or as a read and
+    /// a branch.
     CompareExchange {
         to: &'static str,
         at: Place,
@@ -375,7 +356,7 @@ impl Writer<'_> {
 
 /// A program of two or three threads, and perhaps one that forks them.
 pub(crate) fn generate(seed: u64, mix: Mix) -> Generated {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let count = 2 + random.below(2);
     let forks = random.chance(50);
     let mut next = 0;
@@ -432,7 +413,8 @@ impl Generated {
         text
     }
 
-    /// A run of the program as a trace, with or without declarations of what is in the variables at the start.
+    /// A run of the program as a trace, with or without declarations of what is in the variables at
+    /// the start.
     pub(crate) fn trace(&self, program: &Program, events: &[Event], declare: bool) -> String {
         let mut names = BTreeMap::new();
         for event in events {

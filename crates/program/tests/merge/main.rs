@@ -1,4 +1,5 @@
-//! Several runs, merged: what is found in them is in the program, and with all runs it is all that is in the program.
+//! Several runs, merged: what is found in them is in the program, and with all runs it is all that
+//! is in the program.
 
 mod figure_11;
 mod generate;
@@ -150,7 +151,7 @@ fn what_is_found_in_some_runs_is_in_the_program() {
         let text = generated.program();
         let program = read(&text);
         let Some(truth) = found(&program, 100_000) else { continue };
-        let mut random = Random(seed ^ 0x5555);
+        let mut random = Random::new(seed ^ 0x5555);
         let declare = !random.chance(10);
         let count = 1 + random.below(4);
         let runs = (0..count).map(|_| random_run(&program, &mut random));
@@ -180,7 +181,8 @@ fn what_is_found_in_some_runs_is_in_the_program() {
     assert!(compared * 4 > cases * 3 && wrong * 4 > compared);
 }
 
-/// Runs that show every way of every thread; `None` if the program has too many executions, or its traces do not say enough.
+/// Runs that show every way of every thread; `None` if the program has too many executions, or its
+/// traces do not say enough.
 fn all_ways(generated: &Generated, program: &Program, limit: usize) -> Option<Vec<String>> {
     let machine = Machine::new(program);
     let mut seen: HashSet<(ThreadId, Vec<(Site, bool)>)> = HashSet::new();
@@ -219,7 +221,8 @@ fn what_is_found_in_all_runs_is_all_that_is_in_the_program() {
         most = most.max(runs.len());
         let texts: Vec<&str> = runs.iter().map(String::as_str).collect();
         let merged = merged(&texts);
-        // Runs do not show an operation that blocks for ever, so they do not show that all are blocked.
+        // Runs do not show an operation that blocks for ever, so they do not show that all are
+        // blocked.
         let shown = |program: &Program| {
             let mut all = found(program, STATE_BUDGET).expect("it has few executions");
             all.retain(|wrong| !wrong.starts_with("deadlock"));

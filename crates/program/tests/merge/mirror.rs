@@ -9,8 +9,9 @@ use foretrace_trace::ThreadId;
 
 use super::generate::Random;
 
-/// Runs a merged program with a random schedule, and the whole program beside it, step by step. An error says what only the merged one
-/// does. A thread that an assumption has stopped does not count any more, nor does a read right before that, which has changed nothing.
+/// Runs a merged program with a random schedule, and the whole program beside it, step by step. An
+/// error says what only the merged one does. A thread that an assumption has stopped does not count
+/// any more, nor does a read right before that, which has changed nothing.
 pub(super) fn mirror(
     merged: &Program,
     program: &Program,

@@ -1,4 +1,5 @@
-//! Accesses whose address depends on what was read: with the guard of the address they range over the places of their object.
+//! Accesses whose address depends on what was read: with the guard of the address they range over
+//! the places of their object.
 
 use expect_test::expect;
 use foretrace_program::explore::STATE_BUDGET;

@@ -46,7 +46,8 @@ fn unseen_choices_are_not_mixed() {
     );
 }
 
-/// What a call would have returned beside the calls of another run is not known. Calls that depend on nobody are left out.
+/// What a call would have returned beside the calls of another run is not known. Calls that depend
+/// on nobody are left out.
 #[test]
 fn a_call_whose_result_may_depend_on_others_ends_its_thread() {
     let run = "init x = 0\nt: enter-call >terminal by printf\nt: write x = 1 : 1 @ a\nt: leave-call\n\

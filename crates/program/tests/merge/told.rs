@@ -1,4 +1,5 @@
-//! A run of a generated program, told as a trace: statement by statement, each with the event that it became.
+//! A run of a generated program, told as a trace: statement by statement, each with the event that
+//! it became.
 
 use foretrace_program::run::{Action, Event};
 

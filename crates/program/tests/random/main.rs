@@ -1,4 +1,5 @@
-//! Random programs: the text form comes back, every execution is a valid trace, and the exploration agrees with plain enumeration.
+//! Random programs: the text form comes back, every execution is a valid trace, and the exploration
+//! agrees with plain enumeration.
 
 mod generate;
 
@@ -234,7 +235,8 @@ fn kind(violation: &Violation) -> &'static str {
     }
 }
 
-/// If two neighbouring steps of different threads can change places in a trace so that it stays valid, the result is an execution, too.
+/// If two neighbouring steps of different threads can change places in a trace so that it stays
+/// valid, the result is an execution, too.
 #[test]
 fn no_interleaving_is_missing() {
     let mut swaps = 0;
@@ -246,7 +248,8 @@ fn no_interleaving_is_missing() {
         }
         let Some(all) = all_executions(&machine).filter(|all| all.len() <= 300) else { continue };
         let lists: Vec<Vec<Vec<Event>>> = all.iter().map(|run| by_step(&machine, run)).collect();
-        // An execution that had come to its end may be able to go on after the change, so all beginnings count.
+        // An execution that had come to its end may be able to go on after the change, so all
+        // beginnings count.
         let prefixes = lists.iter().flat_map(|list| (0..=list.len()).map(|end| &list[..end]));
         let known: BTreeSet<String> = prefixes.map(|list| key(&program, list)).collect();
         for (execution, list) in all.iter().zip(&lists) {

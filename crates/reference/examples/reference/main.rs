@@ -1,8 +1,11 @@
-//! The program behind the parts of `cargo xtask bench` that compare with a solver of SMT-LIB. Times are CPU time: what else the machine does counts little.
+//! The program behind the parts of `cargo xtask bench` that compare with a solver of SMT-LIB. Times
+//! are CPU time: what else the machine does counts little.
 //!
-//! `reference decide FILE MODEL VIOLATION [OPTION...]` asks z3 one question; VIOLATION is `race:EVENT,EVENT`, `assertion:EVENT` or, of the only one, `assertion`. Each measurement is one line on
-//! standard output, `name value unit`; where there is no answer, there is no line `feasible`. `reference races FILE` lists the pairs of
-//! accesses that conflict and share no lock. `reference run PROGRAM ARGUMENT...` runs a program and says on standard error what it used.
+//! `reference decide FILE MODEL VIOLATION [OPTION...]` asks z3 one question; VIOLATION is
+//! `race:EVENT,EVENT`, `assertion:EVENT` or, of the only one, `assertion`. Each measurement is one
+//! line on standard output, `name value unit`; where there is no answer, there is no line
+//! `feasible`. `reference races FILE` lists the pairs of accesses that conflict and share no lock.
+//! `reference run PROGRAM ARGUMENT...` runs a program and says on standard error what it used.
 //!
 //! | option | meaning |
 //! | --- | --- |
@@ -93,7 +96,8 @@ fn decide(file: &str, model: &str, violation: &str, options: &[&str]) -> Outcome
         return ask_again(&text, times, limit);
     }
     drop(text);
-    // The system ends z3 when it has used its time; how long that takes depends on what else the machine does.
+    // The system ends z3 when it has used its time; how long that takes depends on what else the
+    // machine does.
     let z3 = SolverCommand::parse(&format!("sh -c 'ulimit -t {limit}; exec z3 -in'"))?;
     let answer = z3.solve(&formula, Limits { time: Duration::from_secs(10 * limit) });
     println!("solve {} ns", of_children().as_nanos());

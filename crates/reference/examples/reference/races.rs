@@ -7,7 +7,8 @@ use foretrace_trace::{Access, EventId, LockId, ObjectId, Op, Trace};
 
 use crate::Outcome;
 
-/// Prints the conflicting pairs of different threads that hold no lock in common: lines `FIRST SECOND`.
+/// Prints the conflicting pairs of different threads that hold no lock in common: lines
+/// `FIRST SECOND`.
 pub(crate) fn list(file: &str) -> Outcome {
     let trace = open(file)?.trace;
     let held = held(&trace);

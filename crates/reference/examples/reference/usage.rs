@@ -13,7 +13,8 @@ pub(crate) fn of_children() -> Duration {
 }
 
 fn used(who: libc::c_int) -> Duration {
-    // SAFETY: all zeros is a value of `rusage`, and `getrusage` writes only to the one that it is given.
+    // SAFETY: all zeros is a value of `rusage`, and `getrusage` writes only to the one that it is
+    // given.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::getrusage(who, &mut usage), 0, "`who` is one of the constants");

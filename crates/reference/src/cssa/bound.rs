@@ -1,9 +1,11 @@
 //! The context bound: at most b switches.
 //!
-//! **Follows.** 000 section 6: clocks are the numbers of segments, from 0 to b; within a thread they may stay equal, and whatever is
-//! ordered across threads is in different segments. **Deviation.** The paper's clocks under-count: two threads may share a segment where
-//! nothing orders them. Here each segment has one owner, so that b + 1 segments are exactly b switches. The events that are next in the
-//! violation are reported behind the schedule and count: each has a segment of its own thread too, not before the schedule's last.
+//! **Follows.** 000 section 6: clocks are the numbers of segments, from 0 to b; within a thread
+//! they may stay equal, and whatever is ordered across threads is in different segments.
+//! **Deviation.** The paper's clocks under-count: two threads may share a segment where nothing
+//! orders them. Here each segment has one owner, so that b + 1 segments are exactly b switches. The
+//! events that are next in the violation are reported behind the schedule and count: each has a
+//! segment of its own thread too, not before the schedule's last.
 
 use foretrace_trace::EventId;
 use foretrace_witness::Violation;

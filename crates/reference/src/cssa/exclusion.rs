@@ -1,8 +1,10 @@
 //! Locks and semaphores.
 //!
-//! **Follows.** Said, Wang, Yang, Sakallah, *Generating data race witnesses by an SMT-based analysis*, NFM 2011, and 002: of two holds of a plain
-//! lock that are both included, one is closed before the other is opened. Semaphores, reader-writer locks, and locks that are tried for, destroyed or
-//! released without a hold are variables with guarded updates: 000 section 3.1, in `pi`.
+//! **Follows.** Said, Wang, Yang, Sakallah, *Generating data race witnesses by an SMT-based
+//! analysis*, NFM 2011, and 002: of two holds of a plain lock that are both included, one is closed
+//! before the other is opened. Semaphores, reader-writer locks, and locks that are tried for,
+//! destroyed or released without a hold are variables with guarded updates: 000 section 3.1, in
+//! `pi`.
 //!
 //! **Cost.** Quadratic in the holds of a plain lock.
 

@@ -1,10 +1,11 @@
 //! The formula of a trace and a violation: concurrent static single assignment with integer clocks.
 //!
-//! **Computes.** For a trace, a model and a candidate, a formula that is satisfiable iff a feasible schedule of `docs/theory.md` ends in
-//! the candidate.
+//! **Computes.** For a trace, a model and a candidate, a formula that is satisfiable iff a feasible
+//! schedule of `docs/theory.md` ends in the candidate.
 //!
-//! **Follows.** Wang, Kundu, Limaye, Ganai, Gupta, *Symbolic Predictive Analysis for Concurrent Programs* (000), sections 4 to 7. The
-//! formula is Φ_PO ∧ Φ_VD ∧ Φ_PI ∧ Φ_PRP, every part of it instantiated beforehand:
+//! **Follows.** Wang, Kundu, Limaye, Ganai, Gupta, *Symbolic Predictive Analysis for Concurrent
+//! Programs* (000), sections 4 to 7. The formula is Φ_PO ∧ Φ_VD ∧ Φ_PI ∧ Φ_PRP, every part of it
+//! instantiated beforehand:
 //!
 //! | part | here |
 //! | --- | --- |
@@ -19,21 +20,27 @@
 //!
 //! Deviations:
 //!
-//! 1. *Prefixes* (section 5.3, generalised): X is the clock of the moment of the violation, e is included iff O(e) < X, and what
-//!    is asked of an event is asked only if it is included. [`Scope::Whole`] is what the paper does without section 5.3.
-//! 2. g(e) has e's own condition in it, as in Fig. 4, not as in the text. An assertion that is not the asked one must hold (theory,
-//!    section 3), unless it was recorded not to.
-//! 3. Where a read is pinned, the paper's `assume(x = val)` is folded in: writers that left something else are no parameters of its
-//!    π-function, and it has no π-variable. Under `reads-from` one parameter is left.
+//! 1. *Prefixes* (section 5.3, generalised): X is the clock of the moment of the violation, e is
+//!    included iff O(e) < X, and what is asked of an event is asked only if it is included.
+//!    [`Scope::Whole`] is what the paper does without section 5.3.
+//! 2. g(e) has e's own condition in it, as in Fig. 4, not as in the text. An assertion that is not
+//!    the asked one must hold (theory, section 3), unless it was recorded not to.
+//! 3. Where a read is pinned, the paper's `assume(x = val)` is folded in: writers that left
+//!    something else are no parameters of its π-function, and it has no π-variable. Under
+//!    `reads-from` one parameter is left.
 //! 4. A context switch is one of the reported schedule, see `bound`.
-//! 5. Critical sections of a plain lock are kept apart in pairs, as 002 and Said et al. (NFM 2011) do, and are no π-functions of the lock.
-//! 6. *Staging* (Sinha, Wang, *Staged Concurrent Program Analysis*, 003, sections 4 to 6) can be switched: [`Options::summarise`] and [`Options::prune`].
+//! 5. Critical sections of a plain lock are kept apart in pairs, as 002 and Said et al. (NFM 2011)
+//!    do, and are no π-functions of the lock.
+//! 6. *Staging* (Sinha, Wang, *Staged Concurrent Program Analysis*, 003, sections 4 to 6) can be
+//!    switched: [`Options::summarise`] and [`Options::prune`].
 //!
-//! **Invariant.** Orders are asserted only positively, as HB(a, b) and, for the reverse, HB(b, a); never as the negation of one. So
-//! two events with one clock are ordered by nothing, and every order of them is a solution.
+//! **Invariant.** Orders are asserted only positively, as HB(a, b) and, for the reverse, HB(b, a);
+//! never as the negation of one. So two events with one clock are ordered by nothing, and every
+//! order of them is a solution.
 //!
-//! **Cost.** A read of a cell with w writers takes O(w²) orders, and so does an operation on a semaphore or a reader-writer lock: cubic for each
-//! variable; a lock with h holds takes O(h²). That is the baseline's weakness and is meant to be there.
+//! **Cost.** A read of a cell with w writers takes O(w²) orders, and so does an operation on a
+//! semaphore or a reader-writer lock: cubic for each variable; a lock with h holds takes O(h²).
+//! That is the baseline's weakness and is meant to be there.
 
 mod bound;
 mod exclusion;
@@ -60,7 +67,8 @@ pub enum Scope {
     /// Those that end at the violation: `docs/theory.md`.
     #[default]
     Prefix,
-    /// Those of all events of the trace, with the violation somewhere in them: 000 sections 4 to 5.2, for comparison.
+    /// Those of all events of the trace, with the violation somewhere in them: 000 sections 4 to
+    /// 5.2, for comparison.
     Whole,
 }
 
@@ -75,11 +83,13 @@ pub struct Options {
     pub scope: Scope,
     /// Critical sections are atomic regions too.
     pub infer_regions: bool,
-    /// What a thread computes for itself is a term over what it has read (003, section 4), and has no clock. If not, each `let`, stored value and
-    /// path condition is a variable with an equation, and each `let` has a clock: CSSA, *Old* in 003 Fig. 3.
+    /// What a thread computes for itself is a term over what it has read (003, section 4), and has
+    /// no clock. If not, each `let`, stored value and path condition is a variable with an
+    /// equation, and each `let` has a clock: CSSA, *Old* in 003 Fig. 3.
     pub summarise: bool,
-    /// Orders that program order, forks and joins decide are folded, and with them all copies of writes that are killed or come too late (003,
-    /// section 6: *+O*). If not, every read is linked with every write of its cell (*-O*).
+    /// Orders that program order, forks and joins decide are folded, and with them all copies of
+    /// writes that are killed or come too late (003, section 6: *+O*). If not, every read is linked
+    /// with every write of its cell (*-O*).
     pub prune: bool,
 }
 
@@ -133,7 +143,8 @@ pub fn encode(
     encoder.encode()
 }
 
-/// The clock of each event. In summarised form, a `let` has that of the event before it: nothing can keep it from being executed right then.
+/// The clock of each event. In summarised form, a `let` has that of the event before it: nothing
+/// can keep it from being executed right then.
 fn clocks(trace: &Trace, options: &Options) -> Vec<String> {
     let mut clocks: Vec<String> = Vec::with_capacity(trace.len());
     for event in (0..trace.len()).map(EventId::from) {
@@ -202,7 +213,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// The π-variables of a read that is not pinned: one for each of its cells that can hold a value.
+    /// The π-variables of a read that is not pinned: one for each of its cells that can hold a
+    /// value.
     fn declare_pis(&mut self, event: EventId) {
         let Some(access) = self.trace.access(event).filter(|access| access.reads) else { return };
         if self.is_pinned(event) {

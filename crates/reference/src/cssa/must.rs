@@ -9,7 +9,8 @@ use foretrace_trace::{EventId, Op, Trace};
 use crate::recorded::Recorded;
 
 pub(super) struct MustHappenBefore {
-    /// For each event and thread, how many of the thread's events are the event itself or before it.
+    /// For each event and thread, how many of the thread's events are the event itself or before
+    /// it.
     known: Vec<Vec<u32>>,
 }
 

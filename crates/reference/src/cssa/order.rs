@@ -1,6 +1,7 @@
 //! Φ_PO: what orders events whatever they read.
 //!
-//! Program order, forks and joins hold of all clocks; what comes behind X has no others to obey. The rest holds of included events.
+//! Program order, forks and joins hold of all clocks; what comes behind X has no others to obey.
+//! The rest holds of included events.
 
 use foretrace_trace::{EventId, ObjectId, Op, ThreadId};
 use rustc_hash::FxHashMap;
@@ -11,7 +12,8 @@ use crate::term::Term;
 impl Encoder<'_> {
     pub(super) fn order(&mut self) {
         self.comment("Phi_PO: program order, fork, join");
-        // With a bound, clocks are segments, and a thread stays in one as long as it can: 000 section 6.1.
+        // With a bound, clocks are segments, and a thread stays in one as long as it can: 000
+        // section 6.1.
         let within = if self.options.bound.is_some() { "<=" } else { "<" };
         for thread in self.trace.thread_ids() {
             let events = self.trace.thread_events(thread);

@@ -1,7 +1,8 @@
-//! Φ_VD and the path conditions: what events compute from what their threads have read, and what keeps them on their recorded path.
+//! Φ_VD and the path conditions: what events compute from what their threads have read, and what
+//! keeps them on their recorded path.
 //!
-//! Under `reads-from` and `values` every read sees what it saw, so every condition and every stored value is as recorded and
-//! nothing is left of them here but what the asked assertion uses.
+//! Under `reads-from` and `values` every read sees what it saw, so every condition and every stored
+//! value is as recorded and nothing is left of them here but what the asked assertion uses.
 
 use foretrace_trace::expr::ExprRef;
 use foretrace_trace::{EventId, Model, Op};
@@ -44,7 +45,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Names a term: in summarised form by a definition, which is nothing but a short name, else by a variable with an equation.
+    /// Names a term: in summarised form by a definition, which is nothing but a short name, else by
+    /// a variable with an equation.
     fn define(&mut self, symbol: String, sort: Sort, term: Term) {
         if self.options.summarise {
             return self.formula.items.push(Item::Define { symbol, sort, term });

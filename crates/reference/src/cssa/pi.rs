@@ -2,10 +2,12 @@
 //!
 //! The π-function of a read r of a variable with the writers W is, for an included r,
 //!
-//! ⋁ over w in W: (π = what w leaves) ∧ g(w) ∧ HB(w, r) ∧ ⋀ over w' in W other than w: HB(w', w) ∨ HB(r, w')
+//! ⋁ over w in W: (π = what w leaves) ∧ g(w) ∧ HB(w, r) ∧ ⋀ over w' in W other than w: HB(w', w) ∨
+//! HB(r, w')
 //!
-//! with the initial state as a writer before all others. A read-modify-write is not its own writer. What must happen before decides is folded by
-//! `before`: then writes that come too late, that another one kills before r, or that cannot come between are gone (003, section 6).
+//! with the initial state as a writer before all others. A read-modify-write is not its own writer.
+//! What must happen before decides is folded by `before`: then writes that come too late, that
+//! another one kills before r, or that cannot come between are gone (003, section 6).
 
 use foretrace_trace::{EventId, Model, Op};
 use foretrace_witness::Violation;
@@ -93,7 +95,8 @@ impl Encoder<'_> {
         }))
     }
 
-    /// The remote read of an atomicity violation sees anything if nothing that is included shows what it saw.
+    /// The remote read of an atomicity violation sees anything if nothing that is included shows
+    /// what it saw.
     fn is_free(&self, read: EventId) -> Term {
         let is_remote =
             matches!(*self.violation, Violation::Atomicity { remote, .. } if remote == read);

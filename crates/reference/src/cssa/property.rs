@@ -1,7 +1,7 @@
 //! Φ_PRP: the violation at X. `docs/theory.md`, section 4.
 //!
-//! Without foreign releases and waits, what a thread holds is known where the thread is, so lock cycles and misuse of locks are little more
-//! than who is next where.
+//! Without foreign releases and waits, what a thread holds is known where the thread is, so lock
+//! cycles and misuse of locks are little more than who is next where.
 
 use foretrace_trace::{EventId, Mode, Op, Patience, Request};
 use foretrace_witness::{LockMisuse, Violation};

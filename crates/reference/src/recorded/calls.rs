@@ -1,7 +1,8 @@
 //! Calls on channels: which must have begun before which ends.
 //!
-//! **Follows.** `docs/theory.md`, section 2, from behind: a chain of calls that leads to one that ends, longer by one call at its front each time. Of two chains with the same
-//! front, the one whose first end is later can go on wherever the other can.
+//! **Follows.** `docs/theory.md`, section 2, from behind: a chain of calls that leads to one that
+//! ends, longer by one call at its front each time. Of two chains with the same front, the one
+//! whose first end is later can go on wherever the other can.
 //!
 //! **Cost.** Quadratic in the calls for each one that ends.
 

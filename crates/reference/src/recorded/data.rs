@@ -1,6 +1,8 @@
-//! What events compute from what their threads have read: names, expressions that count, opaque events.
+//! What events compute from what their threads have read: names, expressions that count, opaque
+//! events.
 //!
-//! **Cost.** Linear in the trace and its expressions; [`Data::reads_used_by`] in the `let`s behind one expression.
+//! **Cost.** Linear in the trace and its expressions; [`Data::reads_used_by`] in the `let`s behind
+//! one expression.
 
 use foretrace_trace::{Dependences, EventId, NameId, Op, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -119,7 +121,8 @@ impl Data {
         reads
     }
 
-    /// The reads that only the assertion uses: under `reads-from` and `values` they see what is there. A `let` in between is a use.
+    /// The reads that only the assertion uses: under `reads-from` and `values` they see what is
+    /// there. A `let` in between is a use.
     pub(crate) fn released_for(
         &self,
         trace: &Trace,

@@ -1,7 +1,8 @@
 //! Memory: cells, who wrote what a read saw, what it expects to find.
 //!
-//! **Computes.** The bytes of each object, cut where an access or an initial value begins or ends. Every access covers a *cell* as a whole or
-//! not at all, so a cell is one variable of the papers, and accesses of different sizes need nothing else.
+//! **Computes.** The bytes of each object, cut where an access or an initial value begins or ends.
+//! Every access covers a *cell* as a whole or not at all, so a cell is one variable of the papers,
+//! and accesses of different sizes need nothing else.
 //!
 //! **Cost.** O(n log n), plus the number of (access, cell) pairs.
 
@@ -161,7 +162,8 @@ impl Memory {
         self.cells_of(read).zip(self.sources[&read].iter().copied())
     }
 
-    /// The value that a writer left in a cell in the recorded run; `None` if its contents there have none.
+    /// The value that a writer left in a cell in the recorded run; `None` if its contents there
+    /// have none.
     pub(crate) fn left(&self, trace: &Trace, writer: Writer, cell: &Cell) -> Option<u64> {
         let Some(event) = writer else { return cell.initial };
         let access = trace.access(event).expect("only accesses write");

@@ -1,6 +1,7 @@
 //! What the recorded run fixes: `docs/theory.md`, section 2, as far as the formula needs it.
 //!
-//! **Invariant.** Everything comes from the recorded order alone, and shares no code with the model, the checker or the oracle.
+//! **Invariant.** Everything comes from the recorded order alone, and shares no code with the
+//! model, the checker or the oracle.
 
 mod calls;
 mod data;
@@ -49,7 +50,8 @@ impl Recorded {
         self.forks.get(&thread).copied()
     }
 
-    /// What must have happened for the event to be next: the event before it in its thread, or the fork of the thread.
+    /// What must have happened for the event to be next: the event before it in its thread, or the
+    /// fork of the thread.
     pub(crate) fn due_before(&self, trace: &Trace, event: EventId) -> Option<EventId> {
         trace.previous(event).or_else(|| self.fork(trace.thread_of(event)))
     }

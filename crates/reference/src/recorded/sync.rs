@@ -1,11 +1,12 @@
 //! Synchronisation as guarded updates of shared variables, and which event has which role.
 //!
-//! **Follows.** 000 section 3.1: an acquire is `assume(l = 0) { l := 1 }`, a semaphore wait `assume(s > 0) { s := s - 1 }`. A reader-writer
-//! lock is one number: how many readers there are, plus a large constant for a writer; what the thread itself has is known, so a guard can
-//! set it apart. Deepening and lowering a hold changes nothing that others see.
+//! **Follows.** 000 section 3.1: an acquire is `assume(l = 0) { l := 1 }`, a semaphore wait
+//! `assume(s > 0) { s := s - 1 }`. A reader-writer lock is one number: how many readers there are,
+//! plus a large constant for a writer; what the thread itself has is known, so a guard can set it
+//! apart. Deepening and lowering a hold changes nothing that others see.
 //!
-//! **Deviation.** A lock without readers has only the values 0 and 1, known for each operation: the simplification at the end of 000
-//! section 4.2. A destroyed lock has the value -1.
+//! **Deviation.** A lock without readers has only the values 0 and 1, known for each operation: the
+//! simplification at the end of 000 section 4.2. A destroyed lock has the value -1.
 //!
 //! **Cost.** Linear in the trace.
 
@@ -26,7 +27,8 @@ pub(crate) enum Effect {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Update {
     pub(crate) event: EventId,
-    /// The least and the greatest value at which it is possible; `None`: every value that can occur.
+    /// The least and the greatest value at which it is possible; `None`: every value that can
+    /// occur.
     pub(crate) guard: Option<(i64, Option<i64>)>,
     pub(crate) effect: Effect,
 }
@@ -44,7 +46,8 @@ impl Update {
 #[derive(Debug)]
 pub(crate) struct Variable {
     pub(crate) name: String,
-    /// The lock, if nothing but its holds changes or asks for the variable, and all of them are exclusive.
+    /// The lock, if nothing but its holds changes or asks for the variable, and all of them are
+    /// exclusive.
     pub(crate) plain_lock: Option<LockId>,
     pub(crate) initial: i64,
     pub(crate) updates: Vec<Update>,
@@ -157,8 +160,8 @@ impl Sync {
         Ok(sync)
     }
 
-    /// Follows holds, and says what the operation does; nothing if it only deepens or lowers one. `writer` is the number that
-    /// stands for a writer if the lock has readers too.
+    /// Follows holds, and says what the operation does; nothing if it only deepens or lowers one.
+    /// `writer` is the number that stands for a writer if the lock has readers too.
     fn lock_operation(
         &mut self,
         trace: &Trace,

@@ -1,5 +1,5 @@
-//! Small random traces: the reference against a plain enumeration of all schedules by `docs/theory.md`, byte by byte, in every model and
-//! with every small context bound.
+//! Small random traces: the reference against a plain enumeration of all schedules by
+//! `docs/theory.md`, byte by byte, in every model and with every small context bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Expressions mean in the formula what they mean in a trace: each operator, at the corners, against the value that the parser computes.
+//! Expressions mean in the formula what they mean in a trace: each operator, at the corners,
+//! against the value that the parser computes.
 
 use foretrace_reference::Options;
 use foretrace_trace::Model;
@@ -14,7 +15,8 @@ const OPERATORS: [&str; 25] = [
 /// Of a.
 const CASTS: [&str; 6] = ["u1", "s1", "u8", "s7", "s32", "u63"];
 
-/// An assertion that all these expressions of a and b have the values that they have in a trace cannot fail.
+/// An assertion that all these expressions of a and b have the values that they have in a trace
+/// cannot fail.
 fn check(a: i64, b: i64) {
     let mut input =
         format!("init a = {a}\ninit b = {b}\nt2: a = read a : {a}\nt2: b = read b : {b}\n");

@@ -1,6 +1,7 @@
-//! Every litmus trace whose events are supported: the races, atomicity violations, failing assertions, lock errors and lock cycles of two
-//! that the reference finds are exactly those that the file expects, in each model but `control` and within each bound that it speaks
-//! of; and the witness checker accepts each schedule.
+//! Every litmus trace whose events are supported: the races, atomicity violations, failing
+//! assertions, lock errors and lock cycles of two that the reference finds are exactly those that
+//! the file expects, in each model but `control` and within each bound that it speaks of; and the
+//! witness checker accepts each schedule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

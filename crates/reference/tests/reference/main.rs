@@ -1,6 +1,8 @@
-//! The reference against what is known: the litmus traces, the papers' examples, misbehaving solvers, and the meaning of expressions.
+//! The reference against what is known: the litmus traces, the papers' examples, misbehaving
+//! solvers, and the meaning of expressions.
 //!
-//! These tests ask z3, and fail without it. `FORETRACE_REFERENCE_SOLVER` names another solver, such as `cvc5`.
+//! These tests ask z3, and fail without it. `FORETRACE_REFERENCE_SOLVER` names another solver, such
+//! as `cvc5`.
 
 mod brute;
 mod expressions;

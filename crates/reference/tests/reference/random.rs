@@ -1,20 +1,8 @@
-//! Small random traces with expressions, mixed sizes, values that are not recorded, locks and semaphores.
+//! Small random traces with expressions, mixed sizes, values that are not recorded, locks and
+//! semaphores.
 
+use foretrace_testing::Random;
 use std::fmt::Write;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
-
-    fn one_in(&mut self, limit: usize) -> bool {
-        self.below(limit) == 0
-    }
-}
 
 /// A run that is being written.
 struct Run {
@@ -60,10 +48,10 @@ enum Kind {
     Assertion,
 }
 
-/// A valid trace of 5 to 8 events of two or three threads, the first of which is one region. Each has only some kinds of events and few
-/// places, so that they meet.
+/// A valid trace of 5 to 8 events of two or three threads, the first of which is one region. Each
+/// has only some kinds of events and few places, so that they meet.
 pub(crate) fn random_trace(seed: u64) -> String {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678);
+    let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678);
     random.below(2);
     let threads = 2 + usize::from(random.one_in(4));
     let events = 5 + random.below(4);

@@ -1,4 +1,5 @@
-//! Single rules of `docs/theory.md` that the litmus traces do not show: `symbolic`, assertions, context switches; and what is unsupported.
+//! Single rules of `docs/theory.md` that the litmus traces do not show: `symbolic`, assertions,
+//! context switches; and what is unsupported.
 
 use foretrace_reference::{Answer, Limits, Options, Unknown, decide, encode, smtlib};
 use foretrace_trace::{EventId, Model};

@@ -1,4 +1,5 @@
-//! Explanations for people: the claim, what it would take, and the steps that lead to a contradiction.
+//! Explanations for people: the claim, what it would take, and the steps that lead to a
+//! contradiction.
 
 use std::io::{self, Write};
 

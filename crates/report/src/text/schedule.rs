@@ -105,7 +105,8 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     lines
 }
 
-/// Whether a step is more than an access to memory that the finding is not about: not its object, nor what its schedule changes.
+/// Whether a step is more than an access to memory that the finding is not about: not its object,
+/// nor what its schedule changes.
 fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> bool {
     let Some(accessed) = accessed(&text.operation) else {
         return !is_about_address(&text.operation);
@@ -245,7 +246,8 @@ impl Grid {
     }
 }
 
-/// Widths of columns with so much room together: those that need less than their share have what they need, and leave the rest to the others.
+/// Widths of columns with so much room together: those that need less than their share have what
+/// they need, and leave the rest to the others.
 fn share(needed: &[usize], room: usize) -> Vec<usize> {
     const LEAST: usize = 8;
     let needed = needed.iter().map(|&width| width.max(LEAST));

@@ -57,8 +57,8 @@ pub(super) fn cut_end(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// An operation in at most `width` characters: its end says most, what was read, written or decided, as in `branch seen < 60… : false`. What else stands
-/// there in parentheses goes first.
+/// An operation in at most `width` characters: its end says most, what was read, written or
+/// decided, as in `branch seen < 60… : false`. What else stands there in parentheses goes first.
 pub(super) fn cut_operation(operation: &str, width: usize) -> String {
     const SHORTEST: usize = 8;
     let Some((what, value)) = operation.rsplit_once(" : ") else {

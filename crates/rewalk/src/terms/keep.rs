@@ -26,7 +26,8 @@ impl Terms {
 }
 
 impl Keep<'_> {
-    /// Keeps the term of a value, if it depends on reads that may still differ, and with it its parts.
+    /// Keeps the term of a value, if it depends on reads that may still differ, and with it its
+    /// parts.
     pub(crate) fn value(&mut self, value: &mut Value) {
         *value = self.terms.now(*value);
         value.term = self.term(value.term);

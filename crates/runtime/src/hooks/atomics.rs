@@ -1,4 +1,5 @@
-//! Atomic accesses. In free-running mode they are done under the world's lock, so that their order is exact.
+//! Atomic accesses. In free-running mode they are done under the world's lock, so that their order
+//! is exact.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 
@@ -10,7 +11,9 @@ use crate::thread::enter;
 use crate::world::hold;
 
 macro_rules! atomics {
-    ($($load:ident, $store:ident, $rmw:ident, $cas:ident, $type:ty, $signed:ty, $atomic:ty;)*) => { $(
+    ($(
+        $load:ident, $store:ident, $rmw:ident, $cas:ident, $type:ty, $signed:ty, $atomic:ty;
+    )*) => { $(
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $load(site: *const Site, address: *mut $type, order: u32) -> $type {
             let cell = unsafe { <$atomic>::from_ptr(address) };
@@ -20,7 +23,8 @@ macro_rules! atomics {
                 let mut world = hold();
                 let value = cell.load(SeqCst);
                 let detail = size_of::<$type>() as u8 | (order as u8) << 4;
-                world.stamped(thread, kind::ATOMIC_LOAD, detail, site, [address as u64, u64::from(value)]);
+                let words = [address as u64, u64::from(value)];
+                world.stamped(thread, kind::ATOMIC_LOAD, detail, site, words);
                 drop(world);
                 thread.saw(address as u64, u64::from(value));
                 value
@@ -30,7 +34,12 @@ macro_rules! atomics {
         }
 
         #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $store(site: *const Site, address: *mut $type, value: $type, order: u32) {
+        unsafe extern "C-unwind" fn $store(
+            site: *const Site,
+            address: *mut $type,
+            value: $type,
+            order: u32,
+        ) {
             let cell = unsafe { <$atomic>::from_ptr(address) };
             enter(|thread| {
                 let site = thread.site(site);
@@ -38,14 +47,21 @@ macro_rules! atomics {
                 let mut world = hold();
                 cell.store(value, SeqCst);
                 let detail = size_of::<$type>() as u8 | (order as u8) << 4;
-                world.stamped(thread, kind::ATOMIC_STORE, detail, site, [address as u64, u64::from(value)]);
+                let words = [address as u64, u64::from(value)];
+                world.stamped(thread, kind::ATOMIC_STORE, detail, site, words);
             })
             .unwrap_or_else(|| cell.store(value, SeqCst));
             after_hook();
         }
 
         #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $rmw(site: *const Site, address: *mut $type, operand: $type, operation: u32, order: u32) -> $type {
+        unsafe extern "C-unwind" fn $rmw(
+            site: *const Site,
+            address: *mut $type,
+            operand: $type,
+            operation: u32,
+            order: u32,
+        ) -> $type {
             let cell = unsafe { <$atomic>::from_ptr(address) };
             let change = |old: $type| match operation {
                 rmw::EXCHANGE => operand,
@@ -60,7 +76,10 @@ macro_rules! atomics {
                 rmw::UMAX => old.max(operand),
                 _ => old.min(operand),
             };
-            let perform = || cell.fetch_update(SeqCst, SeqCst, |old| Some(change(old))).unwrap_or_else(|old| old);
+            let perform = || {
+                let updated = cell.fetch_update(SeqCst, SeqCst, |old| Some(change(old)));
+                updated.unwrap_or_else(|old| old)
+            };
             let done = enter(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::RMW, site, address as u64, size_of::<$type>() as u64);
@@ -89,7 +108,10 @@ macro_rules! atomics {
             failure: u32,
         ) -> $type {
             let cell = unsafe { <$atomic>::from_ptr(address) };
-            let perform = || cell.compare_exchange(expected, desired, SeqCst, SeqCst).unwrap_or_else(|old| old);
+            let perform = || {
+                let exchanged = cell.compare_exchange(expected, desired, SeqCst, SeqCst);
+                exchanged.unwrap_or_else(|old| old)
+            };
             let done = enter(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::RMW, site, address as u64, size_of::<$type>() as u64);
@@ -101,7 +123,8 @@ macro_rules! atomics {
                     world.stamped(thread, kind::RMW, size | (success as u8) << 4, site, values);
                 } else {
                     let detail = size | (failure as u8) << 4;
-                    world.stamped(thread, kind::ATOMIC_LOAD, detail, site, [address as u64, u64::from(old)]);
+                    let words = [address as u64, u64::from(old)];
+                    world.stamped(thread, kind::ATOMIC_LOAD, detail, site, words);
                     drop(world);
                     thread.saw(address as u64, u64::from(old));
                 }

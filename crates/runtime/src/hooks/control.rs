@@ -17,8 +17,9 @@ use crate::world::hold;
 
 /// Records that say which way the program went.
 ///
-/// Code that interrupts the runtime (signal handlers) leaves no record from its beginning to its end, so what it interrupted stays
-/// as it is; but what the handler did is missing, and that is noted.
+/// Code that interrupts the runtime (signal handlers) leaves no record from its beginning to its
+/// end, so what it interrupted stays as it is; but what the handler did is missing, and that is
+/// noted.
 #[inline(always)]
 fn follow(record: impl FnOnce(&mut Thread)) {
     if config::keeps_control_flow() && enter_recording(record).is_none() {
@@ -33,7 +34,8 @@ extern "C-unwind" fn __ft_enter(function: *const c_void) {
         enter(calls::called_back);
     }
     follow(|thread| {
-        // If it is a signal handler, its outcomes must not be taken for those of what it interrupts.
+        // If it is a signal handler, its outcomes must not be taken for those of what it
+        // interrupts.
         if signals::interrupt() {
             thread.end_path();
         }
@@ -106,7 +108,8 @@ extern "C-unwind" fn __ft_call(site: *const Site, target: *const c_void) {
     }
 }
 
-/// A call of a function that uses channels, or that nothing is known of. `code`: see [`library::code`].
+/// A call of a function that uses channels, or that nothing is known of. `code`: see
+/// [`library::code`].
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __ft_call_on(
     site: *const Site,
@@ -119,6 +122,7 @@ extern "C-unwind" fn __ft_call_on(
         leave(thread, site, target);
         let effect = library::decode(code);
         if effect == Some(Effect::Hidden(library::CHILDREN_LIST)) {
+            crate::log::flag(foretrace_recording::file::flags::WAITS_END);
             hold().kernel.objects.forked = true;
         }
         if effect == Some(Effect::None) || (effect.is_none() && thread.is_instrumented(target)) {

@@ -1,8 +1,9 @@
 //! Accesses to more than a word: aggregates, vectors, `memcpy` and its kin.
 //!
-//! Up to [`PIECEWISE`] bytes go piece by piece, each piece of at most 8 bytes and a visible operation
-//! of its own; longer ones in blocks, each one operation. How many there are depends on the size only, never on the address:
-//! that is another one in a replay if it is on the stack (arguments are).
+//! Up to [`PIECEWISE`] bytes go piece by piece, each piece of at most 8 bytes and a visible
+//! operation of its own; longer ones in blocks, each one operation. How many there are depends on
+//! the size only, never on the address: that is another one in a replay if it is on the stack
+//! (arguments are).
 
 use std::ffi::{c_int, c_void};
 

@@ -1,4 +1,5 @@
-//! The C library's string functions: which bytes they read and write is recorded, the work is left to them.
+//! The C library's string functions: which bytes they read and write is recorded, the work is left
+//! to them.
 
 use std::ffi::{c_char, c_int, c_void};
 

@@ -15,7 +15,8 @@ type Barrier = *mut pthread_barrier_t;
 
 mod next {
     use super::*;
-    real!(fn pthread_barrier_init(barrier: Barrier, attributes: *const pthread_barrierattr_t, parties: c_uint) -> c_int);
+    real!(fn pthread_barrier_init(barrier: Barrier, attributes: *const pthread_barrierattr_t,
+        parties: c_uint) -> c_int);
     real!(fn pthread_barrier_destroy(barrier: Barrier) -> c_int);
     real!(fn pthread_barrier_wait(barrier: Barrier) -> c_int);
 }

@@ -1,4 +1,5 @@
-//! C11 threads, mutexes and condition variables: the C library makes them of pthreads, inside itself; so do we, outside.
+//! C11 threads, mutexes and condition variables: the C library makes them of pthreads, inside
+//! itself; so do we, outside.
 
 use std::ffi::{c_int, c_void};
 

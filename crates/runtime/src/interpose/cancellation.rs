@@ -1,7 +1,8 @@
 //! Cancellation of threads.
 //!
-//! The C library never hears of the asynchronous type: it would end a thread in the midst of the runtime. A thread of that type is
-//! ended at its next hook instead, where nothing of the runtime is half done. A wait that is a cancellation point ends at once, of either type.
+//! The C library never hears of the asynchronous type: it would end a thread in the midst of the
+//! runtime. A thread of that type is ended at its next hook instead, where nothing of the runtime
+//! is half done. A wait that is a cancellation point ends at once, of either type.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

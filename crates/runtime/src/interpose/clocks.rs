@@ -1,11 +1,13 @@
 //! What time it is.
 //!
-//! Where one thread runs at a time, time is *virtual*: it begins with the world's, and from then on only the schedule moves it. Each reading of a clock
-//! takes [`STEP`], so that a loop that waits for a time ends. A timed wait is over when nobody can run otherwise, and time jumps
-//! to its deadline. While nobody can run since all wait for the outside, time passes as in the world. So the same schedule gives the
-//! same times, and time never goes back.
+//! Where one thread runs at a time, time is *virtual*: it begins with the world's, and from then on
+//! only the schedule moves it. Each reading of a clock takes [`STEP`], so that a loop that waits
+//! for a time ends. A timed wait is over when nobody can run otherwise, and time jumps to its
+//! deadline. While nobody can run since all wait for the outside, time passes as in the world. So
+//! the same schedule gives the same times, and time never goes back.
 //!
-//! With `FORETRACE_TIME=real`, and where threads run all at once, the clocks are the world's, ahead by what timed waits have jumped.
+//! With `FORETRACE_TIME=real`, and where threads run all at once, the clocks are the world's, ahead
+//! by what timed waits have jumped.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
@@ -30,7 +32,8 @@ const FOR_EVER: i64 = 10 * 365 * 24 * 3600;
 /// The monotonic clock of runs whose start is given.
 const GIVEN_MONOTONIC: i64 = 1_000 * SECOND;
 
-/// How far the clocks are ahead of the world's, in nanoseconds; for virtual time, how long the run has taken.
+/// How far the clocks are ahead of the world's, in nanoseconds; for virtual time, how long the run
+/// has taken.
 static AHEAD: AtomicI64 = AtomicI64::new(0);
 static VIRTUAL: AtomicBool = AtomicBool::new(false);
 /// What the clocks showed when virtual time began.
@@ -116,8 +119,9 @@ pub(crate) fn jump(time: timespec) {
     }
 }
 
-/// What the program reads from a clock, or the error. Time never goes back: who reads a clock notices who has read it before. In a replay clocks show
-/// what they showed in the recorded run, and go on from there.
+/// What the program reads from a clock, or the error. Time never goes back: who reads a clock
+/// notices who has read it before. In a replay clocks show what they showed in the recorded run,
+/// and go on from there.
 fn read(clock: clockid_t) -> Result<timespec, c_int> {
     let always = |_: &mut Kernel| true;
     let source = Source { optional: true, ..Source::new(call::CLOCK, &always) };

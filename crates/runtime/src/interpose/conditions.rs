@@ -23,7 +23,8 @@ mod next {
     real!(fn pthread_cond_destroy(cond: Cond) -> c_int);
     real!(fn pthread_cond_wait(cond: Cond, mutex: Mutex) -> c_int);
     real!(fn pthread_cond_timedwait(cond: Cond, mutex: Mutex, time: *const timespec) -> c_int);
-    real!(fn pthread_cond_clockwait(cond: Cond, mutex: Mutex, clock: clockid_t, time: *const timespec) -> c_int);
+    real!(fn pthread_cond_clockwait(cond: Cond, mutex: Mutex, clock: clockid_t,
+        time: *const timespec) -> c_int);
     real!(fn pthread_cond_signal(cond: Cond) -> c_int);
     real!(fn pthread_cond_broadcast(cond: Cond) -> c_int);
 }

@@ -1,8 +1,10 @@
-//! The parts of C++'s containers that are compiled into the C++ library: balancing of `map` and `set`, linking of `list`,
-//! growing of `unordered_map`. The rest of them are templates, and instrumented with the program.
+//! The parts of C++'s containers that are compiled into the C++ library: balancing of `map` and
+//! `set`, linking of `list`, growing of `unordered_map`. The rest of them are templates, and
+//! instrumented with the program.
 //!
-//! What such a function changes is found by comparing, put back, and then stored word by word as instrumented code would have
-//! done it. What it only reads is not recorded: that misses races, and reports none that are not there.
+//! What such a function changes is found by comparing, put back, and then stored word by word as
+//! instrumented code would have done it. What it only reads is not recorded: that misses races, and
+//! reports none that are not there.
 
 // The names are the C++ library's own.
 #![allow(non_snake_case)]
@@ -40,13 +42,18 @@ struct Rehash {
 
 mod next {
     use super::*;
-    real!(fn _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(left: bool, node: *mut Node, parent: *mut Node, header: *mut Node));
-    real!(fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node: *mut Node, header: *mut Node) -> *mut Node);
+    real!(fn _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(left: bool,
+        node: *mut Node, parent: *mut Node, header: *mut Node));
+    real!(fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node: *mut Node,
+        header: *mut Node) -> *mut Node);
     real!(fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(link: *mut Link, position: *mut Link));
     real!(fn _ZNSt8__detail15_List_node_base9_M_unhookEv(link: *mut Link));
-    real!(fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link: *mut Link, first: *mut Link, last: *mut Link));
-    real!(fn _ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm(policy: *const c_void, buckets: usize, elements: usize, new: usize) -> Rehash);
-    real!(fn _ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(policy: *const c_void, buckets: usize) -> usize);
+    real!(fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link: *mut Link, first: *mut Link,
+        last: *mut Link));
+    real!(fn _ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm(policy: *const c_void,
+        buckets: usize, elements: usize, new: usize) -> Rehash);
+    real!(fn _ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(policy: *const c_void,
+        buckets: usize) -> usize);
 }
 
 /// Words of memory: address and size.
@@ -209,7 +216,8 @@ unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_
     .unwrap_or_else(work);
 }
 
-/// The policy is a load factor and the number of elements at which to grow; only the latter changes.
+/// The policy is a load factor and the number of elements at which to grow; only the latter
+/// changes.
 fn policy(policy: *const c_void) -> Words {
     Words(vec![(unsafe { policy.byte_add(8) }.cast_mut().cast(), 8)])
 }

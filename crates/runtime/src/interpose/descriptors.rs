@@ -1,7 +1,7 @@
 //! Descriptors that come and go, and questions about them.
 //!
-//! A new descriptor has the lowest number that is free, so that who opens notices who closed. Closing only gives numbers back: two
-//! threads that close do not notice each other.
+//! A new descriptor has the lowest number that is free, so that who opens notices who closed.
+//! Closing only gives numbers back: two threads that close do not notice each other.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong};
 
@@ -34,7 +34,8 @@ mod next {
     real!(fn pipe2(ends: *mut c_int, flags: c_int) -> c_int);
     real!(fn eventfd(count: c_uint, flags: c_int) -> c_int);
     real!(fn timerfd_create(clock: c_int, flags: c_int) -> c_int);
-    real!(fn timerfd_settime(fd: c_int, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
+    real!(fn timerfd_settime(fd: c_int, flags: c_int, new: *const libc::itimerspec,
+        old: *mut libc::itimerspec) -> c_int);
     real!(fn timerfd_gettime(fd: c_int, now: *mut libc::itimerspec) -> c_int);
     real!(fn signalfd(fd: c_int, set: *const libc::sigset_t, flags: c_int) -> c_int);
     real!(fn epoll_create1(flags: c_int) -> c_int);
@@ -151,7 +152,8 @@ unsafe extern "C-unwind" fn creat64(path: *const c_char, mode: mode_t) -> c_int 
     unsafe { creat(path, mode) }
 }
 
-/// The last close of an object may be seen at its other end. (Of a file, only who asks for locks notices.)
+/// The last close of an object may be seen at its other end. (Of a file, only who asks for locks
+/// notices.)
 fn ending(kernel: &mut Kernel, fd: c_int) -> Uses {
     let mut uses = closing();
     uses.join(&kernel.both(fd));
@@ -255,7 +257,12 @@ unsafe extern "C-unwind" fn eventfd(count: c_uint, flags: c_int) -> c_int {
     open_one(
         |_| Uses::default(),
         || unsafe { next::eventfd(count, flags) },
-        |kernel, fd| kernel.created(fd, Kind::Counter, "eventfd"),
+        |kernel, fd| {
+            kernel.created(fd, Kind::Counter, "eventfd");
+            if count == 0 {
+                kernel.counts_from_zero(fd);
+            }
+        },
     )
 }
 
@@ -452,14 +459,21 @@ unsafe extern "C-unwind" fn lseek64(fd: c_int, offset: off_t, from: c_int) -> of
     unsafe { lseek(fd, offset, from) }
 }
 
-/// Calls that ask or change something about one descriptor: `name(arguments) -> result`, the first argument is the descriptor.
+/// Calls that ask or change something about one descriptor: `name(arguments) -> result`, the first
+/// argument is the descriptor.
 macro_rules! about {
-    ($($name:ident $(as $next:ident)? ($fd:ident $(, $argument:ident: $type:ty)*) -> $result:ty;)*) => {
-        mod about_next { use super::*; $( about!(@next $name $($next)? ($fd $(, $argument: $type)*) -> $result); )* }
+    ($(
+        $name:ident $(as $next:ident)? ($fd:ident $(, $argument:ident: $type:ty)*) -> $result:ty;
+    )*) => {
+        mod about_next {
+            use super::*;
+            $( about!(@next $name $($next)? ($fd $(, $argument: $type)*) -> $result); )*
+        }
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C-unwind" fn $name($fd: c_int $(, $argument: $type)*) -> $result {
-                around(|kernel| kernel.both($fd), None, || unsafe { about_next::$name($fd $(, $argument)*) })
+                let call = || unsafe { about_next::$name($fd $(, $argument)*) };
+                around(|kernel| kernel.both($fd), None, call)
             }
         )*
     };

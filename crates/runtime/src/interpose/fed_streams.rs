@@ -1,6 +1,7 @@
-//! Streams of the C library on what others feed: devices, such as `/dev/urandom`, and files in which the kernel says what it knows. The C library
-//! reads into its own streams by itself, where nobody can stand before it: so these read like the program does, and a replay gives them what the recorded
-//! run got.
+//! Streams of the C library on what others feed: devices, such as `/dev/urandom`, and files that
+//! the kernel makes up. The C library reads into its own streams by itself, where nobody can stand
+//! before it: so these read like the program does, and a replay gives them what the recorded run
+//! got.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::*};

@@ -35,7 +35,8 @@ pub(crate) fn allocated_with(block: *mut c_void, size: usize, detail: u8) -> *mu
     block
 }
 
-/// Before the block is given back, so that nobody can have it again earlier. Says whether it must not be given back at all.
+/// Before the block is given back, so that nobody can have it again earlier. Says whether it must
+/// not be given back at all.
 fn freed(block: *mut c_void) -> bool {
     !block.is_null() && gone(block, unsafe { libc::malloc_usable_size(block) })
 }
@@ -66,7 +67,8 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // Another thread may get the old block before we know that it is free; hence it counts as freed first.
+    // Another thread may get the old block before we know that it is free; hence it counts as freed
+    // first.
     let new = match freed(block) {
         true if size == 0 => std::ptr::null_mut(),
         true => unsafe { copied(block, size) },
@@ -143,7 +145,8 @@ unsafe extern "C" fn pvalloc(size: usize) -> *mut c_void {
 
 mod next {
     use super::*;
-    crate::real::real!(fn mmap(start: *mut c_void, size: usize, access: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void);
+    crate::real::real!(fn mmap(start: *mut c_void, size: usize, access: c_int, flags: c_int,
+        file: c_int, offset: i64) -> *mut c_void);
     crate::real::real!(fn munmap(start: *mut c_void, size: usize) -> c_int);
 }
 

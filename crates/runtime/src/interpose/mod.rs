@@ -1,5 +1,6 @@
-//! The functions of the C library that we stand before. Each does its work through [`crate::sync`] while the runtime is on,
-//! and calls the C library's own when it is off, or from within the runtime.
+//! The functions of the C library that we stand before. Each does its work through [`crate::sync`]
+//! while the runtime is on, and calls the C library's own when it is off, or from within the
+//! runtime.
 
 pub(crate) mod barriers;
 mod c11;
@@ -9,8 +10,10 @@ mod conditions;
 mod containers;
 mod descriptors;
 mod fed_streams;
+mod measures;
 pub(crate) mod memory;
 mod mutexes;
+pub(crate) mod numbers;
 mod once;
 mod polling;
 pub(crate) mod process;
@@ -18,6 +21,7 @@ mod random;
 mod raw;
 mod rwlocks;
 pub(crate) mod semaphores;
+mod sending;
 pub(crate) mod signals;
 mod sleeping;
 mod sockets;

@@ -19,7 +19,8 @@ mod next {
     real!(fn pthread_mutex_lock(mutex: Mutex) -> c_int);
     real!(fn pthread_mutex_trylock(mutex: Mutex) -> c_int);
     real!(fn pthread_mutex_timedlock(mutex: Mutex, time: *const timespec) -> c_int);
-    real!(fn pthread_mutex_clocklock(mutex: Mutex, clock: libc::clockid_t, time: *const timespec) -> c_int);
+    real!(fn pthread_mutex_clocklock(mutex: Mutex, clock: libc::clockid_t,
+        time: *const timespec) -> c_int);
     real!(fn pthread_mutex_unlock(mutex: Mutex) -> c_int);
     real!(fn pthread_mutex_consistent(mutex: Mutex) -> c_int);
     real!(fn pthread_spin_init(spin: SpinLock, shared: c_int) -> c_int);

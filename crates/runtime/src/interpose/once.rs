@@ -1,5 +1,5 @@
-//! `pthread_once`, `call_once`, and the guards of C++ function-local statics: a lock, and a word that says whether it
-//! was done.
+//! `pthread_once`, `call_once`, and the guards of C++ function-local statics: a lock, and a word
+//! that says whether it was done.
 
 use std::ffi::c_int;
 
@@ -53,7 +53,8 @@ fn begin(thread: &mut Thread, address: usize, size: u8, done: u64, read: impl Fn
     needed
 }
 
-/// Gives the lock back when the routine ends by an exception, or by cancellation: the next one tries again.
+/// Gives the lock back when the routine ends by an exception, or by cancellation: the next one
+/// tries again.
 struct GiveBack(usize);
 
 impl Drop for GiveBack {

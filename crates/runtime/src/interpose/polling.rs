@@ -1,7 +1,7 @@
 //! Waiting for several descriptors at once: poll, select, epoll.
 //!
-//! Where threads run one at a time these calls never block in the kernel: they look, give up the turn, and look again. A time limit is
-//! over when nobody else can run.
+//! Where threads run one at a time these calls never block in the kernel: they look, give up the
+//! turn, and look again. A time limit is over when nobody else can run.
 
 use std::ffi::c_int;
 
@@ -21,9 +21,12 @@ use crate::world::hold;
 
 mod next {
     use super::*;
-    real!(fn ppoll(list: *mut pollfd, count: nfds_t, time: *const timespec, mask: *const sigset_t) -> c_int);
-    real!(fn pselect(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, time: *const timespec, mask: *const sigset_t) -> c_int);
-    real!(fn epoll_pwait(fd: c_int, list: *mut epoll_event, count: c_int, milliseconds: c_int, mask: *const sigset_t) -> c_int);
+    real!(fn ppoll(list: *mut pollfd, count: nfds_t, time: *const timespec,
+        mask: *const sigset_t) -> c_int);
+    real!(fn pselect(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set,
+        time: *const timespec, mask: *const sigset_t) -> c_int);
+    real!(fn epoll_pwait(fd: c_int, list: *mut epoll_event, count: c_int, milliseconds: c_int,
+        mask: *const sigset_t) -> c_int);
     real!(fn epoll_ctl(fd: c_int, operation: c_int, of: c_int, event: *mut epoll_event) -> c_int);
 }
 
@@ -83,7 +86,8 @@ struct Call<'a> {
     said: Said<'a>,
 }
 
-/// Looks with `look`, again and again, until there is something, the time is over, or a signal comes.
+/// Looks with `look`, again and again, until there is something, the time is over, or a signal
+/// comes.
 fn wait_for(
     call: &Call,
     uses: impl Fn(&mut Kernel) -> Uses,
@@ -127,8 +131,8 @@ fn wait_for(
     result
 }
 
-/// An answer may also say of descriptors that only the process itself feeds that they are ready: then they must be, at the latest when the plan lets
-/// the thread go on.
+/// An answer may also say of descriptors that only the process itself feeds that they are ready:
+/// then they must be, at the latest when the plan lets the thread go on.
 fn is_true(call: &Call, result: i64) {
     keeping_errno(|| {
         enter(|thread| {
@@ -423,7 +427,8 @@ unsafe extern "C-unwind" fn epoll_ctl(
         uses.join(&kernel.both(of));
         uses.quiet()
     };
-    // What is fed from outside may be something else in a replay, which cannot be watched: that makes no difference.
+    // What is fed from outside may be something else in a replay, which cannot be watched: that
+    // makes no difference.
     let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(of);
     let source = Source::new(call::WATCH, &outside);
     let make = || unsafe { next::epoll_ctl(fd, operation, of, event) };

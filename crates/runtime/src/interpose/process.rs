@@ -20,13 +20,15 @@ use crate::{annotations, arena, ending, explore, log};
 
 mod next {
     use super::*;
-    real!(fn __libc_start_main(main: Main, count: c_int, arguments: *mut *mut c_char, start: Handler, end: Handler, linker_end: Handler, stack: *mut c_void) -> c_int);
+    real!(fn __libc_start_main(main: Main, count: c_int, arguments: *mut *mut c_char,
+        start: Handler, end: Handler, linker_end: Handler, stack: *mut c_void) -> c_int);
     real!(fn exit(status: c_int) -> !);
     real!(fn _exit(status: c_int) -> !);
     real!(fn quick_exit(status: c_int) -> !);
     real!(fn abort() -> !);
     real!(fn fork() -> libc::pid_t);
-    real!(fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) -> !);
+    real!(fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint,
+        function: *const c_char) -> !);
 }
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -75,7 +77,8 @@ fn come_last() {
 /// The program's own `main`.
 static MAIN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Stands before the C library's own, which calls `main` and then ends the process without calling any function by its name.
+/// Stands before the C library's own, which calls `main` and then ends the process without calling
+/// any function by its name.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __libc_start_main(
     main: Main,
@@ -100,8 +103,9 @@ unsafe extern "C-unwind" fn run_main(
     status
 }
 
-/// Calls `main`, far enough below that what runs when it has returned does not overwrite its variables: threads may still use them.
-/// (That is a mistake of theirs, but none that we should make worse.)
+/// Calls `main`, far enough below that what runs when it has returned does not overwrite its
+/// variables: threads may still use them. (That is a mistake of theirs, but none that we should
+/// make worse.)
 #[inline(never)]
 unsafe extern "C-unwind" fn far_below(
     count: c_int,
@@ -150,7 +154,8 @@ static FORKING: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
 /// Something was made that processes can share.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
-/// Called by those who make such things. As long as there is one process they are as good as its own.
+/// Called by those who make such things. As long as there is one process they are as good as its
+/// own.
 pub(super) fn note_shared() {
     SHARED.store(true, Relaxed);
     log::flag(flags::SHARED);
@@ -166,7 +171,8 @@ pub(crate) fn refuse(what: &str) -> ! {
 /// Whether it was inside the runtime before.
 static WAS_BUSY: AtomicBool = AtomicBool::new(false);
 
-/// Behind the program's own handlers before the copy, and before them behind it: what they do with locks is theirs.
+/// Behind the program's own handlers before the copy, and before them behind it: what they do with
+/// locks is theirs.
 extern "C" fn before_fork() {
     let thread = thread::current();
     if matches!(mode(), Mode::Unset | Mode::Off) || thread.is_null() {
@@ -175,7 +181,7 @@ extern "C" fn before_fork() {
     if SHARED.load(Relaxed) {
         refuse("the program forks, and has locks or the like that are shared between processes");
     }
-    log::flag(flags::FORKED);
+    log::flag(flags::FORKED | flags::WAITS_END);
     // A handler that comes now must not want the world.
     let was_busy = unsafe { &*thread }.busy.swap(true, Relaxed);
     let mut world = hold();
@@ -197,8 +203,8 @@ extern "C" fn behind_fork() {
     }
 }
 
-/// The child has one thread and no recording. The locks that it holds are taken from the C library, so that they can
-/// be given back to it.
+/// The child has one thread and no recording. The locks that it holds are taken from the C library,
+/// so that they can be given back to it.
 extern "C" fn in_child() {
     let thread = FORKING.load(Relaxed);
     if thread.is_null() {
@@ -234,7 +240,8 @@ unsafe extern "C-unwind" fn fork() -> libc::pid_t {
     around(|_| Uses::of(&FORK), None, || unsafe { next::fork() })
 }
 
-/// `std::terminate` comes here too. The C library's own lets no second thread in, be the first one stopped or not.
+/// `std::terminate` comes here too. The C library's own lets no second thread in, be the first one
+/// stopped or not.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn abort() -> ! {
     annotations::fails();

@@ -4,27 +4,24 @@ use std::ffi::{c_int, c_long};
 
 use foretrace_recording::channel::direction::BOTH;
 
+use super::{numbers, sending};
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
 use crate::real::real;
 
 mod next {
     use super::*;
-    real!(fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long);
+    real!(fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long,
+        f: c_long) -> c_long);
 }
 
 /// Those that nobody else notices.
-const SILENT: [c_long; 15] = [
-    libc::SYS_gettid,
-    libc::SYS_getpid,
-    libc::SYS_getppid,
+const SILENT: [c_long; 10] = [
     libc::SYS_getuid,
     libc::SYS_geteuid,
     libc::SYS_getcpu,
     libc::SYS_membarrier,
     libc::SYS_sched_yield,
-    libc::SYS_sched_getaffinity,
-    libc::SYS_sched_setaffinity,
     libc::SYS_prctl,
     libc::SYS_madvise,
     libc::SYS_mprotect,
@@ -32,7 +29,8 @@ const SILENT: [c_long; 15] = [
     libc::SYS_rseq,
 ];
 
-/// Makes those that move bytes, or change what numbers stand for, by their names: what is known of descriptors must stay true.
+/// Makes those that move bytes, or change what numbers stand for, by their names: what is known of
+/// descriptors must stay true.
 unsafe fn by_name(number: c_long, [a, b, c, d]: [c_long; 4]) -> Option<c_long> {
     let (fd, second, third) = (a as c_int, b as c_int, c as c_int);
     let result = unsafe {
@@ -61,6 +59,17 @@ unsafe fn by_name(number: c_long, [a, b, c, d]: [c_long; 4]) -> Option<c_long> {
             libc::SYS_poll => libc::poll(a as *mut _, b as _, third).into(),
             libc::SYS_timerfd_create => libc::timerfd_create(fd, second).into(),
             libc::SYS_clock_gettime => libc::clock_gettime(fd, b as *mut _).into(),
+            libc::SYS_gettid => numbers::gettid().into(),
+            libc::SYS_getpid => numbers::getpid().into(),
+            libc::SYS_getppid => numbers::getppid().into(),
+            libc::SYS_getpgid => numbers::getpgid(fd).into(),
+            libc::SYS_getpgrp => numbers::getpgrp().into(),
+            libc::SYS_getsid => numbers::getsid(fd).into(),
+            libc::SYS_setpgid => numbers::setpgid(fd, second).into(),
+            libc::SYS_setsid => numbers::setsid().into(),
+            libc::SYS_kill => libc::kill(fd, second).into(),
+            libc::SYS_tgkill => sending::tgkill(fd, second, third).into(),
+            libc::SYS_tkill => sending::tgkill(numbers::getpid(), fd, second).into(),
             _ => return None,
         }
     };
@@ -87,6 +96,10 @@ unsafe extern "C-unwind" fn syscall(
             (unsafe { super::random::getrandom(to, b as usize, c as u32) }) as c_long
         }
         _ if SILENT.contains(&number) => call(),
+        // Which threads of the process are meant; the result is not what the C library makes of it.
+        libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => unsafe {
+            next::syscall(number, numbers::meant(a as c_int).into(), b, c, d, e, f)
+        },
         libc::SYS_clock_gettime => {
             let time = b as *mut libc::timespec;
             c_long::from(unsafe { super::clocks::clock_gettime(a as c_int, time) })

@@ -24,8 +24,10 @@ mod next {
     real!(fn pthread_rwlock_trywrlock(lock: RwLock) -> c_int);
     real!(fn pthread_rwlock_timedrdlock(lock: RwLock, time: *const timespec) -> c_int);
     real!(fn pthread_rwlock_timedwrlock(lock: RwLock, time: *const timespec) -> c_int);
-    real!(fn pthread_rwlock_clockrdlock(lock: RwLock, clock: clockid_t, time: *const timespec) -> c_int);
-    real!(fn pthread_rwlock_clockwrlock(lock: RwLock, clock: clockid_t, time: *const timespec) -> c_int);
+    real!(fn pthread_rwlock_clockrdlock(lock: RwLock, clock: clockid_t,
+        time: *const timespec) -> c_int);
+    real!(fn pthread_rwlock_clockwrlock(lock: RwLock, clock: clockid_t,
+        time: *const timespec) -> c_int);
     real!(fn pthread_rwlock_unlock(lock: RwLock) -> c_int);
 }
 
@@ -67,7 +69,9 @@ macro_rules! acquires {
     ($($name:ident($shared:literal, $patience:expr $(, $argument:ident: $type:ty)*);)*) => { $(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(lock: RwLock $(, $argument: $type)*) -> c_int {
-            enter(|thread| sync::lock_acquire(thread, lock as usize, READER_WRITER, $shared, $patience))
+            enter(|thread| {
+                sync::lock_acquire(thread, lock as usize, READER_WRITER, $shared, $patience)
+            })
                 .unwrap_or_else(|| unsafe { next::$name(lock $(, $argument)*) })
         }
     )* };

@@ -1,4 +1,5 @@
-//! POSIX semaphores. Their count is kept by us; posts from signal handlers are kept for later if they come in our midst.
+//! POSIX semaphores. Their count is kept by us; posts from signal handlers are kept for later if
+//! they come in our midst.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
@@ -23,7 +24,8 @@ mod next {
     real!(fn sem_wait(semaphore: Semaphore) -> c_int);
     real!(fn sem_trywait(semaphore: Semaphore) -> c_int);
     real!(fn sem_timedwait(semaphore: Semaphore, time: *const timespec) -> c_int);
-    real!(fn sem_clockwait(semaphore: Semaphore, clock: libc::clockid_t, time: *const timespec) -> c_int);
+    real!(fn sem_clockwait(semaphore: Semaphore, clock: libc::clockid_t,
+        time: *const timespec) -> c_int);
     real!(fn sem_post(semaphore: Semaphore) -> c_int);
     real!(fn sem_getvalue(semaphore: Semaphore, count: *mut c_int) -> c_int);
 }

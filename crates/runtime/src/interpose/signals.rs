@@ -1,23 +1,25 @@
-//! Whether the program handles signals: then a thread that waits may be woken by one, and waiting for ever is no deadlock.
+//! Whether the program handles signals: then a thread that waits may be woken by one, and waiting
+//! for ever is no deadlock.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
+use foretrace_recording::channel::direction::{BOTH, TAKES};
 use foretrace_recording::channel::{CHILDREN, CLOCK, OUTSIDE, SIGNALS};
-use foretrace_recording::input::{Input, call};
+use foretrace_recording::input::{Input, SIGNAL_BYTES, call};
 use libc::{pid_t, siginfo_t, sigset_t, timespec};
 
+use super::{numbers, sending};
 use crate::config::{Mode, mode};
 use crate::futex::system_call;
+use crate::inputs::{Inputs, Signal};
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, keeping_errno};
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
 use crate::real::real;
-use crate::sync::Pending;
-use crate::thread::{self, RECORDED_SIGNALS, Thread, enter};
-use crate::world::{State, hold};
+use crate::thread::{self, RECORDED_SIGNALS, Thread, Told, enter};
+use crate::world::hold;
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
 /// Whether the process itself has sent the signal that was handled last.
@@ -27,9 +29,10 @@ static RECORDED: AtomicBool = AtomicBool::new(false);
 static RESTARTS: AtomicBool = AtomicBool::new(false);
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
-/// In a replay: whether signals from outside are those of the recorded run.
-pub(crate) fn expect_recorded(recorded: bool) {
-    RECORDED.store(recorded, Relaxed);
+/// In a replay: signals are those of the recorded run, unless it is a live one.
+pub(crate) fn expect_recorded(inputs: &Inputs) {
+    RECORDED.store(!inputs.is_live(), Relaxed);
+    inputs.own_signals().for_each(sending::expect);
 }
 
 /// Whether the program has installed a handler.
@@ -45,7 +48,8 @@ pub(crate) fn interrupt() -> bool {
 
 mod next {
     use super::*;
-    real!(fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int);
+    real!(fn sigaction(signal: c_int, new: *const libc::sigaction,
+        old: *mut libc::sigaction) -> c_int);
 }
 
 #[unsafe(no_mangle)]
@@ -99,12 +103,13 @@ fn flags_of(signal: c_int) -> c_int {
     flags.map_or(0, |flags| flags.load(Relaxed) as c_int)
 }
 
-fn handler_of(signal: c_int) -> usize {
+pub(super) fn handler_of(signal: c_int) -> usize {
     let handler = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
     handler.map_or(0, |handler| handler.load(Relaxed))
 }
 
-/// The handler to install for the user's: ours, if his is a function and the signal comes from somewhere.
+/// The handler to install for the user's: ours, if his is a function and the signal comes from
+/// somewhere.
 fn stand_before(signal: c_int, handler: usize) -> usize {
     let slot = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
     match slot {
@@ -118,16 +123,23 @@ fn stand_before(signal: c_int, handler: usize) -> usize {
     }
 }
 
-/// A signal arrives. If its thread is inside of the runtime, and will come out, the handler runs then: so what it does is recorded.
+/// A signal arrives. If its thread is inside of the runtime, and will come out, the handler runs
+/// then: so what it does is recorded.
 extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let is_own = unsafe { info.as_ref() }.is_some_and(is_own);
+    if is_own && let Some(info) = unsafe { info.as_mut() } {
+        numbers::show_sender(info);
+    }
     if !is_own && RECORDED.load(Relaxed) {
         // It comes, or came, where it did in the recorded run.
         return;
     }
+    if is_own && sending::arrives(signal) {
+        return;
+    }
     let recording = matches!(mode(), Mode::Free | Mode::Scheduled);
     let bit = 1u64.checked_shl(signal as u32).unwrap_or(0);
-    if let Some(thread) = unsafe { thread::current().as_ref() }
+    if let Some(thread) = unsafe { thread::current().as_mut() }
         && recording
         && bit != 0
         && thread.busy.load(Relaxed)
@@ -136,12 +148,19 @@ extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: 
         if !is_own {
             thread.outside_signals.fetch_or(bit, Relaxed);
         }
+        thread.told[signal as usize % 64] = told(info);
         thread.signals.fetch_or(bit, Relaxed);
         // It may be about to sleep.
         thread.gate.open();
         return;
     }
     handle(signal, info, context, is_own);
+}
+
+/// What a handler is told of a signal.
+fn told(info: *const siginfo_t) -> Told {
+    // SAFETY: it is as large.
+    unsafe { info.cast::<Told>().as_ref() }.copied().unwrap_or([0; SIGNAL_BYTES])
 }
 
 /// Whether the process has sent it to itself.
@@ -154,18 +173,23 @@ fn is_own(info: &siginfo_t) -> bool {
 fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: bool) {
     LAST_IS_OWN.store(is_own, Relaxed);
     keeping_errno(|| {
-        if !is_own {
-            enter(|thread| {
-                let mut world = hold();
-                if world.replay.is_none() {
-                    let (result, call) = (i64::from(signal), call::SIGNAL);
-                    let (thread, ordinal) = (thread.index, thread.ordinal);
-                    let input = Input { thread, call, ordinal, errno: 0, result, sent: 0 };
-                    world.keep_input(&input, &[]);
-                }
-            });
+        if is_own && flags_of(signal) & libc::SA_SIGINFO != 0 {
+            numbers::keep_process();
         }
+        enter(|thread| {
+            let mut world = hold();
+            if world.replay.is_none() {
+                let call = if is_own { call::OWN_SIGNAL } else { call::SIGNAL };
+                let (result, sent) = (i64::from(signal), thread.calls.len() as u64);
+                let (thread, ordinal) = (thread.index, thread.ordinal);
+                let input = Input { thread, call, ordinal, errno: 0, result, sent };
+                world.keep_input(&input, &told(info));
+            }
+        });
         around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ());
+        if is_own {
+            sending::handles(signal);
+        }
     });
     let handler = handler_of(signal);
     if handler > libc::SIG_IGN {
@@ -190,33 +214,40 @@ fn interrupt_wait() {
     }
 }
 
-/// The thread has come out of the runtime: calls the handlers of signals that came meanwhile, and of those that came here in the recorded run.
+/// The thread has come out of the runtime: calls the handlers of signals that came meanwhile, and
+/// of those that came here in the recorded run.
 #[cold]
 pub(crate) fn handle_deferred(thread: &mut Thread) {
     let came = thread.signals.fetch_and(RECORDED_SIGNALS, Relaxed);
     let outside = thread.outside_signals.swap(0, Relaxed);
     for signal in (1..64).filter(|signal| came & 1 << signal != 0) {
-        handle_later(signal, outside & 1 << signal == 0);
+        handle_later(signal, &thread.told[signal as usize].clone(), outside & 1 << signal == 0);
     }
     if came & RECORDED_SIGNALS != 0 {
-        while let Some(signal) = recorded(thread) {
-            handle_later(signal, true);
+        while let Some(Signal { number, told, is_own }) = recorded(thread) {
+            handle_later(number, &told, is_own);
         }
     }
 }
 
-/// The signal that came from outside at this place in the recorded run.
-fn recorded(thread: &mut Thread) -> Option<c_int> {
+/// The signal that was handled at this place in the recorded run.
+fn recorded(thread: &mut Thread) -> Option<Signal> {
+    if thread.sends {
+        // It may be the one that is about to be sent.
+        return None;
+    }
     thread.busy.store(true, Relaxed);
-    let answer = hold().answer(thread, thread.ordinal, call::SIGNAL);
+    let (of, ordinal, depth) = (thread.recorded, thread.ordinal, thread.calls.len());
+    let signal = hold().inputs.as_mut().and_then(|inputs| inputs.signal(of, ordinal, depth));
     thread.busy.store(false, Relaxed);
-    answer.map(|answer| answer.result as c_int)
+    signal
 }
 
-fn handle_later(signal: c_int, is_own: bool) {
+fn handle_later(signal: c_int, told: &Told, is_own: bool) {
     RESTARTS.store(flags_of(signal) & libc::SA_RESTART != 0, Relaxed);
     unsafe {
         let mut info: siginfo_t = std::mem::zeroed();
+        (&raw mut info).cast::<Told>().write(*told);
         info.si_signo = signal;
         let mut blocked: sigset_t = std::mem::zeroed();
         let mut before: sigset_t = std::mem::zeroed();
@@ -276,6 +307,9 @@ fn note(signal: c_int, handler: usize) {
     if handler != libc::SIG_DFL && handler != libc::SIG_IGN {
         INTERRUPT.store(true, Relaxed);
         HANDLED.fetch_or(asynchronous, Relaxed);
+        if asynchronous {
+            crate::log::flag(foretrace_recording::file::flags::WAITS_END);
+        }
     }
 }
 
@@ -334,16 +368,11 @@ macro_rules! on {
     };
 }
 
-const SEND: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, GIVES)];
 const WAIT: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, TAKES)];
 const TIMER: [(u32, u32); 2] = [(SIGNALS, BOTH), (CLOCK, BOTH)];
 const CHILD: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
 
 on! {
-    killpg(group: pid_t, signal: c_int) -> c_int: SEND;
-    tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int: SEND;
-    raise(signal: c_int) -> c_int: SEND;
-    pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) -> c_int: SEND;
     sigpending(set: *mut sigset_t) -> c_int: WAIT;
     sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
     pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int: WAIT;
@@ -353,26 +382,30 @@ on! {
     timer_getoverrun(timer: libc::timer_t) -> c_int: TIMER;
     wait(status: *mut c_int) -> pid_t: CHILD;
     waitpid(process: pid_t, status: *mut c_int, flags: c_int) -> pid_t: CHILD;
-    waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t, flags: c_int) -> c_int: CHILD;
+    waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t,
+        flags: c_int) -> c_int: CHILD;
     wait3(status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
-    wait4(process: pid_t, status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
+    wait4(process: pid_t, status: *mut c_int, flags: c_int,
+        usage: *mut libc::rusage) -> pid_t: CHILD;
 }
 
-/// Signals that somebody outside sends, and timers, whose signals come when the world's time says so: a replay gets them as they came in the recorded
-/// run, and waits for none. What threads of the process send to each other comes really.
+/// Signals that somebody outside sends, and timers, whose signals come when the world's time says
+/// so: a replay gets them as they came in the recorded run, and waits for none. What threads of the
+/// process send to each other comes really.
 mod outside {
     use super::*;
 
     mod next {
         use super::*;
-        real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, time: *const timespec) -> c_int);
+        real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t,
+            time: *const timespec) -> c_int);
         real!(fn sigsuspend(set: *const sigset_t) -> c_int);
         real!(fn pause() -> c_int);
-        real!(fn kill(process: pid_t, signal: c_int) -> c_int);
-        real!(fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int);
         real!(fn alarm(seconds: u32) -> u32);
-        real!(fn setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int);
-        real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec, old: *mut libc::itimerspec) -> c_int);
+        real!(fn setitimer(which: c_int, new: *const libc::itimerval,
+            old: *mut libc::itimerval) -> c_int);
+        real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec,
+            old: *mut libc::itimerspec) -> c_int);
     }
 
     /// Makes a call that waits for a signal. `is_own` says behind it who has sent that one.
@@ -411,7 +444,14 @@ mod outside {
                 visit(own.cast(), size_of::<siginfo_t>());
             }
         };
-        let sent_by_own = || is_own(unsafe { &*own });
+        let sent_by_own = || {
+            let is_own = is_own(unsafe { &*own });
+            if is_own {
+                numbers::keep_process();
+                numbers::show_sender(unsafe { &mut *own });
+            }
+            is_own
+        };
         let result = wait(&areas, sent_by_own, || unsafe { next::sigtimedwait(set, own, time) });
         if result > 0 && !info.is_null() {
             unsafe { *info = *own };
@@ -449,40 +489,6 @@ mod outside {
     #[unsafe(no_mangle)]
     unsafe extern "C-unwind" fn pause() -> c_int {
         wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), || unsafe { next::pause() })
-    }
-
-    /// Makes a call that sends a signal. If that goes to somebody who is neither the process itself nor a child, a replay sends none: the number may be
-    /// that of any process by now.
-    fn send(process: pid_t, call: impl FnOnce() -> c_int) -> c_int {
-        let outside = |_: &mut Kernel| process > 0 && !is_own_or_child(process);
-        let source = Source::new(call::KILL, &outside);
-        let uses = |_: &mut Kernel| Uses::of(&SEND);
-        exchange(&source, uses, None, &|_, _| (), || i64::from(call())) as c_int
-    }
-
-    fn is_own_or_child(process: pid_t) -> bool {
-        let own = system_call(libc::SYS_getpid, [0; 6]) as pid_t;
-        process == own || parent(process) == Some(own)
-    }
-
-    /// The parent of a process: the second word behind its name, which is in parentheses.
-    fn parent(process: pid_t) -> Option<pid_t> {
-        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        text.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn kill(process: pid_t, signal: c_int) -> c_int {
-        send(process, || unsafe { next::kill(process, signal) })
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn sigqueue(
-        process: pid_t,
-        signal: c_int,
-        value: libc::sigval,
-    ) -> c_int {
-        send(process, || unsafe { next::sigqueue(process, signal, value) })
     }
 
     /// Makes a call that sets a timer; a replay sets none.
@@ -527,53 +533,10 @@ mod outside {
     }
 }
 
-mod to_threads {
-    use super::*;
-    real!(fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int);
-}
-
-/// A thread that waits inside of the runtime notices the signal before the sender goes on: so the same schedule gives the same run.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_kill(to: libc::pthread_t, signal: c_int) -> c_int {
-    let call = || unsafe { to_threads::pthread_kill(to, signal) };
-    around(
-        |_| Uses::of(&SEND),
-        None,
-        || {
-            let status = call();
-            if status == 0 && handler_of(signal) > libc::SIG_IGN {
-                keeping_errno(|| enter(|thread| notices(thread, to)));
-            }
-            status
-        },
-    )
-}
-
-fn notices(sender: &Thread, to: libc::pthread_t) {
-    /// So many looks, a few microseconds apart; it may also have the signal blocked.
-    const LOOKS: u32 = 200;
-    for _ in 0..LOOKS {
-        let mut world = hold();
-        let Some(index) = world.by_handle(to).filter(|&index| index != sender.index) else {
-            return;
-        };
-        let entry = world.entry(index);
-        if entry.state != State::Live || !matches!(entry.pending, Pending::Ready(_)) {
-            return;
-        }
-        if entry.was_signalled() {
-            entry.interrupted = true;
-            return;
-        }
-        drop(world);
-        let pause = timespec { tv_sec: 0, tv_nsec: 10_000 };
-        system_call(libc::SYS_nanosleep, [std::ptr::from_ref(&pause) as usize, 0, 0, 0, 0, 0]);
-    }
-}
-
 mod timers {
     use super::*;
-    real!(fn timer_create(clock: c_int, event: *mut libc::sigevent, timer: *mut libc::timer_t) -> c_int);
+    real!(fn timer_create(clock: c_int, event: *mut libc::sigevent,
+        timer: *mut libc::timer_t) -> c_int);
 }
 
 #[unsafe(no_mangle)]
@@ -586,10 +549,16 @@ unsafe extern "C-unwind" fn timer_create(
     if notify == Some(libc::SIGEV_THREAD) && crate::thread::enter(|_| ()).is_some() {
         super::process::refuse("a timer that starts threads (SIGEV_THREAD)");
     }
+    let mut meant = unsafe { event.as_ref() }.copied();
+    if let Some(meant) = meant.as_mut().filter(|_| notify == Some(libc::SIGEV_THREAD_ID)) {
+        meant.sigev_notify_thread_id = numbers::meant(meant.sigev_notify_thread_id);
+    }
+    let event = meant.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     around(|_| Uses::of(&TIMER), None, || unsafe { timers::timer_create(clock, event, timer) })
 }
 
-/// A handler may jump out of an access that faulted inside a hook: the thread is then outside of the runtime again.
+/// A handler may jump out of an access that faulted inside a hook: the thread is then outside of
+/// the runtime again.
 fn leave_runtime() {
     let thread = crate::thread::current();
     if let Some(thread) = unsafe { thread.as_ref() } {

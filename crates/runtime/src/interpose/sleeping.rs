@@ -1,4 +1,5 @@
-//! Sleeping and giving way. In scheduled modes nobody sleeps: the others run first, and time is over when they are done.
+//! Sleeping and giving way. In scheduled modes nobody sleeps: the others run first, and time is
+//! over when they are done.
 
 use std::ffi::{c_int, c_uint};
 
@@ -13,7 +14,8 @@ use crate::{futex, schedule, sync};
 mod next {
     use super::*;
     real!(fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int);
-    real!(fn clock_nanosleep(clock: libc::clockid_t, flags: c_int, time: *const timespec, left: *mut timespec) -> c_int);
+    real!(fn clock_nanosleep(clock: libc::clockid_t, flags: c_int, time: *const timespec,
+        left: *mut timespec) -> c_int);
     real!(fn usleep(microseconds: c_uint) -> c_int);
     real!(fn sleep(seconds: c_uint) -> c_uint);
     real!(fn sched_yield() -> c_int);

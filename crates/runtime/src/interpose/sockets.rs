@@ -1,5 +1,5 @@
-//! Sockets. Most talk to other processes: what is sent may come back as what is received, whoever receives it. A process can also talk
-//! to itself, over a pair of sockets or over the network.
+//! Sockets. Most talk to other processes: what is sent may come back as what is received, whoever
+//! receives it. A process can also talk to itself, over a pair of sockets or over the network.
 
 use std::ffi::{c_int, c_void};
 
@@ -25,15 +25,18 @@ mod next {
     use super::*;
     real!(fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int);
     real!(fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int);
-    real!(fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int);
+    real!(fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t,
+        flags: c_int) -> c_int);
     real!(fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int);
     real!(fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int);
     real!(fn listen(fd: c_int, backlog: c_int) -> c_int);
     real!(fn getsockname(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
     real!(fn getpeername(fd: c_int, to: *mut sockaddr, length: *mut socklen_t) -> c_int);
     real!(fn shutdown(fd: c_int, how: c_int) -> c_int);
-    real!(fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int);
-    real!(fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int);
+    real!(fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void,
+        length: *mut socklen_t) -> c_int);
+    real!(fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void,
+        length: socklen_t) -> c_int);
 }
 
 #[unsafe(no_mangle)]
@@ -117,7 +120,8 @@ pub(super) fn visit_address(
     }
 }
 
-/// Something is sent to an address: if it is one of our own, the process talks to itself from now on.
+/// Something is sent to an address: if it is one of our own, the process talks to itself from now
+/// on.
 pub(super) fn note_destination(to: *const sockaddr, length: socklen_t) {
     if to.is_null() {
         return;
@@ -199,7 +203,8 @@ unsafe extern "C-unwind" fn accept4(
     new
 }
 
-/// A descriptor in the place of a connection: never ready by itself, and good for all that does not need the other end.
+/// A descriptor in the place of a connection: never ready by itself, and good for all that does not
+/// need the other end.
 fn placeholder(flags: c_int) -> c_int {
     const { assert!(libc::SOCK_NONBLOCK == libc::EFD_NONBLOCK) };
     const { assert!(libc::SOCK_CLOEXEC == libc::EFD_CLOEXEC) };
@@ -276,7 +281,8 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
     status as c_int
 }
 
-/// A socket was bound to a file in the recorded run, and is not now: the file is there all the same.
+/// A socket was bound to a file in the recorded run, and is not now: the file is there all the
+/// same.
 fn make_name(address: *const sockaddr, length: socklen_t) {
     let name = name_of(address, length);
     if let Some([1, name @ ..]) = name.as_deref()
@@ -312,7 +318,8 @@ unsafe extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
     exchange(&source, |kernel| kernel.both(fd).quiet(), None, &|_, _| (), call) as c_int
 }
 
-/// Options of a socket are its own; only an error that is fetched, or how much there is, tells of others.
+/// Options of a socket are its own; only an error that is fetched, or how much there is, tells of
+/// others.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn getsockopt(
     fd: c_int,

@@ -1,5 +1,6 @@
-//! The stream `stdin`, where others feed it. The C library reads into its streams by itself, where nobody can stand before it: so this one is put in
-//! the place of its own, and reads like the program does.
+//! The stream `stdin`, where others feed it. The C library reads into its streams by itself, where
+//! nobody can stand before it: so this one is put in the place of its own, and reads like the
+//! program does.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -49,7 +50,8 @@ pub(crate) fn begin() {
         return;
     }
     let functions = Functions { read: Some(read), write: None, seek: None, close: Some(close) };
-    // From inside of the runtime: the memory that the C library takes for it is none of the program's.
+    // From inside of the runtime: the memory that the C library takes for it is none of the
+    // program's.
     let ours = enter(|_| unsafe { fopencookie(std::ptr::null_mut(), c"r".as_ptr(), functions) });
     if let Some(ours) = ours.filter(|ours| !ours.is_null()) {
         OURS.store(ours, Relaxed);

@@ -1,4 +1,5 @@
-//! Streams of the C library. They are read and written inside it, so that the plugin tells us of the calls.
+//! Streams of the C library. They are read and written inside it, so that the plugin tells us of
+//! the calls.
 
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -60,7 +61,8 @@ pub(crate) fn output(descriptor: i32) -> Uses {
     kernel.output(descriptor, surely)
 }
 
-/// The channels of a call that writes to standard output or standard error: none, unless the process has put something else in their place.
+/// The channels of a call that writes to standard output or standard error: none, unless the
+/// process has put something else in their place.
 pub(crate) fn standard(error: bool) -> Uses {
     let (stream, number) = unsafe { if error { (stderr, 2) } else { (stdout, 1) } };
     let descriptor = if stream.is_null() { number } else { descriptor_of(stream) };
@@ -138,8 +140,8 @@ unsafe extern "C-unwind" fn freopen64(
 /// Somebody has locked a stream, at some time.
 static LOCKED: AtomicBool = AtomicBool::new(false);
 
-/// The lock of a stream keeps its recorded order. Where threads run one at a time nobody waits for it in the C library: its holder
-/// could not go on.
+/// The lock of a stream keeps its recorded order. Where threads run one at a time nobody waits for
+/// it in the C library: its holder could not go on.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn flockfile(stream: *mut FILE) {
     around(

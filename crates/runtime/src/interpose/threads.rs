@@ -21,10 +21,12 @@ type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 mod next {
     use super::*;
-    real!(fn pthread_create(handle: *mut pthread_t, attributes: *const pthread_attr_t, start: Start, argument: *mut c_void) -> c_int);
+    real!(fn pthread_create(handle: *mut pthread_t, attributes: *const pthread_attr_t, start: Start,
+        argument: *mut c_void) -> c_int);
     real!(fn pthread_join(handle: pthread_t, result: *mut *mut c_void) -> c_int);
     real!(fn pthread_tryjoin_np(handle: pthread_t, result: *mut *mut c_void) -> c_int);
-    real!(fn pthread_clockjoin_np(handle: pthread_t, result: *mut *mut c_void, clock: libc::clockid_t, time: *const libc::timespec) -> c_int);
+    real!(fn pthread_clockjoin_np(handle: pthread_t, result: *mut *mut c_void,
+        clock: libc::clockid_t, time: *const libc::timespec) -> c_int);
 }
 pub(crate) use next::pthread_create as pthread_create_next;
 
@@ -64,7 +66,8 @@ fn end_key() -> libc::pthread_key_t {
     }
 }
 
-/// The destructors of the program's own keys may still want to be recorded: we wait for the last round.
+/// The destructors of the program's own keys may still want to be recorded: we wait for the last
+/// round.
 extern "C" fn ended(round: *mut c_void) {
     if (round as usize) < 4 {
         unsafe { libc::pthread_setspecific(end_key(), (round as usize + 1) as *const c_void) };
@@ -83,7 +86,8 @@ pub(crate) fn main_begins() {
     hold().handles.push((unsafe { libc::pthread_self() }, 0));
 }
 
-/// Whether a function that a thread begins with is in code that is not instrumented. C++'s own library only calls what it was given, and our threads are ours.
+/// Whether a function that a thread begins with is in code that is not instrumented. C++'s own
+/// library only calls what it was given, and our threads are ours.
 fn is_of_a_library(start: *const c_void) -> bool {
     if module::is_instrumented(start as u64) {
         return false;
@@ -107,7 +111,8 @@ extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
     module::begin(unsafe { &mut *thread });
     enter(|thread| {
         if is_of_a_library(start as *const c_void) {
-            // What the library waits for before it calls back is not seen: the whole thread is a call of which nothing is known.
+            // What the library waits for before it calls back is not seen: the whole thread is a
+            // call of which nothing is known.
             calls::begin(thread, |_| Uses::every(), None, |_, _| false);
         }
     });
@@ -147,8 +152,8 @@ pub(crate) unsafe extern "C-unwind" fn pthread_create(
     created.unwrap_or_else(|| unsafe { next::pthread_create(handle, attributes, start, argument) })
 }
 
-/// Waits for the end of the thread with this handle, as far as the runtime knows it. A thread that joins itself is
-/// left to the C library, which says no.
+/// Waits for the end of the thread with this handle, as far as the runtime knows it. A thread that
+/// joins itself is left to the C library, which says no.
 fn await_end(handle: pthread_t, deadline: Option<libc::timespec>) -> Waited {
     enter(|thread| {
         let child = hold().by_handle(handle);

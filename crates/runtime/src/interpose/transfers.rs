@@ -1,12 +1,14 @@
 //! Reading from descriptors and writing to them.
 //!
-//! If the user's own code makes the call, what is read goes through memory of ours to where he wants it, and what is written comes
-//! the same way: then the accesses are recorded like his own, and what the kernel gets is what was recorded.
+//! If the user's own code makes the call, what is read goes through memory of ours to where he
+//! wants it, and what is written comes the same way: then the accesses are recorded like his own,
+//! and what the kernel gets is what was recorded.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
 
 use foretrace_recording::input::call;
-use foretrace_recording::record::{kind, unseen};
+use foretrace_recording::record::{kind, stream, unseen};
 use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::config::{Mode, mode};
@@ -24,24 +26,31 @@ mod next {
     real!(fn pread(fd: c_int, to: *mut c_void, size: size_t, at: off_t) -> ssize_t);
     real!(fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t);
     real!(fn preadv(fd: c_int, list: *const iovec, count: c_int, at: off_t) -> ssize_t);
-    real!(fn preadv2(fd: c_int, list: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t);
+    real!(fn preadv2(fd: c_int, list: *const iovec, count: c_int, at: off_t,
+        flags: c_int) -> ssize_t);
     real!(fn recv(fd: c_int, to: *mut c_void, size: size_t, flags: c_int) -> ssize_t);
-    real!(fn recvfrom(fd: c_int, to: *mut c_void, size: size_t, flags: c_int, from: *mut sockaddr, length: *mut socklen_t) -> ssize_t);
+    real!(fn recvfrom(fd: c_int, to: *mut c_void, size: size_t, flags: c_int, from: *mut sockaddr,
+        length: *mut socklen_t) -> ssize_t);
     real!(fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t);
-    real!(fn recvmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int, time: *mut libc::timespec) -> c_int);
+    real!(fn recvmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int,
+        time: *mut libc::timespec) -> c_int);
     real!(fn write(fd: c_int, from: *const c_void, size: size_t) -> ssize_t);
     real!(fn pwrite(fd: c_int, from: *const c_void, size: size_t, at: off_t) -> ssize_t);
     real!(fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t);
     real!(fn pwritev(fd: c_int, list: *const iovec, count: c_int, at: off_t) -> ssize_t);
-    real!(fn pwritev2(fd: c_int, list: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t);
+    real!(fn pwritev2(fd: c_int, list: *const iovec, count: c_int, at: off_t,
+        flags: c_int) -> ssize_t);
     real!(fn send(fd: c_int, from: *const c_void, size: size_t, flags: c_int) -> ssize_t);
-    real!(fn sendto(fd: c_int, from: *const c_void, size: size_t, flags: c_int, to: *const sockaddr, length: socklen_t) -> ssize_t);
+    real!(fn sendto(fd: c_int, from: *const c_void, size: size_t, flags: c_int, to: *const sockaddr,
+        length: socklen_t) -> ssize_t);
     real!(fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t);
     real!(fn sendmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int);
     real!(fn sendfile(to: c_int, from: c_int, at: *mut off_t, size: size_t) -> ssize_t);
-    real!(fn splice(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t, flags: c_uint) -> ssize_t);
+    real!(fn splice(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t,
+        flags: c_uint) -> ssize_t);
     real!(fn tee(from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t);
-    real!(fn copy_file_range(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t, flags: c_uint) -> ssize_t);
+    real!(fn copy_file_range(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t,
+        size: size_t, flags: c_uint) -> ssize_t);
     real!(fn eventfd_read(fd: c_int, value: *mut u64) -> c_int);
     real!(fn eventfd_write(fd: c_int, value: u64) -> c_int);
 }
@@ -87,9 +96,24 @@ fn receive(
     let call = || call() as i64;
     // Only what takes bytes from the stream is one of its reads.
     let plain = flags & !(libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_NOSIGNAL) == 0;
-    let stream = |kernel: &mut Kernel| if plain { kernel.stream(fd, false) } else { 0 };
-    let size = list.iter().map(|part| part.iov_len).sum();
-    let source = Source { stream: Some((&stream, size)), ..Source::new(call::READ, &outside) };
+    let size: usize = list.iter().map(|part| part.iov_len).sum();
+    let count = list.first().filter(|part| part.iov_len >= size_of::<u64>());
+    let is_counter = Cell::new(false);
+    let stream = |kernel: &mut Kernel| {
+        let how = if plain { kernel.stream(fd, false) } else { 0 };
+        is_counter.set(how & stream::COUNTER != 0 && count.is_some());
+        if how == 0 || (how & stream::COUNTER != 0 && count.is_none()) {
+            return (0, 0);
+        }
+        let waits = flags & libc::MSG_DONTWAIT == 0 && kernel.waits_for_input(fd);
+        (if waits { how | stream::WAITS } else { how }, size as u64)
+    };
+    let counted = |result: i64| {
+        let count = count.filter(|_| is_counter.get() && result == size_of::<u64>() as i64)?;
+        Some(unsafe { count.iov_base.cast::<i64>().read_unaligned() })
+    };
+    let source =
+        Source { stream: Some(&stream), counted: &counted, ..Source::new(call::READ, &outside) };
     let result = exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as ssize_t;
     keeping_errno(|| enter(|thread| note_mapped(thread, fd)));
     result
@@ -135,8 +159,16 @@ fn transmit(
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let sent = || hash_of(list);
     let plain = flags & libc::MSG_OOB == 0;
-    let stream = |kernel: &mut Kernel| if plain { kernel.stream(fd, true) } else { 0 };
-    let stream = Some((&stream as &dyn Fn(&mut Kernel) -> u8, size));
+    let count = list.first().filter(|part| part.iov_len >= size_of::<u64>());
+    let stream = |kernel: &mut Kernel| {
+        let how = if plain { kernel.stream(fd, true) } else { 0 };
+        match count {
+            _ if how & stream::COUNTER == 0 => (how, size as u64),
+            None => (0, 0),
+            Some(count) => (how, unsafe { count.iov_base.cast::<u64>().read_unaligned() }),
+        }
+    };
+    let stream = Some(&stream as &dyn Fn(&mut Kernel) -> (u8, u64));
     let source = Source { sent: Some(&sent), stream, ..Source::new(call::WRITE, &outside) };
     exchange(&source, uses, wait, &|_, _| (), || call() as i64) as ssize_t
 }
@@ -280,7 +312,8 @@ pub(super) unsafe extern "C-unwind" fn preadv2(
     flags: c_int,
 ) -> ssize_t {
     let list = unsafe { parts(list, count) };
-    read_through(preadv2 as *const () as usize, fd, 0, list, |list| unsafe {
+    let patience = if flags & libc::RWF_NOWAIT != 0 { libc::MSG_DONTWAIT } else { 0 };
+    read_through(preadv2 as *const () as usize, fd, patience, list, |list| unsafe {
         next::preadv2(fd, list.as_ptr(), list.len() as c_int, at, flags)
     })
 }
@@ -461,6 +494,7 @@ unsafe extern "C-unwind" fn sendto(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     let mut theirs = unsafe { *message };
+    note_passed_on(&theirs);
     super::sockets::note_destination(theirs.msg_name.cast(), theirs.msg_namelen);
     let list = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
     write_through(sendmsg as *const () as usize, fd, flags, list, |list| unsafe {
@@ -468,6 +502,13 @@ unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_
         theirs.msg_iovlen = list.len();
         next::sendmsg(fd, &theirs, flags)
     })
+}
+
+/// Descriptors that are sent with a message may come to other processes.
+fn note_passed_on(message: &msghdr) {
+    if message.msg_controllen > 0 {
+        crate::log::flag(foretrace_recording::file::flags::WAITS_END);
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -479,6 +520,7 @@ unsafe extern "C-unwind" fn sendmmsg(
 ) -> c_int {
     for at in 0..count as usize {
         let message = unsafe { (*list.add(at)).msg_hdr };
+        note_passed_on(&message);
         super::sockets::note_destination(message.msg_name.cast(), message.msg_namelen);
     }
     let waits = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];

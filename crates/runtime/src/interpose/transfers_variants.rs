@@ -1,4 +1,5 @@
-//! Reading and writing under other names: offsets always have 64 bits, and sizes are checked by those who ask for it.
+//! Reading and writing under other names: offsets always have 64 bits, and sizes are checked by
+//! those who ask for it.
 
 use std::ffi::{c_int, c_void};
 

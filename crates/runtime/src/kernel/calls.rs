@@ -1,11 +1,13 @@
 //! The two ends of a call by which threads may see each other.
 //!
-//! **Order.** The enter is recorded before the call is made, the leave behind it, so that the effect of the call lies between
-//! them whatever else runs. Where threads run one at a time and the call does not have to wait, nothing runs between.
+//! **Order.** The enter is recorded before the call is made, the leave behind it, so that the
+//! effect of the call lies between them whatever else runs. Where threads run one at a time and the
+//! call does not have to wait, nothing runs between.
 //!
 //! Only the enter is a visible operation: a replay makes the call where its plan has the enter.
 
 use foretrace_recording::channel;
+use foretrace_recording::file::flags;
 use foretrace_recording::record::stream::{CANCELS, QUIET};
 use foretrace_recording::record::{kind, unseen};
 use libc::{pollfd, timespec};
@@ -15,6 +17,7 @@ use super::ready::Ready;
 use super::uses::Uses;
 use crate::config::{Mode, mode};
 use crate::interpose::clocks;
+use crate::log;
 use crate::schedule::{self, Waited};
 use crate::sync::Pending;
 use crate::thread::{Thread, enter};
@@ -27,7 +30,8 @@ pub(crate) struct Wait<'a> {
     pub(crate) deadline: Option<timespec>,
 }
 
-/// Records that a call begins, and waits until it can be made, unless it will not be made. `None`: the call touches no channel, and is none of ours.
+/// Records that a call begins, and waits until it can be made, unless it will not be made. `None`:
+/// the call touches no channel, and is none of ours.
 pub(crate) fn begin(
     thread: &mut Thread,
     uses: impl Fn(&mut Kernel) -> Uses,
@@ -37,8 +41,9 @@ pub(crate) fn begin(
     begin_on(thread, uses, None, wait, is_answered)
 }
 
-/// How a call is one on a stream of bytes, and how many it wants to read or write.
-pub(crate) type OnStream<'a> = (&'a dyn Fn(&mut Kernel) -> u8, usize);
+/// How a call is one on a stream of bytes or a counter, see
+/// [`foretrace_recording::record::stream`], and how much it wants to read or write.
+pub(crate) type OnStream<'a> = &'a dyn Fn(&mut Kernel) -> (u8, u64);
 
 /// The same of a call that may be one on a stream of bytes.
 pub(crate) fn begin_on(
@@ -58,8 +63,8 @@ pub(crate) fn begin_on(
     let uses = uses(&mut world.kernel);
     let world_ref = &mut *world;
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
-    let detail = stream.map_or(0, |(stream, _)| stream(&mut world.kernel));
-    let size = stream.filter(|_| detail != 0).map_or(0, |(_, size)| size as u64);
+    let (detail, size) = stream.map_or((0, 0), |stream| stream(&mut world.kernel));
+    let size = if detail == 0 { 0 } else { size };
     let detail = if detail == 0 && uses.is_quiet() { QUIET } else { detail };
     world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);
     thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every() });
@@ -100,6 +105,7 @@ pub(crate) fn end_with(thread: &mut Thread, result: i64) {
 
 /// Records that the thread is about to cancel another one.
 pub(crate) fn begin_cancelling(thread: &mut Thread, other: u32) {
+    log::flag(flags::WAITS_END);
     let site = thread.call_site;
     thread.point(kind::ENTER_CALL, site, 0, 0);
     hold().stamped(thread, kind::ENTER_CALL, CANCELS, site, [channel::EVERY, u64::from(other)]);
@@ -123,7 +129,8 @@ pub(crate) fn around<R>(
     around_then(uses, wait, call, |_, _| ())
 }
 
-/// Makes a call; `then` brings what is known of the kernel up to date, before others can make calls.
+/// Makes a call; `then` brings what is known of the kernel up to date, before others can make
+/// calls.
 pub(crate) fn around_then<R>(
     uses: impl Fn(&mut Kernel) -> Uses,
     wait: Option<Wait>,
@@ -152,7 +159,8 @@ pub(crate) fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// A function of a library that the program calls at `site` begins: one that uses these channels, or one that nothing is known of.
+/// A function of a library that the program calls at `site` begins: one that uses these channels,
+/// or one that nothing is known of.
 pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: impl Fn() -> Uses) {
     if uses().is_empty() {
         return;
@@ -175,7 +183,8 @@ pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: i
     thread.calls.push(here);
 }
 
-/// The function that the program called at `site` came back: so have all that it called, if they were jumped out of.
+/// The function that the program called at `site` came back: so have all that it called, if they
+/// were jumped out of.
 pub(crate) fn end_library(thread: &mut Thread, site: u64) {
     if thread.calls.iter().any(|call| call.site == site) {
         leave_upto(thread, |call| call.site == site);
@@ -191,8 +200,9 @@ fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
     }
 }
 
-/// A function of the program begins. If code of which nothing is known has called it, that may have waited for others before, and let others
-/// go on behind. (Where threads run one at a time the order of records says so.)
+/// A function of the program begins. If code of which nothing is known has called it, that may have
+/// waited for others before, and let others go on behind. (Where threads run one at a time the
+/// order of records says so.)
 pub(crate) fn called_back(thread: &mut Thread) {
     if thread.calls.last().is_some_and(|call| call.every) {
         let site = thread.call_site;

@@ -1,15 +1,18 @@
 //! Calls whose results may come from outside of the process.
 //!
-//! A recording keeps what such a call returned and the memory that it set, if somebody outside may have decided it. A replay does not make the
-//! call then: it gives the same result at the same place. A call on the outside that the recording does not have ends the replay.
+//! A recording keeps what such a call returned and the memory that it set, if somebody outside may
+//! have decided it. A replay does not make the call then: it gives the same result at the same
+//! place. A call on the outside that the recording does not have ends the replay.
 
 use foretrace_recording::input::{Input, NOTHING_SENT, call, hash, problem};
 
 use super::Kernel;
 use super::calls::{OnStream, Wait, begin_on, end_with, keeping_errno, wait_more};
+use super::ready::Ready;
 use super::uses::Uses;
 use crate::inputs::Answer;
-use crate::schedule::Waited;
+use crate::schedule::{self, Waited};
+use crate::sync::Pending;
 use crate::thread::{Thread, enter};
 use crate::world::{World, hold};
 
@@ -23,13 +26,15 @@ pub(crate) struct Source<'a> {
     pub(crate) sent: Option<&'a dyn Fn() -> u64>,
     /// How it is a call on a stream of bytes.
     pub(crate) stream: Option<OnStream<'a>>,
+    /// What it took from a counter, by what it returned; `None` if it is on none.
+    pub(crate) counted: &'a dyn Fn(i64) -> Option<i64>,
     /// A replay makes it really where the recording does not have it.
     pub(crate) optional: bool,
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(call: u32, outside: &'a dyn Fn(&mut Kernel) -> bool) -> Source<'a> {
-        Source { call, outside, sent: None, stream: None, optional: false }
+        Source { call, outside, sent: None, stream: None, counted: &|_| None, optional: false }
     }
 }
 
@@ -41,6 +46,8 @@ pub(crate) enum Fate {
     Kept,
     /// It is not made.
     Answered(Answer),
+    /// In a replay nobody answers it, and nobody needs what the thread does behind it.
+    Unanswered,
 }
 
 /// A call that has begun.
@@ -81,8 +88,11 @@ pub(crate) fn start(
             if opened.is_none() {
                 fate = decide(&mut hold(), thread, source);
             }
+            if let Fate::Unanswered = fate {
+                wait_for_ever(thread);
+            }
             let sent = match (&fate, source.sent) {
-                (Fate::Made, _) | (_, None) => 0,
+                (Fate::Made | Fate::Unanswered, _) | (_, None) => 0,
                 (_, Some(sent)) => sent(),
             };
             let (is_open, waited) = (opened.is_some(), opened.unwrap_or(Waited::Ready));
@@ -119,9 +129,20 @@ fn decide(world: &mut World, thread: &Thread, source: &Source) -> Fate {
         return Fate::Made;
     }
     if !source.optional && (source.outside)(&mut world.kernel) {
+        if world.needs_no_more_of(thread) {
+            return Fate::Unanswered;
+        }
         world.other_call(thread, source.call, problem::NOT_RECORDED);
     }
     Fate::Made
+}
+
+/// The outside does not answer before the replay is over: in the recorded run, the process ended
+/// first.
+fn wait_for_ever(thread: &mut Thread) -> ! {
+    loop {
+        schedule::block(hold(), thread, Pending::Ready(Ready::new(&[], true)), None);
+    }
 }
 
 /// Puts the recorded data where the call would have put it, and sets `errno`.
@@ -167,7 +188,8 @@ pub(crate) fn finish(
             }
             drop(world);
             if begun.is_open {
-                end_with(thread, if source.stream.is_some() { result } else { 0 });
+                let returned = (source.counted)(result).unwrap_or(result);
+                end_with(thread, if source.stream.is_some() { returned } else { 0 });
             }
         })
     });

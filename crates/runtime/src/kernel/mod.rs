@@ -1,4 +1,5 @@
-//! Calls by which threads see each other other than through memory: what `docs/recording.md` calls *channels*.
+//! Calls by which threads see each other other than through memory: what `docs/recording.md` calls
+//! *channels*.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -92,7 +93,8 @@ impl Kernel {
         }
     }
 
-    /// The number of a list of channels, which is written to the recording when it is new. 0 is the list of all of them.
+    /// The number of a list of channels, which is written to the recording when it is new. 0 is the
+    /// list of all of them.
     pub(crate) fn list(&mut self, tables: &mut Writer, uses: &Uses) -> u64 {
         self.write_channels(tables);
         for pair in self.news.drain(..) {

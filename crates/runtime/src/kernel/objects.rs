@@ -1,8 +1,9 @@
 //! Which kernel object a descriptor is, and which channels its input and output use.
 //!
-//! **Invariant.** Two descriptors through which one thread can notice what another does have a channel in common: `dup` shares the
-//! object, both ends of a pipe or of a pair of sockets are one, a file is its device and inode. What a number stands for is looked up at each call,
-//! since the C library opens and closes files unseen; descriptors that cannot be told apart share one channel.
+//! **Invariant.** Two descriptors through which one thread can notice what another does have a
+//! channel in common: `dup` shares the object, both ends of a pipe or of a pair of sockets are one,
+//! a file is its device and inode. What a number stands for is looked up at each call, since the C
+//! library opens and closes files unseen; descriptors that cannot be told apart share one channel.
 
 use std::collections::HashMap;
 use std::ffi::c_char;
@@ -33,7 +34,8 @@ pub(crate) enum Kind {
     Nothing,
     /// Random numbers.
     Random,
-    /// The process's own output at its start, if that is no file: what is written there orders nothing.
+    /// The process's own output at its start, if that is no file: what is written there orders
+    /// nothing.
     Log,
     /// An object that only this process feeds.
     Inside,
@@ -47,7 +49,8 @@ pub(crate) enum Kind {
     System,
     /// A timer in virtual time.
     Timer,
-    /// A socket that is not connected: like `Outside`, as long as the process does not talk to itself.
+    /// A socket that is not connected: like `Outside`, as long as the process does not talk to
+    /// itself.
     Socket,
     /// A socket to the process itself over the network.
     Loopback,
@@ -69,6 +72,8 @@ enum End {
     None,
     /// Both ends: what is written can be read by the same object.
     Both,
+    /// A counter that was 0 at first.
+    Counter,
     First,
     Second,
 }
@@ -80,7 +85,8 @@ pub(crate) struct Objects {
     known: HashMap<Identity, Slot>,
     /// The objects that were standard output and standard error at the start, and are no files.
     logs: Vec<Identity>,
-    /// Numbers that were given back while there were several threads: who uses one later depends on who has taken it since.
+    /// Numbers that were given back while there were several threads: who uses one later depends on
+    /// who has taken it since.
     given_back: Vec<bool>,
     /// There are, or were, other processes that share our descriptors.
     pub(crate) forked: bool,
@@ -94,13 +100,15 @@ pub(crate) struct Objects {
     system_files: Option<u32>,
     /// What standard output and standard error were at the start.
     standard: [Option<Identity>; 2],
-    /// An object without a name of its own was found under a number that we did not see it get: it may be any of them.
+    /// An object without a name of its own was found under a number that we did not see it get: it
+    /// may be any of them.
     confused: bool,
     /// The channels of objects without a name of their own.
     anonymous: Vec<u32>,
     /// The sockets that the process has connected to itself, by their names.
     connectors: Vec<(Vec<u8>, Slot)>,
-    /// The channels of those whose other end is not known yet: it may be on the channel of all such ends.
+    /// The channels of those whose other end is not known yet: it may be on the channel of all such
+    /// ends.
     unpaired: Vec<u32>,
     /// These, and those that watch timers: the process alone does not decide what they say.
     answered: Vec<u32>,
@@ -122,6 +130,17 @@ fn identity(found: &libc::stat) -> Identity {
     (found.st_dev, found.st_ino)
 }
 
+/// Whether reading from a socket is over after some time.
+fn has_time_limit(descriptor: i32) -> bool {
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut size = size_of::<libc::timeval>();
+    let (level, option) = (libc::SOL_SOCKET as usize, libc::SO_RCVTIMEO as usize);
+    let (to, length) = (&raw mut time as usize, &raw mut size as usize);
+    let arguments = [descriptor as usize, level, option, to, length, 0];
+    let status = system_call(libc::SYS_getsockopt, arguments);
+    status != 0 || time.tv_sec != 0 || time.tv_usec != 0
+}
+
 /// `/dev/random`, `/dev/urandom`.
 fn is_random(found: &libc::stat) -> bool {
     libc::major(found.st_rdev) == 1 && matches!(libc::minor(found.st_rdev), 8 | 9)
@@ -134,7 +153,8 @@ pub(super) fn is_nothing(found: &libc::stat) -> bool {
 }
 
 impl Kernel {
-    /// Looks at what the process begins with, and returns what descriptors 0 to 2 are. In a replay they count as what they were in the recorded run.
+    /// Looks at what the process begins with, and returns what descriptors 0 to 2 are. In a replay
+    /// they count as what they were in the recorded run.
     pub(crate) fn begin(&mut self, recorded: Option<[u8; 3]>) -> u64 {
         self.objects.standard = [1, 2].map(|number| look(number).map(|found| identity(&found)));
         if let Some(recorded) = recorded {
@@ -311,6 +331,14 @@ impl Kernel {
         }
     }
 
+    /// A counter was made that is 0.
+    pub(crate) fn counts_from_zero(&mut self, descriptor: i32) {
+        let slot = usize::try_from(descriptor).ok().and_then(|at| self.objects.slots.get_mut(at));
+        if let Some(slot) = slot.and_then(Option::as_mut) {
+            slot.end = End::Counter;
+        }
+    }
+
     /// A descriptor may be any of the objects without a name: all of them are one channel.
     fn confuse(&mut self) {
         if !self.objects.confused {
@@ -404,7 +432,8 @@ impl Kernel {
         };
     }
 
-    /// How a call on this descriptor is a call on a stream of bytes, see [`stream`]: 0 if it is none.
+    /// How a call on this descriptor is a call on a stream of bytes, see [`stream`]: 0 if it is
+    /// none.
     pub(crate) fn stream(&mut self, descriptor: i32, writes: bool) -> u8 {
         let Some(slot) = self.slot(descriptor) else { return 0 };
         if self.objects.forked || !self.is_single(slot.channel) {
@@ -413,10 +442,23 @@ impl Kernel {
         let back = match slot.end {
             End::None => return 0,
             End::Both => 0,
+            End::Counter => stream::COUNTER,
             End::First => u8::from(!writes) * stream::BACK,
             End::Second => u8::from(writes) * stream::BACK,
         };
         back | if writes { stream::WRITE } else { stream::READ }
+    }
+
+    /// Whether reading from a descriptor waits until something is there, however long that takes.
+    pub(crate) fn waits_for_input(&mut self, descriptor: i32) -> bool {
+        let arguments = [descriptor as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
+        let flags = system_call(libc::SYS_fcntl, arguments);
+        if flags < 0 || flags as i32 & libc::O_NONBLOCK != 0 {
+            return false;
+        }
+        let is_socket =
+            self.slot(descriptor).is_some_and(|slot| matches!(slot.end, End::First | End::Second));
+        !is_socket || !has_time_limit(descriptor)
     }
 
     /// A number is free again, or stands for something else.
@@ -430,8 +472,8 @@ impl Kernel {
         }
     }
 
-    /// What a call on this number depends on before it comes to an object: a number that is not open may have been, or be soon, and one that
-    /// was given back before has been taken again.
+    /// What a call on this number depends on before it comes to an object: a number that is not
+    /// open may have been, or be soon, and one that was given back before has been taken again.
     fn number(&self, descriptor: i32, is_open: bool) -> Uses {
         let Ok(at) = usize::try_from(descriptor) else { return Uses::default() };
         match is_open {
@@ -553,7 +595,8 @@ impl Kernel {
         if matches!(slot.kind, Kind::Nothing | Kind::Random) {
             return uses;
         }
-        // Who adds to a counter only takes, so whoever asks about one gives: the two keep their order.
+        // Who adds to a counter only takes, so whoever asks about one gives: the two keep their
+        // order.
         let counts = slot.kind == Kind::Counter || !self.is_single(slot.channel);
         uses.add(slot.channel, if counts { BOTH } else { how });
         if slot.kind == Kind::Socket
@@ -572,7 +615,8 @@ impl Kernel {
         uses
     }
 
-    /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is written.
+    /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is
+    /// written.
     pub(crate) fn output(&mut self, descriptor: i32, surely: bool) -> Uses {
         let slot = self.slot(descriptor);
         let mut uses = self.number(descriptor, slot.is_some());
@@ -611,8 +655,8 @@ impl Kernel {
         uses
     }
 
-    /// Whether writing so many bytes to a descriptor neither waits nor stops half-way. (Where threads run one at a time: nobody else
-    /// can fill it meanwhile.)
+    /// Whether writing so many bytes to a descriptor neither waits nor stops half-way. (Where
+    /// threads run one at a time: nobody else can fill it meanwhile.)
     pub(crate) fn takes_at_once(&mut self, descriptor: i32, size: usize) -> bool {
         const SURELY: usize = 4096; // PIPE_BUF
         let is_file =

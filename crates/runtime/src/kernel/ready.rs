@@ -1,11 +1,13 @@
-//! Waiting for descriptors. Where threads run one at a time, a call that would block does not: the thread gives up its turn until the
-//! kernel says that the call can go on, so that the same seed gives the same run.
+//! Waiting for descriptors. Where threads run one at a time, a call that would block does not: the
+//! thread gives up its turn until the kernel says that the call can go on, so that the same seed
+//! gives the same run.
 
 use libc::pollfd;
 
 use crate::futex::system_call;
 
-/// What a thread waits for: one of these descriptors. They lie in memory of the thread, which waits meanwhile.
+/// What a thread waits for: one of these descriptors. They lie in memory of the thread, which waits
+/// meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ready {
     list: *const pollfd,

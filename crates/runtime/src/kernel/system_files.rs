@@ -1,4 +1,5 @@
-//! Files that are none: the kernel makes up what is read from them. They are below `/proc` and `/sys`.
+//! Files that are none: the kernel makes up what is read from them. They are below `/proc` and
+//! `/sys`.
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
@@ -30,7 +31,8 @@ pub(super) fn is_name_made_up(folder: i32, name: *const c_char, found: &libc::st
         }
 }
 
-/// Whether others than the process decide what is read from the file of this name: it is a device, or made up.
+/// Whether others than the process decide what is read from the file of this name: it is a device,
+/// or made up.
 pub(crate) fn is_fed(name: *const c_char) -> bool {
     let mut found = MaybeUninit::<libc::stat>::zeroed();
     let arguments = [libc::AT_FDCWD as usize, name as usize, found.as_mut_ptr() as usize, 0, 0, 0];

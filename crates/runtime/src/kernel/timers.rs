@@ -1,7 +1,8 @@
 //! Timers with a descriptor, in virtual time.
 //!
-//! The kernel's timer is not set to the time that the program wants. When virtual time comes to it, the runtime lets it expire at
-//! once, so that the descriptor is ready for `read`, `poll` and `epoll` as usual. How often it has expired is computed when the program reads it.
+//! The kernel's timer is not set to the time that the program wants. When virtual time comes to it,
+//! the runtime lets it expire at once, so that the descriptor is ready for `read`, `poll` and
+//! `epoll` as usual. How often it has expired is computed when the program reads it.
 
 use libc::{itimerspec, timespec};
 

@@ -285,7 +285,10 @@ macro_rules! loops {
             let chunk = u64::try_from(chunk).unwrap_or(1).max(1);
             let kind = kind & !schedule::MODIFIERS;
             let is_ordered = kind > schedule::ORDERED && kind < schedule::DISTRIBUTE_CHUNKED;
-            let plain = if is_ordered { kind - schedule::ORDERED + schedule::NOT_ORDERED } else { kind };
+            let plain = match is_ordered {
+                true => kind - schedule::ORDERED + schedule::NOT_ORDERED,
+                false => kind,
+            };
             Loop::begin(range, Schedule::from_code(plain, chunk), is_ordered);
         }
 

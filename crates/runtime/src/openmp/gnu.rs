@@ -180,7 +180,9 @@ fn guided(size: u64) -> Schedule {
 }
 
 macro_rules! loops {
-    ($($schedule:ident: $start:ident $next:ident $ull_start:ident $ull_next:ident $parallel:ident;)*) => { $(
+    ($(
+        $schedule:ident: $start:ident $next:ident $ull_start:ident $ull_next:ident $parallel:ident;
+    )*) => { $(
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $start(
             first: c_long,

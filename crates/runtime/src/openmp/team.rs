@@ -12,7 +12,7 @@ use super::cell::Cell;
 use super::dispatch::Loop;
 use super::settings::Settings;
 use super::tasks::{Pool, Task};
-use crate::futex::Spin;
+use crate::futex::{Spin, system_call};
 use crate::interpose::barriers::{
     pthread_barrier_destroy, pthread_barrier_init, pthread_barrier_wait,
 };
@@ -57,6 +57,12 @@ unsafe impl Send for Team {}
 unsafe impl Sync for Shared {}
 unsafe impl Send for Shared {}
 
+fn is_main_thread() -> bool {
+    let [process, thread] =
+        [libc::SYS_getpid, libc::SYS_gettid].map(|ask| system_call(ask, [0; 6]));
+    process == thread
+}
+
 impl Team {
     pub(super) fn new(size: u32, founder: Option<&Member>) -> Arc<Team> {
         let mut ancestors = Vec::new();
@@ -67,7 +73,7 @@ impl Team {
             level = founder.team.level + 1;
             active_level = founder.team.active_level + u32::from(size > 1);
             initial = founder.team.initial;
-        } else if unsafe { libc::gettid() != libc::getpid() } {
+        } else if !is_main_thread() {
             static OTHERS: AtomicU32 = AtomicU32::new(1);
             initial = OTHERS.fetch_add(1, Relaxed);
         }

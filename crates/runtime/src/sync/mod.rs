@@ -1,7 +1,8 @@
-//! What locks, condition variables, semaphores and barriers mean: who holds what, who waits for what.
+//! What locks, condition variables, semaphores and barriers mean: who holds what, who waits for
+//! what.
 //!
-//! The objects are known by their addresses; the C library's own memory for them is only read, for the kind of a mutex that
-//! was initialised statically.
+//! The objects are known by their addresses; the C library's own memory for them is only read, for
+//! the kind of a mutex that was initialised statically.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,6 +1,7 @@
 //! The operations on synchronisation objects, each a step of the calling thread.
 //!
-//! Each begins with a scheduling point outside the world, then takes effect, and is recorded, while the thread holds the world.
+//! Each begins with a scheduling point outside the world, then takes effect, and is recorded, while
+//! the thread holds the world.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -60,8 +61,8 @@ impl World {
         }
     }
 
-    /// Whether a thread can go on: what it waits for is there, or it has waited long enough. (After a wait on a condition variable
-    /// it needs the lock in any case.)
+    /// Whether a thread can go on: what it waits for is there, or it has waited long enough. (After
+    /// a wait on a condition variable it needs the lock in any case.)
     pub(crate) fn enabled(&self, index: u32) -> bool {
         let entry = &self.threads[index as usize];
         self.available(index)
@@ -70,7 +71,8 @@ impl World {
             || self.leaves(index)
     }
 
-    /// Whether a thread gives up waiting since it is to end. Locks and barriers are waited for all the same.
+    /// Whether a thread gives up waiting since it is to end. Locks and barriers are waited for all
+    /// the same.
     pub(crate) fn leaves(&self, index: u32) -> bool {
         let entry = &self.threads[index as usize];
         entry.cancelled
@@ -104,7 +106,8 @@ impl World {
         let new = || LockState::new(kind_if_new);
         let kind_if_new = kind_if_new & !(GUARD | ROBUST);
         let state = self.objects.locks.entry(address).or_insert_with(new);
-        // Another lock in the place of one that nobody holds and nobody destroyed: C++'s do not say so.
+        // Another lock in the place of one that nobody holds and nobody destroyed: C++'s do not say
+        // so.
         let is_other =
             state.kind != kind_if_new && state.owner.is_none() && state.readers.is_empty();
         if is_other {
@@ -152,7 +155,8 @@ pub(crate) fn lock_acquire(
 ) -> i32 {
     let site = thread.call_site;
     let (index, detail) = (thread.index, patience.detail() | u8::from(shared));
-    // These do not wait for themselves, and nothing is recorded: hence before the point, which counts.
+    // These do not wait for themselves, and nothing is recorded: hence before the point, which
+    // counts.
     let checks = matches!(lock_kind & !ROBUST, lock::ERROR_CHECKING | lock::READER_WRITER);
     if checks && !matches!(patience, Patience::Try) && hold().owner(address) == Some(index) {
         return libc::EDEADLK;
@@ -187,7 +191,8 @@ pub(crate) fn lock_acquire(
     status
 }
 
-/// Takes a lock that is free. Returns 0, or what a robust mutex has to say: `EOWNERDEAD` with the lock, `ENOTRECOVERABLE` without.
+/// Takes a lock that is free. Returns 0, or what a robust mutex has to say: `EOWNERDEAD` with the
+/// lock, `ENOTRECOVERABLE` without.
 fn take(
     world: &mut World,
     thread: &mut Thread,
@@ -233,7 +238,8 @@ fn give_back(world: &mut World, address: usize) {
     world.objects.robust.retain(|&(_, held)| held != address);
 }
 
-/// What a robust mutex guards is in order again. Returns 0 or `EINVAL`. (Who says so, the C library does not ask.)
+/// What a robust mutex guards is in order again. Returns 0 or `EINVAL`. (Who says so, the C library
+/// does not ask.)
 pub(crate) fn make_consistent(address: usize) -> i32 {
     match hold().objects.locks.get_mut(&address) {
         Some(state) if state.robust == Robust::Inconsistent => {
@@ -299,7 +305,8 @@ pub(crate) fn lock_release(thread: &mut Thread, address: usize, lock_kind: u8) -
     status
 }
 
-/// Waits on a condition variable. Returns 0, `ETIMEDOUT`, `EPERM`, `EOWNERDEAD`, or `ECANCELED`: the thread is to end, and has the lock.
+/// Waits on a condition variable. Returns 0, `ETIMEDOUT`, `EPERM`, `EOWNERDEAD`, or `ECANCELED`:
+/// the thread is to end, and has the lock.
 pub(crate) fn cond_wait(
     thread: &mut Thread,
     cond: usize,
@@ -505,7 +512,8 @@ pub(crate) fn barrier_wait(thread: &mut Thread, address: usize) -> bool {
     last
 }
 
-/// Waits for a thread's end. A join that does not come about is not recorded: hence the wait is before the point.
+/// Waits for a thread's end. A join that does not come about is not recorded: hence the wait is
+/// before the point.
 pub(crate) fn join(thread: &mut Thread, child: u32, deadline: Option<libc::timespec>) -> Waited {
     let site = thread.call_site;
     let mut world = hold();

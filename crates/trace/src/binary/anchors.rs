@@ -32,8 +32,8 @@ pub(super) fn decode_benign(index: &mut Index, builder: &mut Builder) -> Result<
     cursor.finish()
 }
 
-/// For each event the kind of its record, and if there is one, how far its ordinal is from that after the one before it
-/// in its thread, zigzag.
+/// For each event the kind of its record, and if there is one, how far its ordinal is from that
+/// after the one before it in its thread, zigzag.
 pub(super) fn encode_ordinals(trace: &Trace) -> Vec<u8> {
     let mut out = Vec::new();
     if !trace.has_ordinals() {

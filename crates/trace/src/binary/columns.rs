@@ -1,9 +1,9 @@
 //! Columns: one field of all events of a block.
 //!
 //! **Computes.** A column is stored as its distances from a base, in as few bytes as the largest
-//! distance needs, or, if that is narrower, as the differences of neighbours (zigzag, and then again
-//! as distances from a base). All first bytes come first, then all second bytes, and so on: equal
-//! bytes lie together, which is what zstd is good at, and the loops below become vector code.
+//! distance needs, or, if that is narrower, as the differences of neighbours (zigzag, and then
+//! again as distances from a base). All first bytes come first, then all second bytes, and so on:
+//! equal bytes lie together, which is what zstd is good at, and the loops below become vector code.
 //!
 //! **Invariant.** Arithmetic wraps in the width of the column, so every byte string of the right
 //! length is some column; whether its numbers make sense is the business of `rows`.

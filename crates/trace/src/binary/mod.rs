@@ -1,7 +1,7 @@
 //! The binary form of a trace (`.ftb`): columnar, checksummed, versioned, for 10^8 events.
 //!
-//! **Computes.** `decode(encode(t)) == t` for every trace. `docs/trace-format.md` has the layout; in
-//! short: a header, then sections, each with a tag, its two lengths and two checksums, then its
+//! **Computes.** `decode(encode(t)) == t` for every trace. `docs/trace-format.md` has the layout;
+//! in short: a header, then sections, each with a tag, its two lengths and two checksums, then its
 //! content, compressed by zstd where that is shorter. Events are in blocks of 65,536, column by
 //! column, so that a block is decoded without looking at the ones before it.
 //!
@@ -76,8 +76,8 @@ pub fn read(path: &Path) -> Result<Trace, BinaryError> {
         return decode(&[]);
     }
     // SAFETY: the map is read-only, and nothing is believed that was read from it once: a section's
-    // content is decompressed or copied before its fields are checked. Another process that shortens
-    // the file meanwhile ends this one with a bus error, as with every mapped file.
+    // content is decompressed or copied before its fields are checked. Another process that
+    // shortens the file meanwhile ends this one with a bus error, as with every mapped file.
     let map = unsafe { memmap2::Mmap::map(&file)? };
     decode(&map)
 }
@@ -111,6 +111,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     }
     writer.pieces(Tag::CHANNEL_LISTS, &channels::encode(trace))?;
     writer.pieces(Tag::DELAYED, &channels::encode_delayed(trace))?;
+    writer.pieces(Tag::AWAITED, &channels::encode_awaited(trace))?;
     writer.pieces(Tag::DECLARATIONS, &tables::encode_declarations(trace))?;
     events::encode(trace, &mut writer)?;
     writer.pieces(Tag::SIDE, &tables::encode_side(trace)?)?;

@@ -3,8 +3,8 @@
 //! **Computes.** For a block of rows the first one that no event packs to, or whose ids are outside
 //! their tables.
 //!
-//! **Invariant.** A row passes iff it is what `store` packs for some event of this trace. Which pairs
-//! of kind and detail exist is asked of `store` itself, so the two cannot come apart.
+//! **Invariant.** A row passes iff it is what `store` packs for some event of this trace. Which
+//! pairs of kind and detail exist is asked of `store` itself, so the two cannot come apart.
 //!
 //! **Cost.** One pass without branches; only a block with a bad row is looked at again.
 

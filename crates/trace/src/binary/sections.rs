@@ -1,15 +1,16 @@
 //! Sections: how a file is cut into checked pieces.
 //!
-//! **Computes.** A file is a header (mark, version, checksum: 16 bytes), sections, and a last section
-//! `END ` that counts them. A section has a header of 32 bytes: tag, flags, three zero bytes, stored
-//! length, content length, checksum of what is stored, checksum of the header so far; then what is
-//! stored, and zeros up to a multiple of 8 bytes.
+//! **Computes.** A file is a header (mark, version, checksum: 16 bytes), sections, and a last
+//! section `END ` that counts them. A section has a header of 32 bytes: tag, flags, three zero
+//! bytes, stored length, content length, checksum of what is stored, checksum of the header so far;
+//! then what is stored, and zeros up to a multiple of 8 bytes.
 //!
-//! **Invariant.** Every byte of a file is under a checksum or must be zero, so a change of a few bits
-//! is always noticed. Sections may come in any order; those with the same tag are one content, cut
-//! into pieces (events: one block each).
+//! **Invariant.** Every byte of a file is under a checksum or must be zero, so a change of a few
+//! bits is always noticed. Sections may come in any order; those with the same tag are one content,
+//! cut into pieces (events: one block each).
 //!
-//! **Cost.** [`Index::new`] looks at the section headers only; each content is checked when it is read.
+//! **Cost.** [`Index::new`] looks at the section headers only; each content is checked when it is
+//! read.
 
 use std::io::{self, Write};
 
@@ -42,10 +43,11 @@ impl Tag {
     pub(super) const FUNCTIONS: Tag = Tag(*b"FUNC");
     pub(super) const CHANNEL_LISTS: Tag = Tag(*b"CHLS");
     pub(super) const DELAYED: Tag = Tag(*b"CHDE");
+    pub(super) const AWAITED: Tag = Tag(*b"CHAW");
     pub(super) const INPUTS: Tag = Tag(*b"INPT");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 23] = [
+    const KNOWN: [Tag; 24] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -67,6 +69,7 @@ impl Tag {
         Tag::FUNCTIONS,
         Tag::CHANNEL_LISTS,
         Tag::DELAYED,
+        Tag::AWAITED,
         Tag::INPUTS,
         Tag::END,
     ];

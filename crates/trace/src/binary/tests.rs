@@ -129,6 +129,21 @@ fn calling_trace() -> Trace {
     builder.finish()
 }
 
+/// Calls that wait for something, with a piece of it and without, and one on the same channels that
+/// does not.
+fn waiting_trace() -> Trace {
+    let mut builder = Trace::builder();
+    let thread = builder.thread("T0");
+    let [pipe, data, byte] = ["pipe", "data", "byte"].map(|name| builder.channel(name));
+    let awaited = [None, Some(None), Some(Some(byte)), Some(Some(pipe))];
+    for piece in awaited {
+        let awaited = piece.map(|piece| Awaited { source: data, piece });
+        let on = builder.channels_awaiting(&[(pipe, Direction::Both)], awaited);
+        builder.push(Event { thread, op: Op::EnterCall { on, by: None }, location: None });
+    }
+    builder.finish()
+}
+
 /// Branches that must go as they went, for every reason, and with all that is known of them.
 fn guarded_trace() -> Trace {
     let mut builder = Trace::builder();
@@ -177,6 +192,8 @@ fn every_kind_of_event_survives() {
     assert_eq!(decode(&encode(&guarded).unwrap()).unwrap(), guarded);
     let calling = calling_trace();
     assert_eq!(decode(&encode(&calling).unwrap()).unwrap(), calling);
+    let waiting = waiting_trace();
+    assert_eq!(decode(&encode(&waiting).unwrap()).unwrap(), waiting);
     let empty = Trace::builder().finish();
     assert_eq!(decode(&encode(&empty).unwrap()).unwrap(), empty);
 }
@@ -226,7 +243,12 @@ fn equal_traces_are_equal_files() {
 /// read wrongly, and `VERSION` must change too.
 #[test]
 fn the_numbers_in_files_are_fixed() {
-    for (trace, expected) in [(full_trace(), 3_507_180_080), (calling_trace(), 1_033_862_146)] {
+    let fixed = [
+        (full_trace(), 3_507_180_080),
+        (calling_trace(), 1_033_862_146),
+        (waiting_trace(), 1_075_652_424),
+    ];
+    for (trace, expected) in fixed {
         let mut checksum = crc32fast::Hasher::new();
         for (tag, flags, content, stored) in take_apart(&encode(&trace).unwrap()) {
             checksum.update(&tag);
@@ -266,7 +288,7 @@ fn later_operators_have_numbers_of_their_own() {
 
 #[test]
 fn every_flipped_bit_is_noticed() {
-    for trace in [full_trace(), recorded_trace(), calling_trace()] {
+    for trace in [full_trace(), recorded_trace(), calling_trace(), waiting_trace()] {
         let good = encode(&trace).unwrap();
         for at in 0..good.len() {
             for bit in 0..8 {
@@ -324,6 +346,8 @@ fn every_changed_byte_under_a_correct_checksum_is_handled() {
     assert!(errors > 100 && traces > 100, "{errors} errors, {traces} traces");
     let (errors, traces) = change_bytes(&calling_trace());
     assert!(errors > 100 && traces > 100, "{errors} errors, {traces} traces");
+    let (errors, traces) = change_bytes(&waiting_trace());
+    assert!(errors > 100 && traces > 50, "{errors} errors, {traces} traces");
 }
 
 fn change_bytes(trace: &Trace) -> (u32, u32) {
@@ -369,6 +393,10 @@ fn look_at(trace: &Trace) {
         if let Op::EnterCall { on, by } = event.op {
             if let Channels::Only(list) = trace.channels_of(on) {
                 assert!(list.iter().all(|(channel, _)| channel.index() < trace.channels().len()));
+            }
+            if let Some(awaited) = trace.awaited(on) {
+                let both = awaited.piece.into_iter().chain([awaited.source]);
+                both.for_each(|channel| _ = trace.channels().get(channel.index()));
             }
             by.map(|by| trace.functions().get(by.index()));
         }

@@ -1,9 +1,11 @@
 //! Expressions in a row: the operands before their operator.
 //!
-//! **Computes.** The bytes that a trace keeps of an expression, in memory as in the binary form: a code for each node, behind that of a literal
-//! or a name a number in LEB128, behind that of a cast a byte. `r3 == 5` takes 6 bytes and no allocation.
+//! **Computes.** The bytes that a trace keeps of an expression, in memory as in the binary form: a
+//! code for each node, behind that of a literal or a name a number in LEB128, behind that of a cast
+//! a byte. `r3 == 5` takes 6 bytes and no allocation.
 //!
-//! **Invariant.** The bytes behind an [`ExprRef`] are those of exactly one expression: only [`encode`] makes them.
+//! **Invariant.** The bytes behind an [`ExprRef`] are those of exactly one expression: only
+//! [`encode`] makes them.
 
 use super::{BinaryOp, CastWidth, Expr, UnaryOp};
 use crate::ids::NameId;
@@ -204,7 +206,8 @@ impl<'t> ExprRef<'t> {
         })
     }
 
-    /// What becomes of the whole, where `each` takes what has become of a node's operands from the end of a list.
+    /// What becomes of the whole, where `each` takes what has become of a node's operands from the
+    /// end of a list.
     fn fold<T>(self, mut each: impl FnMut(Node, &mut Vec<T>) -> T) -> T {
         let mut parts = Vec::with_capacity(8);
         for node in self.nodes() {
@@ -225,7 +228,8 @@ impl Expr {
         nodes
     }
 
-    /// Shows all nodes, the operands before their operator. Without recursion: only expressions that are read from files have a limit to their depth.
+    /// Shows all nodes, the operands before their operator. Without recursion: only expressions
+    /// that are read from files have a limit to their depth.
     pub(crate) fn for_each_node(&self, mut each: impl FnMut(Node)) {
         // Operators wait here until their operands were shown.
         let mut waiting: Vec<Result<&Expr, Node>> = Vec::with_capacity(8);

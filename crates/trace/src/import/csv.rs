@@ -1,7 +1,7 @@
 //! The CSV of the figures: `thread,operation,object,source,number`, the traces of SpeedyGo.
 //!
-//! **Computes.** A trace from `RD WR ARD AWR` (accesses, the latter two atomic), `LK UK` (locks) and
-//! `SIG WT` (ordering). The source `nil` means that there is none.
+//! **Computes.** A trace from `RD WR ARD AWR` (accesses, the latter two atomic), `LK UK` (locks)
+//! and `SIG WT` (ordering). The source `nil` means that there is none.
 //!
 //! **Follows.** The readers of `KaiSta/SpeedyGo` and `KaiSta/SpeedyGoPP`, with these decisions:
 //!

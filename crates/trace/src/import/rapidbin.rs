@@ -1,13 +1,13 @@
 //! RapidBin, the binary format of the deadlock analysers around RAPID.
 //!
-//! **Computes.** A trace from a big-endian header (i16 threads, i32 locks, i32 variables, i64 events)
-//! and one 64-bit word per event: thread in bits 0-9, operation in bits 10-13, object in bits 14-47,
-//! location in bits 48-62. Names are `T0`, `L0`, `V0`; the location is its number.
+//! **Computes.** A trace from a big-endian header (i16 threads, i32 locks, i32 variables, i64
+//! events) and one 64-bit word per event: thread in bits 0-9, operation in bits 10-13, object in
+//! bits 14-47, location in bits 48-62. Names are `T0`, `L0`, `V0`; the location is its number.
 //!
-//! **Invariant.** As for STD: no values, objects are cells, and the named defects (repeated `begin`s
-//! at the head of the file, `end`s before a thread's last event) are repaired by `threads`. A join
-//! that the recorder wrote as an acquire and release of a pseudo-lock around an access stays what
-//! it is: the read in it still has to see the write of the thread that ended.
+//! **Invariant.** As for STD: no values, objects are cells, and the named defects (repeated
+//! `begin`s at the head of the file, `end`s before a thread's last event) are repaired by
+//! `threads`. A join that the recorder wrote as an acquire and release of a pseudo-lock around an
+//! access stays what it is: the read in it still has to see the write of the thread that ended.
 //!
 //! **Cost.** One pass, and the repairs after it.
 

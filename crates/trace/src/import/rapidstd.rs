@@ -10,8 +10,8 @@
 //!    words for transactions; such a pair in the middle of a thread is dropped and counted.
 //! 3. An empty third field means that the location is not known.
 //!
-//! **Invariant.** There are no values, so every read must see the write that it saw. An object is one
-//! indivisible cell, a lock may be taken again by its holder (Java's monitors).
+//! **Invariant.** There are no values, so every read must see the write that it saw. An object is
+//! one indivisible cell, a lock may be taken again by its holder (Java's monitors).
 //!
 //! **Cost.** One pass; the repairs of `steps` and `threads` after it.
 

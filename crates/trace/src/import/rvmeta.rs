@@ -1,12 +1,13 @@
 //! The metadata of RV-Predict's LLVM recorder: names for addresses and source locations.
 //!
-//! **Computes.** `var_metadata.bin` and `loc_metadata.bin` are lists of an id (i64, little-endian) and
-//! a text that ends with a zero byte. For an address the text is, for example,
-//! `global 'x' of size 4 at 0x14ab3e0 (a.out + 0x14ab3e1)`: the variable, and then the address itself.
+//! **Computes.** `var_metadata.bin` and `loc_metadata.bin` are lists of an id (i64, little-endian)
+//! and a text that ends with a zero byte. For an address the text is, for example,
+//! `global 'x' of size 4 at 0x14ab3e0 (a.out + 0x14ab3e1)`: the variable, and then the address
+//! itself.
 //!
-//! **Invariant.** [`Cell`] is the same for two recorded addresses only if they are the same byte (or
-//! the same cell, with the older recorder). The recorders write an address in three ways, all of
-//! them with the number (id) that they gave it when they first met it:
+//! **Invariant.** [`Cell`] is the same for two recorded addresses only if they are the same byte
+//! (or the same cell, with the older recorder). The recorders write an address in three ways, all
+//! of them with the number (id) that they gave it when they first met it:
 //!
 //! 1. the id alone;
 //! 2. the id in the upper half and the offset from the variable's start in the lower half. If the
@@ -15,8 +16,8 @@
 //!    still tells bytes of one variable apart;
 //! 3. minus the id in 32 bits (the older recorder, for variables that it has a name for).
 //!
-//! Forms 1 and 2 of one id do occur for one byte (a mutex is looked up without its name), so they are
-//! the same cell: two cells for one byte would lose a conflict.
+//! Forms 1 and 2 of one id do occur for one byte (a mutex is looked up without its name), so they
+//! are the same cell: two cells for one byte would lose a conflict.
 
 use rustc_hash::FxHashMap;
 

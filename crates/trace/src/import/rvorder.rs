@@ -1,30 +1,31 @@
 //! Puts racing accesses into an order that explains the values that they saw.
 //!
-//! **Computes.** A permutation of the records of an RV-Predict log. Its recorder takes the number of
-//! an event *near* the access, not atomically with it, so the numbers of two racing accesses can be
-//! the wrong way round: a read is logged behind a write of another thread, but still saw what the
-//! cell held before. For such a read r of thread t, and the last write w of its cell, by thread u:
-//! all events of u from w on are put behind r; or else all events of t from w on, r among them, are
-//! put before w.
+//! **Computes.** A permutation of the records of an RV-Predict log. Its recorder takes the number
+//! of an event *near* the access, not atomically with it, so the numbers of two racing accesses can
+//! be the wrong way round: a read is logged behind a write of another thread, but still saw what
+//! the cell held before. For such a read r of thread t, and the last write w of its cell, by thread
+//! u: all events of u from w on are put behind r; or else all events of t from w on, r among them,
+//! are put before w.
 //!
 //! **Follows.** Huang, Meredith, Roşu, *Maximal Sound Predictive Race Detection with Control Flow
-//! Abstraction*, PLDI 2014 (RV-Predict), for what makes an order one of the run: it keeps the sequence
-//! of each thread and the order of the synchronisation, and each read sees the last write. Any total order that keeps the first two and explains the third is one in which the
-//! run can have happened. The log's order of unsynchronised accesses is evidence for one such order
-//! only where the values do not refute it, and here they do.
+//! Abstraction*, PLDI 2014 (RV-Predict), for what makes an order one of the run: it keeps the
+//! sequence of each thread and the order of the synchronisation, and each read sees the last write.
+//! Any total order that keeps the first two and explains the third is one in which the run can have
+//! happened. The log's order of unsynchronised accesses is evidence for one such order only where
+//! the values do not refute it, and here they do.
 //!
 //! **Invariant.** A move is kept only if
 //!
 //! 1. each thread keeps its own order;
-//! 2. nothing that moves is synchronisation (nor atomic), and no thread moves over its own fork or join.
-//!    So the synchronisation keeps its order, and what moves has no synchronisation in its thread
-//!    between the old and the new place: only accesses that it does not order change places;
+//! 2. nothing that moves is synchronisation (nor atomic), and no thread moves over its own fork or
+//!    join. So the synchronisation keeps its order, and what moves has no synchronisation in its
+//!    thread between the old and the new place: only accesses that it does not order change places;
 //! 3. nothing moves over, or with, another read with an unknown writer, nor over the end of a wait:
 //!    what is known of those is that they stay behind all that was logged before them, and this set
 //!    stays as it is. (A *private* one, see `docs/theory.md`, demands nothing and may be passed.);
-//! 4. r becomes explained, by a recorded write or a known initial value; every other read is explained
-//!    by a value exactly if it was before; and no cell's initial value, nor the contents behind the
-//!    window, change.
+//! 4. r becomes explained, by a recorded write or a known initial value; every other read is
+//!    explained by a value exactly if it was before; and no cell's initial value, nor the contents
+//!    behind the window, change.
 //!
 //! So the new order is a possible order of the same run with one unknown writer less. Dropping the
 //! rule that held r behind everything before it takes away no order of the run: that rule stands in
@@ -296,8 +297,8 @@ struct Outcome {
 mod tests {
     use super::*;
 
-    /// Steps such as `1 w x 5`, `2 r x 5`, `1 sync`, `1 fork 2`, `1 join 2` and `1 wall`, one in each
-    /// line; the numbers of the lines in the repaired order.
+    /// Steps such as `1 w x 5`, `2 r x 5`, `1 sync`, `1 fork 2`, `1 join 2` and `1 wall`, one in
+    /// each line; the numbers of the lines in the repaired order.
     #[track_caller]
     fn check(text: &str, expected: &[u32]) {
         let mut cells: Vec<&str> = Vec::new();

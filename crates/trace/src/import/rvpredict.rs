@@ -8,18 +8,18 @@
 //!
 //! 1. *Sizes* are not recorded. The newer recorder writes one record per byte; then all values are
 //!    below 256, and each address is an object of one byte. The older one writes one record per
-//!    access; then each address is an object of eight bytes, one indivisible cell, and accesses that
-//!    overlap at different addresses are not known to. This is what RV-Predict assumes as well. A
-//!    read that saw such an overlapping write mostly differs from the last write that we know of,
-//!    and then the unknown-writer rule keeps everything before it in place.
+//!    access; then each address is an object of eight bytes, one indivisible cell, and accesses
+//!    that overlap at different addresses are not known to. This is what RV-Predict assumes as
+//!    well. A read that saw such an overlapping write mostly differs from the last write that we
+//!    know of, and then the unknown-writer rule keeps everything before it in place.
 //! 2. *Atomics.* The recorder writes an atomic access as a plain one between lock and unlock of a
 //!    pseudo-lock, and it stays so: two of them exclude each other, so they do not race. The types
 //!    2 to 4 are not meant for files; an atomic read or write (2, 3) is taken as such, an atomic
 //!    read-modify-write (4) without values, for which of its two the value is is not known: then
 //!    it has to see the same write as recorded.
-//! 3. *Waits* (9, 10) name the lock only, and notifications are not recorded. So what ends a wait is
-//!    not known, and everything that was recorded before the end of the wait has to stay before it.
-//!    A wait becomes a release of the whole hold, a read with an unknown writer, which demands
+//! 3. *Waits* (9, 10) name the lock only, and notifications are not recorded. So what ends a wait
+//!    is not known, and everything that was recorded before the end of the wait has to stay before
+//!    it. A wait becomes a release of the whole hold, a read with an unknown writer, which demands
 //!    just that, and an acquire. Findings behind it are *possible*, not *real*.
 //! 4. *Class initialisation* (13, 14) orders threads in ways that are not recorded: refused.
 //! 5. *Calls and returns* (15, 16) have no effect and are left out, except behind a request (17),
@@ -27,11 +27,11 @@
 //! 6. A *request* does not say its mode: that of the acquire that follows it in its thread. Without
 //!    one it is exclusive if the lock is never taken shared; else nothing is known and it becomes
 //!    an external call.
-//! 7. *A lock's own memory.* The recorder sees its own interceptors read the word inside a mutex that
-//!    holds its state, but not the writes of it. What a lock does is said by acquire and release; its
-//!    memory is left out, and counted.
-//! 8. *Racing accesses.* An event id is taken near an access, not atomically with it. `rvorder` puts
-//!    racing accesses whose values refute the order of their ids into one that explains them.
+//! 7. *A lock's own memory.* The recorder sees its own interceptors read the word inside a mutex
+//!    that holds its state, but not the writes of it. What a lock does is said by acquire and
+//!    release; its memory is left out, and counted.
+//! 8. *Racing accesses.* An event id is taken near an access, not atomically with it. `rvorder`
+//!    puts racing accesses whose values refute the order of their ids into one that explains them.
 //!
 //! **Invariant.** An event id that is missing or there twice, a thread's ids out of order, a broken
 //! mutual exclusion: all are errors, for an event may be lost, and with it an order.

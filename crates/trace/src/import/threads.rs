@@ -4,16 +4,16 @@
 //!
 //! **Invariant.** No repair takes away an order that held in the recorded run:
 //!
-//! 1. *Names.* `fork(151)` means thread `T151` if there are events of `T151` and none of `151`. Taken
-//!    literally the fork would start a thread that does nothing, and `T151` would be free to run
-//!    before it. The repair only adds order.
+//! 1. *Names.* `fork(151)` means thread `T151` if there are events of `T151` and none of `151`.
+//!    Taken literally the fork would start a thread that does nothing, and `T151` would be free to
+//!    run before it. The repair only adds order.
 //! 2. *The wrong child.* One thread is forked that never does anything, and one thread that nobody
 //!    forks has its first event after that fork. Then the fork is taken as that thread's. If the
 //!    guess is wrong, an order too many is kept, never one too few.
-//! 3. *Forked twice.* Repeated forks by one thread, all before the child's first event: the last one
-//!    is kept. Program order puts the dropped ones before it, so they still precede the child. Forks
-//!    by different threads, or of a thread that already runs, say something that a trace cannot
-//!    (which of them counts? is the thread id used again?) and are errors.
+//! 3. *Forked twice.* Repeated forks by one thread, all before the child's first event: the last
+//!    one is kept. Program order puts the dropped ones before it, so they still precede the child.
+//!    Forks by different threads, or of a thread that already runs, say something that a trace
+//!    cannot (which of them counts? is the thread id used again?) and are errors.
 //! 4. *Begin.* It has no effect on what other threads may do. One is kept per thread: the last that
 //!    follows the fork and precedes the thread's other events.
 //! 5. *End.* It is kept only if its thread does nothing more, has not been joined yet, and did not

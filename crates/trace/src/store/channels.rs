@@ -3,17 +3,23 @@
 use rustc_hash::FxHashMap;
 
 use super::{Builder, Names, Trace};
-use crate::event::{Channels, Direction, Op};
+use crate::event::{Awaited, Channels, Direction, Op};
 use crate::ids::*;
 
-/// Lists of channels, each once; `None` stands for every channel.
+/// Lists of channels, each once.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Lists {
     lists: Vec<List>,
     index: FxHashMap<List, u32>,
 }
 
-type List = Option<Box<[(ChannelId, Direction)]>>;
+/// What a call names.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct List {
+    /// `None` stands for every channel.
+    channels: Option<Box<[(ChannelId, Direction)]>>,
+    awaited: Option<Awaited>,
+}
 
 impl PartialEq for Lists {
     fn eq(&self, other: &Self) -> bool {
@@ -46,7 +52,8 @@ impl Trace {
         &self.functions
     }
 
-    /// Whether what is given on the channel may arrive any time later, so that nobody can tell if it was given earlier.
+    /// Whether what is given on the channel may arrive any time later, so that nobody can tell if
+    /// it was given earlier.
     pub fn is_delayed(&self, channel: ChannelId) -> bool {
         self.delayed.binary_search(&channel).is_ok()
     }
@@ -76,9 +83,34 @@ impl Trace {
     /// The channels that a call names.
     #[inline]
     pub fn channels_of(&self, on: ChannelsId) -> Channels<'_> {
-        match &self.channel_lists.lists[on.index()] {
+        match &self.channel_lists.lists[on.index()].channels {
             None => Channels::Every,
             Some(list) => Channels::Only(list),
+        }
+    }
+
+    /// What a call on these channels waits for, if it does not return before somebody feeds it.
+    #[inline]
+    pub fn awaited(&self, on: ChannelsId) -> Option<Awaited> {
+        self.channel_lists.lists[on.index()].awaited
+    }
+
+    /// What the call that this event enters waits for.
+    pub fn awaited_by(&self, enter: EventId) -> Option<Awaited> {
+        match self.op(enter) {
+            Op::EnterCall { on, .. } => self.awaited(on),
+            _ => None,
+        }
+    }
+
+    /// Whether a call on these channels gives on that one.
+    pub fn gives(&self, on: ChannelsId, channel: ChannelId) -> bool {
+        match self.channels_of(on) {
+            Channels::Every => true,
+            Channels::Only(list) => {
+                let found = list.binary_search_by_key(&channel, |&(other, _)| other);
+                found.is_ok_and(|at| list[at].1.gives())
+            }
         }
     }
 }
@@ -89,7 +121,8 @@ impl Builder {
         ChannelId::from(self.trace.channels.intern(name))
     }
 
-    /// Declares that what is given on a channel may arrive any time later: other programs at the far end, for example.
+    /// Declares that what is given on a channel may arrive any time later: other programs at the
+    /// far end, for example.
     pub fn set_delayed(&mut self, channel: ChannelId) {
         if let Err(place) = self.trace.delayed.binary_search(&channel) {
             self.trace.delayed.insert(place, channel);
@@ -101,8 +134,18 @@ impl Builder {
         FunctionId::from(self.trace.functions.intern(name))
     }
 
-    /// The list of these channels. Their order does not matter; one that is there twice, once in each direction, is used in both.
+    /// The list of these channels. Their order does not matter; one that is there twice, once in
+    /// each direction, is used in both.
     pub fn channels(&mut self, of: &[(ChannelId, Direction)]) -> ChannelsId {
+        self.channels_awaiting(of, None)
+    }
+
+    /// The same, for calls that wait for something.
+    pub fn channels_awaiting(
+        &mut self,
+        of: &[(ChannelId, Direction)],
+        awaited: Option<Awaited>,
+    ) -> ChannelsId {
         let mut list = of.to_vec();
         list.sort_unstable();
         list.dedup_by(|later, first| {
@@ -112,12 +155,13 @@ impl Builder {
             }
             is_same
         });
-        self.trace.channel_lists.intern(Some(list.into()))
+        self.trace.channel_lists.intern(List { channels: Some(list.into()), awaited })
     }
 
-    /// The list of every channel, also of those that no event names: for a call of which nothing is known.
+    /// The list of every channel, also of those that no event names: for a call of which nothing is
+    /// known.
     pub fn every_channel(&mut self) -> ChannelsId {
-        self.trace.channel_lists.intern(None)
+        self.trace.channel_lists.intern(List { channels: None, awaited: None })
     }
 }
 
@@ -146,6 +190,22 @@ mod tests {
         assert_eq!(trace.channels_of(every), Channels::Every);
         assert_eq!(trace.channels_of(none), Channels::Only(&[]));
         assert_eq!(trace.channel_list_count(), 3);
+        assert!(trace.gives(both, a) && !trace.gives(both, b));
+        assert!(trace.gives(every, b) && !trace.gives(none, b));
+    }
+
+    #[test]
+    fn what_a_call_waits_for_is_part_of_its_list() {
+        let mut builder = Trace::builder();
+        let (a, b) = (builder.channel("a"), builder.channel("b"));
+        let plain = builder.channels(&[(a, Direction::Takes)]);
+        let awaited = Some(Awaited { source: b, piece: Some(a) });
+        let waits = builder.channels_awaiting(&[(a, Direction::Takes)], awaited);
+        assert_ne!(plain, waits);
+        assert_eq!(builder.channels_awaiting(&[(a, Direction::Takes)], awaited), waits);
+        let trace = builder.finish();
+        assert_eq!((trace.awaited(plain), trace.awaited(waits)), (None, awaited));
+        assert_eq!(trace.channels_of(plain), trace.channels_of(waits));
     }
 
     #[test]

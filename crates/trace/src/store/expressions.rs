@@ -36,7 +36,8 @@ impl Expressions {
         ExprRef::new(&self.code[self.start(at)..self.start(at + 1)])
     }
 
-    /// Gives an event an expression, in place of what it had; `write` appends the bytes of it. Cheap behind all others.
+    /// Gives an event an expression, in place of what it had; `write` appends the bytes of it.
+    /// Cheap behind all others.
     pub(crate) fn insert(&mut self, event: EventId, write: impl FnOnce(&mut Vec<u8>)) {
         let (is_there, at) = self.starts.find(event);
         let end = self.code.len();
@@ -72,11 +73,11 @@ mod tests {
     use super::*;
     use crate::expr::nodes::encode;
     use crate::expr::{BinaryOp, Expr};
-    use crate::text::random::Random;
+    use foretrace_testing::Random;
 
     #[test]
     fn the_order_does_not_matter() {
-        let mut random = Random(3);
+        let mut random = Random::new(3);
         let mut expressions = Expressions::default();
         let mut map = BTreeMap::new();
         for _ in 0..500 {

@@ -6,8 +6,9 @@ use rustc_hash::FxBuildHasher;
 
 /// A table of strings with an index.
 ///
-/// **Cost.** The text and 8 bytes for each name; 8 to 16 for its place in the index. Reads of recorded programs are called `r0`, `r1`, … in this order: a table that
-/// begins so needs no index of these.
+/// **Cost.** The text and 8 bytes for each name; 8 to 16 for its place in the index. Reads of
+/// recorded programs are called `r0`, `r1`, … in this order: a table that begins so needs no index
+/// of these.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
     /// All names, one behind the other.
@@ -16,7 +17,8 @@ pub struct Names {
     ends: Vec<usize>,
     /// How many of the first names are `r0`, `r1`, …
     numbered: usize,
-    /// Numbers of the others, by their hashes, each at or behind its own place; a power of two, of which at least half is empty.
+    /// Numbers of the others, by their hashes, each at or behind its own place; a power of two, of
+    /// which at least half is empty.
     index: Vec<u32>,
 }
 

@@ -1,11 +1,13 @@
 //! What only some events have.
 //!
-//! **Computes.** A value for each of some events, in their order. A bit says which events have one; how many have one before each 64 events is known, so
-//! finding a value takes two look-ups.
+//! **Computes.** A value for each of some events, in their order. A bit says which events have one;
+//! how many have one before each 64 events is known, so finding a value takes two look-ups.
 //!
-//! **Invariant.** The last block has an event with a value, so that equal contents are equal columns.
+//! **Invariant.** The last block has an event with a value, so that equal contents are equal
+//! columns.
 //!
-//! **Cost.** An eighth and a sixteenth of a byte per event, and the values. Appending is constant; putting something before what is there is linear.
+//! **Cost.** An eighth and a sixteenth of a byte per event, and the values. Appending is constant;
+//! putting something before what is there is linear.
 
 use crate::ids::EventId;
 
@@ -105,11 +107,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::text::random::Random;
+    use foretrace_testing::Random;
 
     #[test]
     fn it_is_a_map() {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         for round in 0..200 {
             let (mut sparse, mut map) = (Sparse::default(), BTreeMap::new());
             for step in 0..random.below(200) as u32 {

@@ -4,7 +4,8 @@
 //! it has now.
 //!
 //! **Invariant.** Names are visited in the order in which the parser meets them: declared locks,
-//! semaphores and barriers, initial values, benign places, then the events, each from left to right.
+//! semaphores and barriers, initial values, benign places, then the events, each from left to
+//! right.
 
 use crate::event::*;
 use crate::ids::*;
@@ -121,6 +122,10 @@ impl Appearance {
             Op::EnterCall { on, by } => {
                 if let Channels::Only(list) = trace.channels_of(on) {
                     list.iter().for_each(|(channel, _)| self.channels.visit(channel.0));
+                }
+                if let Some(Awaited { source, piece }) = trace.awaited(on) {
+                    self.channels.visit(source.0);
+                    piece.inspect(|piece| self.channels.visit(piece.0));
                 }
                 self.channel_lists.visit(on.0);
                 by.inspect(|by| self.functions.visit(by.0));

@@ -1,9 +1,9 @@
 //! What an expression is worth.
 //!
 //! All values are 64-bit words. Arithmetic wraps; `/`, `%`, `>>` and the comparisons take their
-//! operands as signed, those with a `u` behind them as unsigned. `u8(x)` and `s8(x)` keep the lowest
-//! bits, as a number without or with sign. So that every expression has a value, as a term of a
-//! solver has:
+//! operands as signed, those with a `u` behind them as unsigned. `u8(x)` and `s8(x)` keep the
+//! lowest bits, as a number without or with sign. So that every expression has a value, as a term
+//! of a solver has:
 //!
 //! - `x / 0` and `x /u 0` are all ones, `x % 0` and `x %u 0` are x; the smallest number divided by
 //!   -1 is itself, remainder 0;
@@ -147,10 +147,11 @@ mod tests {
         }
     }
 
-    /// A number of n bits as a word, the operation as LLVM defines it for n bits, and as an expression over words.
+    /// A number of n bits as a word, the operation as LLVM defines it for n bits, and as an
+    /// expression over words.
     #[test]
     fn narrow_operations_are_expressions_over_words() {
-        let mut random = crate::text::random::Random(1);
+        let mut random = foretrace_testing::Random::new(1);
         for _ in 0..40_000 {
             let bits = 8 + random.below(57) as u32;
             let mask = u64::MAX >> (64 - bits);

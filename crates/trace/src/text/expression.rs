@@ -5,9 +5,9 @@
 //!
 //! **Invariant.** A minus directly before a digit, where an operand may stand, belongs to the
 //! literal; so the printer puts a negated literal in parentheses. No term is deeper than
-//! [`MAX_DEPTH`], so that recursion over terms is safe everywhere. No name is directly followed by a
-//! parenthesis, so `u8(` can only be a cast, though `u8` may be a name; and the `u` of `<u` belongs to
-//! the operator unless it is the beginning of a longer word, as in `a <u8(b)`.
+//! [`MAX_DEPTH`], so that recursion over terms is safe everywhere. No name is directly followed by
+//! a parenthesis, so `u8(` can only be a cast, though `u8` may be a name; and the `u` of `<u`
+//! belongs to the operator unless it is the beginning of a longer word, as in `a <u8(b)`.
 
 use crate::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use crate::ids::NameId;

@@ -313,7 +313,7 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
 fn channels(trace: &Trace, on: ChannelsId) -> String {
     let Channels::Only(list) = trace.channels_of(on) else { return " *".to_string() };
     let is_read_otherwise =
-        |name: &str| name == "*" || name == "by" || name.starts_with(['<', '>']);
+        |name: &str| matches!(name, "*" | "by" | "waits-for") || name.starts_with(['<', '>']);
     let mut out = String::new();
     for (channel, direction) in list {
         out.push_str(match direction {
@@ -322,6 +322,13 @@ fn channels(trace: &Trace, on: ChannelsId) -> String {
             Direction::Both => " ",
         });
         out.push_str(&quoted_if(trace.channels().get(channel.index()), is_read_otherwise));
+    }
+    if let Some(Awaited { source, piece }) = trace.awaited(on) {
+        let name = |channel: ChannelId| named(trace.channels().get(channel.index()));
+        let _ = write!(out, " waits-for {}", name(source));
+        if let Some(piece) = piece {
+            let _ = write!(out, " piece {}", name(piece));
+        }
     }
     out
 }

@@ -5,22 +5,7 @@ use crate::event::*;
 use crate::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use crate::ids::*;
 use crate::store::LockKind;
-
-/// A small random number generator; the seed is the whole state.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
+use foretrace_testing::Random;
 
 const NAMES: [&str; 32] = [
     "x",
@@ -140,6 +125,11 @@ fn random_trace(random: &mut Random) -> Trace {
         let list: Vec<_> = (0..random.below(4)).map(|_| channel(&mut builder, random)).collect();
         let on = match random.below(4) {
             0 => builder.every_channel(),
+            1 => {
+                let (source, _) = channel(&mut builder, random);
+                let piece = (random.below(2) == 0).then(|| builder.channel(random.pick(&NAMES)));
+                builder.channels_awaiting(&list, Some(Awaited { source, piece }))
+            }
             _ => builder.channels(&list),
         };
         let by = (random.below(2) == 0).then(|| builder.function(random.pick(&NAMES)));
@@ -279,7 +269,7 @@ fn random_trace(random: &mut Random) -> Trace {
 #[test]
 fn random_traces_come_back_whole() {
     for seed in 1..4000 {
-        let trace = random_trace(&mut Random(seed));
+        let trace = random_trace(&mut Random::new(seed));
         let printed = print(&trace);
         match parse(&printed) {
             Ok(back) => assert_eq!(back, trace, "seed {seed}\n{printed}"),
@@ -310,7 +300,7 @@ fn mutated_texts_never_panic() {
     ];
     let mut accepted = 0;
     for seed in 1..6000 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut text = print(&random_trace(&mut random)).into_bytes();
         for _ in 0..1 + random.below(3) {
             let at = random.below(text.len() + 1);

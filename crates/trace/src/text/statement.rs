@@ -371,7 +371,23 @@ impl Parser {
         Ok(self.builder.barrier(&name.text))
     }
 
-    /// `a >b <c`: both ways, gives, takes; or `*` for every channel.
+    /// `waits-for source piece p`: what the call does not return without.
+    fn awaited(&mut self, cursor: &mut Cursor) -> Result<Option<Awaited>, Error> {
+        if !cursor.keyword("waits-for") {
+            return Ok(None);
+        }
+        let source = cursor.name("the name of a channel")?;
+        let source = self.builder.channel(&source.text);
+        let piece = match cursor.keyword("piece") {
+            true => Some(cursor.name("the name of a channel")?),
+            false => None,
+        };
+        let piece = piece.map(|name| self.builder.channel(&name.text));
+        Ok(Some(Awaited { source, piece }))
+    }
+
+    /// `a >b <c`: both ways, gives, takes; or `*` for every channel. What the call waits for
+    /// follows.
     pub(super) fn channels(&mut self, cursor: &mut Cursor) -> Result<ChannelsId, Error> {
         if cursor.keyword("*") {
             return Ok(self.builder.every_channel());
@@ -379,16 +395,18 @@ impl Parser {
         let mut list = Vec::new();
         loop {
             let is_behind = |cursor: &mut Cursor| cursor.eat("@") || cursor.keyword("by");
-            if cursor.at_end() || is_behind(&mut cursor.clone()) {
-                return Ok(self.builder.channels(&list));
+            let awaited = self.awaited(cursor)?;
+            if awaited.is_some() || cursor.at_end() || is_behind(&mut cursor.clone()) {
+                return Ok(self.builder.channels_awaiting(&list, awaited));
             }
             let direction = match () {
                 () if cursor.eat(">") => Direction::Gives,
                 () if cursor.eat("<") => Direction::Takes,
                 () => Direction::Both,
             };
-            let wanted = "the name of a channel, in quotes if it is `by` or `*`";
-            if cursor.clone().keyword("by") || cursor.clone().keyword("*") {
+            let wanted = "the name of a channel, in quotes if it is `by`, `waits-for` or `*`";
+            let is_keyword = |keyword| cursor.clone().keyword(keyword);
+            if ["by", "waits-for", "*"].into_iter().any(is_keyword) {
                 return Err(cursor.expected(wanted));
             }
             let name = cursor.name(wanted)?;

@@ -271,6 +271,23 @@ fn calls() {
             t1: enter-call "by" >"*" <">log" by by
         "#]],
     );
+    check(
+        "t1: enter-call <p waits-for data piece \"by\" by read\nt1: enter-call waits-for \"a b\" @ a.c:1\n\
+         t2: enter-call \"waits-for\" >piece waits-for \"waits-for\"\n",
+        expect![[r#"
+            t1: enter-call <p waits-for data piece by by read
+            t1: enter-call waits-for "a b" @ a.c:1
+            t2: enter-call "waits-for" >piece waits-for waits-for
+        "#]],
+    );
+    check_error(
+        "t1: enter-call p waits-for data q",
+        expect!["line 1, column 33: expected the end of the line, but found `q`"],
+    );
+    check_error(
+        "t1: enter-call * waits-for data",
+        expect!["line 1, column 18: expected the end of the line, but found `waits-for`"],
+    );
     // What no event names, or names in another order, is declared.
     check(
         "function write\nchannel b\nchannels >b\nchannels *\nt1: enter-call a >b by read\n",
@@ -310,7 +327,7 @@ fn calls() {
     check_error(
         "t1: enter-call > by read",
         expect![
-            "line 1, column 18: expected the name of a channel, in quotes if it is `by` or `*`, but found `by`"
+            "line 1, column 18: expected the name of a channel, in quotes if it is `by`, `waits-for` or `*`, but found `by`"
         ],
     );
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::text::random::Random;
+use foretrace_testing::Random;
 
 /// The sets of section 3, by event: waiters, notified, departed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -127,7 +127,7 @@ fn random_run(random: &mut Random) -> Trace {
 fn the_earliest_wake_first_is_as_good_as_every_choice() {
     let (mut feasible, mut infeasible) = (0, 0);
     for seed in 1..20_000 {
-        let trace = random_run(&mut Random(seed));
+        let trace = random_run(&mut Random::new(seed));
         let expected = first_infeasible(&trace);
         let found = validate(&trace).err();
         if let Some(invalid) = &found {

@@ -20,6 +20,7 @@
 mod barriers;
 #[cfg(test)]
 mod brute;
+mod calls;
 mod conds;
 mod invalid;
 mod locks;
@@ -64,7 +65,7 @@ pub fn validate(trace: &Trace) -> Result<(), Invalid> {
         barriers: barriers::Barriers::new(trace),
         memory: memory::Memory::new(trace),
         names: names::Bound::default(),
-        open_calls: vec![0; trace.threads().len()],
+        calls: calls::Calls::new(trace),
     };
     for (id, event) in trace.events() {
         names::check_ids(trace, event)
@@ -84,8 +85,7 @@ struct State<'t> {
     barriers: barriers::Barriers,
     memory: memory::Memory,
     names: names::Bound,
-    /// Of each thread how many calls it has entered and not left.
-    open_calls: Vec<u32>,
+    calls: calls::Calls<'t>,
 }
 
 impl State<'_> {
@@ -146,13 +146,8 @@ impl State<'_> {
             Op::Exit => self.exit = Some(id),
             Op::Alloc { object, size, .. } => self.memory.alloc(id, object, size)?,
             Op::Free { object } => self.memory.free(id, object)?,
-            Op::EnterCall { .. } => self.open_calls[thread.index()] += 1,
-            Op::LeaveCall => {
-                let open = &mut self.open_calls[thread.index()];
-                *open = open.checked_sub(1).ok_or_else(|| {
-                    breach(Rule::LeaveWithoutCall, "the thread is in no call that it has entered")
-                })?;
-            }
+            Op::EnterCall { on, .. } => self.calls.enter(thread, on),
+            Op::LeaveCall => self.calls.leave(thread)?,
             Op::Request(_) | Op::RegionBegin | Op::RegionEnd | Op::Fence { .. } | Op::External => {}
         }
         Ok(())

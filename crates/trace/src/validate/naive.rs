@@ -1,7 +1,7 @@
 //! Locks against a literal reading of `docs/theory.md`: a list of holds, searched for every rule.
 
 use super::*;
-use crate::text::random::Random;
+use foretrace_testing::Random;
 
 #[derive(Clone, Copy)]
 struct Hold {
@@ -135,7 +135,7 @@ fn random_run(random: &mut Random) -> Trace {
 fn locks_obey_the_letter_of_the_theory() {
     let mut rules = std::collections::BTreeMap::new();
     for seed in 1..30_000 {
-        let trace = random_run(&mut Random(seed));
+        let trace = random_run(&mut Random::new(seed));
         let found = validate(&trace).err();
         let verdict = found.as_ref().map_or("valid", |invalid| invalid.rule.code());
         *rules.entry(verdict).or_insert(0) += 1;

@@ -75,6 +75,12 @@ fn check_channels(trace: &Trace, on: ChannelsId) -> Result<(), Breach> {
         let why = format!("there is no list {} of channels; there are {count}", on.0);
         return Err(breach(Rule::UnknownId, why));
     }
+    if let Some(Awaited { source, piece }) = trace.awaited(on) {
+        let both = piece.into_iter().chain([source]);
+        for channel in both {
+            inside(channel.0, trace.channels(), "channel")?;
+        }
+    }
     match trace.channels_of(on) {
         Channels::Every => Ok(()),
         Channels::Only(list) => {

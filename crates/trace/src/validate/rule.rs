@@ -97,4 +97,6 @@ rules! {
     LeaveEarly = "leave-early",
     /// A thread leaves a call, but has entered none that is still open.
     LeaveWithoutCall = "leave-without-call",
+    /// A call that waits for something leaves, but nobody has given it.
+    LeaveUnfed = "leave-unfed",
 }

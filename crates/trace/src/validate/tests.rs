@@ -485,10 +485,39 @@ fn calls() {
     );
     check_built(
         |builder| {
+            let awaited = Awaited { source: ChannelId(3), piece: None };
+            let on = builder.channels_awaiting(&[], Some(awaited));
+            builder.push(event(Op::EnterCall { on, by: None }));
+        },
+        expect!["event 0 (t): channel 3 has no name; there are 0 [unknown-id]"],
+    );
+    check_built(
+        |builder| {
             let on = builder.every_channel();
             builder.push(event(Op::EnterCall { on, by: Some(FunctionId(0)) }));
         },
         expect!["event 0 (t): function 0 has no name; there are 0 [unknown-id]"],
+    );
+}
+
+#[test]
+fn a_call_that_waits_leaves_when_it_is_fed() {
+    check_valid("t1: enter-call <p waits-for p\nt2: enter-call >p\nt1: leave-call");
+    check_valid("t1: enter-call p waits-for q piece b\nt2: enter-call >b\nt1: leave-call");
+    check_valid("t1: enter-call <p waits-for p\nt2: enter-call *\nt1: leave-call");
+    check_valid("t1: enter-call p waits-for p");
+    // Its own giving does not count, nor does what gives on its channel only.
+    check(
+        "t1: enter-call p waits-for p\nt2: enter-call <p\nt1: leave-call",
+        expect![
+            "line 3 (t1): leave-call, but the call waits for p, and no other call has given there [leave-unfed]"
+        ],
+    );
+    check(
+        "t1: enter-call p waits-for q piece b\nt2: enter-call >p\nt1: leave-call",
+        expect![
+            "line 3 (t1): leave-call, but the call waits for q, and no other call has given there [leave-unfed]"
+        ],
     );
 }
 

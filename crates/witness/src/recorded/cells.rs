@@ -105,8 +105,8 @@ impl Cells {
 struct Places {
     list: Vec<Place>,
     numbers: FxHashMap<Place, u32>,
-    /// The place of each object that was met last, and its number: most objects have but one place, or
-    /// are met at the same one several times in a row.
+    /// The place of each object that was met last, and its number: most objects have but one place,
+    /// or are met at the same one several times in a row.
     last: Vec<(Place, u32)>,
 }
 

@@ -57,7 +57,8 @@ impl Memory {
         self.model.compares_values() && content(a).is_some() && content(a) == content(b)
     }
 
-    /// The value that a writer left in a cell in the recorded run; `None` if its bytes are unvalued.
+    /// The value that a writer left in a cell in the recorded run; `None` if its bytes are
+    /// unvalued.
     pub(crate) fn content(&self, trace: &Trace, writer: u32, cell: u32) -> Option<u64> {
         let (at, value) = if writer == INITIAL {
             match self.initial_from[cell as usize] {

@@ -33,6 +33,7 @@ pub(crate) use regions::Regions;
 pub(crate) use terms::{Assignment, Terms};
 
 use crate::calls::Kept;
+use crate::starved::Waits;
 use cells::Layout;
 use counts::{BarrierPass, SemaphorePass};
 use holds::HoldPass;
@@ -125,6 +126,8 @@ pub(crate) struct Recorded {
     allocs: Vec<u32>,
     /// Which calls keep their order.
     pub(crate) calls: Kept,
+    /// Which calls wait until they are fed.
+    pub(crate) waits: Waits,
     /// Reads with an unknown writer of bytes that are the reading thread's own.
     private: FxHashSet<EventId>,
     /// Holds that another thread closes.
@@ -361,6 +364,7 @@ impl<'a> Pass<'a> {
             forks: self.forks,
             allocs: self.allocs,
             calls: Kept::of(self.trace),
+            waits: Waits::of(self.trace),
             private: FxHashSet::default(),
             handed_over: FxHashSet::default(),
             terms: OnceLock::new(),
@@ -431,8 +435,13 @@ impl<'a> Pass<'a> {
     /// Whether a wake directly follows a wait on the same condition variable and lock.
     fn follows_its_wait(&self, id: EventId, thread: ThreadId, wake: Op) -> bool {
         let before = self.trace.previous(id).map(|previous| self.trace.event(previous));
-        matches!((wake, before), (Op::Wake { cond, lock, .. }, Some(Event { op: Op::Wait { cond: waited, lock: given, .. }, thread: waiter, .. }))
-            if cond == waited && lock == given && thread == waiter)
+        let Some(before) = before.filter(|before| before.thread == thread) else { return false };
+        match (wake, before.op) {
+            (Op::Wake { cond, lock, .. }, Op::Wait { cond: waited, lock: given, .. }) => {
+                cond == waited && lock == given
+            }
+            _ => false,
+        }
     }
 
     fn without_hold(&mut self, id: EventId, thread: ThreadId, op: Op) -> Rule {

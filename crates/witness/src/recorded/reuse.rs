@@ -1,8 +1,8 @@
 //! Theory, section 3, row *alloc*: which objects must be freed before an address is used again.
 //!
 //! **Computes.** For each alloc the frees recorded before it of objects whose address ranges
-//! overlap, without those that another of these frees implies: if object F was allocated after G was
-//! freed and covers the shared bytes, F's free needs F's alloc, which needs G's free.
+//! overlap, without those that another of these frees implies: if object F was allocated after G
+//! was freed and covers the shared bytes, F's free needs F's alloc, which needs G's free.
 //!
 //! **Invariant.** `freed` maps disjoint address ranges to the frees of objects that covered the
 //! whole range, in recorded order.

@@ -1,14 +1,14 @@
 //! Theory, section 2: names, counting expressions, opaque events.
 //!
-//! **Computes.** For each event with an expression which event each of its names means, and whether the
-//! expression counts. A thread runs a prefix of its events in program order, so a name means the same
-//! event in every schedule.
+//! **Computes.** For each event with an expression which event each of its names means, and whether
+//! the expression counts. A thread runs a prefix of its events in program order, so a name means
+//! the same event in every schedule.
 //!
-//! **Invariant.** All names of an expression that counts mean reads with a value, or `let`s whose own
-//! expression counts. What it uses through `let`s is not listed: that could be quadratic.
+//! **Invariant.** All names of an expression that counts mean reads with a value, or `let`s whose
+//! own expression counts. What it uses through `let`s is not listed: that could be quadratic.
 //!
-//! **Cost.** One pass over the trace, and a word pair per name of an expression. Made only when somebody
-//! asks: the models that reproduce every read need it for assertions alone.
+//! **Cost.** One pass over the trace, and a word pair per name of an expression. Made only when
+//! somebody asks: the models that reproduce every read need it for assertions alone.
 
 use std::sync::{Arc, Mutex};
 
@@ -57,8 +57,8 @@ impl Terms {
         self.terms.get(&event).map_or(&[], |term| &term.names)
     }
 
-    /// "Opaque events are `external`, and every write, `rmw`, branch, assertion and assumption without
-    /// an expression that counts."
+    /// "Opaque events are `external`, and every write, `rmw`, branch, assertion and assumption
+    /// without an expression that counts."
     pub(crate) fn is_opaque(&self, trace: &Trace, event: EventId) -> bool {
         match trace.op(event) {
             Op::External => true,

@@ -1,16 +1,20 @@
 //! The checker of refutations: what is called impossible passes it.
 //!
-//! **Computes.** Whether each step of a proof follows from the trace and from the steps that it names, by the rule that it
-//! names; and whether the last two contradict each other. Then no feasible schedule ends in the violation.
+//! **Computes.** Whether each step of a proof follows from the trace and from the steps that it
+//! names, by the rule that it names; and whether the last two contradict each other. Then no
+//! feasible schedule ends in the violation.
 //!
-//! **Follows.** `docs/causality.md`, and nothing else: it shares no code with the graph that prunes or the derivation that explains.
-//! Here are the general rules of section 1 and the facts of section 2; `rules` has sections 3 to 6.
+//! **Follows.** `docs/causality.md`, and nothing else: it shares no code with the graph that prunes
+//! or the derivation that explains. Here are the general rules of section 1 and the facts of
+//! section 2; `rules` has sections 3 to 6.
 //!
-//! **Invariant.** A rule about everything that could give what a waiter needs goes through all of them here; that a proof does
-//! not mention one is no reason to forget it. A premise counts with what follows from it by program order: X(f) gives X(e), and
-//! N(e) gives N(f), if e precedes f in their thread; likewise for order.
+//! **Invariant.** A rule about everything that could give what a waiter needs goes through all of
+//! them here; that a proof does not mention one is no reason to forget it. A premise counts with
+//! what follows from it by program order: X(f) gives X(e), and N(e) gives N(f), if e precedes f in
+//! their thread; likewise for order.
 //!
-//! **Cost.** Linear in the trace once, then for each step its premises times what it quantifies over.
+//! **Cost.** Linear in the trace once, then for each step its premises times what it quantifies
+//! over.
 
 use foretrace_trace::{EventId, Model, Op, Trace};
 
@@ -21,7 +25,8 @@ use crate::at_end::{check_form, points};
 use crate::refuted::Refuted;
 use crate::violation::Violation;
 
-/// Whether the refutation proves that no feasible schedule of the trace ends in the violation under the model.
+/// Whether the refutation proves that no feasible schedule of the trace ends in the violation under
+/// the model.
 pub fn check_refutation(
     trace: &Trace,
     model: Model,
@@ -138,7 +143,10 @@ impl Premises<'_> {
 
     /// Whether the premises give N(e).
     pub(super) fn not_executed(&self, event: EventId) -> bool {
-        let gives = |fact: &Fact| matches!(*fact, Fact::NotExecuted(early) if self.view.is_up_to(early, event));
+        let gives = |fact: &Fact| match *fact {
+            Fact::NotExecuted(early) => self.view.is_up_to(early, event),
+            _ => false,
+        };
         self.facts.iter().any(gives)
     }
 
@@ -222,7 +230,8 @@ fn says(view: &View, violation: &Violation, fact: Fact) -> bool {
     });
     match fact {
         Fact::Before(first, second) => {
-            matches!(*violation, Violation::Atomicity { first: c, remote, .. } if (c, remote) == (first, second))
+            matches!(*violation,
+                Violation::Atomicity { first: c, remote, .. } if (c, remote) == (first, second))
         }
         Fact::Executed(event) => {
             let is_alloc =
@@ -247,9 +256,13 @@ fn says(view: &View, violation: &Violation, fact: Fact) -> bool {
     }
 }
 
-/// Whether a thread that waits at its last event has executed it: a request, a wait or an arrival.
+/// Whether a thread that waits at its last event has executed it: a request, a wait, an arrival or
+/// the enter of a call.
 fn stays_behind(trace: &Trace, point: EventId) -> bool {
-    let waits = matches!(trace.op(point), Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. });
+    let waits = matches!(
+        trace.op(point),
+        Op::Request(_) | Op::Wait { .. } | Op::Arrive { .. } | Op::EnterCall { .. }
+    );
     waits && trace.next(point).is_none()
 }
 

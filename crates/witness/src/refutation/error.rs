@@ -4,7 +4,8 @@ use super::Rule;
 
 /// The first step of a proof that the trace does not bear out.
 ///
-/// Shown to the user as evidence of a bug *in this tool*: what was said to be impossible may be possible.
+/// Shown to the user as evidence of a bug *in this tool*: what was said to be impossible may be
+/// possible.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefutationError {

@@ -1,7 +1,9 @@
-//! Why a violation is impossible: proofs in the rules of `docs/causality.md`, and their independent checker.
+//! Why a violation is impossible: proofs in the rules of `docs/causality.md`, and their independent
+//! checker.
 //!
-//! A proof is a list of facts that hold in every feasible schedule that ends in the violation, each with the rule that gives it and
-//! the earlier facts that the rule needs. It ends in an event that is executed and is not.
+//! A proof is a list of facts that hold in every feasible schedule that ends in the violation, each
+//! with the rule that gives it and the earlier facts that the rule needs. It ends in an event that
+//! is executed and is not.
 
 mod check;
 mod error;
@@ -57,7 +59,8 @@ pub enum Rule {
     LockAfter,
     /// The hold that is opened before the other one is closed is itself closed before that.
     LockInside,
-    /// The hold that is opened, while the other one cannot have been closed, is closed before the other one is opened.
+    /// The hold that is opened, while the other one cannot have been closed, is closed before the
+    /// other one is opened.
     LockOrder,
     /// Nothing can notify the wait.
     Unnotified,
@@ -73,8 +76,8 @@ pub enum Rule {
     Unexplained,
     /// A read comes after the only write that leaves what it expects.
     Written,
-    /// A wake is matched with the notification that woke it in the recorded run. **Not sound**: for comparison only, and every
-    /// proof that uses it is refused.
+    /// A wake is matched with the notification that woke it in the recorded run. **Not sound**: for
+    /// comparison only, and every proof that uses it is refused.
     Published,
 }
 
@@ -85,7 +88,8 @@ pub struct Step {
     pub fact: Fact,
     /// By which rule.
     pub rule: Rule,
-    /// The earlier steps that the rule needs. Each counts with all that follows from it by program order.
+    /// The earlier steps that the rule needs. Each counts with all that follows from it by program
+    /// order.
     pub premises: Vec<u32>,
 }
 
@@ -94,6 +98,7 @@ pub struct Step {
 pub struct Refutation {
     /// In order: premises come first.
     pub steps: Vec<Step>,
-    /// The step by which an event is executed, and the one by which the same event, or an earlier one of its thread, is not.
+    /// The step by which an event is executed, and the one by which the same event, or an earlier
+    /// one of its thread, is not.
     pub contradiction: (u32, u32),
 }

@@ -1,5 +1,6 @@
-//! Tests as pairs of literals: a trace in text form, whose events are numbered from 0 by their lines, and a proof in one line: facts
-//! like `X3`, `N3` and `3<4`, each with its rule and the numbers of its premises, and at the end the two that contradict each other.
+//! Tests as pairs of literals: a trace in text form, whose events are numbered from 0 by their
+//! lines, and a proof in one line: facts like `X3`, `N3` and `3<4`, each with its rule and the
+//! numbers of its premises, and at the end the two that contradict each other.
 
 use expect_test::{Expect, expect};
 use foretrace_trace::{EventId, Model, text};

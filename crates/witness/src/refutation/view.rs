@@ -1,7 +1,7 @@
 //! The recorded run as the rules of `docs/causality.md` ask for it.
 //!
-//! **Computes.** Beside `recorded`: where each hold is closed, the notifications of each condition variable, the waits and posts of
-//! each semaphore, the writes of each cell.
+//! **Computes.** Beside `recorded`: where each hold is closed, the notifications of each condition
+//! variable, the waits and posts of each semaphore, the writes of each cell.
 //!
 //! **Cost.** One pass over the trace; the writes are collected when somebody asks first.
 

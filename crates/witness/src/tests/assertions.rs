@@ -11,7 +11,8 @@ fn fails(model: Model, at: u32, text: &str, numbers: &str, expected: Expect) {
     verdict_under(model, &lines(text), &Violation::Assertion(EventId(at)), numbers, &expected);
 }
 
-/// Wang, Kundu, Limaye, Ganai and Gupta, *Symbolic Predictive Analysis for Concurrent Programs*, figure 1.
+/// Wang, Kundu, Limaye, Ganai and Gupta, *Symbolic Predictive Analysis for Concurrent Programs*,
+/// figure 1.
 const FIGURE_1: &str = "\
 init x = 0
 init y = 0

@@ -1,16 +1,16 @@
-//! The rows about memory and expressions once more, byte by byte and name by name, without cells and
-//! without anything resolved beforehand; compared with the checker on random traces.
+//! The rows about memory and expressions once more, byte by byte and name by name, without cells
+//! and without anything resolved beforehand; compared with the checker on random traces.
 
 use foretrace_trace::expr::{Expr, ExprRef};
 use foretrace_trace::text::eval::evaluate;
 use foretrace_trace::{Dependences, EventId, Model, NameId, Op, Place, ThreadId, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::random::Random;
 use super::random_programs::random_program;
 use super::{feasible, next_of_each};
 use crate::checker::{CheckOptions, Checker};
 use crate::violation::Violation;
+use foretrace_testing::Random;
 
 /// What is in a byte: a value, or the unvalued contents of a writer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -372,7 +372,7 @@ fn cells_and_resolved_names_are_as_good_as_bytes_and_names() {
                 if open.is_empty() {
                     break;
                 }
-                let (event, after) = open.swap_remove(random.below(open.len() as u64) as usize);
+                let (event, after) = open.swap_remove(random.below_u64(open.len() as u64) as usize);
                 schedule.push(event);
                 run = after;
             }
@@ -414,7 +414,7 @@ fn released_reads_are_those_that_nothing_else_uses() {
                     let mut after = run.clone();
                     after.step(event).then_some((event, after))
                 });
-                let chosen = random.below(3) as usize;
+                let chosen = random.below_u64(3) as usize;
                 let Some((event, after)) = open.by_ref().take(chosen + 1).last() else { break };
                 drop(open);
                 schedule.push(event);

@@ -5,10 +5,10 @@ use foretrace_trace::{
     ChannelId, Channels, ChannelsId, Direction, Event, EventId, Op, ThreadId, Trace,
 };
 
-use super::random::Random;
 use super::rules::steps;
 use super::{trace, violations::lines};
 use crate::calls::Kept;
+use foretrace_testing::Random;
 
 /// The enters that each leave needs, as `leave <- enters`.
 fn needs(text: &str) -> String {
@@ -205,16 +205,16 @@ fn the_last_enters_are_those_of_all_chains() {
 fn random_calls(random: &mut Random) -> Trace {
     let mut builder = Trace::builder();
     let threads: Vec<ThreadId> =
-        (0..2 + random.below(3)).map(|at| builder.thread(&format!("t{at}"))).collect();
+        (0..2 + random.below_u64(3)).map(|at| builder.thread(&format!("t{at}"))).collect();
     let channels = ["p", "q", "r"].map(|name| builder.channel(name));
-    if random.below(4) == 0 {
+    if random.below_u64(4) == 0 {
         builder.set_delayed(channels[2]);
     }
     let directions = [Direction::Both, Direction::Gives, Direction::Takes];
     let mut open = vec![0; threads.len()];
-    for _ in 0..random.below(24) {
-        let at = random.below(threads.len() as u64) as usize;
-        let leaves = open[at] > 0 && random.below(5) < 3;
+    for _ in 0..random.below_u64(24) {
+        let at = random.below_u64(threads.len() as u64) as usize;
+        let leaves = open[at] > 0 && random.below_u64(5) < 3;
         let op = if leaves {
             open[at] -= 1;
             Op::LeaveCall
@@ -222,11 +222,11 @@ fn random_calls(random: &mut Random) -> Trace {
             open[at] += 1;
             let mut list = Vec::new();
             for channel in channels {
-                if random.below(3) == 0 {
-                    list.push((channel, directions[random.below(3) as usize]));
+                if random.below_u64(3) == 0 {
+                    list.push((channel, directions[random.below_u64(3) as usize]));
                 }
             }
-            let on = match random.below(8) {
+            let on = match random.below_u64(8) {
                 0 => builder.every_channel(),
                 _ => builder.channels(&list),
             };

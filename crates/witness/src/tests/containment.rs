@@ -3,11 +3,11 @@
 use foretrace_trace::{EventId, Model};
 
 use super::feasible;
-use super::random::Random;
 use super::random_programs::random_program;
 use super::reduction::{candidates, check_reduction, random_walk};
 use crate::checker::{CheckOptions, Checker};
 use crate::violation::{Certainty, Violation};
+use foretrace_testing::Random;
 
 #[test]
 fn recorded_prefixes_are_feasible_under_every_model() {

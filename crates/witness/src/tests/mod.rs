@@ -1,5 +1,5 @@
-//! Tests as pairs of literals: a trace in text form, whose events are numbered from 0 by their lines,
-//! and a schedule of such numbers.
+//! Tests as pairs of literals: a trace in text form, whose events are numbered from 0 by their
+//! lines, and a schedule of such numbers.
 
 mod assertions;
 mod bytewise;

@@ -1,6 +1,6 @@
 //! Said, Wang, Yang and Sakallah, *Generating Data Race Witnesses by an SMT-Based Analysis*, NFM
-//! 2011, figure 3: the read of x in thread 2 must lie between the two writes of x in thread 1, so the
-//! two writes of y are never next at once.
+//! 2011, figure 3: the read of x in thread 2 must lie between the two writes of x in thread 1, so
+//! the two writes of y are never next at once.
 
 use foretrace_trace::{EventId, Model};
 

@@ -1,27 +1,9 @@
 //! Random valid traces: threads that do at random whatever is enabled.
 
+use foretrace_testing::Random;
 use foretrace_trace::{Trace, validate::validate};
 
 use super::trace;
-
-/// xorshift64*: the same numbers for the same seed everywhere.
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        random.below(2);
-        random.below(2);
-        random
-    }
-
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % bound
-    }
-}
 
 #[derive(Clone, Default)]
 struct Thread {
@@ -55,7 +37,7 @@ struct World {
 
 /// A valid trace of about that many events.
 pub(super) fn random_trace(random: &mut Random, length: usize) -> Trace {
-    let count = 2 + random.below(3) as usize;
+    let count = 2 + random.below_u64(3) as usize;
     let mut world = World {
         text: "init x = 0\ninit y = 0\nsemaphore s = 1\nbarrier r = 2\n".to_string(),
         threads: vec![Thread::default(); count],
@@ -65,17 +47,17 @@ pub(super) fn random_trace(random: &mut Random, length: usize) -> Trace {
         arrived: 0,
         allocated: None,
         allocations: 0,
-        loves_locks: random.below(2) == 0,
-        is_careless: random.below(4) == 0,
+        loves_locks: random.below_u64(2) == 0,
+        is_careless: random.below_u64(4) == 0,
         writer: None,
         readers: Vec::new(),
     };
-    let all_at_once = random.below(2) == 0;
+    let all_at_once = random.below_u64(2) == 0;
     for (number, thread) in world.threads.iter_mut().enumerate() {
         thread.is_started = all_at_once || number == 0;
     }
     for _ in 0..length {
-        let thread = random.below(count as u64) as usize;
+        let thread = random.below_u64(count as u64) as usize;
         if world.threads[thread].is_started && !world.threads[thread].is_ended {
             world.act(thread, random);
         }
@@ -107,15 +89,15 @@ impl World {
             }
             return;
         }
-        let lock = random.below(2) as usize;
-        let cell = random.below(2) as usize;
+        let lock = random.below_u64(2) as usize;
+        let cell = random.below_u64(2) as usize;
         let name = ["x", "y"][cell];
-        let choice = random.below(22);
+        let choice = random.below_u64(22);
         let choice = if self.loves_locks && choice > 9 { 8 } else { choice };
         match choice {
             0..4 => self.say(me, &format!("read {name} : {}", self.cells[cell])),
             4..7 => {
-                self.cells[cell] = random.below(3);
+                self.cells[cell] = random.below_u64(3);
                 self.say(me, &format!("write {name} = {}", self.cells[cell]));
             }
             7 => {
@@ -123,16 +105,16 @@ impl World {
                 self.cells[cell] = (old + 1) % 3;
                 self.say(me, &format!("rmw {name} : {old} -> {}", self.cells[cell]));
             }
-            8 if random.below(3) == 0 => self.reader_writer(me, lock == 0),
+            8 if random.below_u64(3) == 0 => self.reader_writer(me, lock == 0),
             8..11 => self.lock(me, lock, random),
             11 if self.holder[lock] == Some(me) => {
-                let is_timed = random.below(3) == 0;
+                let is_timed = random.below_u64(3) == 0;
                 self.holder[lock] = None;
                 self.threads[me].waits = Some((lock, false, is_timed));
                 let wait = if is_timed { "timedwait" } else { "wait" };
                 self.say(me, &format!("{wait} c m{lock}"));
             }
-            12 => self.notify(me, random.below(3) == 0, random),
+            12 => self.notify(me, random.below_u64(3) == 0, random),
             13 if self.tokens > 0 => {
                 self.tokens -= 1;
                 self.say(me, "semwait s");
@@ -156,7 +138,7 @@ impl World {
                 self.threads[me].calls -= 1;
                 self.say(me, "leave-call");
             }
-            19 if random.below(4) == 0 && !self.holder.contains(&Some(me)) => {
+            19 if random.below_u64(4) == 0 && !self.holder.contains(&Some(me)) => {
                 self.threads[me].is_ended = true;
                 self.say(me, "end");
             }
@@ -167,7 +149,7 @@ impl World {
     /// One half of x, so that accesses overlap in part; now and then one that nobody wrote.
     fn half(&mut self, me: usize, random: &mut Random) {
         let (low, high) = (self.cells[0] & 0xffff_ffff, self.cells[0] >> 32);
-        match random.below(8) {
+        match random.below_u64(8) {
             0..3 => self.say(me, &format!("read x[0:4] : {low}")),
             3..5 => self.say(me, &format!("read x[4:4] : {high}")),
             5 => {
@@ -184,7 +166,7 @@ impl World {
 
     fn enter_call(&mut self, me: usize, random: &mut Random) {
         let lists = ["p", "p q", ">p", "<p", "<q >r", "r", ">r", "*", ""];
-        let on = lists[random.below(lists.len() as u64) as usize];
+        let on = lists[random.below_u64(lists.len() as u64) as usize];
         self.threads[me].calls += 1;
         self.say(me, &format!("enter-call {on}"));
     }
@@ -209,7 +191,7 @@ impl World {
     }
 
     fn lock(&mut self, me: usize, lock: usize, random: &mut Random) {
-        if self.is_careless && random.below(5) == 0 {
+        if self.is_careless && random.below_u64(5) == 0 {
             self.holder[lock] = None;
             return self.say(me, &format!("release m{lock}"));
         }
@@ -234,7 +216,7 @@ impl World {
             .filter(|thread| matches!(thread.waits, Some((_, false, _))))
             .collect();
         if !all && !waiting.is_empty() {
-            let chosen = random.below(waiting.len() as u64) as usize;
+            let chosen = random.below_u64(waiting.len() as u64) as usize;
             waiting = vec![waiting.swap_remove(chosen)];
         }
         for thread in waiting {

@@ -2,8 +2,8 @@
 
 use foretrace_trace::{Trace, validate::validate};
 
-use super::random::Random;
 use super::trace;
+use foretrace_testing::Random;
 
 /// The bytes of the object `v`.
 const BYTES: usize = 4;
@@ -22,21 +22,21 @@ struct World<'a> {
 
 /// A valid trace of that many events or a few more.
 pub(super) fn random_program(random: &mut Random, length: usize) -> Trace {
-    let threads = 2 + random.below(2) as usize;
+    let threads = 2 + random.below_u64(2) as usize;
     let mut text = String::new();
-    if random.below(12) == 0 {
+    if random.below_u64(12) == 0 {
         text += "dependences unknown\n";
     }
-    if random.below(4) > 0 {
+    if random.below_u64(4) > 0 {
         text += "init v[0:4] = 0\n";
     } else {
         text += "init v[1:2] = 0\n";
     }
-    let is_murky = random.below(3) == 0;
+    let is_murky = random.below_u64(3) == 0;
     let names = vec![Vec::new(); threads];
     let mut world = World { random, text, bytes: [0; BYTES], names, holder: None, is_murky };
     for _ in 0..length {
-        let me = world.random.below(threads as u64) as usize;
+        let me = world.random.below_u64(threads as u64) as usize;
         world.act(me);
     }
     let made = trace(&world.text);
@@ -50,13 +50,13 @@ impl World<'_> {
     }
 
     fn often(&mut self, percent: u64) -> bool {
-        self.random.below(100) < percent
+        self.random.below_u64(100) < percent
     }
 
     /// Some bytes of `v`, and what they are worth together.
     fn place(&mut self) -> (usize, usize, u64) {
         let size = if self.often(30) { 2 } else { 1 };
-        let from = self.random.below((BYTES - size + 1) as u64) as usize;
+        let from = self.random.below_u64((BYTES - size + 1) as u64) as usize;
         let bytes = self.bytes[from..from + size].iter().rev();
         (from, size, bytes.fold(0, |value, &byte| value << 8 | u64::from(byte)))
     }
@@ -69,7 +69,7 @@ impl World<'_> {
     }
 
     fn bind(&mut self, me: usize, value: u64) -> String {
-        let name = format!("n{}", self.random.below(4));
+        let name = format!("n{}", self.random.below_u64(4));
         self.names[me].retain(|(known, _)| *known != name);
         self.names[me].push((name.clone(), value));
         name
@@ -80,14 +80,14 @@ impl World<'_> {
         if depth == 0 || self.often(20) {
             let names = self.names[me].len() as u64;
             if names > 0 && self.often(75) {
-                return self.names[me][self.random.below(names) as usize].clone();
+                return self.names[me][self.random.below_u64(names) as usize].clone();
             }
-            let literal = self.random.below(4);
+            let literal = self.random.below_u64(4);
             return (literal.to_string(), literal);
         }
         let (left, a) = self.expression(me, depth - 1);
         let (right, b) = self.expression(me, depth - 1);
-        let (operator, value) = match self.random.below(8) {
+        let (operator, value) = match self.random.below_u64(8) {
             0..3 => ("+", a.wrapping_add(b)),
             3 => ("-", a.wrapping_sub(b)),
             4 => ("^", a ^ b),
@@ -103,10 +103,10 @@ impl World<'_> {
         let at = format!("v[{from}:{size}]");
         let is_unrecorded = self.is_murky && self.often(10);
         let is_opaque = self.is_murky && self.often(15);
-        match self.random.below(20) {
+        match self.random.below_u64(20) {
             0..6 => {
                 let is_strange = self.is_murky && self.often(5);
-                let seen = if is_strange { self.random.below(200) } else { value };
+                let seen = if is_strange { self.random.below_u64(200) } else { value };
                 let name = self.bind(me, seen);
                 let seen = if is_unrecorded { "?".to_string() } else { seen.to_string() };
                 self.say(me, &format!("{name} = read {at} : {seen}"));
@@ -126,7 +126,7 @@ impl World<'_> {
                 let stored = self.store(from, size, stored);
                 let written =
                     if is_opaque { stored.to_string() } else { format!("{given} : {stored}") };
-                let assumed = match self.random.below(3) {
+                let assumed = match self.random.below_u64(3) {
                     0 => format!(" assuming {name} == {value}"),
                     1 => format!(" assuming {name} != {}", value + 1),
                     _ => String::new(),

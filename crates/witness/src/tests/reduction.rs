@@ -3,7 +3,9 @@
 use foretrace_trace::{EventId, Model, Trace};
 use std::collections::BTreeMap;
 
-use super::random::{Random, random_trace};
+use foretrace_testing::Random;
+
+use super::random::random_trace;
 use super::{feasible, next_of_each, schedule, trace, violations::lines};
 use crate::checker::{CheckOptions, Checker};
 use crate::ending::Ending;
@@ -49,7 +51,7 @@ pub(super) fn candidates(trace: &Trace, schedule: &[EventId]) -> Vec<Violation> 
 /// A feasible schedule made by chance.
 pub(super) fn random_walk(checker: &Checker, random: &mut Random) -> Vec<EventId> {
     let mut schedule = Vec::new();
-    let length = random.below(checker.trace().len() as u64 + 1);
+    let length = random.below_u64(checker.trace().len() as u64 + 1);
     while (schedule.len() as u64) < length {
         let mut next = next_of_each(checker.trace(), &schedule);
         next.retain(|&event| {
@@ -60,7 +62,7 @@ pub(super) fn random_walk(checker: &Checker, random: &mut Random) -> Vec<EventId
         if next.is_empty() {
             break;
         }
-        schedule.push(next[random.below(next.len() as u64) as usize]);
+        schedule.push(next[random.below_u64(next.len() as u64) as usize]);
     }
     schedule
 }

@@ -3,10 +3,10 @@
 use foretrace_trace::{EventId, Model, Op, Trace, WakeReason};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::random::Random;
 use super::trace;
 use crate::checker::{CheckOptions, Checker};
 use crate::signals::resolve;
+use foretrace_testing::Random;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -80,12 +80,12 @@ fn may_leave(trace: &Trace, wait: EventId) -> bool {
 /// Threads that wait, each with a lock of its own, and one that signals.
 fn waiting_trace(random: &mut Random) -> Trace {
     let mut text = String::new();
-    for waiter in 0..1 + random.below(4) {
-        for _ in 0..1 + random.below(2) {
-            let timed = random.below(3) == 0;
+    for waiter in 0..1 + random.below_u64(4) {
+        for _ in 0..1 + random.below_u64(2) {
+            let timed = random.below_u64(3) == 0;
             let wait = if timed { "timedwait" } else { "wait" };
             text += &format!("t{waiter}: acquire m{waiter}\nt{waiter}: {wait} c m{waiter}\n");
-            let ending = match random.below(6) {
+            let ending = match random.below_u64(6) {
                 0 => break,
                 1 if timed => " timeout",
                 2 => " spurious",
@@ -94,8 +94,8 @@ fn waiting_trace(random: &mut Random) -> Trace {
             text += &format!("t{waiter}: wake c m{waiter}{ending}\nt{waiter}: release m{waiter}\n");
         }
     }
-    for _ in 0..1 + random.below(5) {
-        text += if random.below(6) == 0 { "s: broadcast c\n" } else { "s: signal c\n" };
+    for _ in 0..1 + random.below_u64(5) {
+        text += if random.below_u64(6) == 0 { "s: broadcast c\n" } else { "s: signal c\n" };
     }
     trace(&text)
 }
@@ -109,8 +109,8 @@ fn the_greedy_choice_finds_a_resolution_whenever_there_is_one() {
         let checker = Checker::new(&trace, Model::Values, CheckOptions::default());
         let mut steps = Vec::new();
         let mut done = vec![0; trace.threads().len()];
-        for _ in 0..random.below(trace.len() as u64 + 1) {
-            let thread = random.below(done.len() as u64) as usize;
+        for _ in 0..random.below_u64(trace.len() as u64 + 1) {
+            let thread = random.below_u64(done.len() as u64) as usize;
             let events = trace.thread_events(thread.into());
             if let Some(&event) = events.get(done[thread]) {
                 done[thread] += 1;
@@ -125,7 +125,7 @@ fn the_greedy_choice_finds_a_resolution_whenever_there_is_one() {
                 Some(trace.thread_events(thread)[done[thread.index()].checked_sub(1)?])
             })
             .filter(|&last| matches!(trace.op(last), Op::Wait { .. }) && !may_leave(&trace, last))
-            .filter(|_| random.below(2) == 0)
+            .filter(|_| random.below_u64(2) == 0)
             .collect();
         let greedy = resolve(&trace, &checker.recorded, &steps, &kept).is_ok();
         let exact = some_choice_works(&trace, &steps, &kept, &FxHashMap::default());

@@ -1,6 +1,6 @@
 /* A server: the main thread waits for clients and for its workers with epoll, two workers do what clients ask for. It ends when
    it gets SIGTERM. The workers add to `total` without a lock, and to `left` when they are told to stop. With the argument
-   `pid`, answers have the number of the process in them, which is another one in each run. */
+   `pid`, answers have the number of the process in them; with `tag`, what the environment says. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -29,7 +30,7 @@ static struct job {
 static int first, last, over;
 static int total;
 static int done;
-static int with_pid;
+static int with_pid, with_tag;
 static int left;
 static volatile sig_atomic_t stopped;
 
@@ -53,6 +54,8 @@ static void *work(void *unused) {
     struct job job = jobs[first++ % MOST];
     pthread_mutex_unlock(&lock);
     total += job.number; /* Here is the race. */
+    if (with_tag)
+      snprintf(text, sizeof text, "tag %s\n", getenv("TAG"));
     if (with_pid)
       snprintf(text, sizeof text, "pid %d\n", getpid());
     CHECK(send(job.client, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text));
@@ -110,6 +113,7 @@ int main(int count, char **arguments) {
   struct epoll_event events[4];
   int all = epoll_create1(0), listening, answered = 0;
   with_pid = count > 1 && strcmp(arguments[1], "pid") == 0;
+  with_tag = count > 1 && strcmp(arguments[1], "tag") == 0;
   memset(&action, 0, sizeof action);
   action.sa_handler = stop;
   CHECK(sigaction(SIGTERM, &action, NULL) == 0);

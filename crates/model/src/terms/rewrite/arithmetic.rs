@@ -1,7 +1,7 @@
 //! Rules for sums, products and quotients.
 //!
-//! A difference with a constant is a sum; constants gather at the outermost sum. One-bit arithmetic is logic. Negations
-//! written as `-1 - x` or `~x + 1` are recognised.
+//! A difference with a constant is a sum; constants gather at the outermost sum. One-bit arithmetic
+//! is logic. Negations written as `-1 - x` or `~x + 1` are recognised.
 
 use super::super::value::ones;
 use super::super::{BinaryOp::*, TermId, Terms, UnaryOp};

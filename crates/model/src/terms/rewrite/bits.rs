@@ -1,6 +1,7 @@
 //! Rules for bitwise operations, booleans among them, and for shifts.
 //!
-//! The negation of a comparison is the swapped comparison, so that a condition and its negation meet as opposites.
+//! The negation of a comparison is the swapped comparison, so that a condition and its negation
+//! meet as opposites.
 
 use super::super::value::ones;
 use super::super::{BinaryOp, BinaryOp::*, Node, TermId, Terms, UnaryOp};
@@ -31,7 +32,8 @@ impl Terms {
         }
     }
 
-    /// `op` is `And` or `Or`, which are dual: the rules of one are those of the other with zeros for ones.
+    /// `op` is `And` or `Or`, which are dual: the rules of one are those of the other with zeros
+    /// for ones.
     pub(super) fn simpler_and_or(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Step {
         let width = self.width(a);
         let (dual, neutral, absorbing) = match op {

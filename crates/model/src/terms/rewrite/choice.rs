@@ -1,6 +1,7 @@
 //! Rules for choices.
 //!
-//! A choice between 1 and 0 is its condition; choices between booleans are conjunctions and disjunctions.
+//! A choice between 1 and 0 is its condition; choices between booleans are conjunctions and
+//! disjunctions.
 
 use super::super::node::Row;
 use super::super::value::ones;

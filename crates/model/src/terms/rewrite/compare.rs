@@ -1,6 +1,7 @@
 //! Rules for comparisons.
 //!
-//! What is done to both sides, and keeps or reverses the order, is undone; bounds of the operands decide.
+//! What is done to both sides, and keeps or reverses the order, is undone; bounds of the operands
+//! decide.
 
 use super::super::value::{cut, least, most, ones, signed};
 use super::super::{BinaryOp, BinaryOp::*, Node, TermId, Terms, UnaryOp};
@@ -247,8 +248,8 @@ impl Terms {
         self.try_binary(op, x, y)
     }
 
-    /// A comparison of numbers that are the same with fewer bits and a sign, as of one that is extended by its sign and
-    /// a shorter one that is extended by zeros.
+    /// A comparison of numbers that are the same with fewer bits and a sign, as of one that is
+    /// extended by its sign and a shorter one that is extended by zeros.
     fn compared_in_fewer_bits(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Option<Step> {
         let by = UnaryOp::SignExtend;
         let needed = self.needed_bits(by, a)?.max(self.needed_bits(by, b)?);

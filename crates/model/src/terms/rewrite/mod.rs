@@ -1,14 +1,15 @@
 //! The rules that make a term simpler while it is built. `docs/terms.md` lists them.
 //!
-//! **Computes.** For an operation on finished terms, a term that is worth the same. Each rule looks at the operation,
-//! its operands and at most their operands.
+//! **Computes.** For an operation on finished terms, a term that is worth the same. Each rule looks
+//! at the operation, its operands and at most their operands.
 //!
-//! **Invariant.** Every rule is an identity for all widths, one bit and 128 included, and its result, as a tree, is
-//! not larger than what it replaces. Commutative operations have a constant on the right, and else the older operand
-//! on the left.
+//! **Invariant.** Every rule is an identity for all widths, one bit and 128 included, and its
+//! result, as a tree, is not larger than what it replaces. Commutative operations have a constant
+//! on the right, and else the older operand on the left.
 //!
-//! **Cost.** At most `MAX_STEPS` rules one after the other, at most `MAX_NESTING` inside each other: an operation on
-//! terms however deep takes constant time and stack. Where that ends the search, the term is kept as it is.
+//! **Cost.** At most `MAX_STEPS` rules one after the other, at most `MAX_NESTING` inside each
+//! other: an operation on terms however deep takes constant time and stack. Where that ends the
+//! search, the term is kept as it is.
 
 mod arithmetic;
 mod bits;

@@ -1,9 +1,10 @@
 //! Rules for extension, extraction and concatenation.
 //!
-//! C computes with at least 32 bits and stores fewer, and expressions of traces compute with 64: the extraction of an
-//! operation on extended operands becomes the operation on the operands themselves. It goes down through sums, products,
-//! bitwise operations and choices, `NARROWING_DEPTH` operations at most, but only where it needs no extraction that was
-//! not there before. The bytes of one word, put together again, are the word.
+//! C computes with at least 32 bits and stores fewer, and expressions of traces compute with 64:
+//! the extraction of an operation on extended operands becomes the operation on the operands
+//! themselves. It goes down through sums, products, bitwise operations and choices,
+//! `NARROWING_DEPTH` operations at most, but only where it needs no extraction that was not there
+//! before. The bytes of one word, put together again, are the word.
 
 use super::super::node::Row;
 use super::super::value::{ones, signed};
@@ -96,7 +97,8 @@ impl Terms {
         }
     }
 
-    /// The extraction of a bitwise operation or a shift with a constant, where the constant does not matter.
+    /// The extraction of a bitwise operation or a shift with a constant, where the constant does
+    /// not matter.
     fn extract_with_constant(
         &mut self,
         of: TermId,
@@ -185,13 +187,15 @@ impl Terms {
         }
     }
 
-    /// How many of the lowest bits the extension `by` turns into the term again, where that can be seen.
+    /// How many of the lowest bits the extension `by` turns into the term again, where that can be
+    /// seen.
     pub(super) fn needed_bits(&self, by: UnaryOp, term: TermId) -> Option<u32> {
         match (self.node(term), by) {
             (Node::Constant(bits), UnaryOp::ZeroExtend) => Some(length(bits.get())),
             (Node::Constant(bits), _) => {
                 let number = signed(bits.get(), self.width(term));
-                // A negative number needs as many bits as the one that is as far from -1 as it is from 0.
+                // A negative number needs as many bits as the one that is as far from -1 as it is
+                // from 0.
                 Some(length((number ^ number >> 127) as u128 * 2))
             }
             (Node::Unary(op, x), _) if op == by => Some(self.width(x)),
@@ -211,8 +215,8 @@ impl Terms {
         self.trunc(term, width)
     }
 
-    /// Two terms in fewer bits, of which the extension `by` gives both back; at least one loses its own extension, so
-    /// that there may be one around the result.
+    /// Two terms in fewer bits, of which the extension `by` gives both back; at least one loses its
+    /// own extension, so that there may be one around the result.
     pub(super) fn both_narrowed(
         &mut self,
         by: UnaryOp,

@@ -1,10 +1,12 @@
 //! Calls by which threads see each other other than through memory.
 //!
-//! **Computes.** The events of such calls, and what becomes of their channels: a channel that only one thread uses orders nothing,
-//! nor does one to which threads give and from which nobody takes (a log, a terminal), or the other way round.
+//! **Computes.** The events of such calls, and what becomes of their channels: a channel that only
+//! one thread uses orders nothing, nor does one to which threads give and from which nobody takes
+//! (a log, a terminal), or the other way round.
 //!
-//! **Invariant.** A channel is left out only where no call of another thread can depend on it in the recorded run, so that it could not do so
-//! in another order of the same calls either. A call without channels is no event.
+//! **Invariant.** A channel is left out only where no call of another thread can depend on it in
+//! the recorded run, so that it could not do so in another order of the same calls either. A call
+//! without channels is no event.
 
 use foretrace_recording::channel::{self, direction};
 use foretrace_recording::record::{kind, stream};
@@ -12,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::{ImportError, Problem};
 use super::emit::{Emit, Now};
+use super::feeds::Source;
 use super::records::Record;
 use super::streams::{After, Exact};
 use super::tables::Tables;
@@ -116,8 +119,8 @@ struct Inside {
 }
 
 impl Emit<'_> {
-    /// Before a record of a thread that may be in a call of which nothing is known: the function has called back, and may have waited for
-    /// others before.
+    /// Before a record of a thread that may be in a call of which nothing is known: the function
+    /// has called back, and may have waited for others before.
     pub(super) fn before_record(&mut self, now: Now) {
         let is_call = matches!(now.record.kind, kind::ENTER_CALL | kind::LEAVE_CALL);
         let Some(inside) = self.calls.inside.get(&now.thread).filter(|_| !is_call) else { return };
@@ -126,11 +129,21 @@ impl Emit<'_> {
         }
         self.calls.inside.entry(now.thread).and_modify(|inside| inside.did = true);
         if now.record.kind == kind::END {
-            self.calls.inside.remove(&now.thread);
+            self.out_of_calls(now.thread);
         }
     }
 
-    /// A call comes back: it may have noticed what others did that are in calls of which nothing is known.
+    /// Nothing comes behind this of the thread: others can notice all that it did in a call of
+    /// which nothing is known.
+    pub(super) fn out_of_calls(&mut self, thread: u32) {
+        if self.calls.inside.get(&thread).is_some_and(|inside| inside.did) {
+            self.meet(thread);
+        }
+        self.calls.inside.remove(&thread);
+    }
+
+    /// A call comes back: it may have noticed what others did that are in calls of which nothing is
+    /// known.
     fn before_leave(&mut self, thread: u32) {
         let inside = self.calls.inside.iter();
         let mut others: Vec<u32> = inside
@@ -188,6 +201,7 @@ impl Emit<'_> {
         {
             on = self.stream(list, exact);
         }
+        let on = on.map(|on| self.with_feeds(on));
         let open = self.calls.open.entry(now.thread).or_default();
         open.push(on.is_some());
         let first = open.len() - 1;
@@ -272,6 +286,33 @@ impl Emit<'_> {
         };
         self.calls.lists.insert(list, on);
         Ok(on)
+    }
+
+    /// The same channels, with those by which the call feeds others, and what it waits for.
+    fn with_feeds(&mut self, on: ChannelsId) -> ChannelsId {
+        let Some(fed) = self.survey.feeds.of(self.now) else { return on };
+        let Channels::Only(list) = self.builder.so_far().channels_of(on) else { return on };
+        let mut list = list.to_vec();
+        for &(source, piece) in &fed.gives {
+            list.push((self.fed(source, piece), Direction::Gives));
+        }
+        let awaited = fed.waits.map(|(source, piece)| Awaited {
+            source: self.fed(source, None),
+            piece: piece.map(|piece| self.fed(source, Some(piece))),
+        });
+        self.builder.channels_awaiting(&list, awaited)
+    }
+
+    /// The channel of a source of data, or of a piece of it.
+    fn fed(&mut self, (number, is_back): Source, piece: Option<u32>) -> ChannelId {
+        let whole = self.channel(number);
+        let name = self.builder.so_far().channels().get(whole.index());
+        let way = if is_back { " (the other way)" } else { "" };
+        let name = match piece {
+            None => format!("data in {name}{way}"),
+            Some(piece) => format!("data in {name}{way}: piece {}", piece + 1),
+        };
+        self.builder.channel(&name)
     }
 
     /// The channels of a call on a stream of which more is known.

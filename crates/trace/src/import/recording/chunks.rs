@@ -1,7 +1,7 @@
 //! The header, and which chunks of the file make up each stream.
 //!
-//! **Invariant.** A stream is the chunks 0, 1, 2, … as far as they are there: what lies behind a missing one is not used, but
-//! counted. The last chunk may be cut off.
+//! **Invariant.** A stream is the chunks 0, 1, 2, … as far as they are there: what lies behind a
+//! missing one is not used, but counted. The last chunk may be cut off.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -117,7 +117,8 @@ impl<'a> Recording<'a> {
             let same = found.entry(stream).or_default();
             match same.get(&sequence) {
                 None => drop(same.insert(sequence, chunk)),
-                // The process was killed between copying a full chunk and counting it: the copy is there twice, or once.
+                // The process was killed between copying a full chunk and counting it: the copy is
+                // there twice, or once.
                 Some(_) if empty(&chunk) => {}
                 // Or while it was copied.
                 Some(known)

@@ -1,4 +1,5 @@
-//! What the code of a module is, for a walk along the recorded path. `docs/image.md` has the encoding of images.
+//! What the code of a module is, for a walk along the recorded path. `docs/image.md` has the
+//! encoding of images.
 
 use super::super::Problem;
 use super::tables::Words;
@@ -8,7 +9,8 @@ use super::tables::Words;
 pub struct Code<'a> {
     /// The address of its first site; each has 16 bytes.
     pub sites_base: u64,
-    /// Of each site whether it is in a header of the system: its records may have the site of the user's call instead.
+    /// Of each site whether it is in a header of the system: its records may have the site of the
+    /// user's call instead.
     pub is_system: Vec<bool>,
     /// Its strings, each ended by a NUL.
     pub strings: &'a [u8],

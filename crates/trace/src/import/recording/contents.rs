@@ -11,9 +11,11 @@ use crate::*;
 const MOST_BYTES: u32 = 1 << 20;
 
 impl Emit<'_> {
-    /// What bytes that are about to be accessed for the first time held at first, if that is known. Of one recording this is asked for writes to variables only: where a
-    /// read comes first, it says so itself, and code that is not instrumented may have been there before it. In a mixture of several another access may be the first.
-    /// Where addresses range over an object, all its bytes may be read.
+    /// What bytes that are about to be accessed for the first time held at first, if that is known.
+    /// Of one recording this is asked for writes to variables only: where a read comes first, it
+    /// says so itself, and code that is not instrumented may have been there before it. In a
+    /// mixture of several another access may be the first. Where addresses range over an object,
+    /// all its bytes may be read.
     pub(super) fn declare_contents(&mut self, found: &Found, touch: &Touch, bytes: Range<u32>) {
         let is_known = match found.what {
             What::Global(_) => self.together || touch.reads.is_none(),
@@ -62,7 +64,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Compares what was read with what memory holds. A difference that the trace cannot show by itself is pinned.
+    /// Compares what was read with what memory holds. A difference that the trace cannot show by
+    /// itself is pinned.
     pub(super) fn compare(
         &mut self,
         now: Now,

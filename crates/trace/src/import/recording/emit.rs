@@ -42,7 +42,8 @@ pub(super) struct Emit<'r> {
     pub(super) together: bool,
     /// Objects that addresses could range over, if all accesses to them were in the trace.
     ranged_over: FxHashSet<u32>,
-    /// The bytes of pages that can be written elsewhere, of those that were stored to: block and address.
+    /// The bytes of pages that can be written elsewhere, of those that were stored to: block and
+    /// address.
     pub(super) stored_in_pages: FxHashSet<(u32, u64)>,
     /// Addresses of blocks of the trace that were freed.
     pub(super) given_back: BTreeMap<u64, u64>,
@@ -149,7 +150,8 @@ impl<'r> Emit<'r> {
         Emit { together: true, ..self }
     }
 
-    /// Makes the trace. Beside it are the objects that addresses could range over, if all accesses to them were in it.
+    /// Makes the trace. Beside it are the objects that addresses could range over, if all accesses
+    /// to them were in it.
     pub(super) fn trace(mut self, order: &Order) -> Result<(Trace, FxHashSet<u32>), ImportError> {
         if self.survey.threads.contains_key(&0) {
             // The main thread is the first of the table, whoever has the first event.
@@ -262,9 +264,9 @@ impl<'r> Emit<'r> {
         row.is_some_and(|row| !row.abandoned && row.waiting.is_none())
     }
 
-    /// Whether the thread is at its end.
+    /// Whether nothing can come behind this of the thread.
     pub(super) fn has_ended(&self, thread: u32) -> bool {
-        self.threads.get(&thread).is_some_and(|row| row.ended)
+        self.threads.get(&thread).is_some_and(|row| row.ended || row.joined)
     }
 
     /// Appends an event that is no record.
@@ -307,7 +309,8 @@ impl<'r> Emit<'r> {
         self.row(now.thread).events += 1;
     }
 
-    /// Whether the thread may do something other than wake: one that waits goes on with its wake only.
+    /// Whether the thread may do something other than wake: one that waits goes on with its wake
+    /// only.
     fn goes_on(&mut self, now: Now) -> bool {
         let row = self.row(now.thread);
         if row.abandoned {
@@ -333,7 +336,8 @@ impl<'r> Emit<'r> {
         true
     }
 
-    /// Leaves the record out: behind this point everything before it must have happened, and nothing is certain.
+    /// Leaves the record out: behind this point everything before it must have happened, and
+    /// nothing is certain.
     pub(super) fn leave_out(&mut self, now: Now, note: &str) {
         self.builder.note(note, 1);
         self.pin(now);

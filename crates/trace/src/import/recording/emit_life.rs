@@ -22,7 +22,8 @@ impl Emit<'_> {
                     None => self
                         .builder
                         .note("block too large, or over other memory, taken as a region", 1),
-                    // That memory which is in the trace is given out again matters whoever uses it then.
+                    // That memory which is in the trace is given out again matters whoever uses it
+                    // then.
                     Some(block)
                         if !self.survey.shadow.is_kept(block.object)
                             && !self.is_given_out_again(block.start, block.end) =>
@@ -112,6 +113,7 @@ impl Emit<'_> {
                     self.leave_out(now, "join of a thread that goes on left out");
                     return Ok(());
                 }
+                self.out_of_calls(child);
                 let id = self.thread(child);
                 self.push(now, Op::Join { child: id });
                 self.row(child).joined = true;

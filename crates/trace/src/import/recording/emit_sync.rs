@@ -165,8 +165,8 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// What an attempt to take a robust mutex gives depends on whether its owner has ended, and on who was told: all that
-    /// follows such an end stays where it is.
+    /// What an attempt to take a robust mutex gives depends on whether its owner has ended, and on
+    /// who was told: all that follows such an end stays where it is.
     fn pin_robust(&mut self, now: Now, address: u64) {
         if self.lock(address).owner_died {
             self.pin(now);
@@ -207,7 +207,8 @@ impl Emit<'_> {
             return Ok(());
         };
         if !self.reopen(now.thread, waiting) {
-            // If the lock is not free when the thread goes on, that is the end of it: `goes_on` says so.
+            // If the lock is not free when the thread goes on, that is the end of it: `goes_on`
+            // says so.
             return Ok(());
         }
         let Waiting { cond, lock, timed, since, .. } = waiting;

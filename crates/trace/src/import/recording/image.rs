@@ -1,7 +1,7 @@
 //! What memory holds: byte by byte, as far as it was seen.
 //!
-//! **Invariant.** A byte is known if it was written or read. It is *valued* if the trace says so too: if its last writer,
-//! or the first read before any write, is an access with a value.
+//! **Invariant.** A byte is known if it was written or read. It is *valued* if the trace says so
+//! too: if its last writer, or the first read before any write, is an access with a value.
 
 use rustc_hash::FxHashMap;
 

@@ -1,16 +1,20 @@
-//! Recordings: what our runtime wrote inside the user's process. `docs/recording.md` has the format.
+//! Recordings: what our runtime wrote inside the user's process. `docs/recording.md` has the
+//! format.
 //!
-//! **Computes.** A valid trace, in which every event knows which visible operation of its thread it is. A scheduled
-//! recording is in its order already; for a free-running one `order` finds an order that explains the values. Then
-//! two passes over the records: the first finds out which bytes more than one thread touches, the second makes events
-//! of what touches those, and of all synchronisation.
+//! **Computes.** A valid trace, in which every event knows which visible operation of its thread it
+//! is. A scheduled recording is in its order already; for a free-running one `order` finds an order
+//! that explains the values. Then two passes over the records: the first finds out which bytes more
+//! than one thread touches, the second makes events of what touches those, and of all
+//! synchronisation.
 //!
-//! **Invariant.** Accesses that touch one byte during one life of its memory are in one object at one offset. An access is left
-//! out only where no other thread touches its bytes. What the rules of a trace do not allow is left out with a note, and
-//! behind it stands a *pin*: a read of `unexplained` with an unknown writer, which keeps everything recorded before it
-//! before it, and makes findings behind it `possible` only.
+//! **Invariant.** Accesses that touch one byte during one life of its memory are in one object at
+//! one offset. An access is left out only where no other thread touches its bytes. What the rules
+//! of a trace do not allow is left out with a note, and behind it stands a *pin*: a read of
+//! `unexplained` with an unknown writer, which keeps everything recorded before it before it, and
+//! makes findings behind it `possible` only.
 //!
-//! **Cost.** Linear in the recording. Memory for the bytes that are touched and alive, 4 bytes per 8, and for the trace.
+//! **Cost.** Linear in the recording. Memory for the bytes that are touched and alive, 4 bytes per
+//! 8, and for the trace.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -26,6 +30,7 @@
 //! | `sync` | locks, condition variables, semaphores, barriers: who holds what |
 //! | `calls` | calls on channels: which of them matter |
 //! | `streams` | which writes the reads of a pipe depend on |
+//! | `feeds` | which calls wait until others feed them |
 //! | `inputs` | what came from outside, for replays |
 //! | `contents` | what memory holds at first, and whether reads see what it holds |
 //! | `survey`, then `emit`, `emit_life`, `emit_sync`, `closing` | the two passes |
@@ -41,6 +46,7 @@ mod emit;
 mod emit_life;
 mod emit_sync;
 mod emit_walk;
+mod feeds;
 mod image;
 mod inputs;
 mod objects;
@@ -78,9 +84,10 @@ pub fn read(path: &Path, walk: Option<&mut dyn Walk>) -> Result<Trace, ImportErr
     if file.metadata().map_err(io)?.len() == 0 {
         return parse(&[], walk).map_err(|error| error.in_file(path));
     }
-    // SAFETY: the map is read-only. If the process that writes it still runs, records appear behind those that are
-    // there, or bytes change while they are read: each number is checked where it is used, so that gives an error or
-    // other numbers, never more. A process that shortens the file meanwhile ends this one with a bus error.
+    // SAFETY: the map is read-only. If the process that writes it still runs, records appear behind
+    // those that are there, or bytes change while they are read: each number is checked where it is
+    // used, so that gives an error or other numbers, never more. A process that shortens the file
+    // meanwhile ends this one with a bus error.
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(io)?;
     parse(&map, walk).map_err(|error| error.in_file(path))
 }

@@ -1,11 +1,13 @@
 //! Which object an address is in.
 //!
-//! **Computes.** For an address, at this point of the recording: the stack of a thread, a global variable, a living block
-//! of the heap, or else one of the regions of 2^31 bytes that the rest of memory is cut into.
+//! **Computes.** For an address, at this point of the recording: the stack of a thread, a global
+//! variable, a living block of the heap, or else one of the regions of 2^31 bytes that the rest of
+//! memory is cut into.
 //!
-//! **Invariant.** Stacks, globals and blocks do not overlap: a block that would is no object (its bytes belong to what was
-//! there), and a new stack replaces older ones in its place. So a byte keeps its object but where memory is
-//! given back or given out. Both passes make the same calls and so give the objects the same numbers.
+//! **Invariant.** Stacks, globals and blocks do not overlap: a block that would is no object (its
+//! bytes belong to what was there), and a new stack replaces older ones in its place. So a byte
+//! keeps its object but where memory is given back or given out. Both passes make the same calls
+//! and so give the objects the same numbers.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +83,8 @@ pub(super) struct Found {
 /// What a record does to the objects.
 pub(super) enum Change {
     None,
-    /// A block comes to life; `None` if it can be no object. The bytes of the ones that are gone belong to it now.
+    /// A block comes to life; `None` if it can be no object. The bytes of the ones that are gone
+    /// belong to it now.
     Alloc {
         block: Option<Block>,
         gone: Vec<(u32, u64)>,

@@ -1,17 +1,20 @@
 //! The order of a free-running recording.
 //!
-//! **Computes.** One order of the records of all streams, in which stamped records follow their stamps, every thread its
-//! program, and, if it is found, every load sees what memory holds then.
+//! **Computes.** One order of the records of all streams, in which stamped records follow their
+//! stamps, every thread its program, and, if it is found, every load sees what memory holds then.
 //!
-//! **How.** A thread's accesses since its last stamped record are its *window*: they may happen now, or at any time before its next
-//! stamped record does. `search` takes items of all threads one after the other, and goes back where a load turns out to have no
-//! explanation. What it has taken long ago becomes part of the order; where it finds no way on, a load is taken as it is, and
-//! has an unknown writer.
+//! **How.** A thread's accesses since its last stamped record are its *window*: they may happen
+//! now, or at any time before its next stamped record does. `search` takes items of all threads one
+//! after the other, and goes back where a load turns out to have no explanation. What it has taken
+//! long ago becomes part of the order; where it finds no way on, a load is taken as it is, and has
+//! an unknown writer.
 //!
-//! **Invariant.** Whether or not an explanation is found, the order respects stamps and programs. To find one in general is NP-hard
-//! (Gibbons and Korach, *Testing shared memories*, SIAM J. Comput. 26(4), 1997).
+//! **Invariant.** Whether or not an explanation is found, the order respects stamps and programs.
+//! To find one in general is NP-hard (Gibbons and Korach, *Testing shared memories*, SIAM J.
+//! Comput. 26(4), 1997).
 //!
-//! **Cost.** Linear: threads are looked at only [`LOOKAHEAD`] items ahead, and the search goes back only so far and so often.
+//! **Cost.** Linear: threads are looked at only [`LOOKAHEAD`] items ahead, and the search goes back
+//! only so far and so often.
 
 use std::collections::VecDeque;
 
@@ -53,7 +56,8 @@ impl Order {
     }
 }
 
-/// One step of a thread: an access that others may see, or a stamped record; with the records before it that concern nobody else.
+/// One step of a thread: an access that others may see, or a stamped record; with the records
+/// before it that concern nobody else.
 pub(super) struct Item<'a> {
     records: u64,
     pub(super) touch: Option<Touch<'a>>,
@@ -66,7 +70,8 @@ pub(super) struct Item<'a> {
 
 pub(super) struct Thread<'a> {
     stream: Stream<'a>,
-    /// What comes next: first what the search has taken, then the rest of the window, then what lies behind its end.
+    /// What comes next: first what the search has taken, then the rest of the window, then what
+    /// lies behind its end.
     pub(super) queue: VecDeque<Item<'a>>,
     /// How many of the queue are taken.
     pub(super) head: usize,

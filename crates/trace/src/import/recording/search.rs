@@ -1,15 +1,18 @@
 //! Looks for an order of accesses that explains what was loaded.
 //!
-//! **Computes.** Depth first: of the items that could be next one is taken, the most promising first; where a load cannot be
-//! explained any more, the last choice that has an alternative is taken back.
+//! **Computes.** Depth first: of the items that could be next one is taken, the most promising
+//! first; where a load cannot be explained any more, the last choice that has an alternative is
+//! taken back.
 //!
-//! **Invariant.** What has no effect on memory is taken as soon as it can be: a load that sees what memory holds, and a stamped record
-//! whose turn it is. That loses nothing, since whatever could be done before it can be done after it. So the only choices are
-//! which store comes next, and whether a load is the first to say what an untouched byte holds. (A zero there is taken to be the
+//! **Invariant.** What has no effect on memory is taken as soon as it can be: a load that sees what
+//! memory holds, and a stamped record whose turn it is. That loses nothing, since whatever could be
+//! done before it can be done after it. So the only choices are which store comes next, and whether
+//! a load is the first to say what an untouched byte holds. (A zero there is taken to be the
 //! initial value.) A state in which nothing helped is remembered.
 //!
-//! **Cost.** At most [`HORIZON`] items are taken and not yet part of the order; after [`STEPS`] returns without progress the search
-//! gives up, and goes on behind a load that it does not explain.
+//! **Cost.** At most [`HORIZON`] items are taken and not yet part of the order; after [`STEPS`]
+//! returns without progress the search gives up, and goes on behind a load that it does not
+//! explain.
 
 use rustc_hash::FxHashSet;
 
@@ -300,7 +303,8 @@ impl Windows<'_> {
         (0..self.threads.len()).any(|thread| self.is_unexplained(thread))
     }
 
-    /// Whether the next item of a thread is a load that nothing can explain, as far as the threads are looked at.
+    /// Whether the next item of a thread is a load that nothing can explain, as far as the threads
+    /// are looked at.
     fn is_unexplained(&self, thread: usize) -> bool {
         let row = &self.threads[thread];
         let Some(touch) = row.next().and_then(|item| item.touch.as_ref()) else { return false };
@@ -369,15 +373,17 @@ impl Windows<'_> {
         sees
     }
 
-    /// Whether a store comes too early for a load of another thread: for one that sees what memory holds now, or for one that sees what
-    /// is stored, but has a store of its own thread before it. What the thread with the lowest stamp does (`forced`) comes before
-    /// all that lies behind the other windows.
+    /// Whether a store comes too early for a load of another thread: for one that sees what memory
+    /// holds now, or for one that sees what is stored, but has a store of its own thread before it.
+    /// What the thread with the lowest stamp does (`forced`) comes before all that lies behind the
+    /// other windows.
     fn harm(&self, thread: usize, touch: &Touch, forced: bool) -> Harm {
         let mut harm = Harm::None;
         if touch.writes.is_none() {
             return harm;
         }
-        // Of each thread the last store before the load that is looked at, and whether the answer is known.
+        // Of each thread the last store before the load that is looked at, and whether the answer
+        // is known.
         let mut rows = vec![(None, false); self.threads.len()];
         for address in touch.address..touch.address + touch.size {
             let Some(places) = self.index.get(&(address / 8)).filter(|places| places.len() > 1)

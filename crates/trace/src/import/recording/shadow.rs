@@ -1,7 +1,7 @@
 //! Which words of memory more than one thread touches.
 //!
-//! **Computes.** Per object and aligned word of 8 bytes: nobody, one thread, or several. A word stands for all its bytes, so more
-//! may count as shared than is, never less.
+//! **Computes.** Per object and aligned word of 8 bytes: nobody, one thread, or several. A word
+//! stands for all its bytes, so more may count as shared than is, never less.
 //!
 //! **Cost.** 4 bytes per touched word of a living object, and of objects that were shared.
 
@@ -50,7 +50,8 @@ impl Shadow {
         self.kept.contains(&object)
     }
 
-    /// A thread frees the object of that size: it takes all words from those who might still use them.
+    /// A thread frees the object of that size: it takes all words from those who might still use
+    /// them.
     pub(super) fn free(
         &mut self,
         object: u32,

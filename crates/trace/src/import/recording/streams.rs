@@ -1,15 +1,18 @@
 //! Which writes a read from a stream of bytes depends on.
 //!
-//! **Computes.** For each read that got all the bytes that it wanted, the last write that it got bytes of; for each write, the read before which
-//! there may not have been room for it.
+//! **Computes.** For each read that got all the bytes that it wanted, the last write that it got
+//! bytes of; for each write, the read before which there may not have been room for it.
 //!
-//! **Why that is enough.** Bytes come out of a stream in the order in which they went in. A read that got all that it wanted would have
-//! got the same if less had been written behind these bytes, or more: it needs the write of its last byte, and with it all writes
-//! before, which keep their order; and the reads before it. A write that finds room returns at once; it needs the reads without which the bytes in
-//! the stream could be more than surely fit. All other calls (reads that found less than they wanted, writes that had to wait, questions,
-//! closes) keep their order with everything, as on any channel.
+//! **Why that is enough.** Bytes come out of a stream in the order in which they went in. A read
+//! that got all that it wanted would have got the same if less had been written behind these bytes,
+//! or more: it needs the write of its last byte, and with it all writes before, which keep their
+//! order; and the reads before it. A write that finds room returns at once; it needs the reads
+//! without which the bytes in the stream could be more than surely fit. All other calls (reads that
+//! found less than they wanted, writes that had to wait, questions, closes) keep their order with
+//! everything, as on any channel.
 //!
-//! **Invariant.** Where the order in the kernel is not known, since writes or reads overlap, nothing is said of the stream.
+//! **Invariant.** Where the order in the kernel is not known, since writes or reads overlap,
+//! nothing is said of the stream.
 
 use foretrace_recording::channel::direction;
 use foretrace_recording::record::{kind, stream};
@@ -18,7 +21,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::records::Record;
 use super::tables::Tables;
 
-/// So many bytes fit into every stream, in so many writes: a pipe has 16 pages, and a write may take a page for itself.
+/// So many bytes fit into every stream, in so many writes: a pipe has 16 pages, and a write may
+/// take a page for itself.
 const ROOM: u64 = 4096;
 const WRITES: usize = 15;
 
@@ -103,7 +107,8 @@ impl Streams {
             self.all_spoilt = true;
             return None;
         };
-        let is_stream = record.detail & (stream::READ | stream::WRITE) != 0;
+        let is_stream = record.detail & (stream::READ | stream::WRITE) != 0
+            && record.detail & stream::COUNTER == 0;
         let [(channel, how)] = list[..] else {
             // Calls on a stream have no other channel.
             self.spoil(record, list);

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::ImportError;
 use super::calls::Usage;
 use super::chunks::Recording;
+use super::feeds::Feeds;
 use super::objects::{Change, Found, Objects};
 use super::order::Order;
 use super::records::{Record, for_each};
@@ -22,6 +23,8 @@ pub(super) struct Survey {
     pub(super) calls: Usage,
     /// What reads and writes of streams need.
     pub(super) streams: Streams,
+    /// Which calls wait, and which feed them.
+    pub(super) feeds: Feeds,
     /// Objects of which all accesses belong into the trace.
     pub(super) whole: FxHashSet<u32>,
     keeps_all: bool,
@@ -75,18 +78,20 @@ impl Survey {
         order: &Order,
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
-        let (shadow, threads, found, calls, streams, whole, joined) = Default::default();
+        let (shadow, threads, found, calls, streams, feeds, whole, joined) = Default::default();
         let mut survey =
-            Survey { shadow, threads, found, calls, streams, whole, keeps_all, joined };
+            Survey { shadow, threads, found, calls, streams, feeds, whole, keeps_all, joined };
         let mut objects = Objects::new(&tables.globals);
         for_each(recording, order, |thread, record| {
             survey.streams.note(tables, thread, &record);
+            survey.feeds.note(tables, thread, &record);
             if record.kind == kind::ENTER_CALL {
                 survey.calls.note(tables, thread, &record);
             }
             survey.record(&mut objects, thread, record)
         })?;
         survey.streams.finish();
+        survey.feeds.finish(recording.flags);
         Ok(survey)
     }
 

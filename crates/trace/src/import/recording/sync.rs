@@ -1,8 +1,9 @@
-//! Locks, condition variables, semaphores and barriers: who holds what, so that only events are made that the rules
-//! of a trace allow.
+//! Locks, condition variables, semaphores and barriers: who holds what, so that only events are
+//! made that the rules of a trace allow.
 //!
-//! **Invariant.** Each state is the one that `docs/theory.md` gives after the events made so far. Keys are addresses; what is
-//! destroyed, made anew, or in memory that is given back, leaves its table, and what comes after it has a new id.
+//! **Invariant.** Each state is the one that `docs/theory.md` gives after the events made so far.
+//! Keys are addresses; what is destroyed, made anew, or in memory that is given back, leaves its
+//! table, and what comes after it has a new id.
 
 use std::collections::BTreeMap;
 
@@ -189,8 +190,8 @@ impl Lock {
 
 /// Which signals can have woken whom.
 ///
-/// Wakes come in the order of their deadlines, so giving each the earliest signal behind its wait that is left
-/// finds a signal for all if any choice does.
+/// Wakes come in the order of their deadlines, so giving each the earliest signal behind its wait
+/// that is left finds a signal for all if any choice does.
 #[derive(Default)]
 pub(super) struct Signals {
     /// When signals came that nobody has used, in order.

@@ -16,7 +16,8 @@ pub(super) struct Tables {
     modules: Vec<Module>,
     /// By address; none overlaps another.
     pub(super) globals: Vec<Global>,
-    /// What variables held at first, by address: size, and the bytes up to the last one that is not 0.
+    /// What variables held at first, by address: size, and the bytes up to the last one that is
+    /// not 0.
     contents: BTreeMap<u64, (u64, Vec<u8>)>,
     pub(super) lock_names: FxHashMap<u64, String>,
     pub(super) benign: Vec<Benign>,
@@ -55,7 +56,8 @@ pub(super) struct Global {
     pub(super) name: String,
 }
 
-/// The name of a global variable, in words if it is a lock that clang has made for a directive of OpenMP.
+/// The name of a global variable, in words if it is a lock that clang has made for a directive of
+/// OpenMP.
 fn of_directive(name: String) -> String {
     let lock = name.strip_prefix(".gomp_critical_user_").and_then(|rest| rest.strip_suffix(".var"));
     match lock {
@@ -190,7 +192,8 @@ fn string(strings: &[u8], offset: u32) -> Result<String, Problem> {
 }
 
 impl Tables {
-    /// Whether the recordings are of one program: its own code, the module at the lowest address, has the same places in the source.
+    /// Whether the recordings are of one program: its own code, the module at the lowest address,
+    /// has the same places in the source.
     pub(super) fn is_same_program(&self, other: &Tables) -> bool {
         let key = |tables: &Tables| {
             let own = tables.modules.first();
@@ -199,7 +202,8 @@ impl Tables {
         key(self) == key(other)
     }
 
-    /// What a thread is called in every recording of the program: `T0` is the main thread, `T0.2` its second child.
+    /// What a thread is called in every recording of the program: `T0` is the main thread, `T0.2`
+    /// its second child.
     pub(super) fn lineage(&self, thread: u32) -> String {
         let (mut name, mut at) = (String::new(), thread);
         // Parents have lower numbers; a damaged table may say otherwise.
@@ -246,7 +250,8 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Two channels are one, whenever they became it: a call that had begun before, and ends behind it, was on both.
+    /// Two channels are one, whenever they became it: a call that had begun before, and ends behind
+    /// it, was on both.
     fn join_channels(&mut self, pair: [u32; 2]) {
         let [one, other] = pair.map(|channel| self.whole_channel(channel));
         if one != other {

@@ -1,15 +1,19 @@
 //! Several recordings of one program, read so that their traces can be merged.
 //!
-//! **Computes.** One trace for each recording. A word that more than one thread touches, in one recording or in different ones, is shared in
-//! all of them; and what is the same memory in different recordings has the same name.
+//! **Computes.** One trace for each recording. A word that more than one thread touches, in one
+//! recording or in different ones, is shared in all of them; and what is the same memory in
+//! different recordings has the same name.
 //!
-//! **Follows.** What is the same: a global variable by its name; the stack of a thread by its lineage (which child of which thread it is); a block of the heap
-//! by the lineage of the thread that asked for it, the place where, and how many that thread had asked for there; all else by its address, which is
-//! the same in runs that `foretrace run` starts.
+//! **Follows.** What is the same: a global variable by its name; the stack of a thread by its
+//! lineage (which child of which thread it is); a block of the heap by the lineage of the thread
+//! that asked for it, the place where, and how many that thread had asked for there; all else by
+//! its address, which is the same in runs that `foretrace run` starts.
 //!
-//! **Invariant.** An access is left out only where no other thread touches its bytes in any of the recordings.
+//! **Invariant.** An access is left out only where no other thread touches its bytes in any of the
+//! recordings.
 //!
-//! **Cost.** The surveys of all recordings at once: 4 bytes per 8 bytes that are touched, also of memory that was given back.
+//! **Cost.** The surveys of all recordings at once: 4 bytes per 8 bytes that are touched, also of
+//! memory that was given back.
 
 use std::fs::File;
 use std::path::Path;
@@ -27,12 +31,14 @@ use super::tables::Tables;
 use super::walk::Walk;
 use crate::Trace;
 
-/// How often recordings are read to find the objects that addresses range over: what is found in one pass may show more in the next.
+/// How often recordings are read to find the objects that addresses range over: what is found in
+/// one pass may show more in the next.
 const PASSES: usize = 4;
 
 /// Reads recordings of one program; each walk adds what threads computed in one of them.
 ///
-/// If addresses are to `range` over their objects, the traces have all accesses to objects in which an address depends on what was read.
+/// If addresses are to `range` over their objects, the traces have all accesses to objects in which
+/// an address depends on what was read.
 ///
 /// # Panics
 /// If there are not as many walks as paths.

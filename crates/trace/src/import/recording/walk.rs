@@ -1,7 +1,8 @@
 //! What a walk along the recorded path of each thread adds to its events.
 //!
-//! The importer shows the walk every record of every thread, in the order in which it makes events of them, and puts into the
-//! trace what the walk tells: names of reads, expressions of writes, and between the records branches, assertions and guards.
+//! The importer shows the walk every record of every thread, in the order in which it makes events
+//! of them, and puts into the trace what the walk tells: names of reads, expressions of writes, and
+//! between the records branches, assertions and guards.
 
 use super::code::Code;
 use crate::Fault;
@@ -94,7 +95,8 @@ pub enum Step {
         /// Where.
         site: u64,
     },
-    /// The address of the next access is what it was, in an object of which all accesses are in the trace.
+    /// The address of the next access is what it was, in an object of which all accesses are in the
+    /// trace.
     Address {
         /// What holds then, and did: an expression equals a number.
         condition: Expr,
@@ -121,7 +123,8 @@ pub enum Step {
     },
     /// All that the thread has read must be as it was.
     Opaque,
-    /// What happens here depends on what other threads have done, and nothing says how: everything that was recorded before comes before.
+    /// What happens here depends on what other threads have done, and nothing says how: everything
+    /// that was recorded before comes before.
     Unexplained,
 }
 
@@ -132,7 +135,8 @@ pub struct Told {
     pub before: Vec<Step>,
     /// The name of what the event reads.
     pub name: Option<u32>,
-    /// What the event stores or asserts. An event that has none may depend on all that its thread has read.
+    /// What the event stores or asserts. An event that has none may depend on all that its thread
+    /// has read.
     pub value: Option<Expr>,
     /// What a compare-exchange that stored assumes.
     pub assumed: Option<Expr>,
@@ -140,7 +144,8 @@ pub struct Told {
     pub after: Vec<Step>,
     /// The event is one of the steps already.
     pub is_told: bool,
-    /// The address depends on what was read: to let it range over its object, all accesses to that must be in the trace.
+    /// The address depends on what was read: to let it range over its object, all accesses to that
+    /// must be in the trace.
     pub ranges: bool,
 }
 

@@ -71,7 +71,8 @@ fn damaged_code_is_an_error_with_its_offset() {
     }
 }
 
-/// Outcomes of branches, entries and landings are records of their threads wherever they are, in both kinds of recordings.
+/// Outcomes of branches, entries and landings are records of their threads wherever they are, in
+/// both kinds of recordings.
 #[test]
 fn records_for_the_walk_are_handed_through() {
     for mut writer in [Writer::scheduled(), Writer::free()] {

@@ -5,7 +5,7 @@ use foretrace_recording::record::{acquire, kind};
 
 use super::writer::{M, Writer, X, site};
 use super::*;
-use crate::text::random::Random;
+use foretrace_testing::Random;
 
 fn example(mut writer: Writer) -> Writer {
     writer.chunk_words = 60;
@@ -101,7 +101,7 @@ fn damage_is_an_error_with_its_offset() {
 fn flipped_bits_never_panic() {
     for (seed, writer) in [(1, example(Writer::scheduled())), (2, example(Writer::free()))] {
         let whole = writer.bytes();
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (mut errors, mut traces) = (0, 0);
         let used: Vec<usize> = (0..whole.len()).filter(|&at| whole[at] != 0).collect();
         for _ in 0..3000 {
@@ -129,7 +129,7 @@ fn random_records_give_valid_traces() {
         .filter(|&kind| foretrace_recording::record::operands(kind).is_some())
         .collect();
     for seed in 1..1500 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut writer = if seed % 2 == 0 { Writer::scheduled() } else { Writer::free() };
         writer.threads(3);
         for _ in 0..random.below(120) {

@@ -1,4 +1,5 @@
-//! Free-running recordings: small programs run in random interleavings, and only what each thread knows is recorded.
+//! Free-running recordings: small programs run in random interleavings, and only what each thread
+//! knows is recorded.
 
 use foretrace_recording::record::{head, kind};
 
@@ -7,8 +8,8 @@ use super::*;
 use crate::import::recording::chunks;
 use crate::import::recording::order::Order;
 use crate::import::recording::records::for_each;
-use crate::text::random::Random;
 use crate::{Op, ThreadId};
+use foretrace_testing::Random;
 
 /// What a thread of a small program does: on variables 0 to 2, or the lock.
 #[derive(Clone, Copy)]
@@ -138,7 +139,7 @@ fn check_stamps(bytes: &[u8]) {
 fn share(threads: usize, length: usize, seeds: u64) -> (u64, u64) {
     let (mut explained, mut all) = (0, 0);
     for seed in 1..=seeds {
-        let mut random = Random(seed * 0x9e37_79b9 + length as u64);
+        let mut random = Random::new(seed * 0x9e37_79b9 + length as u64);
         let bytes = run(&mut random, threads, length).bytes();
         check_stamps(&bytes);
         let trace = import(&bytes);
@@ -163,7 +164,7 @@ fn long_runs_are_valid_and_mostly_explained() {
     let (explained, all) = share(3, 60, 40);
     println!("3 threads, 60 operations: {explained} of {all}");
     for seed in 1..8 {
-        let trace = import(&run(&mut Random(seed), 4, 400).bytes());
+        let trace = import(&run(&mut Random::new(seed), 4, 400).bytes());
         check_order(&trace);
         let reads = trace.ops().filter(|(_, op)| matches!(op, Op::Read { .. })).count() as u64;
         println!("seed {seed}: {} of {reads} reads unexplained", unexplained(&trace));

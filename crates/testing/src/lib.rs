@@ -1,0 +1,15 @@
+//! What tests, benchmarks and random generators of several crates share.
+//!
+//! **Computes.** Random numbers that a seed repeats, how many cases a test tries in each tier, and
+//! the list of what was not tested on this machine.
+//!
+//! **Does not know** anything of traces, programs or predictions: every crate may test itself with
+//! it.
+
+mod random;
+mod skipped;
+mod tier;
+
+pub use random::Random;
+pub use skipped::{SKIPPED, skip};
+pub use tier::{LONG, cases, is_long};
