@@ -402,6 +402,7 @@ unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) 
         libc::F_SETFL if argument as c_int & libc::O_DIRECT != 0 => {
             around(|kernel| kernel.both(fd), None, call)
         }
+        libc::F_SETFL => around(|kernel| kernel.both(fd).changes_waits(), None, call),
         _ => around(|kernel| kernel.both(fd).quiet(), None, call),
     }
 }

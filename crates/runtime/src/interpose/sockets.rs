@@ -343,14 +343,11 @@ unsafe extern "C-unwind" fn setsockopt(
     let source = Source::new(call::SET_OPTION, &outside);
     let call = || i64::from(unsafe { next::setsockopt(fd, level, name, value, length) });
     // Others change how much fits in, for example.
-    let moves_nothing = matches!(
-        (level, name),
+    let uses = |kernel: &mut Kernel| match (level, name) {
+        (libc::SOL_SOCKET, libc::SO_RCVTIMEO) => kernel.both(fd).changes_waits(),
         (libc::IPPROTO_TCP, libc::TCP_NODELAY)
-            | (libc::SOL_SOCKET, libc::SO_RCVTIMEO | libc::SO_KEEPALIVE | libc::SO_REUSEADDR)
-    );
-    let uses = |kernel: &mut Kernel| match moves_nothing {
-        true => kernel.both(fd).quiet(),
-        false => kernel.both(fd),
+        | (libc::SOL_SOCKET, libc::SO_KEEPALIVE | libc::SO_REUSEADDR) => kernel.both(fd).quiet(),
+        _ => kernel.both(fd),
     };
     exchange(&source, uses, None, &|_, _| (), call) as c_int
 }

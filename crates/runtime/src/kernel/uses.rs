@@ -32,6 +32,11 @@ impl Uses {
         Uses { quiet: stream::QUIET, ..self }
     }
 
+    /// The same of a call that changes whether reads wait.
+    pub(crate) fn changes_waits(self) -> Uses {
+        Uses { quiet: stream::QUIET | stream::WAITS, ..self }
+    }
+
     /// The same of a call that connects two ends.
     pub(crate) fn connects(self) -> Uses {
         Uses { quiet: stream::QUIET | stream::CONNECTS, ..self }

@@ -43,6 +43,8 @@ pub(super) struct Feeds {
     open: FxHashMap<u32, Vec<Option<(Source, bool, usize)>>>,
     /// Calls that move no bytes, but may change how a channel's objects answer.
     closing: Vec<Closing>,
+    /// The sockets that were connected while there were several threads, and by whom.
+    connecting: Vec<(u32, u32)>,
     /// The thread that was there first, and whether there was another one so far.
     first: Option<u32>,
     has_others: bool,
@@ -72,6 +74,7 @@ struct Calls {
 
 #[derive(Clone, Copy)]
 struct Call {
+    thread: u32,
     entered: u64,
     /// `None` if it never does.
     left: Option<u64>,
@@ -103,7 +106,7 @@ impl Feeds {
         self.has_others |= *self.first.get_or_insert(thread) != thread || record.kind == kind::FORK;
         match record.kind {
             kind::ENTER_CALL => {
-                let call = self.begun(tables, record);
+                let call = self.begun(tables, thread, record);
                 self.open.entry(thread).or_default().push(call);
             }
             kind::LEAVE_CALL => {
@@ -119,7 +122,12 @@ impl Feeds {
         }
     }
 
-    fn begun(&mut self, tables: &Tables, record: &Record) -> Option<(Source, bool, usize)> {
+    fn begun(
+        &mut self,
+        tables: &Tables,
+        thread: u32,
+        record: &Record,
+    ) -> Option<(Source, bool, usize)> {
         let list = tables.channel_lists.get(&record.word(0)).map(Vec::as_slice);
         let detail = record.detail;
         match list {
@@ -131,17 +139,20 @@ impl Feeds {
                 let puts = detail & stream::WRITE != 0;
                 let calls = if puts { &mut calls.puts } else { &mut calls.takes };
                 let (entered, size) = (self.now, record.word(1));
-                calls.push(Call { entered, left: None, size, returned: -1, detail });
+                calls.push(Call { thread, entered, left: None, size, returned: -1, detail });
                 return Some((source, puts, calls.len() - 1));
             }
             Some(list) => {
                 let given = list.iter().filter(|(_, how)| how & direction::GIVES != 0);
                 for &(channel, _) in given {
-                    if detail & stream::CONNECTS != 0 {
-                        continue;
-                    }
-                    if detail & stream::QUIET != 0 {
-                        let (entered, alone) = (self.now, !self.has_others);
+                    let (entered, alone) = (self.now, !self.has_others);
+                    let is = |flag: u8| detail & (stream::QUIET | flag) == stream::QUIET | flag;
+                    if is(stream::CONNECTS) {
+                        self.connecting.extend((!alone).then_some((channel, thread)));
+                    } else if is(stream::WAITS) {
+                        // What a read would do before it is not known.
+                        self.spoilt.extend((!alone).then_some(channel));
+                    } else if is(0) {
                         self.closing.push(Closing { entered, channel, alone });
                     } else {
                         self.spoilt.insert(channel);
@@ -170,7 +181,12 @@ impl Feeds {
     }
 
     fn source(&mut self, source: Source, Calls { puts, mut takes }: Calls) {
-        if !takes.iter().any(Call::waits) {
+        // Before a socket is connected, reads from it fail. The other end is there only behind that.
+        let is_early = |take: &Call| {
+            let connects = |&(channel, by): &(u32, u32)| channel == source.0 && by != take.thread;
+            source.1 && self.connecting.iter().any(connects)
+        };
+        if !takes.iter().any(Call::waits) || takes.iter().any(is_early) {
             return;
         }
         // What was done before there were threads, and did not keep others from writing, is so for all that follows.
