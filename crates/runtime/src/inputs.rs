@@ -134,6 +134,12 @@ impl Inputs {
         None
     }
 
+    /// What a call returned in the recorded run that this run makes really.
+    pub(crate) fn result(&self, thread: Option<u32>, ordinal: u32, call: u32) -> Option<i64> {
+        let answers = self.answers.get(&(thread?, ordinal, call))?;
+        answers.front().map(|answer| answer.result)
+    }
+
     pub(crate) fn is_live(&self) -> bool {
         self.live
     }

@@ -295,3 +295,27 @@ fn what_an_epoll_object_says_of_a_descriptor_may_be_another_address() {
             .says_not("not so");
     }
 }
+
+#[test]
+fn a_name_that_an_earlier_replay_left_behind_is_no_obstacle() {
+    let program = compile("names", &["names.c"]);
+    let name = program.beside("socket");
+    let (trace, report) = (program.beside("run.ftb"), program.beside("report.json"));
+    let own = Path::new(env!("CARGO_BIN_EXE_foretrace"));
+    let path = program.path.to_str().unwrap();
+    command(own, &["run", "-o", &trace, "--", path, &name], "").ended_with(0);
+    command(own, &["predict", &trace, "--json", &report], "").ended_with(1);
+    // The file stays, and nobody listens.
+    drop(std::os::unix::net::UnixListener::bind(&name).unwrap());
+    command(own, &["replay", &report, "--", path, &name], "")
+        .ended_with(1)
+        .says("race-1: confirmed: both accesses were about to happen at once")
+        .says("race-2: confirmed: both accesses were about to happen at once");
+    // Somebody listens: that is not taken away.
+    let _ = std::fs::remove_file(&name);
+    let _listener = std::os::unix::net::UnixListener::bind(&name).unwrap();
+    command(own, &["replay", &report, "--", path, &name], "")
+        .ended_with(3)
+        .says_not("confirmed: both");
+    assert!(Path::new(&name).exists());
+}
