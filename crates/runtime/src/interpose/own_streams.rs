@@ -19,7 +19,6 @@ use crate::thread::enter;
 mod next {
     use super::*;
     real!(fn fileno(stream: *mut FILE) -> c_int);
-    real!(fn fopen(name: *const c_char, how: *const c_char) -> *mut FILE);
     real!(fn fdopen(fd: c_int, how: *const c_char) -> *mut FILE);
     real!(fn popen(command: *const c_char, how: *const c_char) -> *mut FILE);
     real!(fn pclose(stream: *mut FILE) -> c_int);
@@ -162,8 +161,8 @@ unsafe extern "C-unwind" fn fdopen(fd: c_int, how: *const c_char) -> *mut FILE {
     own.unwrap_or_else(|| unsafe { next::fdopen(fd, how) })
 }
 
-/// Whether somebody reads what others feed.
-fn is_fed(name: *const c_char, how: *const c_char) -> bool {
+/// Whether somebody wants to read what others feed.
+pub(super) fn is_fed(name: *const c_char, how: *const c_char) -> bool {
     !name.is_null()
         && !how.is_null()
         && matches!(mode(), Mode::Free | Mode::Scheduled)
@@ -171,11 +170,8 @@ fn is_fed(name: *const c_char, how: *const c_char) -> bool {
         && enter(|_| system_files::is_fed(name)).unwrap_or(false)
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fopen(name: *const c_char, how: *const c_char) -> *mut FILE {
-    if !is_fed(name, how) {
-        return unsafe { next::fopen(name, how) };
-    }
+/// Opens such a file.
+pub(super) fn open_fed(name: *const c_char, how: *const c_char) -> *mut FILE {
     let says = |letter: u8| unsafe { CStr::from_ptr(how) }.to_bytes().contains(&letter);
     let mut flags = if says(b'+') { libc::O_RDWR } else { libc::O_RDONLY };
     if says(b'e') {
@@ -195,11 +191,6 @@ unsafe extern "C-unwind" fn fopen(name: *const c_char, how: *const c_char) -> *m
             null_mut()
         }
     }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fopen64(name: *const c_char, how: *const c_char) -> *mut FILE {
-    unsafe { fopen(name, how) }
 }
 
 /// What a program is started with: descriptors that it gets, and that it does not.
