@@ -26,6 +26,8 @@ mod determinism;
 mod ending;
 #[path = "recording/failing.rs"]
 mod failing;
+#[path = "recording/files.rs"]
+mod files;
 #[path = "recording/harness.rs"]
 mod harness;
 #[path = "recording/implicit.rs"]

@@ -131,6 +131,12 @@ pub mod call {
     pub const GIVEN: u32 = 34;
     /// No call: replays start children again.
     pub const CHILDREN_AGAIN: u32 = 35;
+    /// No call: what was there before the process first changed a file. The result is its mode, or one of [`super::file`]; the data are its name, ended by a NUL, and its content.
+    pub const FILE: u32 = 36;
+    /// No call: a file that the process opened to read it. The result is its size; the data are its name, ended by a NUL, and padded to words its inode and the seconds and nanoseconds of its last change.
+    pub const SEEN_FILE: u32 = 37;
+    /// The name of a new temporary file.
+    pub const TEMPORARY: u32 = 38;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {
@@ -162,6 +168,8 @@ pub mod call {
             SYSTEM => "system",
             WAIT => "wait for a child",
             CHILD => "question about a child",
+            FILE | SEEN_FILE => "use of a file",
+            TEMPORARY => "name of a temporary file",
             MEASURE => "question about time and memory that were used",
             _ => "call",
         }
@@ -184,6 +192,18 @@ pub mod number {
     pub const COUNT: u32 = 5;
 }
 
+/// What was there before a file was changed, if no content is kept.
+pub mod file {
+    /// Nothing.
+    pub const ABSENT: i64 = -1;
+    /// Something that cannot be kept: too much, or neither a file nor an empty folder.
+    pub const NOT_KEPT: i64 = -2;
+    /// The bytes of a larger file are not kept.
+    pub const LARGEST: u64 = 32 << 20;
+    /// Nor are more bytes than this in all.
+    pub const LARGEST_TOGETHER: u64 = 128 << 20;
+}
+
 /// Why a call in a replay is not the recorded one: see [`crate::plan::outcome::OTHER_CALL`].
 pub mod problem {
     #![allow(missing_docs)]
@@ -195,4 +215,10 @@ pub mod problem {
     pub const NOT_READY: u64 = 3;
     /// The new descriptor has another number.
     pub const OTHER_DESCRIPTOR: u64 = 4;
+    /// A file has changed since the recorded run.
+    pub const OTHER_FILE: u64 = 5;
+    /// What a file held before the recorded run changed it is not kept.
+    pub const FILE_NOT_KEPT: u64 = 6;
+    /// The recorded run did not change this file.
+    pub const FILE_NOT_CHANGED: u64 = 7;
 }

@@ -36,6 +36,8 @@ pub(crate) struct Inputs {
     live: bool,
     /// Numbers of processes and threads that the recorded run asked for: the thread, which, and what it was.
     numbers: Vec<(u32, u32, i32)>,
+    /// What is known of files: the call, its result and its data.
+    files: Vec<(u32, i64, &'static [u8])>,
     /// How many calls were answered.
     pub(crate) given: u64,
 }
@@ -66,6 +68,7 @@ impl Inputs {
             children_again: live,
             live,
             numbers: Vec::new(),
+            files: Vec::new(),
             given: 0,
         };
         let mut of_children = Vec::new();
@@ -83,6 +86,10 @@ impl Inputs {
             inputs.children_again |= input.call == call::CHILDREN_AGAIN;
             if input.call == call::NUMBER {
                 inputs.numbers.push((input.thread, input.ordinal, input.result as i32));
+                continue;
+            }
+            if matches!(input.call, call::FILE | call::SEEN_FILE) {
+                inputs.files.push((input.call, input.result, data));
                 continue;
             }
             let key = (input.thread, input.ordinal, input.call);
@@ -122,6 +129,11 @@ impl Inputs {
         let number = known.find(|&&(thread, what, _)| (thread, what) == wanted)?.2;
         self.given += 1;
         Some(number)
+    }
+
+    /// What the recorded run knew of files.
+    pub(crate) fn take_files(&mut self) -> Vec<(u32, i64, &'static [u8])> {
+        std::mem::take(&mut self.files)
     }
 
     pub(crate) fn is_live(&self) -> bool {

@@ -95,6 +95,9 @@ fn main_begins() {
         // What it does to itself must really happen, also before it is known to.
         kernel.objects.talks_to_itself = inputs.talks_to_itself;
         kernel.objects.children_again = inputs.children_again;
+        if let Some(recording) = variable(c"FORETRACE_RECORDING") {
+            crate::kernel::files::begin(inputs, recording);
+        }
     }
     interpose::numbers::begin(inputs.as_deref_mut());
     let descriptors = kernel.begin(inputs.as_ref().map(|inputs| inputs.descriptors));

@@ -14,6 +14,7 @@ use super::clocks;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, around_then};
 use crate::kernel::exchange::{Source, exchange};
+use crate::kernel::files::{how_flagged, named_file};
 use crate::kernel::given;
 use crate::kernel::objects::Kind;
 use crate::kernel::timers::Timer;
@@ -87,8 +88,10 @@ fn naming(kernel: &mut Kernel, folder: c_int, path: *const c_char, flags: c_int)
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    let uses = |kernel: &mut Kernel| naming(kernel, libc::AT_FDCWD, path, flags);
-    open_one(uses, || unsafe { next::open(path, flags, mode) }, |_, _| ())
+    named_file(libc::AT_FDCWD, path, how_flagged(flags), |path| {
+        let uses = |kernel: &mut Kernel| naming(kernel, libc::AT_FDCWD, path, flags);
+        open_one(uses, || unsafe { next::open(path, flags, mode) }, |_, _| ())
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -98,8 +101,10 @@ unsafe extern "C-unwind" fn openat(
     flags: c_int,
     mode: mode_t,
 ) -> c_int {
-    let uses = |kernel: &mut Kernel| naming(kernel, folder, path, flags);
-    open_one(uses, || unsafe { next::openat(folder, path, flags, mode) }, |_, _| ())
+    named_file(folder, path, how_flagged(flags), |path| {
+        let uses = |kernel: &mut Kernel| naming(kernel, folder, path, flags);
+        open_one(uses, || unsafe { next::openat(folder, path, flags, mode) }, |_, _| ())
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -9,6 +9,7 @@ pub(crate) mod clocks;
 mod conditions;
 mod containers;
 mod descriptors;
+mod files;
 mod measures;
 pub(crate) mod memory;
 mod mutexes;

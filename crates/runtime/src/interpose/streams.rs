@@ -11,6 +11,7 @@ use libc::FILE;
 use super::descriptors::{closing, opening};
 use crate::config::{Mode, mode};
 use crate::kernel::calls::{around, around_then, keeping_errno};
+use crate::kernel::files::{how_opened, named_file};
 use crate::kernel::given;
 use crate::kernel::uses::Uses;
 use crate::real::real;
@@ -120,18 +121,20 @@ unsafe extern "C-unwind" fn freopen(
     stream: *mut FILE,
 ) -> *mut FILE {
     let descriptor = descriptor_of(stream);
-    around_then(
-        |kernel| {
-            let mut uses = opening();
-            uses.add(NAMES, BOTH);
-            uses.join(&kernel.both(descriptor));
-            uses.join(&kernel.named_file(name, true));
-            uses
-        },
-        None,
-        || unsafe { next::freopen(name, how, stream) },
-        |kernel, _| kernel.closed(descriptor),
-    )
+    named_file(libc::AT_FDCWD, name, how_opened(how), |name| {
+        around_then(
+            |kernel| {
+                let mut uses = opening();
+                uses.add(NAMES, BOTH);
+                uses.join(&kernel.both(descriptor));
+                uses.join(&kernel.named_file(name, true));
+                uses
+            },
+            None,
+            || unsafe { next::freopen(name, how, stream) },
+            |kernel, _| kernel.closed(descriptor),
+        )
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -6,12 +6,14 @@
 //! | `objects` | which kernel object a descriptor is |
 //! | `calls` | the two ends of a call: enter, leave |
 //! | `exchange` | calls that may get something from outside: kept in recordings, answered in replays |
+//! | `files` | files that the process changes, and where replays have them |
 //! | `given` | pipes whose other end only children have |
 //! | `ready` | waiting for descriptors without blocking in the kernel |
 //! | `timers` | timers with a descriptor, in virtual time |
 
 pub(crate) mod calls;
 pub(crate) mod exchange;
+pub(crate) mod files;
 pub(crate) mod given;
 pub(crate) mod objects;
 pub(crate) mod ready;
@@ -31,6 +33,7 @@ use uses::Uses;
 #[derive(Default)]
 pub(crate) struct Kernel {
     pub(crate) objects: Objects,
+    files: files::Files,
     /// The program has, or has had, more than one thread.
     pub(crate) has_several_threads: bool,
     /// The lists of channels that calls have used, with their numbers.
