@@ -2,6 +2,7 @@
 //! and calls the C library's own when it is off, or from within the runtime.
 
 pub(crate) mod barriers;
+mod between;
 mod c11;
 pub(crate) mod cancellation;
 mod children;
@@ -20,6 +21,7 @@ mod polling;
 pub(crate) mod process;
 mod random;
 mod raw;
+mod resolving;
 mod rwlocks;
 pub(crate) mod semaphores;
 mod sending;
