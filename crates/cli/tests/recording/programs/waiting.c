@@ -16,6 +16,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Time enough for another thread to come to its end. */
+#define SETTLE 200000
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *way;
 /* What is read from and what is written to; another pipe. */
@@ -170,7 +173,7 @@ static void disturb(void)
     else if (is("ignored"))
         signal(SIGUSR1, SIG_IGN);
     else if (is("forked") && fork() == 0) {
-        usleep(100000);
+        usleep(10 * SETTLE);
         _exit(0);
     } else if (is("closed"))
         close(dup(to));
@@ -187,10 +190,10 @@ int main(int count, char **arguments)
     disturb();
     if (is("crossed")) {
         pthread_create(&first, NULL, give_first, NULL);
-        usleep(2000);
+        usleep(SETTLE);
     }
     pthread_create(&helper, NULL, help, NULL);
-    usleep(2000);
+    usleep(SETTLE);
     pthread_create(&user, NULL, use, NULL);
     if (is("crossed"))
         pthread_join(first, NULL);
