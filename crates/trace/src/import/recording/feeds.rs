@@ -23,6 +23,9 @@ use super::tables::Tables;
 /// A channel, and whether it is its other direction.
 pub(super) type Source = (u32, bool);
 
+/// A call: its source, whether it puts something in, and which of those it is.
+type Which = (Source, bool, usize);
+
 /// Of a source with more calls than this, nothing is said.
 const MOST_CALLS: usize = 50_000;
 
@@ -39,8 +42,8 @@ pub(super) struct Fed {
 #[derive(Default)]
 pub(super) struct Feeds {
     sources: FxHashMap<Source, Calls>,
-    /// The open calls of each thread: the source, and where in its list.
-    open: FxHashMap<u32, Vec<Option<(Source, bool, usize)>>>,
+    /// The open calls of each thread.
+    open: FxHashMap<u32, Vec<Option<Which>>>,
     /// Calls that move no bytes, but may change how a channel's objects answer.
     closing: Vec<Closing>,
     /// The sockets that were connected while there were several threads, and by whom.
@@ -122,12 +125,7 @@ impl Feeds {
         }
     }
 
-    fn begun(
-        &mut self,
-        tables: &Tables,
-        thread: u32,
-        record: &Record,
-    ) -> Option<(Source, bool, usize)> {
+    fn begun(&mut self, tables: &Tables, thread: u32, record: &Record) -> Option<Which> {
         let list = tables.channel_lists.get(&record.word(0)).map(Vec::as_slice);
         let detail = record.detail;
         match list {
