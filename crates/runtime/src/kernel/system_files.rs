@@ -9,11 +9,11 @@ use crate::futex::system_call;
 
 /// How the kernel calls the file systems that consist of such files.
 const MADE_UP: [i64; 5] = [
-    libc::PROC_SUPER_MAGIC as i64,
-    libc::SYSFS_MAGIC as i64,
-    libc::CGROUP_SUPER_MAGIC as i64,
-    libc::CGROUP2_SUPER_MAGIC as i64,
-    libc::DEBUGFS_MAGIC as i64,
+    libc::PROC_SUPER_MAGIC,
+    libc::SYSFS_MAGIC,
+    libc::CGROUP_SUPER_MAGIC,
+    libc::CGROUP2_SUPER_MAGIC,
+    libc::DEBUGFS_MAGIC,
 ];
 
 /// Whether a regular file is of that sort.
