@@ -85,6 +85,7 @@ fn explore(path: &[u8]) {
 
 /// The process has its first thread.
 fn main_begins() {
+    interpose::memory::one_heap_for_each_thread();
     let mut world = hold();
     let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     world.tables.table(table::COMMAND, &[&command]);
