@@ -360,7 +360,9 @@ fn what_an_epoll_object_says_of_a_descriptor_may_be_another_address() {
 #[test]
 fn a_name_that_an_earlier_replay_left_behind_is_no_obstacle() {
     let program = compile("names", &["names.c"]);
-    let name = program.beside("socket");
+    // Names of sockets have 107 bytes at most.
+    let name = std::env::temp_dir().join(format!("foretrace-test-{}", std::process::id()));
+    let name = name.to_str().unwrap().to_string();
     let (trace, report) = (program.beside("run.ftb"), program.beside("report.json"));
     let own = Path::new(env!("CARGO_BIN_EXE_foretrace"));
     let path = program.path.to_str().unwrap();
@@ -379,4 +381,5 @@ fn a_name_that_an_earlier_replay_left_behind_is_no_obstacle() {
         .ended_with(3)
         .says_not("confirmed: both");
     assert!(Path::new(&name).exists());
+    std::fs::remove_file(&name).unwrap();
 }

@@ -6,7 +6,7 @@ use crate::harness::{ONE_AT_A_TIME, compile};
 /// The user waits with the lock that the helper needs before it feeds the user.
 #[test]
 fn who_waits_with_the_lock_of_its_feeder_is_stuck() {
-    let program = compile("waiting_found", &["waiting.c"]);
+    let program = compile("waiting_found", &["fed.c"]);
     let ways = [
         ("pipe", "data in pipe of descriptors"),
         ("readv", "data in pipe of descriptors"),
@@ -37,7 +37,7 @@ fn who_waits_with_the_lock_of_its_feeder_is_stuck() {
 /// may hang itself.)
 #[test]
 fn free_running_recordings_know_what_waits() {
-    let program = compile("waiting_free", &["waiting.c"]);
+    let program = compile("waiting_free", &["fed.c"]);
     for way in ["pipe", "recv", "counter", "end", "crossed"] {
         let is_found = (0..5).any(|_| {
             let options = ["test", "--schedule", "free", "--timeout", "5s"];
@@ -52,7 +52,7 @@ fn free_running_recordings_know_what_waits() {
 /// whom a signal can interrupt.
 #[test]
 fn who_is_fed_or_does_not_wait_for_ever_is_not_stuck() {
-    let program = compile("waiting_not", &["waiting.c"]);
+    let program = compile("waiting_not", &["fed.c"]);
     let ways = [
         "early",
         "early-end",
