@@ -512,7 +512,13 @@ const STANDARD: &[(&str, bool)] = &[
     ("error", true),
 ];
 
-/// Functions before which the runtime stands.
+/// The functions before which the runtime stands, under all names by which [`effect`] knows them.
+pub fn interposed() -> Vec<String> {
+    let variants = |&name: &&str| [name.to_string(), format!("{name}64"), format!("__{name}_chk")];
+    INTERPOSED.iter().flat_map(|name| variants(name)).collect()
+}
+
+/// Functions before which the runtime stands. They count as silent, since it records them itself.
 const INTERPOSED: &[&str] = &[
     "read",
     "pread",
@@ -596,15 +602,11 @@ const INTERPOSED: &[&str] = &[
     "ftruncate",
     "fallocate",
     "posix_fallocate",
-    "posix_fadvise",
-    "fsync",
-    "fdatasync",
     "flock",
     "lockf",
     "fchmod",
     "fchown",
     "futimens",
-    "isatty",
     "kill",
     "killpg",
     "tgkill",
@@ -671,8 +673,6 @@ const INTERPOSED: &[&str] = &[
     "siglongjmp",
     "__longjmp_chk",
     "call_once",
-    "strdup",
-    "strndup",
 ];
 
 /// Families of functions that the runtime stands before, or that touch no channel.
@@ -703,6 +703,13 @@ const SILENT_PREFIXES: &[&str] = &[
 
 /// Functions of the C library that touch nothing but their arguments and memory.
 const SILENT: &[&str] = &[
+    "posix_fadvise",
+    "fsync",
+    "fdatasync",
+    "isatty",
+    "strdup",
+    "strndup",
+    "posix_fadvise64",
     "memchr",
     "memrchr",
     "rawmemchr",

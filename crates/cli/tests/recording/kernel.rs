@@ -56,6 +56,16 @@ fn functions_with_offsets_of_64_bits_order_as_well() {
     }
 }
 
+/// What counts as silent since the runtime records it must be recorded.
+#[test]
+fn the_runtime_stands_before_the_functions_of_which_it_says_so() {
+    let program = compile("stands", &["stands.c"]);
+    let names = foretrace_recording::library::interposed();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert!(names.contains(&"sendfile64"));
+    assert_eq!(program.alone(&names, "").ended_with(0).out, "");
+}
+
 /// A thread is inside of a call when the others are where they should be: it comes out, since its
 /// time is over or its signal there.
 #[test]
