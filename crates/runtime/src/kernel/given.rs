@@ -28,9 +28,9 @@ pub(super) struct Piece {
     is_inherited: bool,
     /// Bytes of the process itself may be on their way from one end to the other; to the first, to the second.
     has_own: [bool; 2],
-    /// How many bytes the process has written to the first end, to the second.
+    /// How many bytes the process has written to the first end, to the second, that were on their way when the first child was made, or came later.
     written: [u64; 2],
-    /// And read from them.
+    /// And how many it has read from them since then.
     read: [u64; 2],
 }
 
@@ -57,11 +57,15 @@ fn all_open() -> Vec<Open> {
         .collect()
 }
 
-/// Whether bytes are on their way to a descriptor.
-fn has_bytes(fd: i32) -> bool {
+/// How many bytes are on their way to a descriptor; `None` if that cannot be told.
+fn bytes(fd: i32) -> Option<u64> {
     let mut count = 0i32;
     let arguments = [fd as usize, libc::FIONREAD as usize, (&raw mut count) as usize, 0, 0, 0];
-    system_call(libc::SYS_ioctl, arguments) != 0 || count > 0
+    (system_call(libc::SYS_ioctl, arguments) == 0).then_some(count as u64)
+}
+
+fn has_bytes(fd: i32) -> bool {
+    bytes(fd) != Some(0)
 }
 
 impl Piece {
@@ -117,6 +121,9 @@ impl Kernel {
                 piece.is_inherited = true;
                 // What is written to the second end goes to the first.
                 piece.has_own = [has_bytes(first), !piece.is_pipe && has_bytes(second)];
+                let on_their_way = |fd: i32| bytes(fd).unwrap_or(0);
+                piece.written =
+                    [if piece.is_pipe { 0 } else { on_their_way(second) }, on_their_way(first)];
             }
         }
         self.objects.pieces.retain(|piece| piece.open_ends(&open) != [None, None]);
@@ -134,16 +141,10 @@ impl Kernel {
 
     /// The process has written so many bytes.
     pub(crate) fn wrote(&mut self, descriptor: i32, size: u64) {
-        if self.objects.pieces.is_empty() {
-            return;
-        }
-        let Some(found) = look(descriptor) else { return };
-        let identity = identity(&found);
-        for piece in &mut self.objects.pieces {
-            if let Some(end) = piece.end(identity, true) {
-                piece.written[end] += size;
-                piece.has_own[1 - end] = true;
-            }
+        let Some((identity, piece)) = self.shared_piece(descriptor) else { return };
+        if let Some(end) = piece.end(identity, true) {
+            piece.written[end] += size;
+            piece.has_own[1 - end] = true;
         }
     }
 
