@@ -55,6 +55,17 @@ fn where_it_is_not_known_who_wrote_to_a_pipe_replays_start_children_again() {
 }
 
 #[test]
+fn children_that_are_started_again_are_waited_for_as_in_the_recorded_run() {
+    let program = compile("reaped", &["reaped.c"]);
+    for seed in ["1", "2", "3"] {
+        for schedule in ["random", "pct"] {
+            let (done, _) = tested(&program, "", &["--seed", seed, "--schedule", schedule]);
+            drew_the_same(&done.ended_with(1).says(CONFIRMED).says("replays start them again"));
+        }
+    }
+}
+
+#[test]
 fn programs_that_start_others_run_under_every_schedule() {
     let program = compile("scheduled-children", &["children.c"]);
     let started = program.beside("started");

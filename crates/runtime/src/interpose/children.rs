@@ -15,6 +15,7 @@ use libc::{id_t, idtype_t, pid_t, siginfo_t};
 use super::{numbers, process};
 use crate::config::{Mode, mode};
 use crate::futex::system_call;
+use crate::inputs::Answer;
 use crate::kernel::Kernel;
 use crate::kernel::calls::keeping_errno;
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
@@ -312,10 +313,30 @@ unsafe extern "C-unwind" fn system(command: *const c_char) -> c_int {
     exchange(&source, |_| Uses::of(&START), None, &|_, _| (), call) as c_int
 }
 
-/// Waits for a child.
-fn wait_for(areas: Areas, make: impl FnOnce() -> i64) -> i64 {
-    let source = Source { of_child: Some(&always), ..Source::new(call::WAIT, &is_answered) };
-    exchange(&source, |_| Uses::of(&WAIT), None, areas, make)
+/// Waits for a child. Where children were started again, `again` waits for the one that the recorded run got here, by its number now: several may have ended.
+fn wait_for(
+    areas: Areas,
+    child: impl FnOnce(&Answer) -> pid_t,
+    make: impl FnOnce() -> i64,
+    again: impl FnOnce(pid_t) -> i64,
+) -> i64 {
+    let source = Source::new(call::WAIT, &is_answered);
+    let Some(begun) = start(&source, |_| Uses::of(&WAIT), None) else { return make() };
+    let result = match &begun.fate {
+        Fate::Answered(answer) => {
+            let is_again = enter(|_| hold().kernel.objects.children_again).unwrap_or(true);
+            match child(answer) {
+                child @ 1.. if is_again => again(numbers::meant(child)),
+                _ => {
+                    give(answer, areas);
+                    answer.result
+                }
+            }
+        }
+        _ => make(),
+    };
+    finish(&begun, &source, result, areas, |_| ());
+    result
 }
 
 #[unsafe(no_mangle)]
@@ -334,9 +355,15 @@ pub(super) unsafe extern "C-unwind" fn wait4(
         }
     };
     let meant = numbers::process_or_group(process);
-    wait_for(&areas, || {
-        i64::from(numbers::seen(unsafe { next::wait4(meant, status, flags, usage) }))
-    }) as pid_t
+    let wait = |process: pid_t, flags: c_int| {
+        i64::from(numbers::seen(unsafe { next::wait4(process, status, flags, usage) }))
+    };
+    wait_for(
+        &areas,
+        |answer| answer.result as pid_t,
+        || wait(meant, flags),
+        |child| wait(child, flags & !libc::WNOHANG),
+    ) as pid_t
 }
 
 #[unsafe(no_mangle)]
@@ -375,13 +402,24 @@ unsafe extern "C-unwind" fn waitid(
         libc::P_PGID => numbers::group_meant(of as pid_t) as id_t,
         _ => of,
     };
-    wait_for(&areas, || {
-        let status = unsafe { next::waitid(kind, meant, info, flags) };
+    let wait = |kind: idtype_t, of: id_t, flags: c_int| {
+        let status = unsafe { next::waitid(kind, of, info, flags) };
         if let (0, Some(info)) = (status, unsafe { info.as_mut() }) {
             numbers::show_sender(info);
         }
         i64::from(status)
-    }) as c_int
+    };
+    wait_for(
+        &areas,
+        |answer| match answer.data.as_ptr().cast::<siginfo_t>() {
+            told if answer.data.len() >= size_of::<siginfo_t>() => unsafe {
+                told.read_unaligned().si_pid()
+            },
+            _ => 0,
+        },
+        || wait(kind, meant, flags),
+        |child| wait(libc::P_PID, child as id_t, flags & !libc::WNOHANG),
+    ) as c_int
 }
 
 /// Makes a call about a process that may be a child.
