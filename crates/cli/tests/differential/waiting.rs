@@ -72,7 +72,7 @@ pub(crate) fn program(seed: u64) -> String {
         }
     }
     if random.one_in(3) {
-        balance[source as usize] += 1;
+        balance[source] += 1;
     }
     // So most runs end.
     let mut text = format!("/* seed {seed} */\n{PROLOGUE}");
@@ -105,11 +105,11 @@ pub(crate) fn program(seed: u64) -> String {
 fn statement(random: &mut Random, text: &mut String, sources: [usize; 2], balance: &mut [i32; 6]) {
     let lock = random.pick(&["m", "m", "n"]);
     let (to, from) = (sources[random.below(2) as usize], sources[random.below(2) as usize]);
-    let gives = random.pick(SOURCES[to as usize][0]);
-    let takes = random.pick(SOURCES[from as usize][1]);
+    let gives = random.pick(SOURCES[to][0]);
+    let takes = random.pick(SOURCES[from][1]);
     let what = random.below(9);
-    balance[to as usize] += i32::from(matches!(what, 0 | 5 | 6 | 7));
-    balance[from as usize] -= i32::from((1..=5).contains(&what));
+    balance[to] += i32::from(matches!(what, 0 | 5 | 6 | 7));
+    balance[from] -= i32::from((1..=5).contains(&what));
     match what {
         0 => writeln!(text, "    {gives};"),
         1 => writeln!(text, "    {takes};"),
