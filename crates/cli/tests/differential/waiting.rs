@@ -104,7 +104,7 @@ pub(crate) fn program(seed: u64) -> String {
 
 fn statement(random: &mut Random, text: &mut String, sources: [usize; 2], balance: &mut [i32; 6]) {
     let lock = random.pick(&["m", "m", "n"]);
-    let (to, from) = (sources[random.below(2) as usize], sources[random.below(2) as usize]);
+    let (to, from) = (sources[random.below(2)], sources[random.below(2)]);
     let gives = random.pick(SOURCES[to][0]);
     let takes = random.pick(SOURCES[from][1]);
     let what = random.below(9);
