@@ -8,12 +8,15 @@
 //! left first comes first. A call is made where its thread goes on, or where a call leaves that
 //! left after it and rests on it, whatever comes first.
 //!
+//! Where threads run all at once, a call that ends the wait of another one may come back later than
+//! that: see [`feeds`].
+//!
 //! **Why that can be done.** By then all calls have entered that it rests on itself and that left
 //! before it: the other one rests on these too.
 
 use std::collections::HashMap;
 
-use foretrace_trace::{EventId, Op, ThreadId, Trace};
+use foretrace_trace::{Channels, Direction, EventId, Op, ThreadId, Trace};
 use foretrace_witness::calls::Kept;
 
 /// The schedule with each call in one piece. With `waits`, the calls that have not left at its end
@@ -24,6 +27,7 @@ pub(crate) fn at_once(trace: &Trace, schedule: &[EventId], waits: bool) -> Vec<E
         trace,
         kept: Kept::of(trace),
         leaves: leaves(trace),
+        enters: leaves(trace).into_iter().map(|(enter, leave)| (leave, enter)).collect(),
         open: none.clone(),
         entered: none.clone(),
         needed: vec![none; trace.threads().len()],
@@ -44,6 +48,8 @@ struct Pass<'t> {
     kept: Kept,
     /// Where calls leave in the recorded run, by where they enter.
     leaves: HashMap<EventId, EventId>,
+    /// The reverse.
+    enters: HashMap<EventId, EventId>,
     /// The calls that are still to be made.
     open: Enters,
     /// The last that was entered.
@@ -80,11 +86,22 @@ impl Pass<'_> {
         needed
     }
 
-    /// Makes the calls that this leave may need and that left before it, those first that left
+    /// Makes the calls that this leave may need and that come before it, those first that left
     /// first.
     fn make_earlier(&mut self, leave: EventId) {
         let needed = self.needed_by(leave);
-        let is_earlier = |enter: &EventId| self.leaves.get(enter).is_none_or(|at| *at < leave);
+        let is_earlier = |enter: &EventId| {
+            let other = self.enters.get(&leave);
+            match self.leaves.get(enter) {
+                None => true,
+                Some(at) if *at < leave => {
+                    !other.is_some_and(|&other| feeds(self.trace, (other, leave), (*enter, *at)))
+                }
+                Some(at) => {
+                    other.is_some_and(|&other| feeds(self.trace, (*enter, *at), (other, leave)))
+                }
+            }
+        };
         let open = self.open.iter().zip(&needed);
         let due = open.filter_map(|(open, last)| open.filter(|open| Some(*open) <= *last));
         let mut due: Vec<EventId> =
@@ -113,6 +130,27 @@ impl Pass<'_> {
     }
 }
 
+/// Whether a call, given by its enter and its leave, most likely did what it did before another one
+/// that left earlier: it gives what the other one only takes, and nothing else; or it was made while
+/// the other one waited for what it gives.
+fn feeds(trace: &Trace, giver: (EventId, EventId), taker: (EventId, EventId)) -> bool {
+    let overlap = giver.0 < taker.1 && taker.1 < giver.1;
+    let channels = |enter| match trace.op(enter) {
+        Op::EnterCall { on, .. } => trace.channels_of(on),
+        _ => Channels::Every,
+    };
+    let (Channels::Only(gives), Channels::Only(takes)) = (channels(giver.0), channels(taker.0))
+    else {
+        return false;
+    };
+    let is_fed = |&(channel, direction): &(_, Direction)| {
+        let taken = takes.iter().any(|&(other, how)| (other, how) == (channel, Direction::Takes));
+        let was_waiting = taker.0 < giver.0;
+        taken && (direction == Direction::Gives || (was_waiting && direction.gives()))
+    };
+    overlap && gives.iter().any(is_fed)
+}
+
 fn leaves(trace: &Trace) -> HashMap<EventId, EventId> {
     let mut open: Vec<Vec<EventId>> = vec![Vec::new(); trace.threads().len()];
     let mut leaves = HashMap::new();
@@ -125,4 +163,53 @@ fn leaves(trace: &Trace) -> HashMap<EventId, EventId> {
         }
     }
     leaves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order of the calls of a trace, by the names of their places.
+    fn order(text: &str) -> String {
+        let trace = foretrace_trace::text::parse(text).unwrap();
+        let schedule: Vec<EventId> = trace.events().map(|(id, _)| id).collect();
+        let made = at_once(&trace, &schedule, false);
+        let is_call = |id: &EventId| matches!(trace.op(*id), Op::EnterCall { .. });
+        let place = |id: EventId| trace.event(id).location.unwrap();
+        let names: Vec<_> = made
+            .into_iter()
+            .filter(is_call)
+            .map(|id| trace.locations().get(place(id).index()).to_string())
+            .collect();
+        names.join(" ")
+    }
+
+    #[test]
+    fn who_left_first_comes_first() {
+        let text = "a: enter-call pipe @ waits\nb: enter-call pipe @ writes\n\
+                    b: leave-call\na: leave-call\n";
+        assert_eq!(order(text), "writes waits");
+    }
+
+    #[test]
+    fn what_ends_a_wait_comes_before_it_though_it_is_back_later() {
+        let text = "a: enter-call <pipe @ waits\nb: enter-call pipe @ writes\n\
+                    a: leave-call\na: enter-call reads <bytes @ reads\na: leave-call\n\
+                    b: leave-call\n";
+        assert_eq!(order(text), "writes waits reads");
+    }
+
+    #[test]
+    fn bytes_are_written_before_they_are_read() {
+        let text = "b: enter-call reads >bytes @ writes\na: enter-call reads <bytes @ reads\n\
+                    a: leave-call\nb: leave-call\n";
+        assert_eq!(order(text), "writes reads");
+    }
+
+    #[test]
+    fn who_asked_before_it_was_written_found_nothing() {
+        let text = "b: enter-call pipe @ writes\na: enter-call <pipe @ asks\n\
+                    a: leave-call\nb: leave-call\n";
+        assert_eq!(order(text), "asks writes");
+    }
 }
