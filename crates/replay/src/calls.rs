@@ -131,8 +131,8 @@ impl Pass<'_> {
 }
 
 /// Whether a call, given by its enter and its leave, most likely did what it did before another one
-/// that left earlier: it gives what the other one only takes, and nothing else; or it was made while
-/// the other one waited for what it gives.
+/// that left earlier: it only gives, where the other one only takes; or it was made while the other
+/// one waited for what it gives.
 fn feeds(trace: &Trace, giver: (EventId, EventId), taker: (EventId, EventId)) -> bool {
     let overlap = giver.0 < taker.1 && taker.1 < giver.1;
     let channels = |enter| match trace.op(enter) {
