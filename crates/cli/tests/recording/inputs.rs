@@ -299,7 +299,9 @@ fn what_an_epoll_object_says_of_a_descriptor_may_be_another_address() {
 #[test]
 fn a_name_that_an_earlier_replay_left_behind_is_no_obstacle() {
     let program = compile("names", &["names.c"]);
-    let name = program.beside("socket");
+    // Names of sockets are short.
+    let name = std::env::temp_dir().join(format!("foretrace-name-{}", std::process::id()));
+    let name = name.to_str().unwrap().to_owned();
     let (trace, report) = (program.beside("run.ftb"), program.beside("report.json"));
     let own = Path::new(env!("CARGO_BIN_EXE_foretrace"));
     let path = program.path.to_str().unwrap();
@@ -318,4 +320,5 @@ fn a_name_that_an_earlier_replay_left_behind_is_no_obstacle() {
         .ended_with(3)
         .says_not("confirmed: both");
     assert!(Path::new(&name).exists());
+    std::fs::remove_file(&name).unwrap();
 }
