@@ -514,8 +514,8 @@ const STANDARD: &[(&str, bool)] = &[
 
 /// The functions before which the runtime stands, under all names by which [`effect`] knows them.
 pub fn interposed() -> Vec<String> {
-    let variants = |&name: &&str| [name.to_string(), format!("{name}64"), format!("__{name}_chk")];
-    INTERPOSED.iter().flat_map(|name| variants(name)).collect()
+    let variants = |name: &&str| [name.to_string(), format!("{name}64"), format!("__{name}_chk")];
+    INTERPOSED.iter().flat_map(variants).collect()
 }
 
 /// Functions before which the runtime stands. They count as silent, since it records them itself.
