@@ -170,7 +170,7 @@ fn the_outcomes_of_a_handler_are_behind_its_entry() {
     let program = paths("paths-handler");
     for schedule in ["random", "free"] {
         let recorded = record(&program, "between", schedule, "1");
-        assert_eq!(recorded.flags, 0, "{schedule}");
+        assert_eq!(recorded.flags, flags::WAITS_END, "{schedule}");
         let shown: Vec<(u8, u64)> = recorded.records[&0]
             .iter()
             .map(|&(number, count, bits)| match number {
