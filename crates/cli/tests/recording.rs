@@ -18,6 +18,8 @@ mod benchmarks;
 mod blind_spots;
 #[path = "recording/blocking.rs"]
 mod blocking;
+#[path = "recording/children.rs"]
+mod children;
 #[path = "recording/control_flow.rs"]
 mod control_flow;
 #[path = "recording/determinism.rs"]
@@ -26,6 +28,8 @@ mod determinism;
 mod ending;
 #[path = "recording/failing.rs"]
 mod failing;
+#[path = "recording/files.rs"]
+mod files;
 #[path = "recording/harness.rs"]
 mod harness;
 #[path = "recording/implicit.rs"]
@@ -56,3 +60,5 @@ mod supervision;
 mod synchronisation;
 #[path = "recording/terms.rs"]
 mod terms;
+#[path = "recording/waiting.rs"]
+mod waiting;

@@ -91,6 +91,10 @@ impl Run {
         }
         if lock < LOCKS.len() {
             steps.insert(0, Step::Acquire(lock));
+            if random.chance(15) {
+                // It hangs there.
+                steps.push(Step::Acquire(lock));
+            }
             steps.push(Step::Release(lock));
         }
         if random.chance(30) {
@@ -150,6 +154,9 @@ impl Run {
             done[thread] += 1;
         }
         for (thread, script) in scripts.iter().enumerate() {
+            if let Some(Step::Acquire(lock)) = script.get(done[thread]) {
+                self.add(thread, &format!("request acquire {}", LOCKS[*lock]));
+            }
             if done[thread] == script.len() && self.random.chance(95) {
                 self.add(thread, "end");
             }

@@ -48,6 +48,26 @@ pub struct Header {
     pub lost: u64,
 }
 
+/// Behind the header, to the end of its page: a byte for each child of the process, see [`child`].
+/// A child writes its own byte, so that it is there whatever ends the process.
+pub const CHILDREN: std::ops::Range<usize> = size_of::<Header>()..HEADER;
+
+/// What became of a child process.
+pub mod child {
+    /// It is a copy of the process, and stays one.
+    pub const COPY: u8 = 1;
+    /// It is another program, or has tried to become one.
+    pub const PROGRAM: u8 = 2;
+}
+
+/// Whether replays start the children of the process again, by the flags and the page of the
+/// header. They do if one of them is no other program, and where it is not known which bytes of a
+/// pipe came from them.
+pub fn starts_children_again(set: u32, page: &[u8]) -> bool {
+    let is_copy = |page: &[u8]| page.contains(&child::COPY);
+    set & flags::CHILDREN_AGAIN != 0 || page.get(CHILDREN).is_some_and(is_copy)
+}
+
 /// How threads were scheduled.
 pub mod mode {
     #![allow(missing_docs)]
@@ -84,6 +104,11 @@ pub mod flags {
     /// has installed a handler of signals, has cancelled a thread, or has given descriptors to
     /// other processes.
     pub const WAITS_END: u32 = 512;
+    /// Replays must start the children of the process again: it is not known which bytes came from
+    /// them, or there were too many.
+    pub const CHILDREN_AGAIN: u32 = 1024;
+    /// The process has started other programs, or copies of itself that became one.
+    pub const STARTED: u32 = 2048;
 }
 
 /// How a process ended.

@@ -27,7 +27,7 @@ pub struct Input {
     pub call: u32,
     /// How many visible operations of the thread came before: those of the call itself included.
     pub ordinal: u32,
-    /// `errno` behind the call, if it failed.
+    /// `errno` behind the call, if it failed; with [`OF_CHILD`].
     pub errno: u32,
     /// What it returned.
     pub result: i64,
@@ -62,6 +62,10 @@ impl Input {
         (input, data)
     }
 }
+
+/// In [`Input::errno`]: a child process answered. Where replays start children again, they do so
+/// themselves.
+pub const OF_CHILD: u32 = 1 << 31;
 
 /// FNV-1a of bytes that are sent in pieces, beginning with [`NOTHING_SENT`].
 pub fn hash(so_far: u64, bytes: &[u8]) -> u64 {
@@ -122,9 +126,32 @@ pub mod call {
     pub const NUMBER: u32 = 27;
     /// What the system has measured: `getrusage` and the like.
     pub const MEASURE: u32 = 28;
+    /// The process was copied: the result is the number of the child.
+    pub const FORK: u32 = 29;
+    /// `posix_spawn`; the data are the number of the child.
+    pub const SPAWN: u32 = 30;
+    pub const SYSTEM: u32 = 31;
+    pub const WAIT: u32 = 32;
+    /// A process group or session of a child.
+    pub const CHILD: u32 = 33;
+    /// No call: from here on only children have the other end of the descriptor that is the result.
+    pub const GIVEN: u32 = 34;
+    /// No call: replays start children again.
+    pub const CHILDREN_AGAIN: u32 = 35;
+    /// No call: what was there before the process first changed a file. The result is its mode, or
+    /// one of [`super::file`]; the data are its name, ended by a NUL, and its content.
+    pub const FILE: u32 = 36;
+    /// No call: a file that the process opened to read it. The result is its size; the data are its
+    /// name, ended by a NUL, and padded to words its inode and the seconds and nanoseconds of its
+    /// last change.
+    pub const SEEN_FILE: u32 = 37;
+    /// The name of a new temporary file.
+    pub const TEMPORARY: u32 = 38;
     /// A signal that a thread of the process has sent was handled: the result is its number. A
     /// replay runs its handler at the same place, once the signal is sent there too.
     pub const OWN_SIGNAL: u32 = 40;
+    /// No call: while the call before it waited, others began to decide its result too.
+    pub const LATE: u32 = 41;
 
     /// The name of a call, for messages.
     pub fn name(call: u32) -> &'static str {
@@ -151,6 +178,13 @@ pub mod call {
             TIMER => "setting of a timer",
             SIGNAL => "signal",
             KILL => "signal to another process",
+            FORK => "fork",
+            SPAWN => "start of a program",
+            SYSTEM => "system",
+            WAIT => "wait for a child",
+            CHILD => "question about a child",
+            FILE | SEEN_FILE => "use of a file",
+            TEMPORARY => "name of a temporary file",
             MEASURE => "question about time and memory that were used",
             OWN_SIGNAL => "signal of the process to itself",
             _ => "call",
@@ -174,6 +208,18 @@ pub mod number {
     pub const COUNT: u32 = 5;
 }
 
+/// What was there before a file was changed, if no content is kept.
+pub mod file {
+    /// Nothing.
+    pub const ABSENT: i64 = -1;
+    /// Something that cannot be kept: too much, or neither a file nor an empty folder.
+    pub const NOT_KEPT: i64 = -2;
+    /// The bytes of a larger file are not kept.
+    pub const LARGEST: u64 = 32 << 20;
+    /// Nor are more bytes than this in all.
+    pub const LARGEST_TOGETHER: u64 = 128 << 20;
+}
+
 /// Why a call in a replay is not the recorded one: see [`crate::plan::outcome::OTHER_CALL`].
 pub mod problem {
     #![allow(missing_docs)]
@@ -185,6 +231,12 @@ pub mod problem {
     pub const NOT_READY: u64 = 3;
     /// The new descriptor has another number.
     pub const OTHER_DESCRIPTOR: u64 = 4;
+    /// A file has changed since the recorded run.
+    pub const OTHER_FILE: u64 = 5;
+    /// What a file held before the recorded run changed it is not kept.
+    pub const FILE_NOT_KEPT: u64 = 6;
+    /// The recorded run did not change this file.
+    pub const FILE_NOT_CHANGED: u64 = 7;
     /// Nobody has sent the signal that was handled here.
     pub const NOT_SENT: u64 = 16;
 }

@@ -148,6 +148,11 @@ pub fn effect(name: &str) -> Option<Effect> {
     is_silent.then_some(Effect::None)
 }
 
+/// Whether the runtime stands before a function of the C library, and records it itself.
+pub fn is_interposed(name: &str) -> bool {
+    INTERPOSED.contains(&name)
+}
+
 /// Which arguments of a function are strings that it only reads, up to their ends. What it returns
 /// depends on them.
 pub fn strings_read_by(name: &str) -> &'static [usize] {
@@ -325,7 +330,6 @@ const LISTS: &[(&str, u32)] = &[
     ("setvbuf", 3),
     ("setbuf", 3),
     ("setlinebuf", 3),
-    ("fdopen", 4),
     ("tmpfile", 4),
     ("mkstemp", 4),
     ("mkostemp", 4),
@@ -380,14 +384,7 @@ const LISTS: &[(&str, u32)] = &[
     ("gethostname", 7),
     ("getifaddrs", 7),
     ("res_init", 7),
-    ("system", 8),
-    ("popen", 8),
-    ("pclose", 8),
-    ("posix_spawn", 8),
-    ("posix_spawnp", 8),
     ("daemon", 8),
-    ("vfork", 8),
-    ("_Fork", 8),
     ("shm_open", 9),
     ("shm_unlink", 9),
     ("shmget", 9),
@@ -514,7 +511,7 @@ const STANDARD: &[(&str, bool)] = &[
 
 /// The functions before which the runtime stands, under all names by which [`effect`] knows them.
 pub fn interposed() -> Vec<String> {
-    let variants = |name: &&str| [name.to_string(), format!("{name}64"), format!("__{name}_chk")];
+    let variants = |&name: &&str| [name.to_string(), format!("{name}64"), format!("__{name}_chk")];
     INTERPOSED.iter().flat_map(variants).collect()
 }
 
@@ -634,6 +631,14 @@ const INTERPOSED: &[&str] = &[
     "timer_delete",
     "timer_getoverrun",
     "fork",
+    "vfork",
+    "_Fork",
+    "system",
+    "popen",
+    "pclose",
+    "fdopen",
+    "posix_spawn",
+    "posix_spawnp",
     "wait",
     "waitpid",
     "waitid",

@@ -200,8 +200,11 @@ pub mod stream {
     /// It cancels a thread, whose number is the second operand: the thread keeps its place before
     /// the call or behind it.
     pub const CANCELS: u8 = 16;
-    /// It reads, and waits without a time limit until something is there.
+    /// It reads, and waits without a time limit until something is there. With [`QUIET`]: it
+    /// changes whether reads do so.
     pub const WAITS: u8 = 32;
+    /// With [`QUIET`]: it connects a socket, from which nobody can read before.
+    pub const CONNECTS: u8 = 128;
     /// No stream but a counter that was 0 at first: a write adds its second operand to it, and a
     /// read takes what it returns.
     pub const COUNTER: u8 = 64;

@@ -116,6 +116,11 @@ fn difference(why: u64) -> &'static str {
         problem::OTHER_BYTES => "it sends other bytes than in the recorded run",
         problem::NOT_READY => "a descriptor that was ready in the recorded run is not",
         problem::OTHER_DESCRIPTOR => "the new descriptor has another number",
+        problem::OTHER_FILE => "the file has changed since the recorded run",
+        problem::FILE_NOT_KEPT => {
+            "what the file held before the recorded run changed it was too large to be kept"
+        }
+        problem::FILE_NOT_CHANGED => "the recorded run did not change this file",
         problem::NOT_SENT => "no thread has sent it",
         _ => "the recorded run has no such call here, so its result is not known",
     }

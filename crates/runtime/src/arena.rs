@@ -5,6 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::futex::{Spin, system_call};
 
@@ -45,10 +46,16 @@ pub(crate) fn pages(size: usize) -> *mut u8 {
     map(size, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0).unwrap_or(null_mut())
 }
 
+/// Where our pages are: far from the program's, so that its own are where they would be without us,
+/// in a recording and in a replay.
+static PLACE: AtomicUsize = AtomicUsize::new(0x1000_0000_0000);
+
 /// Maps pages for us: not through the program's `mmap`, which is recorded.
 pub(crate) fn map(size: usize, flags: i32, file: i32, offset: u64) -> Option<*mut u8> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    let arguments = [0, size, access as usize, flags as usize, file as usize, offset as usize];
+    // A wish: the kernel goes elsewhere if something is there.
+    let place = PLACE.fetch_add(size.next_multiple_of(4096), Relaxed);
+    let arguments = [place, size, access as usize, flags as usize, file as usize, offset as usize];
     let start = system_call(libc::SYS_mmap, arguments);
     // The last page of addresses is for error numbers.
     (!(-4095..0).contains(&start)).then_some(start as *mut u8)

@@ -7,7 +7,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use foretrace_recording::file::table;
-use foretrace_recording::input::{INPUT_WORDS, Input, MAGIC, SIGNAL_BYTES, START_WORDS, call};
+use foretrace_recording::input::{
+    INPUT_WORDS, Input, MAGIC, OF_CHILD, SIGNAL_BYTES, START_WORDS, call,
+};
 
 use crate::thread::{Thread, Told};
 use crate::world::World;
@@ -39,11 +41,15 @@ pub(crate) struct Inputs {
     answers: HashMap<(u32, u32, u32), VecDeque<Answer>>,
     /// The process talks to itself over the network: its names and ports are real.
     pub(crate) talks_to_itself: bool,
+    /// Children of the process are started again.
+    pub(crate) children_again: bool,
     /// Calls are made really, as in a recording.
     live: bool,
     /// Numbers of processes and threads that the recorded run asked for: the thread, which, and
     /// what it was.
     numbers: Vec<(u32, u32, i32)>,
+    /// What is known of files: the call, its result and its data.
+    files: Vec<(u32, i64, &'static [u8])>,
     /// How many calls were answered.
     pub(crate) given: u64,
 }
@@ -71,10 +77,13 @@ impl Inputs {
             parents,
             answers: HashMap::new(),
             talks_to_itself: false,
+            children_again: live,
             live,
             numbers: Vec::new(),
+            files: Vec::new(),
             given: 0,
         };
+        let mut of_children = Vec::new();
         while !live && let Some((words, behind)) = rest.split_at_checked(8 * INPUT_WORDS) {
             let words = std::array::from_fn(|at| {
                 u64::from_le_bytes(std::array::from_fn(|byte| words[8 * at + byte]))
@@ -86,14 +95,27 @@ impl Inputs {
             };
             rest = behind.get(padded..).unwrap_or_default();
             inputs.talks_to_itself |= input.call == call::TALKS_TO_ITSELF;
+            inputs.children_again |= input.call == call::CHILDREN_AGAIN;
             if input.call == call::NUMBER {
                 inputs.numbers.push((input.thread, input.ordinal, input.result as i32));
                 continue;
             }
+            if matches!(input.call, call::FILE | call::SEEN_FILE) {
+                inputs.files.push((input.call, input.result, data));
+                continue;
+            }
             let key = (input.thread, input.ordinal, input.call);
-            let (result, errno, sent) = (input.result, input.errno as i32, input.sent);
-            let answers = inputs.answers.entry(key).or_default();
-            answers.push_back(Answer { result, errno, sent, data });
+            let (result, errno, sent) = (input.result, input.errno & !OF_CHILD, input.sent);
+            let answer = Answer { result, errno: errno as i32, sent, data };
+            if input.errno & OF_CHILD != 0 {
+                of_children.push((key, answer));
+            } else {
+                inputs.answers.entry(key).or_default().push_back(answer);
+            }
+        }
+        // Children that are started again answer by themselves.
+        for (key, answer) in of_children.into_iter().filter(|_| !inputs.children_again) {
+            inputs.answers.entry(key).or_default().push_back(answer);
         }
         Some(inputs)
     }
@@ -161,6 +183,17 @@ impl Inputs {
             }
         }
         None
+    }
+
+    /// What a call returned in the recorded run that this run makes really.
+    pub(crate) fn result(&self, thread: Option<u32>, ordinal: u32, call: u32) -> Option<i64> {
+        let answers = self.answers.get(&(thread?, ordinal, call))?;
+        answers.front().map(|answer| answer.result)
+    }
+
+    /// What the recorded run knew of files.
+    pub(crate) fn take_files(&mut self) -> Vec<(u32, i64, &'static [u8])> {
+        std::mem::take(&mut self.files)
     }
 
     pub(crate) fn is_live(&self) -> bool {

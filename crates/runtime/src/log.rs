@@ -7,7 +7,9 @@
 //! When the disk is full the program goes on; what it does then is counted, not written.
 
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{
+    AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::*,
+};
 
 use foretrace_recording::file::{
     self, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER, Header, MAGIC, META, VERSION,
@@ -56,6 +58,7 @@ pub(crate) fn create(path: &[u8], mode: u32, seed: u64, limit: Option<u64>) -> b
             lost: 0,
         };
         unsafe { start.cast::<Header>().write(header) };
+        CHILDREN.store(unsafe { start.byte_add(file::CHILDREN.start) }.cast(), Release);
         HEAD.store(start.cast(), Release);
         LIMIT.store(limit.unwrap_or(u64::MAX), Relaxed);
         FILE.store(file, Release);
@@ -96,6 +99,31 @@ pub(crate) fn flag(flag: u32) {
     let head = HEAD.load(Acquire);
     if !head.is_null() {
         unsafe { AtomicU32::from_ptr(&raw mut (*head).flags) }.fetch_or(flag, Relaxed);
+    }
+}
+
+/// The bytes of the children, see [`file::CHILDREN`]; in a child, those of its parent's recording.
+static CHILDREN: AtomicPtr<AtomicU8> = AtomicPtr::new(null_mut());
+static CHILD_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// There is a new child; returns its place.
+pub(crate) fn add_child(what: u8) -> usize {
+    let place = CHILD_COUNT.fetch_add(1, Relaxed);
+    if place >= file::CHILDREN.len() {
+        flag(file::flags::CHILDREN_AGAIN);
+    }
+    if what == file::child::PROGRAM {
+        flag(file::flags::STARTED);
+    }
+    set_child(place, what);
+    place
+}
+
+/// What became of a child.
+pub(crate) fn set_child(place: usize, what: u8) {
+    let children = CHILDREN.load(Acquire);
+    if !children.is_null() && place < file::CHILDREN.len() {
+        unsafe { (*children.add(place)).store(what, Relaxed) };
     }
 }
 

@@ -85,6 +85,7 @@ fn explore(path: &[u8]) {
 
 /// The process has its first thread.
 fn main_begins() {
+    interpose::memory::one_heap_for_each_thread();
     let mut world = hold();
     let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     world.tables.table(table::COMMAND, &[&command]);
@@ -94,6 +95,10 @@ fn main_begins() {
         interpose::signals::expect_recorded(inputs);
         // What it does to itself must really happen, also before it is known to.
         kernel.objects.talks_to_itself = inputs.talks_to_itself;
+        kernel.objects.children_again = inputs.children_again;
+        if let Some(recording) = variable(c"FORETRACE_RECORDING") {
+            crate::kernel::files::begin(inputs, recording);
+        }
     }
     interpose::numbers::begin(inputs.as_deref_mut());
     let descriptors = kernel.begin(inputs.as_ref().map(|inputs| inputs.descriptors));

@@ -205,6 +205,20 @@ impl World {
         self.kernel.expire_if_any();
     }
 
+    /// What a thread waits for may be fed from outside by now, since another one has changed what
+    /// an epoll object watches.
+    fn look_who_feeds(&mut self) {
+        for entry in &mut self.threads {
+            if let (State::Live, Pending::Ready(ready)) = (entry.state, &mut entry.pending)
+                && !ready.outside
+                && ready.descriptors().any(|one| self.kernel.is_fed_from_outside(one))
+            {
+                ready.outside = true;
+                entry.wake();
+            }
+        }
+    }
+
     fn runnable(&self) -> Vec<u32> {
         let live = self.threads.iter().enumerate().filter(|(_, entry)| entry.state == State::Live);
         live.map(|(index, _)| index as u32).filter(|&index| self.enabled(index)).collect()
@@ -217,6 +231,7 @@ impl World {
             if let Some(next) = self.choose(me) {
                 return Some(next);
             }
+            self.look_who_feeds();
             let blocks = self.threads.iter().any(|entry| entry.state == State::Outside);
             let outside =
                 blocks || self.threads.iter().any(|entry| entry.awaits_outside().is_some());

@@ -106,6 +106,8 @@ pub(crate) struct Thread {
     /// The ordinal at the last path record, and how many of them began at it.
     idle: (u32, u32),
     pub(crate) kernel_id: AtomicU32,
+    /// Which child of the process the thread is about to make, or has made.
+    pub(crate) child: usize,
     /// The recording has this number.
     pub(crate) number_is_kept: bool,
     pub(crate) own: Writer,
@@ -144,6 +146,7 @@ impl Thread {
             seen: (0, 0, 0),
             idle: (0, 0),
             kernel_id: AtomicU32::new(0),
+            child: 0,
             number_is_kept: false,
             own: Writer::new(index),
         }

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use foretrace_recording::file::{Header, ending, flags};
+use foretrace_recording::file::{HEADER, Header, ending, flags, starts_children_again};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{ThreadId, Trace, binary, import};
 
@@ -190,8 +190,15 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
         };
         remarks.push(format!("{why}: the trace has only the first part of the run"));
     }
-    if header.flags & flags::FORKED != 0 {
-        remarks.push("the program forked; what its child processes did is not recorded, and replays start them again".into());
+    if header.flags & (flags::FORKED | flags::STARTED) != 0 {
+        let replays = match starts_children_again(header.flags, &bytes) {
+            true => "start them again",
+            false => "do not start them: they get again what these sent",
+        };
+        let how = if header.flags & flags::FORKED != 0 { "forked" } else { "started others" };
+        remarks.push(format!(
+            "the program {how}; what its child processes did is not recorded, and replays {replays}"
+        ));
     }
     if header.flags & flags::WATCHDOG != 0 {
         remarks.push(
@@ -215,9 +222,9 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
     Ok((header, remarks))
 }
 
-fn read_start(path: &Path) -> io::Result<[u8; size_of::<Header>()]> {
+fn read_start(path: &Path) -> io::Result<[u8; HEADER]> {
     use io::Read;
-    let mut bytes = [0; size_of::<Header>()];
+    let mut bytes = [0; HEADER];
     fs::File::open(path)?.read_exact(&mut bytes)?;
     Ok(bytes)
 }

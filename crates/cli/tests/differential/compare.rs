@@ -81,7 +81,7 @@ pub(crate) struct Recording {
     pub(crate) has_switch: bool,
 }
 
-fn thread_number(trace: &Trace, event: EventId) -> u32 {
+pub(crate) fn thread_number(trace: &Trace, event: EventId) -> u32 {
     let name = trace.threads().get(trace.thread_of(event).index());
     name[1..].parse().expect("threads of a recording are called T0, T1, ...")
 }

@@ -56,6 +56,8 @@ pub(crate) struct Truth {
     pub(crate) failures: BTreeSet<Failure>,
     /// Pairs of accesses that race, the smaller one first.
     pub(crate) races: BTreeSet<(Operation, Operation)>,
+    /// Where threads are in executions in which nobody can go on: their next operations.
+    pub(crate) stuck: BTreeSet<Operation>,
     /// How many runs it took, and how many states were seen.
     pub(crate) runs: usize,
     pub(crate) states: usize,
@@ -96,6 +98,8 @@ struct Stop {
 }
 
 struct Run {
+    /// Everybody who is left waits or has stopped.
+    hangs: bool,
     decisions: Vec<Decision>,
     stops: Vec<Stop>,
     records: Vec<u64>,
@@ -174,7 +178,7 @@ impl Explorer {
         // The last decision is followed by records too.
         let most = decisions.last().map_or(0, |last| last.position + 4096);
         let records = read_words(&self.area, RECORDS, most.min(WORDS - RECORDS));
-        Run { decisions, stops, records }
+        Run { hangs: status != 0, decisions, stops, records }
     }
 }
 
@@ -328,9 +332,11 @@ pub(crate) fn explore(
         }
         let run = explorer.run(&choices);
         let mut state = State::new();
+        let mut is_whole = true;
         for (at, decision) in run.decisions.iter().enumerate() {
             if at >= choices.len() {
                 if !seen.insert(state.key()) {
+                    is_whole = false;
                     break;
                 }
                 truth.races.extend(races(&state, decision));
@@ -351,6 +357,7 @@ pub(crate) fn explore(
             let next = run.decisions.get(at + 1);
             let end = next.map(|next| next.position);
             if state.step(decision.chosen, &run.records, end, recorded).is_none() {
+                is_whole = false;
                 break;
             }
             let is_last =
@@ -360,6 +367,10 @@ pub(crate) fn explore(
                 state.threads[stop.thread as usize].2 = true;
                 truth.add(stop);
             }
+        }
+        if is_whole && run.hangs && run.stops.is_empty() {
+            let places = (0..).zip(&state.threads).map(|(thread, (next, ..))| (thread, *next));
+            truth.stuck.extend(places);
         }
     }
     truth.states = seen.len();

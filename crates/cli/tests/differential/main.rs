@@ -17,6 +17,7 @@ mod faults;
 mod fragments;
 mod generator;
 mod indexed;
+mod waiting;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ use foretrace_testing::cases;
 const INDEXED_PROGRAMS: u64 = 60;
 /// Of programs whose threads see each other through the kernel.
 const CHANNEL_PROGRAMS: u64 = 80;
+/// Of programs whose threads wait for each other in the kernel.
+const WAITING_PROGRAMS: u64 = 80;
 /// How many programs are tried if nobody asks for more.
 const PROGRAMS: u64 = 240;
 /// A program that needs more runs than this is too large to be explored.
@@ -66,6 +69,9 @@ struct Sums {
     failures_both_ways: AtomicU64,
     races: AtomicU64,
     races_both_ways: AtomicU64,
+    /// Threads that wait for ever in calls, and how many of them are found.
+    stuck: AtomicU64,
+    stuck_found: AtomicU64,
     /// In how many programs each of [`faults::FAULTS`] shows.
     caught: [AtomicU64; faults::FAULTS.len()],
 }
@@ -237,6 +243,56 @@ fn check_indexed(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
     differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
 }
 
+/// Compares who waits for ever in the kernel.
+fn check_waiting(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
+    let add = |sum: &AtomicU64, count: usize| {
+        sum.fetch_add(count as u64, Relaxed);
+    };
+    let program = compile(case, folder);
+    add(&sums.programs, 1);
+    let [source, area, recording] = ["c", "area", "ftrec"].map(|end| program.with_extension(end));
+    // Some of them may not be there.
+    let forget = || {
+        [&source, &area, &recording, &program].iter().for_each(|file| _ = fs::remove_file(file));
+    };
+    if record(&program, case.seed).is_none() {
+        add(&sums.never_passed, 1);
+        forget();
+        return Vec::new();
+    }
+    let waiting = waiting::prepare(&recording);
+    let Some(truth) = explorer::explore(&program, &area, &waiting.recorded, MOST_RUNS) else {
+        add(&sums.too_large, 1);
+        forget();
+        return Vec::new();
+    };
+    add(&sums.runs, truth.runs);
+    add(&sums.states, truth.states);
+    add(&sums.one_way, 1);
+    let (there, found) = waiting.counts(&truth);
+    add(&sums.stuck, there);
+    add(&sums.stuck_found, found);
+    let mut differences = waiting.differences(&truth);
+    differences.extend(unconfirmed(&program, case.seed));
+    if differences.is_empty() {
+        forget();
+    }
+    differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
+}
+
+/// The findings of a program that are called real, and do not happen when they are replayed.
+fn unconfirmed(program: &Path, seed: u64) -> Vec<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(["test", "--timeout", "20s", "--seed", &seed.to_string(), "--"])
+        .arg(program)
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&output.stdout);
+    let heads = report.lines().filter(|line| !line.starts_with(' ') && line.contains(" (real"));
+    let left = heads.filter(|line| !line.contains("(real, confirmed by replay)"));
+    left.map(|line| format!("not confirmed, --seed {seed}: {line}")).collect()
+}
+
 /// How many programs are asked for, and the seed of the first.
 fn wanted(default: u64) -> (u64, u64) {
     let number = |name: &str, default: u64| {
@@ -333,4 +389,18 @@ fn nothing_is_predicted_through_the_kernel_that_does_not_happen() {
     for (fault, caught) in faults::FAULTS.iter().zip(&sums.caught) {
         assert!(caught.load(Relaxed) > 0, "nothing shows {fault:?}");
     }
+}
+
+#[test]
+fn nobody_is_predicted_to_wait_for_ever_who_never_does() {
+    let (count, first) = wanted(cases(WAITING_PROGRAMS, 10 * WAITING_PROGRAMS));
+    let case = |seed: u64| {
+        let (source, level) = (waiting::program(seed), LEVELS[seed as usize % LEVELS.len()]);
+        Case { name: format!("{seed}{level}"), source, level, seed }
+    };
+    let cases: Vec<Case> = (first..first + count).map(case).collect();
+    let sums = check_all(&cases, "differential-waiting", check_waiting);
+    let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
+    assert!(of(&sums.one_way, 50), "too few are compared: {sums:?}");
+    assert!(of(&sums.stuck, 15) && of(&sums.stuck_found, 5), "too few hang: {sums:?}");
 }

@@ -213,11 +213,11 @@ const WAYS: [&str; 9] = [
     "clock",
     "random",
     "urandom",
-    "measured",
     "device",
     "kernel",
     "kernel's stream",
     "title",
+    "measured",
     "child",
 ];
 
@@ -298,4 +298,88 @@ fn a_replay_sends_no_signals_to_others() {
     done.ended_with(1).says("race-1 (real, confirmed with recorded inputs): data race");
     // Once, in the recorded run.
     assert_eq!(std::fs::read_to_string(came).unwrap(), "came\n");
+}
+
+/// Answers each connection with the bytes that it sends. Ends with the test.
+fn echo() -> u16 {
+    let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = server.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in server.incoming() {
+            let mut client = client.unwrap();
+            let mut bytes = [0; 64];
+            while let Ok(count @ 1..) = client.read(&mut bytes) {
+                client.write_all(&bytes[..count]).unwrap();
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn what_a_wait_watches_may_change_while_it_waits() {
+    let program = compile("late-watch", &["late_watch.c"]);
+    let port = echo().to_string();
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        // It waits for the outside, and is not deadlocked; what came before the request comes
+        // before the answer.
+        is_confirmed(&program, &[&port], "", &["--seed", seed])
+            .ended_with(1)
+            .says("(real, confirmed with recorded inputs): data race on total")
+            .says("verdict: 1 bug confirmed by replay")
+            .says_not("data race on request");
+    }
+}
+
+#[test]
+fn handlers_of_the_process_s_own_signals_run_where_they_ran() {
+    let program = compile("own-signals", &["own_signals.c"]);
+    for way in ["read", "poll", "epoll"] {
+        for to in [&[way][..], &[way, "thread"]] {
+            for seed in ["1", "2", "3", "4"] {
+                is_confirmed(&program, to, "", &["--seed", seed])
+                    .ended_with(1)
+                    .says("race-1 (real, confirmed ")
+                    .says("verdict: 2 bugs confirmed ");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_an_epoll_object_says_of_a_descriptor_may_be_another_address() {
+    let program = compile("moved", &["moved.c"]);
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        is_confirmed(&program, &[], "x\n", &["--seed", seed])
+            .ended_with(1)
+            .says("verdict: 1 bug confirmed by replay")
+            .says_not("not so");
+    }
+}
+
+#[test]
+fn a_name_that_an_earlier_replay_left_behind_is_no_obstacle() {
+    let program = compile("names", &["names.c"]);
+    // Names of sockets have 107 bytes at most.
+    let name = std::env::temp_dir().join(format!("foretrace-test-{}", std::process::id()));
+    let name = name.to_str().unwrap().to_string();
+    let (trace, report) = (program.beside("run.ftb"), program.beside("report.json"));
+    let own = Path::new(env!("CARGO_BIN_EXE_foretrace"));
+    let path = program.path.to_str().unwrap();
+    command(own, &["run", "-o", &trace, "--", path, &name], "").ended_with(0);
+    command(own, &["predict", &trace, "--json", &report], "").ended_with(1);
+    // The file stays, and nobody listens.
+    drop(std::os::unix::net::UnixListener::bind(&name).unwrap());
+    command(own, &["replay", &report, "--", path, &name], "")
+        .ended_with(1)
+        .says("race-1: confirmed: both accesses were about to happen at once")
+        .says("race-2: confirmed: both accesses were about to happen at once");
+    // Somebody listens: that is not taken away.
+    let _ = std::fs::remove_file(&name);
+    let _listener = std::os::unix::net::UnixListener::bind(&name).unwrap();
+    command(own, &["replay", &report, "--", path, &name], "")
+        .ended_with(3)
+        .says_not("confirmed: both");
+    assert!(Path::new(&name).exists());
+    std::fs::remove_file(&name).unwrap();
 }

@@ -213,3 +213,15 @@ fn cancellation_keeps_its_place() {
         }
     }
 }
+
+#[test]
+fn known_functions_are_known_through_pointers_too() {
+    let program = compile("through-pointers", &["through_pointers.c"]);
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        program
+            .with(&["test", "--seed", seed], &[])
+            .ended_with(1)
+            .says("race-1 (real, confirmed by replay): data race on total")
+            .says_not("nothing is known about");
+    }
+}

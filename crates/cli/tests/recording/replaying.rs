@@ -102,3 +102,18 @@ fn what_runs_alone_is_not_touched() {
     command(&program.path, &[] as &[&str], "").ended_with(0);
     assert_eq!(fs::read_dir(Path::new(&program.folder)).unwrap().count(), before);
 }
+
+#[test]
+fn where_a_thread_s_blocks_are_does_not_depend_on_the_schedule() {
+    let program = compile("heaps", &["heaps.c"]);
+    let places = |seed: &str| {
+        let run = program.run(&["--seed", seed], &[]).ended_with(0);
+        let lines = run.done.out.lines().filter(|line| line.starts_with("block "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let first = places("1");
+    assert_eq!(first.len(), 40);
+    for seed in ["2", "3", "4"] {
+        assert_eq!(places(seed), first, "seed {seed}");
+    }
+}

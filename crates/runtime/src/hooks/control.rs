@@ -128,6 +128,9 @@ extern "C-unwind" fn __ft_call_on(
         if effect == Some(Effect::None) || (effect.is_none() && thread.is_instrumented(target)) {
             return;
         }
+        if effect.is_none() && hold().kernel.is_silent(target) {
+            return;
+        }
         streams::wait_until_free(thread, effect, stream);
         let uses = || match effect {
             Some(Effect::Hidden(list)) => Uses::of(library::HIDDEN[list as usize]),

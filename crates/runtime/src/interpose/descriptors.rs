@@ -14,6 +14,8 @@ use super::clocks;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, around_then};
 use crate::kernel::exchange::{Source, exchange};
+use crate::kernel::files::{how_flagged, named_file};
+use crate::kernel::given;
 use crate::kernel::objects::Kind;
 use crate::kernel::timers::Timer;
 use crate::kernel::uses::Uses;
@@ -88,8 +90,10 @@ fn naming(kernel: &mut Kernel, folder: c_int, path: *const c_char, flags: c_int)
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    let uses = |kernel: &mut Kernel| naming(kernel, libc::AT_FDCWD, path, flags);
-    open_one(uses, || unsafe { next::open(path, flags, mode) }, |_, _| ())
+    named_file(libc::AT_FDCWD, path, how_flagged(flags), |path| {
+        let uses = |kernel: &mut Kernel| naming(kernel, libc::AT_FDCWD, path, flags);
+        open_one(uses, || unsafe { next::open(path, flags, mode) }, |_, _| ())
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -99,8 +103,10 @@ unsafe extern "C-unwind" fn openat(
     flags: c_int,
     mode: mode_t,
 ) -> c_int {
-    let uses = |kernel: &mut Kernel| naming(kernel, folder, path, flags);
-    open_one(uses, || unsafe { next::openat(folder, path, flags, mode) }, |_, _| ())
+    named_file(folder, path, how_flagged(flags), |path| {
+        let uses = |kernel: &mut Kernel| naming(kernel, folder, path, flags);
+        open_one(uses, || unsafe { next::openat(folder, path, flags, mode) }, |_, _| ())
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -161,8 +167,9 @@ fn ending(kernel: &mut Kernel, fd: c_int) -> Uses {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
-    around_then(
+pub(super) unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
+    let is_shared = given::is_shared(fd);
+    let status = around_then(
         |kernel| ending(kernel, fd),
         None,
         || unsafe { next::close(fd) },
@@ -172,17 +179,25 @@ unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
                 kernel.gave_back(fd);
             }
         },
-    )
+    );
+    if is_shared {
+        given::was_closed();
+    }
+    status
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
-    around(|_| Uses::every(), None, || unsafe { next::close_range(first, last, flags) })
+    let call = || unsafe { next::close_range(first, last, flags) };
+    let status = around(|_| Uses::every(), None, call);
+    given::was_closed();
+    status
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn closefrom(first: c_int) {
     around(|_| Uses::every(), None, || unsafe { next::closefrom(first) });
+    given::was_closed();
 }
 
 #[unsafe(no_mangle)]
@@ -205,7 +220,8 @@ fn replacing(kernel: &mut Kernel, fd: c_int, new: c_int) -> Uses {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
-    around_then(
+    let is_shared = given::is_shared(new);
+    let status = around_then(
         |kernel| replacing(kernel, fd, new),
         None,
         || unsafe { next::dup2(fd, new) },
@@ -215,12 +231,17 @@ unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
                 kernel.gave_back(new);
             }
         },
-    )
+    );
+    if is_shared {
+        given::was_closed();
+    }
+    status
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
-    around_then(
+    let is_shared = given::is_shared(new);
+    let status = around_then(
         |kernel| replacing(kernel, fd, new),
         None,
         || unsafe { next::dup3(fd, new, flags) },
@@ -230,11 +251,15 @@ unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
                 kernel.gave_back(new);
             }
         },
-    )
+    );
+    if is_shared {
+        given::was_closed();
+    }
+    status
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
+pub(super) unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
     around_then(
         |_| opening(),
         None,
@@ -405,6 +430,7 @@ unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) 
         libc::F_SETFL if argument as c_int & libc::O_DIRECT != 0 => {
             around(|kernel| kernel.both(fd), None, call)
         }
+        libc::F_SETFL => around(|kernel| kernel.both(fd).changes_waits(), None, call),
         _ => around(|kernel| kernel.both(fd).quiet(), None, call),
     }
 }

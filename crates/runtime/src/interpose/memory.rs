@@ -16,6 +16,19 @@ unsafe extern "C" {
     fn __libc_free(block: *mut c_void);
 }
 
+/// Each thread has a heap of its own, however many there are: so the addresses of its blocks depend
+/// on what it does itself, and hardly on what others do meanwhile. A replay then finds them in the
+/// same order.
+pub(crate) fn one_heap_for_each_thread() {
+    const MOST: c_int = 1 << 16;
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, MOST) };
+}
+
+/// The calling thread gets its heap. Threads do so in the order in which they are created.
+pub(super) fn settle() {
+    unsafe { __libc_free(__libc_malloc(1)) };
+}
+
 fn allocated(block: *mut c_void, size: usize) -> *mut c_void {
     allocated_with(block, size, 0)
 }

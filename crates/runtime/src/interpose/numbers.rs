@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use foretrace_recording::input::{Input, call, number};
 use libc::{pid_t, siginfo_t, size_t};
 
+use super::children;
 use crate::futex::system_call;
 use crate::inputs::Inputs;
 use crate::real::real;
@@ -44,7 +45,7 @@ fn pair(seen: pid_t, own: pid_t) -> u64 {
 }
 
 /// From now on the program sees the one number instead of the other.
-fn add(own: pid_t, seen: pid_t) {
+pub(super) fn add(own: pid_t, seen: pid_t) {
     let at = COUNT.fetch_add(1, AcqRel);
     if let Some(slot) = PAIRS.get(at) {
         slot.store(pair(seen, own), Release);
@@ -76,6 +77,14 @@ fn group_seen(which: usize, own: pid_t) -> pid_t {
     match at_start(which) {
         (known, instead) if known == own && own > 0 => instead,
         _ => seen(own),
+    }
+}
+
+/// The process, or the process group whose number is negative, that the program means.
+pub(super) fn process_or_group(seen: pid_t) -> pid_t {
+    match seen {
+        ..-1 => -group_meant(-seen),
+        _ => meant(seen),
     }
 }
 
@@ -152,7 +161,8 @@ pub(super) fn keep_process() {
     keep(number::PROCESS, ask(libc::SYS_getpid, 0));
 }
 
-/// A signal that the process has sent to itself arrives: its handler sees who sent it.
+/// A signal that the process has sent to itself arrives, or a child has ended: the program sees who
+/// it was.
 pub(super) fn show_sender(info: &mut siginfo_t) {
     /// `si_pid`, as a signal that was sent has it.
     #[repr(C)]
@@ -197,12 +207,16 @@ fn ask_group(which: usize, number: i64, of: pid_t) -> pid_t {
     let what = [number::PARENT, number::GROUP, number::SESSION][which];
     keep_process();
     keep(what, at_start(which).0);
-    let own = ask(number, meant(of));
-    if own < 0 {
-        unsafe { *libc::__errno_location() = -own };
-        return -1;
-    }
-    group_seen(which, own)
+    let of = meant(of);
+    let ask = || {
+        let own = ask(number, of);
+        if own < 0 {
+            unsafe { *libc::__errno_location() = -own };
+            return -1;
+        }
+        i64::from(group_seen(which, own))
+    };
+    children::about(of, ask) as pid_t
 }
 
 #[unsafe(no_mangle)]
@@ -230,7 +244,9 @@ mod next {
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn setpgid(process: pid_t, group: pid_t) -> c_int {
-    unsafe { next::setpgid(meant(process), group_meant(group)) }
+    let (process, group) = (meant(process), group_meant(group));
+    let set = || i64::from(unsafe { next::setpgid(process, group) });
+    children::about(process, set) as c_int
 }
 
 #[unsafe(no_mangle)]

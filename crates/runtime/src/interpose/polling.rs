@@ -5,13 +5,15 @@
 
 use std::ffi::c_int;
 
-use foretrace_recording::input::{call, problem};
+use foretrace_recording::channel::OUTSIDE;
+use foretrace_recording::channel::direction::TAKES;
+use foretrace_recording::input::{Input, call, problem};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use crate::config::{Mode, mode};
 use crate::kernel::Kernel;
 use crate::kernel::calls::{self, Wait, keeping_errno};
-use crate::kernel::exchange::{Areas, Fate, Source, finish, give, start};
+use crate::kernel::exchange::{Areas, Begun, Fate, Source, finish, give, start};
 use crate::kernel::ready;
 use crate::kernel::uses::Uses;
 use crate::real::real;
@@ -97,11 +99,12 @@ fn wait_for(
     let outside = |kernel: &mut Kernel| {
         call.list.iter().any(|one| one.fd >= 0 && kernel.is_answered_by_others(one.fd))
     };
-    let source = Source::new(call.number, &outside);
+    // A replay may begin the wait when more is watched already than in the recorded run.
+    let source = Source { optional: true, ..Source::new(call.number, &outside) };
     let gives_way = mode() == Mode::Scheduled && !matches!(call.limit, Limit::Zero);
     let (list, deadline) = (call.list, call.limit.deadline());
     let wait = gives_way.then_some(Wait { list, deadline });
-    let Some(begun) = start(&source, uses, wait) else { return block() };
+    let Some(mut begun) = start(&source, uses, wait) else { return block() };
     let result = match &begun.fate {
         Fate::Answered(answer) => {
             give(answer, call.areas);
@@ -127,8 +130,37 @@ fn wait_for(
             }
         }
     };
+    let is_late = is_late(&mut begun, &outside);
     finish(&begun, &source, i64::from(result), call.areas, |_| ());
+    if is_late {
+        // What was sent before the answer came stays before it.
+        calls::around(|_| Uses::of(&[(OUTSIDE, TAKES)]), None, || ());
+    }
     result
+}
+
+/// Whether others began to decide what a call says only while it waited, since somebody let it
+/// watch more. Its result is kept then, too.
+fn is_late(begun: &mut Begun, outside: &dyn Fn(&mut Kernel) -> bool) -> bool {
+    let is_late = keeping_errno(|| {
+        enter(|thread| {
+            let mut world = hold();
+            let ordinal = begun.ordinal;
+            match &begun.fate {
+                Fate::Answered(_) => world.answer(thread, ordinal, call::LATE).is_some(),
+                Fate::Kept | Fate::Unanswered => false,
+                Fate::Made if world.replay.is_some() || !outside(&mut world.kernel) => false,
+                Fate::Made => {
+                    begun.fate = Fate::Kept;
+                    let (thread, call) = (thread.index, call::LATE);
+                    let late = Input { thread, call, ordinal, errno: 0, result: 0, sent: 0 };
+                    world.keep_input(&late, &[]);
+                    true
+                }
+            }
+        })
+    });
+    is_late.unwrap_or(false)
 }
 
 /// An answer may also say of descriptors that only the process itself feeds that they are ready:
@@ -369,25 +401,51 @@ unsafe extern "C-unwind" fn epoll_pwait(
     milliseconds: c_int,
     mask: *const sigset_t,
 ) -> c_int {
-    let block = || unsafe { next::epoll_pwait(fd, list, count, milliseconds, mask) };
+    let room = usize::try_from(count).unwrap_or(0);
+    // What the program has said of a descriptor may be an address, and another one in a replay: so
+    // the descriptors are kept, too.
+    let Some(mut numbers) = enter(|_| vec![-1; room]) else {
+        return unsafe { next::epoll_pwait(fd, list, count, milliseconds, mask) };
+    };
+    let watched = numbers.as_mut_ptr();
+    let find = |found: c_int| {
+        keeping_errno(|| {
+            enter(|_| {
+                let mut world = hold();
+                for at in 0..found.max(0) as usize {
+                    let says = unsafe { list.add(at).read_unaligned() }.u64;
+                    let known = world.kernel.watched(fd, says).unwrap_or(-1);
+                    unsafe { *watched.add(at) = known };
+                }
+            })
+        });
+        found
+    };
+    let block = || find(unsafe { next::epoll_pwait(fd, list, count, milliseconds, mask) });
     let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
     let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
         if result > 0 {
             visit(list.cast(), result as usize * size_of::<epoll_event>());
+            visit(watched.cast(), result as usize * size_of::<c_int>());
         }
     };
     let said = |kernel: &mut Kernel, result: i64, each: &mut dyn FnMut(c_int, i16)| {
         for at in 0..result.max(0) as usize {
-            let epoll_event { events, u64: says } = unsafe { list.add(at).read_unaligned() };
-            if let Some(watched) = kernel.watched(fd, says) {
-                each(watched, events as i16);
+            let watched = unsafe { *watched.add(at) };
+            if let Some(says) = kernel.says(fd, watched) {
+                let mut event = unsafe { list.add(at).read_unaligned() };
+                event.u64 = says;
+                unsafe { list.add(at).write_unaligned(event) };
+                each(watched, event.events as i16);
             }
         }
     };
     let limit = Limit::milliseconds(if mask.is_null() { milliseconds } else { 0 });
     let call = Call { number: call::EPOLL, list: &waits, limit, areas: &areas, said: &said };
-    let look = || unsafe { next::epoll_pwait(fd, list, count, 0, std::ptr::null()) };
-    wait_for(&call, |kernel| kernel.input(fd), look, block)
+    let look = || find(unsafe { next::epoll_pwait(fd, list, count, 0, std::ptr::null()) });
+    let result = wait_for(&call, |kernel| kernel.input(fd), look, block);
+    keeping_errno(|| enter(|_| drop(numbers)));
+    result
 }
 
 #[unsafe(no_mangle)]

@@ -4,15 +4,12 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
-use foretrace_recording::channel::direction::BOTH;
-use foretrace_recording::channel::{CHILDREN, OUTSIDE};
-use foretrace_recording::file::flags;
+use foretrace_recording::file::{child, flags};
 use foretrace_recording::record::{kind, lock};
 
-use super::{mutexes, rwlocks};
+use super::{children, mutexes, rwlocks};
 use crate::config::{Mode, mode, set_mode};
-use crate::kernel::calls::around;
-use crate::kernel::uses::Uses;
+use crate::futex::system_call;
 use crate::real::real;
 use crate::thread::{self, Thread, enter};
 use crate::world::{self, hold};
@@ -26,7 +23,6 @@ mod next {
     real!(fn _exit(status: c_int) -> !);
     real!(fn quick_exit(status: c_int) -> !);
     real!(fn abort() -> !);
-    real!(fn fork() -> libc::pid_t);
     real!(fn __assert_fail(expression: *const c_char, file: *const c_char, line: c_uint,
         function: *const c_char) -> !);
 }
@@ -173,7 +169,7 @@ static WAS_BUSY: AtomicBool = AtomicBool::new(false);
 
 /// Behind the program's own handlers before the copy, and before them behind it: what they do with
 /// locks is theirs.
-extern "C" fn before_fork() {
+pub(super) extern "C" fn before_fork() {
     let thread = thread::current();
     if matches!(mode(), Mode::Unset | Mode::Off) || thread.is_null() {
         return;
@@ -182,18 +178,20 @@ extern "C" fn before_fork() {
         refuse("the program forks, and has locks or the like that are shared between processes");
     }
     log::flag(flags::FORKED | flags::WAITS_END);
+    children::look_up();
     // A handler that comes now must not want the world.
     let was_busy = unsafe { &*thread }.busy.swap(true, Relaxed);
     let mut world = hold();
     WAS_BUSY.store(was_busy, Relaxed);
     // From now on another process has our descriptors too.
-    world.kernel.objects.forked = true;
+    world.kernel.inherit();
+    unsafe { (*thread).child = log::add_child(child::COPY) };
     std::mem::forget(world);
     arena::lock();
     FORKING.store(thread, Relaxed);
 }
 
-extern "C" fn behind_fork() {
+pub(super) extern "C" fn behind_fork() {
     if thread::current() == FORKING.load(Relaxed) && !thread::current().is_null() {
         FORKING.store(null_mut(), Relaxed);
         let was_busy = WAS_BUSY.load(Relaxed);
@@ -205,11 +203,12 @@ extern "C" fn behind_fork() {
 
 /// The child has one thread and no recording. The locks that it holds are taken from the C library,
 /// so that they can be given back to it.
-extern "C" fn in_child() {
+pub(super) extern "C" fn in_child() {
     let thread = FORKING.load(Relaxed);
     if thread.is_null() {
         return;
     }
+    children::is_child(unsafe { (*thread).child });
     log::abandon();
     set_mode(Mode::Off);
     behind_fork();
@@ -233,11 +232,11 @@ extern "C" fn in_child() {
     }
 }
 
-const FORK: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, BOTH)];
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fork() -> libc::pid_t {
-    around(|_| Uses::of(&FORK), None, || unsafe { next::fork() })
+/// A child that must not do anything.
+pub(super) fn vanish() -> ! {
+    loop {
+        system_call(libc::SYS_exit_group, [0; 6]);
+    }
 }
 
 /// `std::terminate` comes here too. The C library's own lets no second thread in, be the first one

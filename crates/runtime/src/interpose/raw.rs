@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_long};
 
 use foretrace_recording::channel::direction::BOTH;
 
-use super::{numbers, sending};
+use super::{children, numbers, sending};
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
 use crate::real::real;
@@ -96,6 +96,10 @@ unsafe extern "C-unwind" fn syscall(
             (unsafe { super::random::getrandom(to, b as usize, c as u32) }) as c_long
         }
         _ if SILENT.contains(&number) => call(),
+        libc::SYS_execve | libc::SYS_execveat => {
+            children::becomes_program();
+            around(|_| Uses::every(), None, call)
+        }
         // Which threads of the process are meant; the result is not what the C library makes of it.
         libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => unsafe {
             next::syscall(number, numbers::meant(a as c_int).into(), b, c, d, e, f)

@@ -13,7 +13,7 @@ use foretrace_recording::channel::{OUTSIDE, SIGNALS};
 use foretrace_recording::input::{call, problem};
 use libc::{pid_t, timespec};
 
-use super::numbers::{group_meant, meant};
+use super::numbers::{meant, process_or_group};
 use super::signals::handler_of;
 use crate::futex::system_call;
 use crate::kernel::Kernel;
@@ -136,7 +136,6 @@ mod next {
     use super::*;
     real!(fn kill(process: pid_t, signal: c_int) -> c_int);
     real!(fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int);
-    real!(fn killpg(group: pid_t, signal: c_int) -> c_int);
     real!(fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int);
     real!(fn raise(signal: c_int) -> c_int);
     real!(fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int);
@@ -158,35 +157,46 @@ macro_rules! send {
 }
 
 send! {
-    killpg(group: pid_t = group_meant, signal: c_int) sends signal;
     tgkill(process: pid_t = meant, thread: pid_t = meant, signal: c_int) sends signal;
     raise(signal: c_int) sends signal;
     pthread_kill(thread: libc::pthread_t, signal: c_int) sends signal;
     pthread_sigqueue(thread: libc::pthread_t, signal: c_int, value: libc::sigval) sends signal;
 }
 
-/// Makes a call that sends a signal to a process. If that is neither the process itself nor a
-/// child, a replay sends none: the number may be that of any process by now.
+/// Makes a call that sends a signal to a process, or to a process group. What goes to others does
+/// not go there in a replay: none of them may be there, and their numbers may be those of any
+/// process by now.
 fn send(process: pid_t, signal: c_int, call: impl FnOnce(pid_t) -> c_int) -> c_int {
-    let process = match process {
-        ..0 => -group_meant(-process),
-        _ => meant(process),
+    let process = process_or_group(process);
+    // Children that a replay starts again get their signals.
+    let outside = |kernel: &mut Kernel| {
+        is_other(process) && !(kernel.objects.children_again && is_child(process))
     };
-    let outside = |_: &mut Kernel| process > 0 && !is_own_or_child(process);
-    let source = Source::new(call::KILL, &outside);
+    let of_child = |_: &mut Kernel| is_child(process);
+    let source = Source { of_child: Some(&of_child), ..Source::new(call::KILL, &outside) };
     let uses = |_: &mut Kernel| Uses::of(&SEND);
-    let is_own = process <= 0 || process == own();
+    let is_own = !is_other(process);
     set_sends(is_own);
     let call = || if is_own { sending(signal, || call(process)) } else { call(process) };
     exchange(&source, uses, None, &|_, _| (), || i64::from(call())) as c_int
 }
 
-fn own() -> pid_t {
-    system_call(libc::SYS_getpid, [0; 6]) as pid_t
+fn own(number: i64) -> pid_t {
+    system_call(number, [0; 6]) as pid_t
 }
 
-fn is_own_or_child(process: pid_t) -> bool {
-    process == own() || parent(process) == Some(own())
+/// Whether neither the process itself nor its process group is meant, nor everybody.
+fn is_other(process: pid_t) -> bool {
+    match process {
+        1.. => process != own(libc::SYS_getpid),
+        -1 | 0 => false,
+        _ => -process != own(libc::SYS_getpgid),
+    }
+}
+
+/// Whether a child is meant; other process groups are those of children.
+fn is_child(process: pid_t) -> bool {
+    process < 0 || parent(process) == Some(own(libc::SYS_getpid))
 }
 
 /// The parent of a process: the second word behind its name, which is in parentheses.
@@ -198,6 +208,11 @@ fn parent(process: pid_t) -> Option<pid_t> {
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn kill(process: pid_t, signal: c_int) -> c_int {
     send(process, signal, |process| unsafe { next::kill(process, signal) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn killpg(group: pid_t, signal: c_int) -> c_int {
+    unsafe { kill(-group, signal) }
 }
 
 #[unsafe(no_mangle)]

@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use foretrace_recording::channel::direction::{BOTH, TAKES};
-use foretrace_recording::channel::{CHILDREN, CLOCK, OUTSIDE, SIGNALS};
+use foretrace_recording::channel::{CLOCK, OUTSIDE, SIGNALS};
 use foretrace_recording::input::{Input, SIGNAL_BYTES, call};
-use libc::{pid_t, siginfo_t, sigset_t, timespec};
+use libc::{siginfo_t, sigset_t, timespec};
 
 use super::{numbers, sending};
 use crate::config::{Mode, mode};
@@ -370,7 +370,6 @@ macro_rules! on {
 
 const WAIT: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, TAKES)];
 const TIMER: [(u32, u32); 2] = [(SIGNALS, BOTH), (CLOCK, BOTH)];
-const CHILD: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
 
 on! {
     sigpending(set: *mut sigset_t) -> c_int: WAIT;
@@ -380,13 +379,6 @@ on! {
     timer_gettime(timer: libc::timer_t, now: *mut libc::itimerspec) -> c_int: TIMER;
     timer_delete(timer: libc::timer_t) -> c_int: TIMER;
     timer_getoverrun(timer: libc::timer_t) -> c_int: TIMER;
-    wait(status: *mut c_int) -> pid_t: CHILD;
-    waitpid(process: pid_t, status: *mut c_int, flags: c_int) -> pid_t: CHILD;
-    waitid(kind: libc::idtype_t, of: libc::id_t, info: *mut libc::siginfo_t,
-        flags: c_int) -> c_int: CHILD;
-    wait3(status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t: CHILD;
-    wait4(process: pid_t, status: *mut c_int, flags: c_int,
-        usage: *mut libc::rusage) -> pid_t: CHILD;
 }
 
 /// Signals that somebody outside sends, and timers, whose signals come when the world's time says

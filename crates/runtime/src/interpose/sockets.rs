@@ -235,7 +235,7 @@ unsafe extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, length: sock
             true => uses.add(LOOPBACK, BOTH),
             false => uses.add(OUTSIDE, BOTH),
         }
-        uses.quiet()
+        uses.connects()
     };
     // Before the call, since the other end may have it first.
     enter(|_| {
@@ -263,12 +263,15 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
         uses.add(NAMES, BOTH);
         uses
     };
-    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
+    let outside = |kernel: &mut Kernel| kernel.objects.talks_to_itself || kernel.goes_to_others(fd);
     let source = Source::new(call::BIND, &outside);
     let mut is_made = false;
     let call = || {
         is_made = true;
-        i64::from(unsafe { next::bind(fd, address, length) })
+        let bind = || unsafe { next::bind(fd, address, length) };
+        let status = bind();
+        let is_taken = status != 0 && unsafe { *libc::__errno_location() } == libc::EADDRINUSE;
+        i64::from(if is_taken && was_free() && vacate(address, length) { bind() } else { status })
     };
     let status = exchange_then(&source, uses, None, &|_, _| (), call, |kernel, status| {
         if status == 0 {
@@ -279,6 +282,39 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
         keeping_errno(|| make_name(address, length));
     }
     status as c_int
+}
+
+/// Whether the recorded run of a replay got the address that is taken now.
+fn was_free() -> bool {
+    let result = enter(|thread| {
+        let (of, ordinal) = (thread.recorded, thread.ordinal);
+        hold().inputs.as_ref()?.result(of, ordinal, call::BIND)
+    });
+    result.flatten() == Some(0)
+}
+
+/// A replay that ended in the middle may have left a name behind in the file system that nobody
+/// uses any more. Says whether it can be had again.
+fn vacate(address: *const sockaddr, length: socklen_t) -> bool {
+    let name = name_of(address, length);
+    let Some([1, name @ ..]) = name.as_deref() else { return false };
+    let is_file = name.first().is_some_and(|&byte| byte != 0);
+    let name = [name, &[0]].concat();
+    is_file && is_stale(address, length) && unsafe { libc::unlink(name.as_ptr().cast()) } == 0
+}
+
+/// Whether a name of the file system is that of a socket to which nobody listens.
+fn is_stale(address: *const sockaddr, length: socklen_t) -> bool {
+    use crate::futex::system_call;
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    let socket = system_call(libc::SYS_socket, [libc::AF_UNIX as usize, kind as usize, 0, 0, 0, 0]);
+    if socket < 0 {
+        return false;
+    }
+    let arguments = [socket as usize, address as usize, length as usize, 0, 0, 0];
+    let status = system_call(libc::SYS_connect, arguments);
+    system_call(libc::SYS_close, [socket as usize, 0, 0, 0, 0, 0]);
+    status == -(libc::ECONNREFUSED as isize)
 }
 
 /// A socket was bound to a file in the recorded run, and is not now: the file is there all the
@@ -349,7 +385,14 @@ unsafe extern "C-unwind" fn setsockopt(
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let source = Source::new(call::SET_OPTION, &outside);
     let call = || i64::from(unsafe { next::setsockopt(fd, level, name, value, length) });
-    exchange(&source, |kernel| kernel.both(fd), None, &|_, _| (), call) as c_int
+    // Others change how much fits in, for example.
+    let uses = |kernel: &mut Kernel| match (level, name) {
+        (libc::SOL_SOCKET, libc::SO_RCVTIMEO) => kernel.both(fd).changes_waits(),
+        (libc::IPPROTO_TCP, libc::TCP_NODELAY)
+        | (libc::SOL_SOCKET, libc::SO_KEEPALIVE | libc::SO_REUSEADDR) => kernel.both(fd).quiet(),
+        _ => kernel.both(fd),
+    };
+    exchange(&source, uses, None, &|_, _| (), call) as c_int
 }
 
 /// The addresses of a socket, of which nobody else knows.

@@ -12,6 +12,8 @@ use libc::FILE;
 use super::descriptors::{closing, opening};
 use crate::config::{Mode, mode};
 use crate::kernel::calls::{around, around_then, keeping_errno};
+use crate::kernel::files::{how_opened, named_file};
+use crate::kernel::given;
 use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::schedule;
@@ -57,6 +59,7 @@ fn descriptor_of(stream: *mut FILE) -> c_int {
 /// The channels of a call that writes to a descriptor.
 pub(crate) fn output(descriptor: i32) -> Uses {
     let kernel = &mut hold().kernel;
+    kernel.may_write(descriptor);
     let surely = kernel.takes_at_once(descriptor, BUFFER);
     kernel.output(descriptor, surely)
 }
@@ -90,9 +93,11 @@ pub(crate) fn of_cxx(stream: u64) -> Uses {
 
 /// What is left in the buffer is written, and the other end may notice the last close.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fclose(stream: *mut FILE) -> c_int {
+pub(super) unsafe extern "C-unwind" fn fclose(stream: *mut FILE) -> c_int {
     let descriptor = descriptor_of(stream);
-    around_then(
+    let is_shared = given::is_shared(descriptor);
+    super::own_streams::forget(stream);
+    let status = around_then(
         |kernel| match descriptor {
             ..0 => Uses::of(&[(LIBRARY, BOTH)]),
             _ => {
@@ -104,7 +109,11 @@ unsafe extern "C-unwind" fn fclose(stream: *mut FILE) -> c_int {
         None,
         || unsafe { next::fclose(stream) },
         |kernel, _| kernel.closed(descriptor),
-    )
+    );
+    if is_shared {
+        given::was_closed();
+    }
+    status
 }
 
 #[unsafe(no_mangle)]
@@ -114,18 +123,20 @@ unsafe extern "C-unwind" fn freopen(
     stream: *mut FILE,
 ) -> *mut FILE {
     let descriptor = descriptor_of(stream);
-    around_then(
-        |kernel| {
-            let mut uses = opening();
-            uses.add(NAMES, BOTH);
-            uses.join(&kernel.both(descriptor));
-            uses.join(&kernel.named_file(name, true));
-            uses
-        },
-        None,
-        || unsafe { next::freopen(name, how, stream) },
-        |kernel, _| kernel.closed(descriptor),
-    )
+    named_file(libc::AT_FDCWD, name, how_opened(how), |name| {
+        around_then(
+            |kernel| {
+                let mut uses = opening();
+                uses.add(NAMES, BOTH);
+                uses.join(&kernel.both(descriptor));
+                uses.join(&kernel.named_file(name, true));
+                uses
+            },
+            None,
+            || unsafe { next::freopen(name, how, stream) },
+            |kernel, _| kernel.closed(descriptor),
+        )
+    })
 }
 
 #[unsafe(no_mangle)]

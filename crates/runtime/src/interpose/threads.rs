@@ -9,6 +9,7 @@ use libc::{pthread_attr_t, pthread_t};
 
 use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
+use crate::futex::Gate;
 use crate::kernel::calls;
 use crate::kernel::uses::Uses;
 use crate::real::real;
@@ -35,6 +36,8 @@ struct Birth {
     start: Start,
     argument: *mut c_void,
     thread: *mut Thread,
+    /// Opened once the thread has a heap of its own; the parent waits for that.
+    settled: *const Gate,
 }
 
 /// The stack of the calling thread: lowest address and the one behind the highest.
@@ -106,7 +109,11 @@ fn is_of_a_library(start: *const c_void) -> bool {
 }
 
 extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
-    let Birth { start, argument, thread } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
+    let Birth { start, argument, thread, settled } =
+        *unsafe { Box::from_raw(birth.cast::<Birth>()) };
+    super::memory::settle();
+    // SAFETY: the parent waits for it.
+    unsafe { (*settled).open() };
     unsafe { libc::pthread_setspecific(end_key(), FIRST_ROUND) };
     module::begin(unsafe { &mut *thread });
     enter(|thread| {
@@ -137,9 +144,13 @@ pub(crate) unsafe extern "C-unwind" fn pthread_create(
         let index = unsafe { (*child).index };
         world.stamped(parent, kind::FORK, 0, site, [u64::from(index)]);
         drop(world);
-        let birth = Box::new(Birth { start, argument, thread: child });
+        let settled = Gate::new();
+        let birth = Box::new(Birth { start, argument, thread: child, settled: &raw const settled });
         let birth = Box::into_raw(birth);
         let status = unsafe { next::pthread_create(handle, attributes, born, birth.cast()) };
+        if status == 0 {
+            settled.pass(None, || false);
+        }
         let mut world = hold();
         if status == 0 {
             world.handles.push((unsafe { *handle }, index));

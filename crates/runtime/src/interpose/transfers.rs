@@ -15,7 +15,9 @@ use crate::config::{Mode, mode};
 use crate::hooks::ranges;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{Wait, around, keeping_errno};
-use crate::kernel::exchange::{Fate, Source, exchange, finish, give, hash_of, start};
+use crate::kernel::exchange::{
+    Fate, Source, exchange, exchange_then, finish, give, hash_of, start,
+};
 use crate::real::real;
 use crate::thread::{Thread, enter};
 use crate::world::hold;
@@ -112,9 +114,20 @@ fn receive(
         let count = count.filter(|_| is_counter.get() && result == size_of::<u64>() as i64)?;
         Some(unsafe { count.iov_base.cast::<i64>().read_unaligned() })
     };
-    let source =
-        Source { stream: Some(&stream), counted: &counted, ..Source::new(call::READ, &outside) };
-    let result = exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as ssize_t;
+    let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
+    let source = Source {
+        stream: Some(&stream),
+        counted: &counted,
+        of_child: Some(&of_child),
+        ..Source::new(call::READ, &outside)
+    };
+    let then = |kernel: &mut Kernel, result: i64| {
+        if plain && result > 0 {
+            kernel.has_read(fd, result as u64);
+        }
+    };
+    let uses = |kernel: &mut Kernel| kernel.input(fd);
+    let result = exchange_then(&source, uses, wait, &areas, call, then) as ssize_t;
     keeping_errno(|| enter(|thread| note_mapped(thread, fd)));
     result
 }
@@ -169,8 +182,15 @@ fn transmit(
         }
     };
     let stream = Some(&stream as &dyn Fn(&mut Kernel) -> (u8, u64));
-    let source = Source { sent: Some(&sent), stream, ..Source::new(call::WRITE, &outside) };
-    exchange(&source, uses, wait, &|_, _| (), || call() as i64) as ssize_t
+    let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
+    let source = Source {
+        sent: Some(&sent),
+        stream,
+        of_child: Some(&of_child),
+        ..Source::new(call::WRITE, &outside)
+    };
+    let then = |kernel: &mut Kernel, result: i64| kernel.wrote(fd, result.max(0) as u64);
+    exchange_then(&source, uses, wait, &|_, _| (), || call() as i64, then) as ssize_t
 }
 
 /// Reads to memory of ours, and stores that where the user wants it.
@@ -401,7 +421,8 @@ unsafe extern "C-unwind" fn recvmmsg(
             visit_message(&theirs, unsafe { &raw mut (*message).msg_hdr }, visit);
         }
     };
-    let source = Source::new(call::READ, &outside);
+    let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
+    let source = Source { of_child: Some(&of_child), ..Source::new(call::READ, &outside) };
     let call = || i64::from(unsafe { next::recvmmsg(fd, list, count, flags, time) });
     exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as c_int
 }
@@ -538,14 +559,22 @@ unsafe extern "C-unwind" fn sendmmsg(
             visit(unsafe { &raw mut (*list.add(at)).msg_len }.cast(), size_of::<c_uint>());
         }
     };
-    let source = Source { sent: Some(&sent), ..Source::new(call::WRITE, &outside) };
+    let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
+    let source = Source {
+        sent: Some(&sent),
+        of_child: Some(&of_child),
+        ..Source::new(call::WRITE, &outside)
+    };
     let call = || i64::from(unsafe { next::sendmmsg(fd, list, count, flags) });
-    exchange(&source, |kernel| kernel.output(fd, false), wait, &areas, call) as c_int
+    let uses = |kernel: &mut Kernel| kernel.output(fd, false);
+    let then = |kernel: &mut Kernel, _: i64| kernel.may_write(fd);
+    exchange_then(&source, uses, wait, &areas, call, then) as c_int
 }
 
 /// Makes a call that moves bytes from one descriptor to another.
 fn between<R>(from: c_int, to: c_int, call: impl FnOnce() -> R) -> R {
     let uses = |kernel: &mut Kernel| {
+        kernel.may_write(to);
         let mut uses = kernel.both(from);
         uses.join(&kernel.both(to));
         uses
@@ -571,7 +600,8 @@ pub(super) unsafe extern "C-unwind" fn sendfile(
             visit(at.cast(), size_of::<off_t>());
         }
     };
-    let source = Source::new(call::WRITE, &outside);
+    let of_child = |kernel: &mut Kernel| kernel.is_given(to);
+    let source = Source { of_child: Some(&of_child), ..Source::new(call::WRITE, &outside) };
     let Some(begun) = start(&source, uses, None) else {
         return unsafe { next::sendfile(to, from, at, size) };
     };
@@ -586,7 +616,7 @@ pub(super) unsafe extern "C-unwind" fn sendfile(
         }
         _ => (unsafe { next::sendfile(to, from, at, size) }) as i64,
     };
-    finish(&begun, &source, result, &areas, |_| ());
+    finish(&begun, &source, result, &areas, |kernel| kernel.may_write(to));
     result as ssize_t
 }
 

@@ -8,7 +8,7 @@
 
 use foretrace_recording::channel;
 use foretrace_recording::file::flags;
-use foretrace_recording::record::stream::{CANCELS, QUIET};
+use foretrace_recording::record::stream::CANCELS;
 use foretrace_recording::record::{kind, unseen};
 use libc::{pollfd, timespec};
 
@@ -65,7 +65,7 @@ pub(crate) fn begin_on(
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
     let (detail, size) = stream.map_or((0, 0), |stream| stream(&mut world.kernel));
     let size = if detail == 0 { 0 } else { size };
-    let detail = if detail == 0 && uses.is_quiet() { QUIET } else { detail };
+    let detail = if detail == 0 { uses.detail() } else { detail };
     world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);
     thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every() });
     if is_answered(&mut world, thread) {

@@ -4,7 +4,7 @@
 //! have decided it. A replay does not make the call then: it gives the same result at the same
 //! place. A call on the outside that the recording does not have ends the replay.
 
-use foretrace_recording::input::{Input, NOTHING_SENT, call, hash, problem};
+use foretrace_recording::input::{Input, NOTHING_SENT, OF_CHILD, call, hash, problem};
 
 use super::Kernel;
 use super::calls::{OnStream, Wait, begin_on, end_with, keeping_errno, wait_more};
@@ -28,13 +28,23 @@ pub(crate) struct Source<'a> {
     pub(crate) stream: Option<OnStream<'a>>,
     /// What it took from a counter, by what it returned; `None` if it is on none.
     pub(crate) counted: &'a dyn Fn(i64) -> Option<i64>,
+    /// Whether a child of the process answers.
+    pub(crate) of_child: Option<&'a dyn Fn(&mut Kernel) -> bool>,
     /// A replay makes it really where the recording does not have it.
     pub(crate) optional: bool,
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(call: u32, outside: &'a dyn Fn(&mut Kernel) -> bool) -> Source<'a> {
-        Source { call, outside, sent: None, stream: None, counted: &|_| None, optional: false }
+        Source {
+            call,
+            outside,
+            sent: None,
+            stream: None,
+            counted: &|_| None,
+            of_child: None,
+            optional: false,
+        }
     }
 }
 
@@ -55,7 +65,7 @@ pub(crate) struct Begun {
     /// It has channels, and ends with a record of its own.
     is_open: bool,
     /// Behind how many operations of its thread.
-    ordinal: u32,
+    pub(crate) ordinal: u32,
     pub(crate) waited: Waited,
     pub(crate) fate: Fate,
     sent: u64,
@@ -176,11 +186,13 @@ pub(crate) fn finish(
                 areas(result, &mut |from, size| {
                     data.extend_from_slice(unsafe { std::slice::from_raw_parts(from, size) });
                 });
+                let by_child = source.of_child.is_some_and(|of_child| of_child(&mut world.kernel));
+                let errno = if result < 0 { errno as u32 } else { 0 };
                 let input = Input {
                     thread: thread.index,
                     call: source.call,
                     ordinal: begun.ordinal,
-                    errno: if result < 0 { errno as u32 } else { 0 },
+                    errno: errno | if by_child { OF_CHILD } else { 0 },
                     result,
                     sent: begun.sent,
                 };

@@ -7,12 +7,16 @@
 //! | `objects` | which kernel object a descriptor is |
 //! | `calls` | the two ends of a call: enter, leave |
 //! | `exchange` | calls that may get something from outside: kept in recordings, answered in replays |
+//! | `files` | files that the process changes, and where replays have them |
 //! | `system_files` | files that the kernel makes up |
+//! | `given` | pipes whose other end only children have |
 //! | `ready` | waiting for descriptors without blocking in the kernel |
 //! | `timers` | timers with a descriptor, in virtual time |
 
 pub(crate) mod calls;
 pub(crate) mod exchange;
+pub(crate) mod files;
+pub(crate) mod given;
 pub(crate) mod objects;
 pub(crate) mod ready;
 pub(crate) mod system_files;
@@ -23,6 +27,7 @@ use std::collections::HashMap;
 
 use foretrace_recording::channel;
 use foretrace_recording::file::table;
+use foretrace_recording::library::{self, Effect};
 
 use crate::log::Writer;
 use objects::Objects;
@@ -32,6 +37,7 @@ use uses::Uses;
 #[derive(Default)]
 pub(crate) struct Kernel {
     pub(crate) objects: Objects,
+    files: files::Files,
     /// The program has, or has had, more than one thread.
     pub(crate) has_several_threads: bool,
     /// The lists of channels that calls have used, with their numbers.
@@ -47,6 +53,9 @@ pub(crate) struct Kernel {
     names: Vec<String>,
     /// Functions that nothing is known of, once they were called.
     unknown: Vec<u64>,
+    /// Functions that were called through pointers, in order, and whether they are known to touch
+    /// no channel.
+    silent: Vec<(u64, bool)>,
     /// Timers in virtual time.
     timers: Vec<timers::Timer>,
 }
@@ -102,6 +111,7 @@ impl Kernel {
             tables.table(table::JOINED, &[bytes.as_flattened()]);
         }
         if uses.is_every() {
+            self.anybody_may_have_written();
             return channel::EVERY;
         }
         let words = uses.words(|channel| self.find(channel));
@@ -130,6 +140,24 @@ impl Kernel {
         }
     }
 
+    /// Whether a function that is called through a pointer touches no channel: it is one of the C
+    /// library's, or of those by which we stand before them.
+    pub(crate) fn is_silent(&mut self, function: u64) -> bool {
+        match self.silent.binary_search_by_key(&function, |&(known, _)| known) {
+            Ok(at) => self.silent[at].1,
+            Err(at) => {
+                let (name, own) = (symbol(function), is_beside as *const () as u64);
+                let is_ours = is_beside(function, own);
+                let is_known = is_beside(function, libc::gnu_get_libc_version as *const () as u64)
+                    && !library::is_interposed(&name);
+                let is_silent =
+                    (is_ours || is_known) && library::effect(&name) == Some(Effect::None);
+                self.silent.insert(at, (function, is_silent));
+                is_silent
+            }
+        }
+    }
+
     /// Notes the name of a function that nothing is known of, once.
     pub(crate) fn unknown(&mut self, tables: &mut Writer, function: u64) {
         if let Err(at) = self.unknown.binary_search(&function) {
@@ -138,6 +166,16 @@ impl Kernel {
             tables.table(table::UNKNOWN_FUNCTION, &[&function.to_le_bytes(), name.as_bytes()]);
         }
     }
+}
+
+/// Whether two functions are of the same library.
+fn is_beside(one: u64, other: u64) -> bool {
+    let library = |function: u64| unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(function as *const libc::c_void, &mut found) != 0;
+        known.then_some(found.dli_fbase as u64)
+    };
+    library(one).is_some() && library(one) == library(other)
 }
 
 /// The name of the function at an address.

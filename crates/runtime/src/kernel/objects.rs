@@ -15,6 +15,7 @@ use foretrace_recording::input::descriptor;
 use foretrace_recording::record::stream;
 
 use super::Kernel;
+use super::given::Piece;
 use super::system_files::{is_made_up, is_name_made_up};
 use super::uses::Uses;
 use crate::futex::system_call;
@@ -25,7 +26,7 @@ const F_GETPIPE_SZ: usize = libc::F_GETPIPE_SZ as usize;
 const USUAL_ROOM: i64 = 65536;
 
 /// What the kernel says of a descriptor: device and inode.
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
 /// What a descriptor stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +91,12 @@ pub(crate) struct Objects {
     given_back: Vec<bool>,
     /// There are, or were, other processes that share our descriptors.
     pub(crate) forked: bool,
+    /// In a replay: children are started again.
+    pub(crate) children_again: bool,
+    /// Pipes and pairs of sockets that the process has made.
+    pub(super) pieces: Vec<Piece>,
+    /// Objects of which only children have the other end.
+    pub(super) given: Vec<Identity>,
     /// The process has connected to, or sent to, an address that it has bound itself.
     pub(crate) talks_to_itself: bool,
     /// Epoll objects that watch what the outside feeds.
@@ -119,14 +126,14 @@ pub(crate) struct Objects {
 }
 
 /// Device, inode and type of a descriptor; `None` if it is not open.
-fn look(descriptor: i32) -> Option<libc::stat> {
+pub(super) fn look(descriptor: i32) -> Option<libc::stat> {
     let mut found = std::mem::MaybeUninit::<libc::stat>::zeroed();
     let arguments = [descriptor as usize, found.as_mut_ptr() as usize, 0, 0, 0, 0];
     let status = system_call(libc::SYS_fstat, arguments);
     (status == 0).then(|| unsafe { found.assume_init() })
 }
 
-fn identity(found: &libc::stat) -> Identity {
+pub(super) fn identity(found: &libc::stat) -> Identity {
     (found.st_dev, found.st_ino)
 }
 
@@ -356,6 +363,7 @@ impl Kernel {
         // With O_DIRECT it passes on messages; and a user with very many pipes gets small ones.
         let room = system_call(libc::SYS_fcntl, [ends[0] as usize, F_GETPIPE_SZ, 0, 0, 0, 0]);
         let is_stream = flags & libc::O_DIRECT == 0 && room as i64 >= USUAL_ROOM;
+        self.made(ends, true);
         for end in ends {
             self.know(end, channel, Kind::Inside, if is_stream { End::Both } else { End::None });
         }
@@ -365,6 +373,7 @@ impl Kernel {
     pub(crate) fn paired(&mut self, ends: [i32; 2], stream: bool) {
         let name = format!("pair of sockets of descriptors {} and {}", ends[0], ends[1]);
         let channel = self.channel(name);
+        self.made(ends, false);
         let which = if stream { [End::First, End::Second] } else { [End::None; 2] };
         for (end, which) in ends.into_iter().zip(which) {
             self.know(end, channel, Kind::Inside, which);
@@ -377,6 +386,21 @@ impl Kernel {
         self.objects.known.insert(slot.identity, slot);
         self.set(descriptor, None);
         Some(slot)
+    }
+
+    /// Only children have the other end of this object from now on: they feed it.
+    pub(super) fn give(&mut self, descriptor: i32) {
+        let Some(slot) = self.slot(descriptor) else { return };
+        self.know(descriptor, slot.channel, Kind::Outside, End::None);
+        self.objects.given.push(slot.identity);
+        let watching: Vec<u32> = self.objects.watched.iter().map(|&(by, ..)| by).collect();
+        let watched: Vec<i32> = self.objects.watched.iter().map(|&(_, fd, _)| fd).collect();
+        for (by, fd) in watching.into_iter().zip(watched) {
+            if self.slot(fd).is_some_and(|other| other.identity == slot.identity) {
+                self.objects.fed.push(by);
+                self.objects.answered.push(by);
+            }
+        }
     }
 
     /// A socket is about to be connected to the process itself.
@@ -543,6 +567,13 @@ impl Kernel {
         let channel = self.slot(epoll)?.channel;
         let mut known = self.objects.watched.iter();
         known.find(|(by, _, said)| (*by, *said) == (channel, says)).map(|(_, found, _)| *found)
+    }
+
+    /// What an epoll object says of a descriptor.
+    pub(crate) fn says(&mut self, epoll: i32, descriptor: i32) -> Option<u64> {
+        let channel = self.slot(epoll)?.channel;
+        let mut known = self.objects.watched.iter();
+        known.find(|(by, of, _)| (*by, *of) == (channel, descriptor)).map(|(_, _, says)| *says)
     }
 
     /// Whether others feed an object, or something that it watches.

@@ -1,6 +1,7 @@
 //! The channels of one call.
 
 use foretrace_recording::channel::direction;
+use foretrace_recording::record::stream;
 
 /// More channels than this are all channels.
 const MOST: usize = 64;
@@ -10,8 +11,8 @@ const MOST: usize = 64;
 pub(crate) struct Uses {
     list: Vec<(u32, u32)>,
     every: bool,
-    /// The call moves no bytes into streams or out of them.
-    quiet: bool,
+    /// What is known of a call that moves no bytes into streams or out of them, see [`stream`].
+    quiet: u8,
 }
 
 impl Uses {
@@ -28,10 +29,21 @@ impl Uses {
 
     /// The same of a call that moves no bytes.
     pub(crate) fn quiet(self) -> Uses {
-        Uses { quiet: true, ..self }
+        Uses { quiet: stream::QUIET, ..self }
     }
 
-    pub(crate) fn is_quiet(&self) -> bool {
+    /// The same of a call that changes whether reads wait.
+    pub(crate) fn changes_waits(self) -> Uses {
+        Uses { quiet: stream::QUIET | stream::WAITS, ..self }
+    }
+
+    /// The same of a call that connects two ends.
+    pub(crate) fn connects(self) -> Uses {
+        Uses { quiet: stream::QUIET | stream::CONNECTS, ..self }
+    }
+
+    /// The detail of its record, if it is on no stream.
+    pub(crate) fn detail(&self) -> u8 {
         self.quiet
     }
 

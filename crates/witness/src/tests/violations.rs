@@ -382,6 +382,54 @@ fn stuck_at_semaphores_barriers_and_requests() {
 }
 
 #[test]
+fn stuck_in_calls_that_nobody_feeds() {
+    let pipe = "b: acquire m; b: release m; b: enter-call >x; b: leave-call; b: end; a: acquire m; a: enter-call <p waits-for d piece x; a: leave-call; a: release m; a: end";
+    ends_in(stuck(7), pipe, "5 6", expect!["Real"]);
+    ends_in(stuck(7), pipe, "5", expect!["at the end: event 7: its thread is elsewhere"]);
+    // The write has begun.
+    ends_in(
+        stuck(7),
+        pipe,
+        "0 1 2 3 4 5 6",
+        expect!["at the end: event 7: its thread does not wait"],
+    );
+    let plain = pipe.replace(" waits-for d piece x", "");
+    ends_in(stuck(7), &plain, "5 6", expect!["at the end: event 7: its thread does not wait"]);
+    let closed = "b: enter-call >d; b: leave-call; b: acquire m; b: release m; b: enter-call >x; b: leave-call; b: end; a: acquire m; a: enter-call waits-for d piece x; a: leave-call; a: release m; a: end";
+    ends_in(stuck(9), closed, "0 1 7 8", expect!["at the end: event 9: its thread does not wait"]);
+    ends_in(
+        stuck(9),
+        closed,
+        "7 8",
+        expect!["at the end: thread 0 is neither finished nor blocked"],
+    );
+    // What is there for another reader is there.
+    let order = "b: enter-call >x; b: leave-call; b: end; c: acquire m; c: enter-call r waits-for d piece x; c: leave-call; c: enter-call >y; c: leave-call; c: release m; c: end; a: acquire m; a: enter-call r waits-for d piece y; a: leave-call; a: release m; a: end";
+    ends_in(
+        stuck(12),
+        order,
+        "0 1 2 10 11",
+        expect!["at the end: event 12: its thread does not wait"],
+    );
+    ends_in(
+        stuck(12),
+        order,
+        "10 11",
+        expect!["at the end: thread 0 is neither finished nor blocked"],
+    );
+    let hung = "a: enter-call p waits-for d; b: enter-call * ; b: leave-call; b: end";
+    ends_in(stuck(0), hung, "0", expect!["at the end: thread 1 is neither finished nor blocked"]);
+    ends_in(stuck(0), hung, "0 1 2 3", expect!["at the end: event 0: its thread does not wait"]);
+    ends_in(stuck(0), "a: enter-call p waits-for p", "0", expect!["Real"]);
+    ends_in(
+        stuck(0),
+        "a: enter-call p",
+        "0",
+        expect!["at the end: event 0: its thread does not wait"],
+    );
+}
+
+#[test]
 fn a_stuck_state_blocks_joins_and_acquires_too() {
     let locked = "semaphore s = 1; a: semwait s; a: acquire m; a: end; b: semwait s; c: acquire m; c: release m; c: end; d: request join b; e: acquire shared m";
     ends_in(stuck(3), locked, "0 1 2 7", expect!["Real"]);

@@ -19,6 +19,8 @@ pub(super) struct Recording<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) mode: u32,
     pub(super) flags: u32,
+    /// Replays start children of the process again.
+    pub(super) starts_children_again: bool,
     pub(super) ending: u32,
     pub(super) status: u32,
     pub(super) lost: u64,
@@ -62,6 +64,7 @@ impl<'a> Recording<'a> {
             bytes,
             mode: word(bytes, 12),
             flags: word(bytes, 28),
+            starts_children_again: file::starts_children_again(word(bytes, 28), bytes),
             ending: word(bytes, 32),
             status: word(bytes, 36),
             lost: long(bytes, 40),

@@ -95,6 +95,8 @@ impl Emit<'_> {
             u64::from(set & flags::SHARED != 0),
         );
         note("process forked; the child is not recorded", u64::from(set & flags::FORKED != 0));
+        note("programs started; they are not recorded", u64::from(set & flags::STARTED != 0));
+        note("children that replays start again", u64::from(self.recording.starts_children_again));
         match how {
             ending::SIGNAL => note(&format!("process ended by signal {status}"), 1),
             ending::DEADLOCK => note("process ended in a deadlock", 1),

@@ -162,7 +162,8 @@ impl<'r> Emit<'r> {
         }
         for_each(self.recording, order, |thread, record| self.record(thread, record))?;
         self.finish_walk();
-        self.builder.set_inputs(self.tables.inputs_for_replays());
+        self.builder
+            .set_inputs(self.tables.inputs_for_replays(self.recording.starts_children_again));
         self.declare_benign();
         self.finish_notes(order);
         self.check_lineages();

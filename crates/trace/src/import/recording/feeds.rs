@@ -27,6 +27,9 @@ use super::tables::Tables;
 /// A channel, and whether it is its other direction.
 pub(super) type Source = (u32, bool);
 
+/// A call: its source, whether it puts something in, and which of those it is.
+type Which = (Source, bool, usize);
+
 /// Of a source with more calls than this, nothing is said.
 const MOST_CALLS: usize = 50_000;
 
@@ -43,16 +46,30 @@ pub(super) struct Fed {
 #[derive(Default)]
 pub(super) struct Feeds {
     sources: FxHashMap<Source, Calls>,
-    /// The open calls of each thread: the source, and where in its list.
-    open: FxHashMap<u32, Vec<Option<(Source, bool, usize)>>>,
+    /// The open calls of each thread.
+    open: FxHashMap<u32, Vec<Option<Which>>>,
     /// Calls that move no bytes, but may change how a channel's objects answer.
-    closing: Vec<(u64, u32)>,
+    closing: Vec<Closing>,
+    /// The sockets that were connected while there were several threads, and by whom.
+    connecting: Vec<(u32, u32)>,
+    /// The thread that was there first, and whether there was another one so far.
+    first: Option<u32>,
+    has_others: bool,
     /// The channels of which nothing can be known.
     spoilt: FxHashSet<u32>,
     all_spoilt: bool,
     now: u64,
     /// By the number of the record that begins the call.
     known: FxHashMap<u64, Fed>,
+}
+
+/// A call that may end waits.
+#[derive(Clone, Copy)]
+struct Closing {
+    entered: u64,
+    channel: u32,
+    /// There were no other threads yet: it comes before all that they do.
+    alone: bool,
 }
 
 /// The calls on one source.
@@ -64,6 +81,7 @@ struct Calls {
 
 #[derive(Clone, Copy)]
 struct Call {
+    thread: u32,
     entered: u64,
     /// `None` if it never does.
     left: Option<u64>,
@@ -92,9 +110,10 @@ impl Feeds {
     /// Takes note of a record; all must come here, in their order.
     pub(super) fn note(&mut self, tables: &Tables, thread: u32, record: &Record) {
         self.now += 1;
+        self.has_others |= *self.first.get_or_insert(thread) != thread || record.kind == kind::FORK;
         match record.kind {
             kind::ENTER_CALL => {
-                let call = self.begun(tables, record);
+                let call = self.begun(tables, thread, record);
                 self.open.entry(thread).or_default().push(call);
             }
             kind::LEAVE_CALL => {
@@ -110,7 +129,7 @@ impl Feeds {
         }
     }
 
-    fn begun(&mut self, tables: &Tables, record: &Record) -> Option<(Source, bool, usize)> {
+    fn begun(&mut self, tables: &Tables, thread: u32, record: &Record) -> Option<Which> {
         let list = tables.channel_lists.get(&record.word(0)).map(Vec::as_slice);
         let detail = record.detail;
         match list {
@@ -122,14 +141,21 @@ impl Feeds {
                 let puts = detail & stream::WRITE != 0;
                 let calls = if puts { &mut calls.puts } else { &mut calls.takes };
                 let (entered, size) = (self.now, record.word(1));
-                calls.push(Call { entered, left: None, size, returned: -1, detail });
+                calls.push(Call { thread, entered, left: None, size, returned: -1, detail });
                 return Some((source, puts, calls.len() - 1));
             }
             Some(list) => {
                 let given = list.iter().filter(|(_, how)| how & direction::GIVES != 0);
                 for &(channel, _) in given {
-                    if detail & stream::QUIET != 0 {
-                        self.closing.push((self.now, channel));
+                    let (entered, alone) = (self.now, !self.has_others);
+                    let is = |flag: u8| detail & (stream::QUIET | flag) == stream::QUIET | flag;
+                    if is(stream::CONNECTS) {
+                        self.connecting.extend((!alone).then_some((channel, thread)));
+                    } else if is(stream::WAITS) {
+                        // What a read would do before it is not known.
+                        self.spoilt.extend((!alone).then_some(channel));
+                    } else if is(0) {
+                        self.closing.push(Closing { entered, channel, alone });
                     } else {
                         self.spoilt.insert(channel);
                     }
@@ -157,11 +183,23 @@ impl Feeds {
     }
 
     fn source(&mut self, source: Source, Calls { puts, mut takes }: Calls) {
-        if !takes.iter().any(Call::waits) {
+        // Before a socket is connected, reads from it fail. The other end is there only behind
+        // that.
+        let is_early = |take: &Call| {
+            let connects = |&(channel, by): &(u32, u32)| channel == source.0 && by != take.thread;
+            source.1 && self.connecting.iter().any(connects)
+        };
+        if !takes.iter().any(Call::waits) || takes.iter().any(is_early) {
             return;
         }
-        let closing = self.closing.iter().filter(|(_, channel)| *channel == source.0);
-        let closing: Vec<u64> = closing.map(|(at, _)| *at).collect();
+        // What was done before there were threads, and did not keep others from writing, is so for
+        // all that follows.
+        let first = puts.iter().find(|put| put.put() > Some(0)).map_or(0, |put| put.entered);
+        let closing = self
+            .closing
+            .iter()
+            .filter(|call| call.channel == source.0 && !(call.alone && call.entered < first));
+        let closing: Vec<u64> = closing.map(|call| call.entered).collect();
         // In the order in which they came back; those that never do took nothing.
         takes.sort_unstable_by_key(|take| take.left.unwrap_or(u64::MAX));
         let Some(pieces) = assign(&puts, &takes, &closing) else { return };

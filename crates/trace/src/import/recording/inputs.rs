@@ -8,7 +8,7 @@ use super::tables::Tables;
 
 impl Tables {
     /// The file that a replay gets; empty if the recording does not say how the process began.
-    pub(super) fn inputs_for_replays(&self) -> Vec<u8> {
+    pub(super) fn inputs_for_replays(&self, starts_children_again: bool) -> Vec<u8> {
         let Some(start) = self.start.as_deref() else { return Vec::new() };
         let word = |bytes: &[u8], at: usize| {
             let bytes = bytes.get(8 * at..8 * at + 8);
@@ -29,6 +29,11 @@ impl Tables {
         }));
         let mut bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
         bytes.extend_from_slice(&self.inputs);
+        if starts_children_again {
+            let call = call::CHILDREN_AGAIN;
+            let again = Input { thread: 0, call, ordinal: 0, errno: 0, result: 0, sent: 0 };
+            bytes.extend(again.words(0).into_iter().flat_map(u64::to_le_bytes));
+        }
         bytes
     }
 

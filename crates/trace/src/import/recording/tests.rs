@@ -2,6 +2,7 @@
 
 mod code;
 mod damage;
+mod feeds;
 mod free;
 mod scheduled;
 mod writer;
