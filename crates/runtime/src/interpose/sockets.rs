@@ -9,6 +9,7 @@ use foretrace_recording::input::{Input, call, problem};
 use libc::{pollfd, sockaddr, socklen_t};
 
 use super::descriptors::{open_one, opening};
+use crate::futex::system_call;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{Wait, around_then, keeping_errno};
 use crate::kernel::exchange::{
@@ -303,12 +304,13 @@ fn vacate(address: *const sockaddr, length: socklen_t) -> bool {
     let Some([1, name @ ..]) = name.as_deref() else { return false };
     let is_file = name.first().is_some_and(|&byte| byte != 0);
     let name = [name, &[0]].concat();
-    is_file && is_stale(address, length) && unsafe { libc::unlink(name.as_ptr().cast()) } == 0
+    // The name itself, not what stands for it in a replay.
+    let arguments = [name.as_ptr() as usize, 0, 0, 0, 0, 0];
+    is_file && is_stale(address, length) && system_call(libc::SYS_unlink, arguments) == 0
 }
 
 /// Whether a name of the file system is that of a socket to which nobody listens.
 fn is_stale(address: *const sockaddr, length: socklen_t) -> bool {
-    use crate::futex::system_call;
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     let socket = system_call(libc::SYS_socket, [libc::AF_UNIX as usize, kind as usize, 0, 0, 0, 0]);
     if socket < 0 {
