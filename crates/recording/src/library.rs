@@ -61,8 +61,8 @@ pub const HIDDEN: [&[(u32, u32)]; 15] = [
     &[(NAMES, BOTH)],
     // The outside is asked, through descriptors that come and go.
     &[(DESCRIPTORS, BOTH), (NAMES, TAKES), (OUTSIDE, BOTH)],
-    // Children come and go.
-    &[(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH)],
+    // Children come and go, and change files.
+    &[(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH), (NAMES, BOTH)],
     &[(IPC, BOTH), (OUTSIDE, BOTH)],
     // A line for the system's log.
     &[(OUTSIDE, GIVES)],

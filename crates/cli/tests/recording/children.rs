@@ -84,3 +84,21 @@ fn programs_that_start_others_run_under_every_schedule() {
         }
     }
 }
+
+/// A child has changed a file: who sees it comes behind what was done before the child was started.
+#[test]
+fn files_of_children_order_those_who_look_for_them() {
+    let program = compile("left-behind", &["left_behind.c"]);
+    let file = program.beside("file");
+    for way in ["system", "spawn", "fork"] {
+        for schedule in SCHEDULES {
+            let run = program.run(&["--schedule", schedule], &[way, &file]).ended_with(0);
+            run.predicted().ended_with(0).says_not("race-1");
+        }
+    }
+    // Who finds the file empty comes before the child that writes to it.
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let run = program.run(&["--seed", seed], &["unwritten", &file]).ended_with(0);
+        run.predicted().ended_with(0).says_not("race-1");
+    }
+}

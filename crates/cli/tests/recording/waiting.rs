@@ -93,3 +93,19 @@ fn a_run_that_waits_for_ever_is_predicted_too() {
     let run = program.run(&[], &["hung"]);
     run.predicted().says("stuck-1 (real): deadlock").says("data in pipe of descriptors");
 }
+
+/// A socket with a time limit: the run itself ends, in virtual time, whoever comes first.
+#[test]
+fn a_time_limit_of_a_socket_ends_the_wait() {
+    let program = compile("time-limits", &["time_limits.c"]);
+    for way in ["recv", "read", "send"] {
+        for schedule in ONE_AT_A_TIME {
+            for seed in ["1", "2", "3", "4"] {
+                let options = ["--schedule", schedule, "--seed", seed];
+                let run = program.run(&options, &[way]).ended_with(0);
+                assert!(run.done.took.as_secs() < 3, "{way}: {:?}", run.done.took);
+                run.predicted().ended_with(0);
+            }
+        }
+    }
+}

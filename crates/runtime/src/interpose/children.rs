@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 
 use foretrace_recording::channel::direction::{BOTH, TAKES};
-use foretrace_recording::channel::{CHILDREN, DESCRIPTORS, OUTSIDE};
+use foretrace_recording::channel::{CHILDREN, DESCRIPTORS, NAMES, OUTSIDE};
 use foretrace_recording::file::child;
 use foretrace_recording::input::{NOTHING_SENT, call, hash};
 use libc::{id_t, idtype_t, pid_t, siginfo_t};
@@ -45,9 +45,12 @@ mod next {
     real!(fn waitid(kind: idtype_t, of: id_t, info: *mut siginfo_t, flags: c_int) -> c_int);
 }
 
-const FORK: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, BOTH)];
-const START: [(u32, u32); 3] = [(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH)];
-const WAIT: [(u32, u32); 2] = [(CHILDREN, BOTH), (OUTSIDE, TAKES)];
+// Children make, rename and remove files: another thread that looks for one may learn from it what
+// the thread has done that started the child, or waited for it.
+const FORK: [(u32, u32); 3] = [(CHILDREN, BOTH), (OUTSIDE, BOTH), (NAMES, BOTH)];
+const START: [(u32, u32); 4] =
+    [(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH), (NAMES, BOTH)];
+const WAIT: [(u32, u32); 3] = [(CHILDREN, BOTH), (OUTSIDE, TAKES), (NAMES, BOTH)];
 
 fn always(_: &mut Kernel) -> bool {
     true

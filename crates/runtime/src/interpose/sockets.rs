@@ -16,6 +16,7 @@ use crate::kernel::exchange::{
     Fate, Source, exchange, exchange_then, finish, give, goes_on, start,
 };
 use crate::kernel::files::{How, named_file};
+use crate::kernel::limits::deadline;
 use crate::kernel::objects::Kind;
 use crate::kernel::uses::Uses;
 use crate::real::real;
@@ -158,7 +159,7 @@ unsafe extern "C-unwind" fn accept4(
 ) -> c_int {
     let list = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
     let blocking = super::transfers::is_blocking(fd, 0);
-    let wait = blocking.then_some(Wait { list: &list, deadline: None });
+    let wait = blocking.then(|| Wait { list: &list, deadline: deadline(fd, libc::SO_RCVTIMEO) });
     let uses = |kernel: &mut Kernel| {
         let mut uses = opening();
         uses.join(&kernel.input(fd));
@@ -187,6 +188,10 @@ unsafe extern "C-unwind" fn accept4(
         }
         _ if begun.waited == Waited::Interrupted && !goes_on(wait) => {
             unsafe { *libc::__errno_location() = libc::EINTR };
+            -1
+        }
+        _ if begun.waited == Waited::TimedOut => {
+            unsafe { *libc::__errno_location() = libc::EAGAIN };
             -1
         }
         _ => unsafe { next::accept4(fd, from, length, flags) },

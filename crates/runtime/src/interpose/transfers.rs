@@ -16,6 +16,7 @@ use crate::hooks::ranges;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{Wait, keeping_errno};
 use crate::kernel::exchange::{Source, exchange, exchange_then, hash_of};
+use crate::kernel::limits::deadline;
 use crate::real::real;
 use crate::thread::{Thread, enter};
 use crate::world::hold;
@@ -79,7 +80,8 @@ fn receive(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
-    let wait = is_blocking(fd, flags).then_some(Wait { list: &waits, deadline: None });
+    let wait = is_blocking(fd, flags)
+        .then(|| Wait { list: &waits, deadline: deadline(fd, libc::SO_RCVTIMEO) });
     let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
     let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
         if result >= 0 {
@@ -156,7 +158,8 @@ fn transmit(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let waits = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
-    let wait = is_blocking(fd, flags).then_some(Wait { list: &waits, deadline: None });
+    let wait = is_blocking(fd, flags)
+        .then(|| Wait { list: &waits, deadline: deadline(fd, libc::SO_SNDTIMEO) });
     let uses = |kernel: &mut Kernel| {
         let surely = kernel.takes_at_once(fd, size);
         kernel.output(fd, surely)
@@ -428,7 +431,8 @@ unsafe extern "C-unwind" fn recvmmsg(
 ) -> c_int {
     // One call for several messages: the data is that of each message that came.
     let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
-    let wait = is_blocking(fd, flags).then_some(Wait { list: &waits, deadline: None });
+    let wait = is_blocking(fd, flags)
+        .then(|| Wait { list: &waits, deadline: deadline(fd, libc::SO_RCVTIMEO) });
     let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
     let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
         for at in 0..result.max(0) as usize {
@@ -564,7 +568,8 @@ unsafe extern "C-unwind" fn sendmmsg(
         super::sockets::note_destination(message.msg_name.cast(), message.msg_namelen);
     }
     let waits = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
-    let wait = is_blocking(fd, flags).then_some(Wait { list: &waits, deadline: None });
+    let wait = is_blocking(fd, flags)
+        .then(|| Wait { list: &waits, deadline: deadline(fd, libc::SO_SNDTIMEO) });
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let sent = || {
         (0..count as usize).fold(0u64, |so_far, at| {

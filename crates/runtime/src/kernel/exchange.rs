@@ -207,9 +207,12 @@ pub(crate) fn finish(
     });
 }
 
-/// A handler has run while a call waited: whether the call goes on, and has what it waits for.
+/// A handler has run while a call waited: whether the call goes on, and has what it waits for. A
+/// call with a time limit does not, whatever `SA_RESTART` says.
 pub(crate) fn goes_on(wait: Option<Wait>) -> bool {
-    let Some(wait) = wait.filter(|_| crate::interpose::signals::restarts_calls()) else {
+    let is_restarted =
+        |wait: &Wait| wait.deadline.is_none() && crate::interpose::signals::restarts_calls();
+    let Some(wait) = wait.filter(is_restarted) else {
         return false;
     };
     loop {
@@ -250,6 +253,10 @@ pub(crate) fn exchange_then(
         }
         _ if interrupted => {
             unsafe { *libc::__errno_location() = libc::EINTR };
+            -1
+        }
+        _ if begun.waited == Waited::TimedOut => {
+            unsafe { *libc::__errno_location() = libc::EAGAIN };
             -1
         }
         _ => call(),

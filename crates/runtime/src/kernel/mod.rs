@@ -17,6 +17,7 @@ pub(crate) mod calls;
 pub(crate) mod exchange;
 pub(crate) mod files;
 pub(crate) mod given;
+pub(crate) mod limits;
 pub(crate) mod objects;
 pub(crate) mod ready;
 pub(crate) mod system_files;

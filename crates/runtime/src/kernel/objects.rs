@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::ffi::c_char;
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
-use foretrace_recording::channel::{self, ANONYMOUS, DESCRIPTORS, LOOPBACK, OUTSIDE};
+use foretrace_recording::channel::{self, ANONYMOUS, CHILDREN, DESCRIPTORS, LOOPBACK, OUTSIDE};
 use foretrace_recording::input::descriptor;
 
 use foretrace_recording::record::stream;
 
 use super::Kernel;
 use super::given::Piece;
+use super::limits;
 use super::system_files::{is_made_up, is_name_made_up};
 use super::uses::Uses;
 use crate::futex::system_call;
@@ -135,17 +136,6 @@ pub(super) fn look(descriptor: i32) -> Option<libc::stat> {
 
 pub(super) fn identity(found: &libc::stat) -> Identity {
     (found.st_dev, found.st_ino)
-}
-
-/// Whether reading from a socket is over after some time.
-fn has_time_limit(descriptor: i32) -> bool {
-    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    let mut size = size_of::<libc::timeval>();
-    let (level, option) = (libc::SOL_SOCKET as usize, libc::SO_RCVTIMEO as usize);
-    let (to, length) = (&raw mut time as usize, &raw mut size as usize);
-    let arguments = [descriptor as usize, level, option, to, length, 0];
-    let status = system_call(libc::SYS_getsockopt, arguments);
-    status != 0 || time.tv_sec != 0 || time.tv_usec != 0
 }
 
 /// `/dev/random`, `/dev/urandom`.
@@ -482,7 +472,7 @@ impl Kernel {
         }
         let is_socket =
             self.slot(descriptor).is_some_and(|slot| matches!(slot.end, End::First | End::Second));
-        !is_socket || !has_time_limit(descriptor)
+        !is_socket || matches!(limits::of(descriptor, libc::SO_RCVTIMEO), Some(None))
     }
 
     /// A number is free again, or stands for something else.
@@ -642,6 +632,10 @@ impl Kernel {
             || self.objects.answered.iter().any(|&one| self.find(one) == self.find(slot.channel));
         if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
             uses.add(OUTSIDE, TAKES);
+        } else if matches!(slot.end, End::None) {
+            // A child that is started later may change the file: who finds it as it was came
+            // before.
+            uses.add(CHILDREN, TAKES);
         }
         uses
     }

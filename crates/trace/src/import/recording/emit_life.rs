@@ -62,6 +62,13 @@ impl Emit<'_> {
             && behind > start
         {
             self.given_back.remove(&old);
+            // What is left of it may be given out later.
+            if old < start {
+                self.given_back.insert(old, start);
+            }
+            if behind > end {
+                self.given_back.insert(end, behind);
+            }
             is_again = true;
         }
         is_again

@@ -40,7 +40,8 @@ impl Shadow {
         }
     }
 
-    /// There is a lock or the like in the object.
+    /// The object's life belongs into the trace: there is a lock or the like in it, or another
+    /// thread gets its memory later.
     pub(super) fn keep(&mut self, object: u32) {
         self.kept.insert(object);
     }

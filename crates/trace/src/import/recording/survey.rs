@@ -1,5 +1,7 @@
 //! The first pass: what must be known of the whole recording before events can be made.
 
+use std::collections::BTreeMap;
+
 use foretrace_recording::record::kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,7 +9,7 @@ use super::super::ImportError;
 use super::calls::Usage;
 use super::chunks::Recording;
 use super::feeds::Feeds;
-use super::objects::{Change, Found, Objects};
+use super::objects::{Block, Change, Found, Objects};
 use super::order::Order;
 use super::records::{Record, for_each};
 use super::shadow::Shadow;
@@ -30,6 +32,8 @@ pub(super) struct Survey {
     keeps_all: bool,
     /// Which threads a thread has joined.
     joined: FxHashSet<(u32, u32)>,
+    /// Addresses that were given back: where they end, of which object they were, and who did it.
+    given_back: BTreeMap<u64, (u64, u32, u32)>,
 }
 
 /// What a thread does over all.
@@ -79,8 +83,19 @@ impl Survey {
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
         let (shadow, threads, found, calls, streams, feeds, whole, joined) = Default::default();
-        let mut survey =
-            Survey { shadow, threads, found, calls, streams, feeds, whole, keeps_all, joined };
+        let given_back = BTreeMap::new();
+        let mut survey = Survey {
+            shadow,
+            threads,
+            found,
+            calls,
+            streams,
+            feeds,
+            whole,
+            keeps_all,
+            joined,
+            given_back,
+        };
         let mut objects = Objects::new(&tables.globals);
         for_each(recording, order, |thread, record| {
             survey.streams.note(tables, thread, &record);
@@ -125,6 +140,10 @@ impl Survey {
             shadow.free(block.object, block.end - block.start, thread, |other| {
                 !joined.contains(&(thread, other))
             });
+            self.given_back.insert(block.start, (block.end, block.object, thread));
+        }
+        if let Change::Alloc { block: Some(block), .. } = change {
+            keep_reused(&mut self.given_back, shadow, block, thread);
         }
         match change {
             _ if keeps_all => {}
@@ -142,5 +161,31 @@ impl Survey {
             shadow.keep(found.object);
         }
         Ok(())
+    }
+}
+
+/// A thread gets memory that other threads have given back: the lives of these blocks belong into
+/// the trace, whoever has touched them. Otherwise a schedule could have both blocks alive at one
+/// address, and a pointer to the one would be a pointer to the other.
+fn keep_reused(
+    given_back: &mut BTreeMap<u64, (u64, u32, u32)>,
+    shadow: &mut Shadow,
+    block: Block,
+    thread: u32,
+) {
+    let (start, end) = (block.start, block.end);
+    while let Some((&from, &(upto, object, by))) = given_back.range(..end).next_back()
+        && upto > start
+    {
+        given_back.remove(&from);
+        if from < start {
+            given_back.insert(from, (start, object, by));
+        }
+        if upto > end {
+            given_back.insert(end, (upto, object, by));
+        }
+        if by != thread {
+            shadow.keep(object);
+        }
     }
 }

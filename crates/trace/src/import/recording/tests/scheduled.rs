@@ -134,7 +134,7 @@ fn only_shared_bytes_are_kept() {
     writer.push(0, kind::ALLOC, 0, 0, &[0x4000, 64]).store(0, 0, 0x4000, 1);
     writer.push(0, kind::FREE, 0, 0, &[0x4000]);
     // Other memory in the same place is another object: still private.
-    writer.push(1, kind::ALLOC, 0, 0, &[0x4000, 64]).store(1, 0, 0x4000, 1);
+    writer.push(0, kind::ALLOC, 0, 0, &[0x4000, 64]).store(0, 0, 0x4000, 1);
     writer.push(0, kind::ALLOC, 0, site(10), &[block, 128]);
     writer.range(0, kind::STORE_RANGE, block, &[7; 100]);
     writer.push(1, kind::LOAD, 4, 0, &[block + 20, 0x0707_0707]);
@@ -155,6 +155,33 @@ fn only_shared_bytes_are_kept() {
             T1: read "heap#3@bank.c:10"[20:4] : 117901063
             T1: read "heap#3@bank.c:10"[92:4] : 117901063
             T1: read "heap#3@bank.c:10"[16:8]
+        "#]],
+    );
+}
+
+/// Otherwise a schedule could have both blocks alive at one address.
+#[test]
+fn the_life_of_memory_that_another_thread_gets_later_is_kept() {
+    let mut writer = Writer::scheduled();
+    writer.threads(2);
+    writer.push(0, kind::ALLOC, 0, 0, &[0x4000, 64]).store(0, 0, 0x4000, 1);
+    writer.push(0, kind::FREE, 0, 0, &[0x4000]);
+    // The same thread gets a part of it again; another one gets a part of the rest.
+    writer.push(0, kind::ALLOC, 0, 0, &[0x4000, 16]).push(0, kind::FREE, 0, 0, &[0x4000]);
+    writer.push(1, kind::ALLOC, 0, 0, &[0x4020, 16]).store(1, 0, 0x4020, 1);
+    check(
+        &writer.bytes(),
+        expect![[r#"
+            dependences unknown
+            note "access to memory of one thread left out" = 2
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: alloc heap#1 size 64 at 0x4000
+            T0: free heap#1
+            T0: alloc heap#2 size 16 at 0x4000
+            T0: free heap#2
+            T1: alloc heap#3 size 16 at 0x4020
         "#]],
     );
 }

@@ -1,0 +1,29 @@
+//! How long calls on a socket wait: the time limits that `SO_RCVTIMEO` and `SO_SNDTIMEO` set.
+
+use libc::{timespec, timeval};
+
+use crate::futex::system_call;
+
+/// The limit that an option of a socket sets; `Some(None)`: there is none, `None`: it is no socket.
+pub(super) fn of(descriptor: i32, option: i32) -> Option<Option<timeval>> {
+    let mut time = timeval { tv_sec: 0, tv_usec: 0 };
+    let mut size = size_of::<timeval>();
+    let (to, length) = (&raw mut time as usize, &raw mut size as usize);
+    let arguments =
+        [descriptor as usize, libc::SOL_SOCKET as usize, option as usize, to, length, 0];
+    let status = system_call(libc::SYS_getsockopt, arguments);
+    (status == 0).then(|| (time.tv_sec != 0 || time.tv_usec != 0).then_some(time))
+}
+
+/// When a call that begins now fails with `EAGAIN`, by the clock of the program; `None`: it waits
+/// for ever.
+pub(crate) fn deadline(descriptor: i32, option: i32) -> Option<timespec> {
+    let limit = of(descriptor, option).flatten()?;
+    let now = crate::futex::now();
+    let nanoseconds = now.tv_nsec + limit.tv_usec * 1000;
+    let seconds = limit.tv_sec.saturating_add(nanoseconds / 1_000_000_000);
+    Some(timespec {
+        tv_sec: now.tv_sec.saturating_add(seconds),
+        tv_nsec: nanoseconds % 1_000_000_000,
+    })
+}
