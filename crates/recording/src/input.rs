@@ -147,6 +147,13 @@ pub mod call {
     pub const SEEN_FILE: u32 = 37;
     /// The name of a new temporary file.
     pub const TEMPORARY: u32 = 38;
+    /// `getaddrinfo`: for each address its flags, family, kind, protocol and length, a word each,
+    /// the address, and the name of the host with its length before it, each padded to words.
+    pub const RESOLVE: u32 = 39;
+    /// `getnameinfo`, `gethostname`.
+    pub const HOST: u32 = 42;
+    /// Bytes that go from one descriptor to another.
+    pub const SPLICE: u32 = 43;
     /// A signal that a thread of the process has sent was handled: the result is its number. A
     /// replay runs its handler at the same place, once the signal is sent there too.
     pub const OWN_SIGNAL: u32 = 40;
@@ -185,6 +192,9 @@ pub mod call {
             CHILD => "question about a child",
             FILE | SEEN_FILE => "use of a file",
             TEMPORARY => "name of a temporary file",
+            RESOLVE => "getaddrinfo",
+            HOST => "name of a host",
+            SPLICE => "splice",
             MEASURE => "question about time and memory that were used",
             OWN_SIGNAL => "signal of the process to itself",
             _ => "call",
@@ -237,6 +247,9 @@ pub mod problem {
     pub const FILE_NOT_KEPT: u64 = 6;
     /// The recorded run did not change this file.
     pub const FILE_NOT_CHANGED: u64 = 7;
+    /// What the recorded run got here is not kept: descriptors, or bytes that never came to its
+    /// memory.
+    pub const NOT_GIVEN: u64 = 8;
     /// Nobody has sent the signal that was handled here.
     pub const NOT_SENT: u64 = 16;
 }

@@ -148,9 +148,13 @@ pub fn effect(name: &str) -> Option<Effect> {
     is_silent.then_some(Effect::None)
 }
 
-/// Whether the runtime stands before a function of the C library, and records it itself.
+/// Whether the runtime stands before a function of the C library, and records it itself: so the C
+/// library's own must not be taken for it.
 pub fn is_interposed(name: &str) -> bool {
-    INTERPOSED.contains(&name)
+    // Only the plugin stands before these; the C library's own allocate through the runtime.
+    let is_plain = ["strdup", "strndup"].contains(&name);
+    let by_prefix = SILENT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    !is_plain && (INTERPOSED.contains(&name) || by_prefix)
 }
 
 /// Which arguments of a function are strings that it only reads, up to their ends. What it returns

@@ -120,6 +120,7 @@ fn difference(why: u64) -> &'static str {
         problem::FILE_NOT_KEPT => {
             "what the file held before the recorded run changed it was too large to be kept"
         }
+        problem::NOT_GIVEN => "what the recorded run got here cannot be given again",
         problem::FILE_NOT_CHANGED => "the recorded run did not change this file",
         problem::NOT_SENT => "no thread has sent it",
         _ => "the recorded run has no such call here, so its result is not known",

@@ -11,7 +11,6 @@
 //! //? merged, assertion: assertion t5          all runs above, merged
 //! ```
 
-use foretrace_testing::cases;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -20,8 +19,7 @@ use super::found::{Found, findings};
 use super::{compile, examples, foretrace, replay_again};
 
 /// Runs among which the one of the paper must be.
-const RUNS: u64 = 60;
-const LONG_RUNS: u64 = 300;
+const RUNS: u64 = 300;
 
 struct Paper {
     name: String,
@@ -58,7 +56,7 @@ impl Paper {
     /// Records until there is a run as wanted.
     fn record(&mut self, wanted: &str) {
         let trace = format!("{}-{}.ftb", self.program, self.traces.len());
-        for round in 0..cases(RUNS, LONG_RUNS) {
+        for round in 0..RUNS {
             let (schedule, seed) = (["pct", "random"][round as usize % 2], (round / 2).to_string());
             let output = foretrace(&[
                 "run",

@@ -2,11 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::{Done, Program, command, compile};
+use crate::harness::{Done, Program, command, compile, folder, source};
 
 /// The command, with its output in a pipe.
 fn start(arguments: &[&str], program: &Program, of_program: &[&str]) -> Child {
@@ -236,6 +238,72 @@ fn input_clocks_and_random_numbers_are_those_of_the_recorded_run() {
             );
         }
     }
+}
+
+#[test]
+fn addresses_of_hosts_are_those_of_the_recorded_run() {
+    let folder = folder("resolver");
+    let library = folder.join("libresolver.so");
+    let library = library.to_str().unwrap();
+    let source = source("resolver.c");
+    let arguments = ["-shared", "-fPIC", "-Wall", "-Werror", &source, "-o", library];
+    command(Path::new("clang-19"), &arguments, "").ended_with(0);
+    let run_path = format!("-Wl,-rpath,{}", folder.display());
+    let program = compile("hosts", &["inputs.c", library, &run_path]);
+    for seed in ["1", "2"] {
+        drew_the_same(
+            &is_confirmed(&program, &["host"], "", &["--seed", seed])
+                .ended_with(1)
+                .says("race-1 (real, confirmed with recorded inputs): data race"),
+        );
+    }
+}
+
+/// Sends a byte and a descriptor.
+fn send_descriptor(to: &UnixStream) {
+    let file = std::fs::File::create("/dev/null").unwrap();
+    let mut byte = [b'x'];
+    // SAFETY: all pointers are to variables that live as long.
+    unsafe {
+        let mut data = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+        let mut room = [0u64; 8];
+        let mut message: libc::msghdr = std::mem::zeroed();
+        (message.msg_iov, message.msg_iovlen) = (&mut data, 1);
+        message.msg_control = room.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(4) as usize;
+        let header = &mut *libc::CMSG_FIRSTHDR(&message);
+        (header.cmsg_level, header.cmsg_type) = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
+        header.cmsg_len = libc::CMSG_LEN(4) as usize;
+        libc::CMSG_DATA(header).cast::<i32>().write_unaligned(file.as_raw_fd());
+        assert_eq!(libc::sendmsg(to.as_raw_fd(), &message, 0), 1);
+    }
+}
+
+#[test]
+fn what_cannot_be_given_again_ends_the_replay_with_the_reason() {
+    let program = compile("passed", &["passed.c"]);
+    // Names of sockets must be short.
+    let socket = std::env::temp_dir().join(format!("foretrace-{}", std::process::id()));
+    for way in ["splice", "descriptor"] {
+        // Most often there is none.
+        let _ = std::fs::remove_file(&socket);
+        let listener = UnixListener::bind(&socket).unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            match way {
+                "splice" => client.write_all(b"x").unwrap(),
+                _ => send_descriptor(&client),
+            }
+            // Until the client is gone.
+            let _ = client.read(&mut [0]);
+        });
+        is_confirmed(&program, &[way, socket.to_str().unwrap()], "", &[])
+            .ended_with(3)
+            .says("race-1 (possible, not confirmed by replay): data race on total")
+            .says("what the recorded run got here cannot be given again");
+        server.join().unwrap();
+    }
+    std::fs::remove_file(&socket).unwrap();
 }
 
 #[test]

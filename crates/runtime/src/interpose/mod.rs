@@ -3,6 +3,7 @@
 //! runtime.
 
 pub(crate) mod barriers;
+mod between;
 mod c11;
 pub(crate) mod cancellation;
 mod children;
@@ -21,6 +22,7 @@ mod polling;
 pub(crate) mod process;
 mod random;
 mod raw;
+mod resolving;
 mod rwlocks;
 pub(crate) mod semaphores;
 mod sending;

@@ -9,11 +9,13 @@ use foretrace_recording::input::{Input, call, problem};
 use libc::{pollfd, sockaddr, socklen_t};
 
 use super::descriptors::{open_one, opening};
+use crate::futex::system_call;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{Wait, around_then, keeping_errno};
 use crate::kernel::exchange::{
     Fate, Source, exchange, exchange_then, finish, give, goes_on, start,
 };
+use crate::kernel::files::{How, named_file};
 use crate::kernel::limits::deadline;
 use crate::kernel::objects::Kind;
 use crate::kernel::uses::Uses;
@@ -269,6 +271,7 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
         uses
     };
     let outside = |kernel: &mut Kernel| kernel.objects.talks_to_itself || kernel.goes_to_others(fd);
+    keeping_errno(|| with_file(address, length, will_make));
     let source = Source::new(call::BIND, &outside);
     let mut is_made = false;
     let call = || {
@@ -284,7 +287,8 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
         }
     });
     if status == 0 && !is_made {
-        keeping_errno(|| make_name(address, length));
+        // It is not bound now, but the file is there all the same.
+        keeping_errno(|| with_file(address, length, make_name));
     }
     status as c_int
 }
@@ -305,12 +309,13 @@ fn vacate(address: *const sockaddr, length: socklen_t) -> bool {
     let Some([1, name @ ..]) = name.as_deref() else { return false };
     let is_file = name.first().is_some_and(|&byte| byte != 0);
     let name = [name, &[0]].concat();
-    is_file && is_stale(address, length) && unsafe { libc::unlink(name.as_ptr().cast()) } == 0
+    // The name itself, not what stands for it in a replay.
+    let arguments = [name.as_ptr() as usize, 0, 0, 0, 0, 0];
+    is_file && is_stale(address, length) && system_call(libc::SYS_unlink, arguments) == 0
 }
 
 /// Whether a name of the file system is that of a socket to which nobody listens.
 fn is_stale(address: *const sockaddr, length: socklen_t) -> bool {
-    use crate::futex::system_call;
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     let socket = system_call(libc::SYS_socket, [libc::AF_UNIX as usize, kind as usize, 0, 0, 0, 0]);
     if socket < 0 {
@@ -322,16 +327,25 @@ fn is_stale(address: *const sockaddr, length: socklen_t) -> bool {
     status == -(libc::ECONNREFUSED as isize)
 }
 
-/// A socket was bound to a file in the recorded run, and is not now: the file is there all the
-/// same.
-fn make_name(address: *const sockaddr, length: socklen_t) {
+/// Calls `make` with the file that an address is, if it is one.
+fn with_file(address: *const sockaddr, length: socklen_t, make: impl FnOnce(&[u8])) {
     let name = name_of(address, length);
     if let Some([1, name @ ..]) = name.as_deref()
         && name.first().is_some_and(|&byte| byte != 0)
     {
-        let name = [name, &[0]].concat();
-        unsafe { libc::mknod(name.as_ptr().cast(), libc::S_IFSOCK | 0o777, 0) };
+        make(&[name, &[0]].concat());
     }
+}
+
+fn make_name(name: &[u8]) {
+    named_file(libc::AT_FDCWD, name.as_ptr().cast(), How::Changes, |name| unsafe {
+        libc::mknod(name, libc::S_IFSOCK | 0o777, 0)
+    });
+}
+
+/// A recording keeps what is there.
+fn will_make(name: &[u8]) {
+    named_file(libc::AT_FDCWD, name.as_ptr().cast(), How::Changes, |_| ());
 }
 
 #[unsafe(no_mangle)]

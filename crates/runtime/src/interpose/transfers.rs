@@ -7,17 +7,15 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
 
-use foretrace_recording::input::call;
+use foretrace_recording::input::{call, problem};
 use foretrace_recording::record::{kind, stream, unseen};
 use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::config::{Mode, mode};
 use crate::hooks::ranges;
 use crate::kernel::Kernel;
-use crate::kernel::calls::{Wait, around, keeping_errno};
-use crate::kernel::exchange::{
-    Fate, Source, exchange, exchange_then, finish, give, hash_of, start,
-};
+use crate::kernel::calls::{Wait, keeping_errno};
+use crate::kernel::exchange::{Source, exchange, exchange_then, hash_of};
 use crate::kernel::limits::deadline;
 use crate::real::real;
 use crate::thread::{Thread, enter};
@@ -48,12 +46,6 @@ mod next {
         length: socklen_t) -> ssize_t);
     real!(fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t);
     real!(fn sendmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int);
-    real!(fn sendfile(to: c_int, from: c_int, at: *mut off_t, size: size_t) -> ssize_t);
-    real!(fn splice(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t, size: size_t,
-        flags: c_uint) -> ssize_t);
-    real!(fn tee(from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t);
-    real!(fn copy_file_range(from: c_int, at: *mut off_t, to: c_int, there: *mut off_t,
-        size: size_t, flags: c_uint) -> ssize_t);
     real!(fn eventfd_read(fd: c_int, value: *mut u64) -> c_int);
     real!(fn eventfd_write(fd: c_int, value: u64) -> c_int);
 }
@@ -377,14 +369,41 @@ unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_in
     let theirs = unsafe { *message };
     let list = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
     let beside = |visit: &mut dyn FnMut(*mut u8, usize)| visit_message(&theirs, message, visit);
-    read_and(recvmsg as *const () as usize, fd, flags, list, &beside, |list| unsafe {
+    let mut is_made = false;
+    let function = recvmsg as *const () as usize;
+    let result = read_and(function, fd, flags, list, &beside, |list| unsafe {
+        is_made = true;
         (*message).msg_iov = list.as_ptr().cast_mut();
         (*message).msg_iovlen = list.len();
         let result = next::recvmsg(fd, message, flags);
         (*message).msg_iov = theirs.msg_iov;
         (*message).msg_iovlen = theirs.msg_iovlen;
         result
-    })
+    });
+    if result >= 0 && !is_made && unsafe { brings_descriptors(message) } {
+        // It names descriptors that are not there.
+        cannot_be_given(call::READ);
+    }
+    result
+}
+
+/// In a replay: the recorded run got something here that is not kept.
+pub(super) fn cannot_be_given(call: u32) {
+    enter(|thread| hold().other_call(thread, call, problem::NOT_GIVEN));
+}
+
+/// Whether a message brings descriptors.
+unsafe fn brings_descriptors(message: *const msghdr) -> bool {
+    unsafe {
+        let mut part = libc::CMSG_FIRSTHDR(message);
+        while let Some(header) = part.as_ref() {
+            if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+                return true;
+            }
+            part = libc::CMSG_NXTHDR(message, header);
+        }
+    }
+    false
 }
 
 /// Visits what a received message sets beside its data; `before` is the message as it was.
@@ -574,84 +593,6 @@ unsafe extern "C-unwind" fn sendmmsg(
     let uses = |kernel: &mut Kernel| kernel.output(fd, false);
     let then = |kernel: &mut Kernel, _: i64| kernel.may_write(fd);
     exchange_then(&source, uses, wait, &areas, call, then) as c_int
-}
-
-/// Makes a call that moves bytes from one descriptor to another.
-fn between<R>(from: c_int, to: c_int, call: impl FnOnce() -> R) -> R {
-    let uses = |kernel: &mut Kernel| {
-        kernel.may_write(to);
-        let mut uses = kernel.both(from);
-        uses.join(&kernel.both(to));
-        uses
-    };
-    around(uses, None, call)
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn sendfile(
-    to: c_int,
-    from: c_int,
-    at: *mut off_t,
-    size: size_t,
-) -> ssize_t {
-    let uses = |kernel: &mut Kernel| {
-        let mut uses = kernel.both(from);
-        uses.join(&kernel.both(to));
-        uses
-    };
-    let outside = |kernel: &mut Kernel| kernel.goes_to_others(to);
-    let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
-        if !at.is_null() {
-            visit(at.cast(), size_of::<off_t>());
-        }
-    };
-    let of_child = |kernel: &mut Kernel| kernel.is_given(to);
-    let source = Source { of_child: Some(&of_child), ..Source::new(call::WRITE, &outside) };
-    let Some(begun) = start(&source, uses, None) else {
-        return unsafe { next::sendfile(to, from, at, size) };
-    };
-    let result = match &begun.fate {
-        Fate::Answered(answer) => {
-            give(answer, &areas);
-            // The place in the file has moved.
-            if at.is_null() && answer.result > 0 {
-                keeping_errno(|| unsafe { libc::lseek(from, answer.result, libc::SEEK_CUR) });
-            }
-            answer.result
-        }
-        _ => (unsafe { next::sendfile(to, from, at, size) }) as i64,
-    };
-    finish(&begun, &source, result, &areas, |kernel| kernel.may_write(to));
-    result as ssize_t
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn splice(
-    from: c_int,
-    at: *mut off_t,
-    to: c_int,
-    there: *mut off_t,
-    size: size_t,
-    flags: c_uint,
-) -> ssize_t {
-    between(from, to, || unsafe { next::splice(from, at, to, there, size, flags) })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn tee(from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t {
-    between(from, to, || unsafe { next::tee(from, to, size, flags) })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn copy_file_range(
-    from: c_int,
-    at: *mut off_t,
-    to: c_int,
-    there: *mut off_t,
-    size: size_t,
-    flags: c_uint,
-) -> ssize_t {
-    between(from, to, || unsafe { next::copy_file_range(from, at, to, there, size, flags) })
 }
 
 #[unsafe(no_mangle)]

@@ -5,9 +5,8 @@ use std::ffi::{c_int, c_void};
 
 use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
-use super::transfers::{
-    pread, preadv, preadv2, pwrite, pwritev, pwritev2, read, recv, recvfrom, sendfile,
-};
+use super::between::sendfile;
+use super::transfers::{pread, preadv, preadv2, pwrite, pwritev, pwritev2, read, recv, recvfrom};
 use crate::thread::enter;
 
 #[unsafe(no_mangle)]

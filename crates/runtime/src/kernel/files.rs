@@ -54,7 +54,9 @@ pub(crate) enum How {
     Asks,
     /// It opens it to read it.
     Reads,
-    /// It changes, makes or removes it.
+    /// It opens it to write to it, and may make it.
+    Writes,
+    /// It changes what the name stands for, or makes or removes it.
     Changes,
 }
 
@@ -125,7 +127,8 @@ impl World {
             return;
         }
         match how {
-            How::Changes => self.keep_file(name),
+            How::Writes if !is_file(name) => {}
+            How::Writes | How::Changes => self.keep_file(name),
             How::Reads => {
                 let Some(now) = look(name).filter(|found| found.is_file()) else { return };
                 let now = state(&now);
@@ -144,9 +147,6 @@ impl World {
     }
 
     fn keep_file(&mut self, name: &[u8]) {
-        if !is_file(name) {
-            return;
-        }
         let mut data = named(name);
         let result = match look(name) {
             None => ABSENT,
@@ -155,6 +155,7 @@ impl World {
                 let is_empty = list.is_ok_and(|mut list| list.next().is_none());
                 if is_empty { i64::from(found.mode()) } else { NOT_KEPT }
             }
+            Some(found) if !found.is_file() => i64::from(found.mode()),
             Some(found) => {
                 let all = self.kernel.files.bytes + found.size();
                 let content = (found.size() <= LARGEST && all <= LARGEST_TOGETHER)
@@ -240,10 +241,19 @@ fn put(place: &[u8], mode: u32, content: &[u8]) -> bool {
     let place = OsStr::from_bytes(place);
     let made = match mode & libc::S_IFMT {
         libc::S_IFDIR => std::fs::create_dir(place),
+        libc::S_IFSOCK | libc::S_IFIFO => special(place, mode),
         _ => std::fs::write(place, content),
     };
     let permissions = std::fs::Permissions::from_mode(mode & 0o7777);
     made.and_then(|()| std::fs::set_permissions(place, permissions)).is_ok()
+}
+
+fn special(place: &OsStr, mode: u32) -> std::io::Result<()> {
+    let place = named(place.as_bytes());
+    match unsafe { libc::mknod(place.as_ptr().cast(), mode, 0) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
 }
 
 impl Private {
@@ -277,7 +287,7 @@ fn prepare(folder: i32, path: *const c_char, how: How) -> Option<Vec<u8>> {
     match found {
         Some(Some(place)) => return Some(named(&place)),
         Some(None) => differs(problem::FILE_NOT_KEPT, call::FILE),
-        None if how == How::Changes && is_file(&name) => {
+        None if how == How::Changes || how == How::Writes && is_file(&name) => {
             differs(problem::FILE_NOT_CHANGED, call::FILE);
         }
         None if how == How::Reads => {
@@ -324,7 +334,7 @@ pub(crate) fn named_file<R>(
 pub(crate) fn how_opened(how: *const c_char) -> How {
     let how = unsafe { how.as_ref().map(|how| CStr::from_ptr(how)) };
     let changes = how.is_none_or(|how| how.to_bytes().iter().any(|byte| b"wa+".contains(byte)));
-    if changes { How::Changes } else { How::Reads }
+    if changes { How::Writes } else { How::Reads }
 }
 
 /// How a descriptor is opened.
@@ -334,7 +344,7 @@ pub(crate) fn how_flagged(flags: i32) -> How {
     // A file without a name is nobody else's.
     match flags & libc::O_TMPFILE == libc::O_TMPFILE || flags & libc::O_PATH != 0 {
         true => How::Asks,
-        false if changes => How::Changes,
+        false if changes => How::Writes,
         false => How::Reads,
     }
 }

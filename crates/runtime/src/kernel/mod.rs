@@ -148,11 +148,13 @@ impl Kernel {
             Ok(at) => self.silent[at].1,
             Err(at) => {
                 let (name, own) = (symbol(function), is_beside as *const () as u64);
+                // The C library has some of its functions under two names.
+                let name = name.strip_prefix("__").unwrap_or(&name);
                 let is_ours = is_beside(function, own);
                 let is_known = is_beside(function, libc::gnu_get_libc_version as *const () as u64)
-                    && !library::is_interposed(&name);
+                    && !library::is_interposed(name);
                 let is_silent =
-                    (is_ours || is_known) && library::effect(&name) == Some(Effect::None);
+                    (is_ours || is_known) && library::effect(name) == Some(Effect::None);
                 self.silent.insert(at, (function, is_silent));
                 is_silent
             }

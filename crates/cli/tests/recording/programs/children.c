@@ -177,6 +177,7 @@ static unsigned signalled(void) {
   struct sigaction action;
   siginfo_t info;
   pid_t child, other;
+  int status;
   memset(&action, 0, sizeof action);
   memset(&info, 0, sizeof info);
   action.sa_sigaction = told;
@@ -184,10 +185,12 @@ static unsigned signalled(void) {
   CHECK(sigaction(SIGCHLD, &action, NULL) == 0);
   other = fork();
   if (other == 0) {
-    execlp("sleep", "sleep", "1000", (char *)NULL);
+    execlp("sh", "sh", "-c", "kill -STOP $$", (char *)NULL);
     _exit(98);
   }
-  CHECK(setpgid(other, other) == 0 || errno == EACCES);
+  /* Killed before it is another program, it would be a copy. */
+  CHECK(waitpid(other, &status, WUNTRACED) == other && WIFSTOPPED(status));
+  CHECK(setpgid(other, other) == -1 && errno == EACCES);
   snprintf(script, sizeof script, "echo started >> %s; exit 5", file);
   child = fork();
   if (child == 0)

@@ -32,7 +32,7 @@ int main(int count, char **arguments) {
   int server, accepted;
   char byte;
   pthread_t client, watcher;
-  CHECK(count == 2);
+  CHECK(count == 2 && strlen(arguments[1]) < sizeof address.sun_path);
   strncpy(address.sun_path, arguments[1], sizeof address.sun_path - 1);
   server = socket(AF_UNIX, SOCK_STREAM, 0);
   CHECK(bind(server, (struct sockaddr *)&address, sizeof address) == 0 && listen(server, 4) == 0);

@@ -10,7 +10,8 @@
 static struct {
   void *(*allocate)(size_t);
   void (*give_back)(void *);
-} functions = {malloc, free};
+  char *(*duplicate)(const char *);
+} functions = {malloc, free, strdup};
 
 static int total;
 
@@ -18,6 +19,7 @@ static void *works(void *text) {
   char *copy = functions.allocate(4);
   strcpy(copy, text);
   total += copy[0] == 'a';
+  functions.give_back(functions.duplicate(copy));
   functions.give_back(copy);
   return NULL;
 }
