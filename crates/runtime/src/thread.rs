@@ -10,6 +10,7 @@ use foretrace_recording::site::{SYSTEM, Site};
 use crate::config::{Mode, mode};
 use crate::explore;
 use crate::futex::Gate;
+use crate::interpose::{cancellation, semaphores, signals};
 use crate::kernel::calls::Open;
 use crate::log::{Writer, head};
 use crate::{module, schedule};
@@ -30,9 +31,20 @@ pub(crate) type Told = [u8; SIGNAL_BYTES];
 /// How many functions a thread remembers.
 const CALLEES: usize = 64;
 
-/// In [`Thread::signals`]: the thread has handled signals in the recorded run, and handles them at
-/// the same places.
-pub(crate) const RECORDED_SIGNALS: u64 = 1;
+/// What a thread has to look after when it leaves the runtime: the bits of [`Thread::pending`] that
+/// are not those of signals. There is no signal 0, and the C library keeps 32 and 33 for itself.
+pub(crate) mod pending {
+    /// It has handled signals in the recorded run, and handles them at the same places.
+    pub(crate) const RECORDED: u64 = 1;
+    /// A signal handler wants semaphores to be posted.
+    pub(crate) const POSTS: u64 = 1 << 32;
+    /// Cancelling it may end it anywhere.
+    pub(crate) const ASYNCHRONOUS: u64 = 1 << 33;
+    pub(crate) const SIGNALS: u64 = !(RECORDED | POSTS | ASYNCHRONOUS);
+}
+
+/// In [`Thread::path_filling`]: no path record has room.
+const CLOSED: u64 = u64::MAX;
 
 /// After so many equal loads in a row a thread gives way.
 const PATIENCE: u32 = 64;
@@ -44,7 +56,28 @@ const LONG_IDLE: u32 = 1 << 14;
 /// After so many path records, a thread that finds what it found before gives way at once.
 const LONG_WAY: u32 = 64;
 
+/// What every branch and access needs comes first, on a cache line of its own.
+#[repr(C, align(128))]
 pub(crate) struct Thread {
+    /// Inside the runtime. Read by signal handlers on this thread, and by the watchdog.
+    pub(crate) busy: AtomicBool,
+    /// The watchdog has taken the turn away.
+    pub(crate) ousted: AtomicBool,
+    /// What has to be done when the thread leaves the runtime: a bit for each signal that came
+    /// meanwhile, and those of [`pending`].
+    pub(crate) pending: AtomicU64,
+    /// Where records go: the thread's own stream, or the common one.
+    pub(crate) writer: *mut Writer,
+    /// The path record that has room for more outcomes: where it is in the mapped chunk, and the
+    /// writer's [`Writer::filling`] when it was begun. It is there as long as that is the same.
+    path: *mut u64,
+    path_filling: u64,
+    /// Visible operations until the scheduler has to be asked.
+    pub(crate) quantum: u64,
+    /// The user's innermost call into code that is not his.
+    pub(crate) call_site: u64,
+    /// Ordinal of the next visible operation.
+    pub(crate) ordinal: u32,
     pub(crate) index: u32,
     /// Which thread of the plan this is, in a replay.
     pub(crate) planned: Option<u32>,
@@ -52,35 +85,18 @@ pub(crate) struct Thread {
     pub(crate) recorded: Option<u32>,
     /// How many threads it has created.
     pub(crate) children: u32,
-    /// Ordinal of the next visible operation.
-    pub(crate) ordinal: u32,
-    /// Visible operations until the scheduler has to be asked.
-    pub(crate) quantum: u64,
-    /// Inside the runtime. Read by signal handlers on this thread, and by the watchdog.
-    pub(crate) busy: AtomicBool,
-    /// Cancelling it may end it anywhere.
-    pub(crate) is_asynchronous: bool,
     /// A signal handler ran that interrupts waits.
     pub(crate) interrupted: AtomicBool,
-    /// The watchdog has taken the turn away.
-    pub(crate) ousted: AtomicBool,
-    /// Signals that came while the thread was inside of the runtime, and whose handlers have yet to
-    /// run: a bit each; and [`RECORDED_SIGNALS`].
-    pub(crate) signals: AtomicU64,
-    /// Those of them that came from outside of the process.
+    /// Those of the pending signals that came from outside of the process.
     pub(crate) outside_signals: AtomicU64,
     /// What is known of the last one of each.
-    pub(crate) told: [Told; 64],
+    pub(crate) told: Box<[Told; 64]>,
     /// It is about to send a signal, perhaps to itself.
     pub(crate) sends: bool,
     /// What the thread waits for may not be interrupted: handlers then run at once.
     pub(crate) waits: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
     pub(crate) gate: Gate,
-    /// Where records go: the thread's own stream, or the common one.
-    pub(crate) writer: *mut Writer,
-    /// The user's innermost call into code that is not his.
-    pub(crate) call_site: u64,
     /// The function that the user's code called last.
     pub(crate) callee: u64,
     /// The calls by which others may see the thread, and that have not come back; the innermost
@@ -90,15 +106,11 @@ pub(crate) struct Thread {
     callees: [(u64, bool); CALLEES],
     /// What is next, at a decision of the scheduler.
     pub(crate) next: Next,
-    /// Posts of semaphores by signal handlers that came while the thread was busy; 0 where there is
-    /// none.
+    /// Semaphores that signal handlers posted which came while the thread was busy; 0 where there
+    /// is none.
     pub(crate) deferred: [AtomicUsize; 64],
     /// Those of them that count already, but are not recorded yet.
     pub(crate) posted: Vec<usize>,
-    /// The path record that has room for more outcomes: where it is in the mapped chunk, and the
-    /// writer's [`Writer::filling`] when it was begun. It is there as long as that is the same.
-    path: *mut u64,
-    path_filling: u64,
     /// The last atomic access that changed nothing: address, value, and how often it was the same.
     seen: (u64, u64, u32),
     /// How many path records the thread has begun since then.
@@ -123,12 +135,11 @@ impl Thread {
             ordinal: 0,
             quantum: u64::MAX,
             busy: AtomicBool::new(false),
-            is_asynchronous: false,
+            pending: AtomicU64::new(0),
             interrupted: AtomicBool::new(false),
             ousted: AtomicBool::new(false),
-            signals: AtomicU64::new(0),
             outside_signals: AtomicU64::new(0),
-            told: [[0; SIGNAL_BYTES]; 64],
+            told: Box::new([[0; SIGNAL_BYTES]; 64]),
             sends: false,
             waits: AtomicBool::new(false),
             gate: Gate::new(),
@@ -141,7 +152,7 @@ impl Thread {
             deferred: [const { AtomicUsize::new(0) }; 64],
             posted: Vec::new(),
             path: std::ptr::null_mut(),
-            path_filling: 0,
+            path_filling: CLOSED,
             paths: 0,
             seen: (0, 0, 0),
             idle: (0, 0),
@@ -155,13 +166,13 @@ impl Thread {
     /// Whether a signal handler wants semaphores to be posted.
     #[inline(always)]
     pub(crate) fn was_asked_to_post(&self) -> bool {
-        self.deferred[0].load(Relaxed) != 0
+        self.pending.load(Relaxed) & pending::POSTS != 0
     }
 
     /// Whether a signal came whose handler has yet to run.
     #[inline(always)]
     pub(crate) fn was_signalled(&self) -> bool {
-        self.signals.load(Relaxed) & !RECORDED_SIGNALS != 0
+        self.pending.load(Relaxed) & pending::SIGNALS != 0
     }
 
     /// The site to record: the user's own, if this one is in a system header.
@@ -237,7 +248,7 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn outcome(&mut self, taken: bool) {
         let filling = unsafe { (*self.writer).filling() };
-        if self.path_filling != filling || self.path.is_null() {
+        if self.path_filling != filling {
             return self.begin_path(taken);
         }
         unsafe {
@@ -245,11 +256,12 @@ impl Thread {
             let path = with_outcome(self.path.read(), taken);
             self.path.write_volatile(path);
             if is_full(path) {
-                self.path = std::ptr::null_mut();
+                self.end_path();
             }
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn begin_path(&mut self, taken: bool) {
         // No record is begun then, so each outcome comes here.
@@ -274,7 +286,7 @@ impl Thread {
 
     /// The outcomes that follow are in a record of their own.
     pub(crate) fn end_path(&mut self) {
-        self.path = std::ptr::null_mut();
+        self.path_filling = CLOSED;
     }
 
     /// In the common stream: the records that follow are this thread's.
@@ -336,9 +348,30 @@ pub(crate) fn enter<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     enter_recording(work)
 }
 
+/// The same for a hook of the user's own code, where nothing of the runtime or a library is half
+/// done: a thread of the asynchronous type may be ended behind it.
+#[inline(always)]
+pub(crate) fn hook<R: Copy>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+    if matches!(mode(), Mode::Unset | Mode::Off) {
+        return None;
+    }
+    hook_recording(work)
+}
+
 /// The same, if the caller knows already that the runtime is not off.
 #[inline(always)]
+pub(crate) fn hook_recording<R: Copy>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+    pass::<true, R>(work)
+}
+
+/// [`enter`], if the caller knows already that the runtime is not off.
+#[inline(always)]
 pub(crate) fn enter_recording<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+    pass::<false, R>(work)
+}
+
+#[inline(always)]
+fn pass<const MAY_END: bool, R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     let thread = current();
     if thread.is_null() {
         return None;
@@ -355,13 +388,24 @@ pub(crate) fn enter_recording<R>(work: impl FnOnce(&mut Thread) -> R) -> Option<
     let result = work(thread);
     std::sync::atomic::compiler_fence(SeqCst);
     thread.busy.store(false, Relaxed);
-    if thread.was_asked_to_post() {
-        crate::interpose::semaphores::post_deferred(thread);
-    }
-    if thread.signals.load(Relaxed) != 0 {
-        crate::interpose::signals::handle_deferred(thread);
+    if thread.pending.load(Relaxed) != 0 {
+        catch_up(thread, MAY_END);
     }
     Some(result)
+}
+
+/// The thread has left the runtime: does what came up meanwhile.
+#[cold]
+fn catch_up(thread: &mut Thread, may_end: bool) {
+    if thread.was_asked_to_post() {
+        semaphores::post_deferred(thread);
+    }
+    if thread.pending.load(Relaxed) & (pending::SIGNALS | pending::RECORDED) != 0 {
+        signals::handle_deferred(thread);
+    }
+    if may_end && thread.pending.load(Relaxed) & pending::ASYNCHRONOUS != 0 {
+        cancellation::end_if_cancelled();
+    }
 }
 
 /// Instrumented code ran inside the runtime, which only signal handlers do: what it does is lost,

@@ -18,7 +18,7 @@ use crate::message;
 use crate::replay::Replay;
 use crate::schedule::Scheduler;
 use crate::sync::{Objects, Pending};
-use crate::thread::{Next, RECORDED_SIGNALS, Thread};
+use crate::thread::{Next, Thread, pending};
 
 /// What a thread is doing, for the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -220,7 +220,7 @@ impl World {
             }
         };
         if self.inputs.as_ref().is_some_and(|inputs| inputs.has_signals(thread.recorded)) {
-            thread.signals.store(RECORDED_SIGNALS, Relaxed);
+            thread.pending.store(pending::RECORDED, Relaxed);
         }
         let words = [u64::from(index), parent_index, place].map(u64::to_le_bytes);
         self.tables.table(table::THREAD, &[words.as_flattened()]);

@@ -4,8 +4,11 @@
 //! **Computes.** For each program of `benches/programs`, all compiled with `-O2` by the same clang:
 //! seconds of a run as it is, under ThreadSanitizer, recorded freely and recorded by a schedule, in
 //! turn, so that whatever else the machine does meets all of them; the median of the rounds counts.
-//! Then what a trace costs on the disk, and how long a replay of many steps takes.
+//! Then what a trace costs on the disk. And how many nanoseconds more the calls of
+//! `benches/programs/calls.c` take that go to the kernel: of each, the shortest time of the rounds
+//! counts.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,8 +31,10 @@ pub(super) fn recording(quick: bool) -> Result<(), Stop> {
     let foretrace = release_build()?;
     let folder = root().join(".bench").join("recording");
     fs::create_dir_all(&folder).map_err(|error| cannot(&folder, &error))?;
+    // First: the disk is busy for a while with what the others write.
+    calls(&foretrace, &folder, if quick { "10000" } else { "50000" })?;
     println!(
-        "{:<11}{:>9}{:>9}{:>9}{:>11}{:>13}{:>18}{:>12}{:>14}",
+        "\n{:<11}{:>9}{:>9}{:>9}{:>11}{:>13}{:>18}{:>12}{:>14}",
         "program",
         "native",
         "tsan",
@@ -50,6 +55,76 @@ pub(super) fn recording(quick: bool) -> Result<(), Stop> {
     Ok(())
 }
 
+/// What calls of the kernel cost.
+fn calls(foretrace: &Path, folder: &Path, argument: &str) -> Result<(), Stop> {
+    let build = |kind, program: &Path, flags: &[&str]| build(folder, "calls", kind, program, flags);
+    let native = build("native", Path::new("clang-19"), &[])?;
+    let recorded = build("foretrace", foretrace, &["cc"])?;
+    let file = folder.join("calls.ftrec");
+    let mut best: [BTreeMap<String, f64>; 3] = Default::default();
+    for _ in 0..ROUNDS {
+        for (at, schedule) in [None, Some("free"), Some("random")].into_iter().enumerate() {
+            // Most often there is none.
+            let _ = fs::remove_file(&file);
+            let mut run = Command::new(if schedule.is_some() { &recorded } else { &native });
+            if let Some(schedule) = schedule {
+                run.env("FORETRACE_RECORDING", &file).env("FORETRACE_SCHEDULE", schedule);
+                run.env("FORETRACE_TIME", "real");
+            }
+            for (name, time) in said(run.arg(argument))? {
+                let known = best[at].entry(name).or_insert(time);
+                *known = known.min(time);
+            }
+        }
+    }
+    println!(
+        "{:<15}{:>11}{:>11}{:>11}{:>11}{:>11}",
+        "call, ns", "native", "free", "more", "scheduled", "more"
+    );
+    let [native, free, scheduled] = best;
+    for (name, native) in native {
+        let [free, scheduled] = [&free, &scheduled].map(|times| times[&name]);
+        println!(
+            "{name:<15}{native:>11.0}{free:>11.0}{:>11.0}{scheduled:>11.0}{:>11.0}",
+            free - native,
+            scheduled - native
+        );
+    }
+    Ok(())
+}
+
+/// The names and numbers that a program prints.
+fn said(command: &mut Command) -> Result<Vec<(String, f64)>, Stop> {
+    let shown = crate::shell::show(command);
+    let output = alone(command).output();
+    let output = output.map_err(|error| Stop::usage(format!("cannot run `{shown}`: {error}")))?;
+    if !output.status.success() {
+        return Err(Stop::failed(format!("`{shown}` ended with {}", output.status)));
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number = |line: &str| {
+        let (name, number) = line.split_once(' ')?;
+        Some((name.to_string(), number.parse().ok()?))
+    };
+    Ok(text.lines().filter_map(number).collect())
+}
+
+/// Compiles a program of `benches/programs`.
+fn build(
+    folder: &Path,
+    name: &str,
+    kind: &str,
+    compiler: &Path,
+    flags: &[&str],
+) -> Result<PathBuf, Stop> {
+    let source = root().join("benches/programs").join(format!("{name}.c"));
+    let target = folder.join(format!("{name}-{kind}"));
+    let mut command = Command::new(compiler);
+    command.args(flags).args(["-O2", "-g", "-pthread"]).arg(&source).arg("-o").arg(&target);
+    succeed(&mut command)?;
+    Ok(target)
+}
+
 fn row(
     foretrace: &Path,
     folder: &Path,
@@ -57,17 +132,11 @@ fn row(
     argument: &str,
     limited: bool,
 ) -> Result<(), Stop> {
-    let source = root().join("benches/programs").join(format!("{name}.c"));
-    let build = |kind: &str, program: &str, flags: &[&str]| -> Result<PathBuf, Stop> {
-        let target = folder.join(format!("{name}-{kind}"));
-        let mut command = Command::new(program);
-        command.args(flags).args(["-O2", "-g", "-pthread"]).arg(&source).arg("-o").arg(&target);
-        succeed(&mut command)?;
-        Ok(target)
-    };
-    let native = build("native", "clang-19", &[])?;
-    let sanitized = build("tsan", "clang-19", &["-fsanitize=thread"])?;
-    let recorded = build("foretrace", foretrace.to_str().unwrap_or("foretrace"), &["cc"])?;
+    let build = |kind, program: &Path, flags: &[&str]| build(folder, name, kind, program, flags);
+    let clang = Path::new("clang-19");
+    let native = build("native", clang, &[])?;
+    let sanitized = build("tsan", clang, &["-fsanitize=thread"])?;
+    let recorded = build("foretrace", foretrace, &["cc"])?;
     let file = folder.join(format!("{name}.ftrec"));
 
     let mut times = [const { Vec::new() }; 4];
@@ -117,9 +186,14 @@ fn time(command: &mut Command) -> Result<f64, Stop> {
     Ok(start.elapsed().as_secs_f64())
 }
 
+/// Cargo lets programs find libraries of the other profile first.
+fn alone(command: &mut Command) -> &mut Command {
+    command.env_remove("LD_LIBRARY_PATH")
+}
+
 fn succeed(command: &mut Command) -> Result<(), Stop> {
     let shown = crate::shell::show(command);
-    let status = command.stdout(Stdio::null()).status();
+    let status = alone(command).stdout(Stdio::null()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Stop::failed(format!("`{shown}` ended with {status}"))),

@@ -3,14 +3,13 @@
 use foretrace_recording::record::kind;
 use foretrace_recording::site::Site;
 
-use crate::interpose::cancellation::after_hook;
-use crate::thread::{enter, refused};
+use crate::thread::{hook, refused};
 
 macro_rules! accesses {
     ($($load:ident, $store:ident, $type:ty;)*) => { $(
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $load(site: *const Site, address: *const $type) -> $type {
-            let done = enter(|thread| {
+            let done = hook(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::LOAD, site, address as u64, size_of::<$type>() as u64);
                 let value = unsafe { address.read_unaligned() };
@@ -18,7 +17,6 @@ macro_rules! accesses {
                 thread.access(kind::LOAD, detail, site, address as u64, u64::from(value));
                 value
             });
-            after_hook();
             done.unwrap_or_else(|| {
                 refused();
                 unsafe { address.read_unaligned() }
@@ -27,7 +25,7 @@ macro_rules! accesses {
 
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $store(site: *const Site, address: *mut $type, value: $type) {
-            enter(|thread| {
+            hook(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::STORE, site, address as u64, size_of::<$type>() as u64);
                 let detail = size_of::<$type>() as u8;
@@ -38,7 +36,6 @@ macro_rules! accesses {
                 refused();
                 unsafe { address.write_unaligned(value) }
             });
-            after_hook();
         }
     )* };
 }

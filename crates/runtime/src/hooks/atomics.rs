@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 use foretrace_recording::record::kind;
 use foretrace_recording::site::{Site, rmw};
 
-use crate::interpose::cancellation::after_hook;
-use crate::thread::enter;
+use crate::thread::hook;
 use crate::world::hold;
 
 macro_rules! atomics {
@@ -17,7 +16,7 @@ macro_rules! atomics {
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $load(site: *const Site, address: *mut $type, order: u32) -> $type {
             let cell = unsafe { <$atomic>::from_ptr(address) };
-            let done = enter(|thread| {
+            let done = hook(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::ATOMIC_LOAD, site, address as u64, size_of::<$type>() as u64);
                 let mut world = hold();
@@ -29,7 +28,6 @@ macro_rules! atomics {
                 thread.saw(address as u64, u64::from(value));
                 value
             });
-            after_hook();
             done.unwrap_or_else(|| cell.load(SeqCst))
         }
 
@@ -41,7 +39,7 @@ macro_rules! atomics {
             order: u32,
         ) {
             let cell = unsafe { <$atomic>::from_ptr(address) };
-            enter(|thread| {
+            hook(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::ATOMIC_STORE, site, address as u64, size_of::<$type>() as u64);
                 let mut world = hold();
@@ -51,7 +49,6 @@ macro_rules! atomics {
                 world.stamped(thread, kind::ATOMIC_STORE, detail, site, words);
             })
             .unwrap_or_else(|| cell.store(value, SeqCst));
-            after_hook();
         }
 
         #[unsafe(no_mangle)]
@@ -80,7 +77,7 @@ macro_rules! atomics {
                 let updated = cell.fetch_update(SeqCst, SeqCst, |old| Some(change(old)));
                 updated.unwrap_or_else(|old| old)
             };
-            let done = enter(|thread| {
+            let done = hook(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::RMW, site, address as u64, size_of::<$type>() as u64);
                 let mut world = hold();
@@ -94,7 +91,6 @@ macro_rules! atomics {
                 }
                 old
             });
-            after_hook();
             done.unwrap_or_else(perform)
         }
 
@@ -112,7 +108,7 @@ macro_rules! atomics {
                 let exchanged = cell.compare_exchange(expected, desired, SeqCst, SeqCst);
                 exchanged.unwrap_or_else(|old| old)
             };
-            let done = enter(|thread| {
+            let done = hook(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::RMW, site, address as u64, size_of::<$type>() as u64);
                 let mut world = hold();
@@ -130,7 +126,6 @@ macro_rules! atomics {
                 }
                 old
             });
-            after_hook();
             done.unwrap_or_else(perform)
         }
     )* };

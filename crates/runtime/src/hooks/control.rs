@@ -7,12 +7,11 @@ use foretrace_recording::record::kind;
 use foretrace_recording::site::{SYSTEM, Site};
 
 use crate::config;
-use crate::interpose::cancellation::after_hook;
 use crate::interpose::{signals, streams};
 use crate::kernel::calls;
 use crate::kernel::uses::Uses;
 use crate::schedule;
-use crate::thread::{Thread, enter, enter_recording, lost_way};
+use crate::thread::{Thread, enter, enter_recording, hook, hook_recording, lost_way};
 use crate::world::hold;
 
 /// Records that say which way the program went.
@@ -46,8 +45,12 @@ extern "C-unwind" fn __ft_enter(function: *const c_void) {
 /// A branch goes one way.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __ft_path(taken: u32) {
-    follow(|thread| thread.outcome(taken & 1 != 0));
-    after_hook();
+    if !config::keeps_control_flow() {
+        std::hint::cold_path();
+        hook(|_| ());
+    } else if hook_recording(|thread| thread.outcome(taken & 1 != 0)).is_none() {
+        lost_way();
+    }
 }
 
 /// An exception was caught, or is cleaned up behind.
@@ -89,9 +92,8 @@ extern "C-unwind" fn __ft_unseen(site: *const Site, what: u32) {
 /// The thread waits for another one, as `pause` says.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __ft_pause() {
-    enter(schedule::give_way);
+    hook(schedule::give_way);
     std::hint::spin_loop();
-    after_hook();
 }
 
 /// The user's code calls into code that is not his: what happens there happens here.

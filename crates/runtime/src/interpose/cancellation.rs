@@ -5,14 +5,13 @@
 //! is half done. A wait that is a cancellation point ends at once, of either type.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use libc::pthread_t;
 
-use crate::config::{Mode, mode};
 use crate::kernel::calls;
 use crate::real::real;
-use crate::thread::{self, enter};
+use crate::thread::{enter, hook, pending};
 use crate::world::hold;
 
 mod next {
@@ -30,34 +29,9 @@ const DISABLED: c_int = 1;
 const DEFERRED: c_int = 0;
 const ASYNCHRONOUS: c_int = 1;
 
-/// Whether a thread ever had the asynchronous type.
-static ANY_ASYNCHRONOUS: AtomicBool = AtomicBool::new(false);
-
 /// Ends the calling thread if it was cancelled.
-pub(super) fn end_if_cancelled() {
+pub(crate) fn end_if_cancelled() {
     unsafe { pthread_testcancel() };
-}
-
-/// At the end of a hook: a thread of the asynchronous type may be ended here.
-#[inline(always)]
-pub(crate) fn after_hook() {
-    if ANY_ASYNCHRONOUS.load(Relaxed) {
-        end_if_asynchronous();
-    }
-}
-
-#[cold]
-fn end_if_asynchronous() {
-    let thread = thread::current();
-    let is_off = matches!(mode(), Mode::Unset | Mode::Off);
-    // SAFETY: a thread is never freed.
-    if let Some(thread) = unsafe { thread.as_ref() }
-        && !is_off
-        && thread.is_asynchronous
-        && !thread.busy.load(Relaxed)
-    {
-        end_if_cancelled();
-    }
 }
 
 #[unsafe(no_mangle)]
@@ -68,7 +42,7 @@ unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
     });
     // The C library first: a thread that we wake must find that it is cancelled.
     let status = unsafe { next::pthread_cancel(handle) };
-    enter(|thread| {
+    hook(|thread| {
         calls::end(thread);
         let mut world = hold();
         if let Some(thread) = world.by_handle(handle) {
@@ -76,7 +50,6 @@ unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
             crate::schedule::changed(&mut world);
         }
     });
-    after_hook();
     status
 }
 
@@ -86,7 +59,7 @@ unsafe extern "C-unwind" fn pthread_setcancelstate(state: c_int, old: *mut c_int
         hold().entry(thread.index).uncancellable = state == DISABLED;
     });
     let status = unsafe { next::pthread_setcancelstate(state, old) };
-    after_hook();
+    hook(|_| ());
     status
 }
 
@@ -96,9 +69,11 @@ unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) 
         return libc::EINVAL;
     }
     let before = enter(|thread| {
-        let before = std::mem::replace(&mut thread.is_asynchronous, kind == ASYNCHRONOUS);
-        ANY_ASYNCHRONOUS.fetch_or(kind == ASYNCHRONOUS, Relaxed);
-        before
+        let before = match kind == ASYNCHRONOUS {
+            true => thread.pending.fetch_or(pending::ASYNCHRONOUS, Relaxed),
+            false => thread.pending.fetch_and(!pending::ASYNCHRONOUS, Relaxed),
+        };
+        before & pending::ASYNCHRONOUS != 0
     });
     let Some(was_asynchronous) = before else {
         return unsafe { next::pthread_setcanceltype(kind, old) };
@@ -106,6 +81,6 @@ unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) 
     if let Some(old) = unsafe { old.as_mut() } {
         *old = if was_asynchronous { ASYNCHRONOUS } else { DEFERRED };
     }
-    after_hook();
+    hook(|_| ());
     0
 }

@@ -103,7 +103,7 @@ fn wait_for(
     let source = Source { optional: true, ..Source::new(call.number, &outside) };
     let gives_way = mode() == Mode::Scheduled && !matches!(call.limit, Limit::Zero);
     let (list, deadline) = (call.list, call.limit.deadline());
-    let wait = gives_way.then_some(Wait { list, deadline });
+    let wait = gives_way.then_some(Wait { list, limit: calls::Limit::Until(deadline) });
     let Some(mut begun) = start(&source, uses, wait) else { return block() };
     let result = match &begun.fate {
         Fate::Answered(answer) => {
@@ -176,7 +176,7 @@ fn is_true(call: &Call, result: i64) {
             for (fd, events) in said {
                 let list = [pollfd { fd, events, revents: 0 }];
                 if !ready::is_ready(fd, events) {
-                    calls::wait_more(thread, Wait { list: &list, deadline: None });
+                    calls::wait_more(thread, &list, None);
                 }
                 if !ready::is_ready(fd, events) {
                     hold().other_call(thread, call.number, problem::NOT_READY);
@@ -188,7 +188,7 @@ fn is_true(call: &Call, result: i64) {
 
 /// What made the thread go on was gone when it looked.
 fn wait_again(list: &[pollfd], deadline: Option<timespec>) -> Waited {
-    enter(|thread| calls::wait_more(thread, Wait { list, deadline })).unwrap_or(Waited::TimedOut)
+    enter(|thread| calls::wait_more(thread, list, deadline)).unwrap_or(Waited::TimedOut)
 }
 
 /// The channels of all descriptors.

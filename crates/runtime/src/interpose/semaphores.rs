@@ -12,7 +12,7 @@ use crate::config::{Mode, mode};
 use crate::real::real;
 use crate::schedule;
 use crate::sync::{self, Patience};
-use crate::thread::{self, Thread, enter};
+use crate::thread::{self, Thread, enter, pending};
 use crate::world::{World, hold};
 
 type Semaphore = *mut sem_t;
@@ -124,14 +124,14 @@ unsafe extern "C" fn sem_post(semaphore: Semaphore) -> c_int {
         return 0;
     }
     // A signal handler, while this thread is inside the runtime.
-    let deferred = unsafe { &(*current).deferred };
+    // SAFETY: a thread is never freed.
+    let thread = unsafe { &*current };
     let free = |slot: &&AtomicUsize| {
         slot.compare_exchange(0, semaphore as usize, Relaxed, Relaxed).is_ok()
     };
-    // The first slot says that there is one.
-    match deferred[1..].iter().find(free) {
+    match thread.deferred.iter().find(free) {
         Some(_) => {
-            let _ = deferred[0].compare_exchange(0, usize::MAX, Relaxed, Relaxed);
+            thread.pending.fetch_or(pending::POSTS, Relaxed);
             0
         }
         None => {
@@ -151,8 +151,8 @@ pub(crate) fn post_deferred(thread: &mut Thread) {
 
 /// Takes what signal handlers asked for; they may go on asking meanwhile.
 fn asked_for(thread: &Thread) -> Vec<usize> {
-    thread.deferred[0].store(0, SeqCst);
-    let taken = thread.deferred[1..].iter().map(|slot| slot.swap(0, SeqCst));
+    thread.pending.fetch_and(!pending::POSTS, SeqCst);
+    let taken = thread.deferred.iter().map(|slot| slot.swap(0, SeqCst));
     taken.filter(|&semaphore| semaphore != 0).collect()
 }
 

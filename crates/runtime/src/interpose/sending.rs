@@ -22,7 +22,7 @@ use crate::kernel::exchange::{Source, exchange};
 use crate::kernel::uses::Uses;
 use crate::real::real;
 use crate::sync::Pending;
-use crate::thread::{self, RECORDED_SIGNALS, Thread, enter};
+use crate::thread::{self, Thread, enter, pending};
 use crate::world::{State, World, hold};
 
 const SEND: [(u32, u32); 2] = [(SIGNALS, BOTH), (OUTSIDE, GIVES)];
@@ -64,7 +64,7 @@ pub(super) fn arrives(signal: c_int) -> bool {
     // The handler of a thread that waits for a semaphore or the like runs at once, and is not
     // recorded.
     let runs_at_once = unsafe { thread::current().as_ref() }.is_some_and(|thread| {
-        thread.waits.load(Relaxed) && thread.signals.load(Relaxed) & RECORDED_SIGNALS == 0
+        thread.waits.load(Relaxed) && thread.pending.load(Relaxed) & pending::RECORDED == 0
     });
     is_expected && !runs_at_once
 }

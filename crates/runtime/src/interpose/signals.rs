@@ -18,7 +18,7 @@ use crate::kernel::calls::{around, keeping_errno};
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
 use crate::real::real;
-use crate::thread::{self, RECORDED_SIGNALS, Thread, Told, enter};
+use crate::thread::{self, Thread, Told, enter, pending};
 use crate::world::hold;
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
@@ -149,7 +149,7 @@ extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: 
             thread.outside_signals.fetch_or(bit, Relaxed);
         }
         thread.told[signal as usize % 64] = told(info);
-        thread.signals.fetch_or(bit, Relaxed);
+        thread.pending.fetch_or(bit, Relaxed);
         // It may be about to sleep.
         thread.gate.open();
         return;
@@ -218,12 +218,12 @@ fn interrupt_wait() {
 /// of those that came here in the recorded run.
 #[cold]
 pub(crate) fn handle_deferred(thread: &mut Thread) {
-    let came = thread.signals.fetch_and(RECORDED_SIGNALS, Relaxed);
+    let came = thread.pending.fetch_and(!pending::SIGNALS, Relaxed);
     let outside = thread.outside_signals.swap(0, Relaxed);
-    for signal in (1..64).filter(|signal| came & 1 << signal != 0) {
+    for signal in (1..64).filter(|signal| came & pending::SIGNALS & 1 << signal != 0) {
         handle_later(signal, &thread.told[signal as usize].clone(), outside & 1 << signal == 0);
     }
-    if came & RECORDED_SIGNALS != 0 {
+    if came & pending::RECORDED != 0 {
         while let Some(Signal { number, told, is_own }) = recorded(thread) {
             handle_later(number, &told, is_own);
         }

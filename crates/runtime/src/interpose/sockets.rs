@@ -16,7 +16,6 @@ use crate::kernel::exchange::{
     Fate, Source, exchange, exchange_then, finish, give, goes_on, start,
 };
 use crate::kernel::files::{How, named_file};
-use crate::kernel::limits::deadline;
 use crate::kernel::objects::Kind;
 use crate::kernel::uses::Uses;
 use crate::real::real;
@@ -158,8 +157,7 @@ unsafe extern "C-unwind" fn accept4(
     flags: c_int,
 ) -> c_int {
     let list = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
-    let blocking = super::transfers::is_blocking(fd, 0);
-    let wait = blocking.then(|| Wait { list: &list, deadline: deadline(fd, libc::SO_RCVTIMEO) });
+    let wait = Wait::on(&list, 0, libc::SO_RCVTIMEO);
     let uses = |kernel: &mut Kernel| {
         let mut uses = opening();
         uses.join(&kernel.input(fd));

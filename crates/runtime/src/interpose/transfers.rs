@@ -11,12 +11,10 @@ use foretrace_recording::input::{call, problem};
 use foretrace_recording::record::{kind, stream, unseen};
 use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
-use crate::config::{Mode, mode};
 use crate::hooks::ranges;
 use crate::kernel::Kernel;
 use crate::kernel::calls::{Wait, keeping_errno};
 use crate::kernel::exchange::{Source, exchange, exchange_then, hash_of};
-use crate::kernel::limits::deadline;
 use crate::real::real;
 use crate::thread::{Thread, enter};
 use crate::world::hold;
@@ -55,19 +53,6 @@ fn is_direct(function: usize) -> bool {
     enter(|thread| std::mem::take(&mut thread.callee) == function as u64).unwrap_or(false)
 }
 
-/// Whether a call on the descriptor waits, and the scheduler should know.
-pub(super) fn is_blocking(fd: c_int, flags: c_int) -> bool {
-    if mode() != Mode::Scheduled {
-        return false;
-    }
-    let descriptor_flags = crate::futex::system_call(
-        libc::SYS_fcntl,
-        [fd as usize, libc::F_GETFL as usize, 0, 0, 0, 0],
-    );
-    flags & libc::MSG_DONTWAIT == 0
-        && (descriptor_flags < 0 || descriptor_flags as c_int & libc::O_NONBLOCK == 0)
-}
-
 /// Memory that a call sets beside the data itself: visits it.
 type Beside<'a> = &'a dyn Fn(&mut dyn FnMut(*mut u8, usize));
 
@@ -80,8 +65,7 @@ fn receive(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
-    let wait = is_blocking(fd, flags)
-        .then(|| Wait { list: &waits, deadline: deadline(fd, libc::SO_RCVTIMEO) });
+    let wait = Wait::on(&waits, flags, libc::SO_RCVTIMEO);
     let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
     let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
         if result >= 0 {
@@ -158,8 +142,7 @@ fn transmit(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let waits = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
-    let wait = is_blocking(fd, flags)
-        .then(|| Wait { list: &waits, deadline: deadline(fd, libc::SO_SNDTIMEO) });
+    let wait = Wait::on(&waits, flags, libc::SO_SNDTIMEO);
     let uses = |kernel: &mut Kernel| {
         let surely = kernel.takes_at_once(fd, size);
         kernel.output(fd, surely)
@@ -431,8 +414,7 @@ unsafe extern "C-unwind" fn recvmmsg(
 ) -> c_int {
     // One call for several messages: the data is that of each message that came.
     let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
-    let wait = is_blocking(fd, flags)
-        .then(|| Wait { list: &waits, deadline: deadline(fd, libc::SO_RCVTIMEO) });
+    let wait = Wait::on(&waits, flags, libc::SO_RCVTIMEO);
     let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
     let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
         for at in 0..result.max(0) as usize {
@@ -568,8 +550,7 @@ unsafe extern "C-unwind" fn sendmmsg(
         super::sockets::note_destination(message.msg_name.cast(), message.msg_namelen);
     }
     let waits = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
-    let wait = is_blocking(fd, flags)
-        .then(|| Wait { list: &waits, deadline: deadline(fd, libc::SO_SNDTIMEO) });
+    let wait = Wait::on(&waits, flags, libc::SO_SNDTIMEO);
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let sent = || {
         (0..count as usize).fold(0u64, |so_far, at| {

@@ -6,15 +6,17 @@
 //!
 //! Only the enter is a visible operation: a replay makes the call where its plan has the enter.
 
+use std::ffi::c_int;
+
 use foretrace_recording::channel;
 use foretrace_recording::file::flags;
 use foretrace_recording::record::stream::CANCELS;
 use foretrace_recording::record::{kind, unseen};
 use libc::{pollfd, timespec};
 
-use super::Kernel;
 use super::ready::Ready;
 use super::uses::Uses;
+use super::{Kernel, limits};
 use crate::config::{Mode, mode};
 use crate::interpose::clocks;
 use crate::log;
@@ -27,7 +29,34 @@ use crate::world::{World, hold};
 #[derive(Clone, Copy)]
 pub(crate) struct Wait<'a> {
     pub(crate) list: &'a [pollfd],
-    pub(crate) deadline: Option<timespec>,
+    pub(crate) limit: Limit,
+}
+
+/// How long a call waits.
+#[derive(Clone, Copy)]
+pub(crate) enum Limit {
+    /// For ever, or until then.
+    Until(Option<timespec>),
+    /// As its descriptor says: perhaps not at all, perhaps as long as this option of a socket.
+    OfDescriptor(i32, c_int),
+}
+
+impl<'a> Wait<'a> {
+    /// What a call on one descriptor waits for, unless its flags say that it does not.
+    pub(crate) fn on(list: &'a [pollfd; 1], flags: c_int, option: c_int) -> Option<Wait<'a>> {
+        let limit = Limit::OfDescriptor(list[0].fd, option);
+        (flags & libc::MSG_DONTWAIT == 0).then_some(Wait { list, limit })
+    }
+
+    /// Until when; `None`: it does not wait at all.
+    pub(super) fn deadline(&self) -> Option<Option<timespec>> {
+        match self.limit {
+            Limit::Until(deadline) => Some(deadline),
+            Limit::OfDescriptor(descriptor, option) => {
+                limits::is_blocking(descriptor).then(|| limits::deadline(descriptor, option))
+            }
+        }
+    }
 }
 
 /// Records that a call begins, and waits until it can be made, unless it will not be made. `None`:
@@ -53,9 +82,13 @@ pub(crate) fn begin_on(
     wait: Option<Wait>,
     is_answered: impl FnOnce(&mut World, &Thread) -> bool,
 ) -> Option<Waited> {
-    if uses(&mut hold().kernel).is_empty() {
+    let mut world = hold();
+    world.kernel.keep_looks();
+    if uses(&mut world.kernel).is_empty() {
+        world.kernel.look_anew();
         return None;
     }
+    drop(world);
     let (site, ordinal) = (thread.call_site, thread.ordinal);
     thread.point(kind::ENTER_CALL, site, 0, 0);
     let mut world = hold();
@@ -75,19 +108,20 @@ pub(crate) fn begin_on(
     let Some(wait) = wait.filter(|_| mode() == Mode::Scheduled) else {
         return Some(Waited::Ready);
     };
-    let outside = wait.list.iter().any(|one| world.kernel.is_fed_from_outside(one.fd));
-    let ready = Ready::new(wait.list, outside);
-    if ready.is_there() {
+    if world.kernel.is_there(wait.list) {
         return Some(Waited::Ready);
     }
-    if let Some(deadline) = wait.deadline
+    let Some(deadline) = wait.deadline() else { return Some(Waited::Ready) };
+    let outside = wait.list.iter().any(|one| world.kernel.is_fed_from_outside(one.fd));
+    let ready = Ready::new(wait.list, outside);
+    if let Some(deadline) = deadline
         && !outside
         && world.is_last_step(thread.index, ordinal)
     {
         clocks::jump(deadline);
         return Some(Waited::TimedOut);
     }
-    let (_world, waited) = schedule::block(world, thread, Pending::Ready(ready), wait.deadline);
+    let (_world, waited) = schedule::block(world, thread, Pending::Ready(ready), deadline);
     Some(waited)
 }
 
@@ -100,7 +134,9 @@ pub(crate) fn end(thread: &mut Thread) {
 pub(crate) fn end_with(thread: &mut Thread, result: i64) {
     thread.calls.pop();
     let site = thread.call_site;
-    hold().stamped(thread, kind::LEAVE_CALL, 0, site, [result as u64]);
+    let mut world = hold();
+    world.kernel.look_anew();
+    world.stamped(thread, kind::LEAVE_CALL, 0, site, [result as u64]);
 }
 
 /// Records that the thread is about to cancel another one.
@@ -113,11 +149,15 @@ pub(crate) fn begin_cancelling(thread: &mut Thread, other: u32) {
 }
 
 /// Waits once more for what an open call waits for.
-pub(crate) fn wait_more(thread: &mut Thread, wait: Wait) -> Waited {
+pub(crate) fn wait_more(
+    thread: &mut Thread,
+    list: &[pollfd],
+    deadline: Option<timespec>,
+) -> Waited {
     let mut world = hold();
-    let outside = wait.list.iter().any(|one| world.kernel.is_fed_from_outside(one.fd));
-    let ready = Ready::new(wait.list, outside);
-    schedule::block(world, thread, Pending::Ready(ready), wait.deadline).1
+    let outside = list.iter().any(|one| world.kernel.is_fed_from_outside(one.fd));
+    let ready = Ready::new(list, outside);
+    schedule::block(world, thread, Pending::Ready(ready), deadline).1
 }
 
 /// Makes a call. `errno` is as the call leaves it.
@@ -141,7 +181,10 @@ pub(crate) fn around_then<R>(
     let result = call();
     keeping_errno(|| {
         enter(|thread| {
-            then(&mut hold().kernel, &result);
+            let mut world = hold();
+            world.kernel.look_anew();
+            then(&mut world.kernel, &result);
+            drop(world);
             if is_open {
                 end(thread);
             }
@@ -162,6 +205,7 @@ pub(crate) fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
 /// A function of a library that the program calls at `site` begins: one that uses these channels,
 /// or one that nothing is known of.
 pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: impl Fn() -> Uses) {
+    hold().kernel.look_anew();
     if uses().is_empty() {
         return;
     }
@@ -193,7 +237,9 @@ pub(crate) fn end_library(thread: &mut Thread, site: u64) {
 
 fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
     while let Some(call) = thread.calls.pop() {
-        hold().stamped(thread, kind::LEAVE_CALL, 0, call.site, [0]);
+        let mut world = hold();
+        world.kernel.look_anew();
+        world.stamped(thread, kind::LEAVE_CALL, 0, call.site, [0]);
         if is_last(&call) {
             break;
         }

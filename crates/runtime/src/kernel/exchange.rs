@@ -180,6 +180,7 @@ pub(crate) fn finish(
     keeping_errno(|| {
         enter(|thread| {
             let mut world = hold();
+            world.kernel.look_anew();
             then(&mut world.kernel);
             if let Fate::Kept = begun.fate {
                 let mut data = Vec::new();
@@ -210,13 +211,14 @@ pub(crate) fn finish(
 /// A handler has run while a call waited: whether the call goes on, and has what it waits for. A
 /// call with a time limit does not, whatever `SA_RESTART` says.
 pub(crate) fn goes_on(wait: Option<Wait>) -> bool {
-    let is_restarted =
-        |wait: &Wait| wait.deadline.is_none() && crate::interpose::signals::restarts_calls();
+    let is_restarted = |wait: &Wait| {
+        matches!(wait.deadline(), Some(None)) && crate::interpose::signals::restarts_calls()
+    };
     let Some(wait) = wait.filter(is_restarted) else {
         return false;
     };
     loop {
-        match enter(|thread| wait_more(thread, wait)) {
+        match enter(|thread| wait_more(thread, wait.list, None)) {
             Some(Waited::Interrupted) if crate::interpose::signals::restarts_calls() => {}
             Some(Waited::Interrupted) => return false,
             _ => return true,

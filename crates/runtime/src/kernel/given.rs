@@ -16,7 +16,7 @@ use foretrace_recording::file::flags;
 use foretrace_recording::input::{Input, OF_CHILD, call};
 
 use super::Kernel;
-use super::objects::{Identity, identity, look};
+use super::looks::{Identity, look};
 use crate::futex::system_call;
 use crate::log;
 use crate::thread::enter;
@@ -55,7 +55,7 @@ fn all_open() -> Vec<Open> {
     let numbers = list.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     numbers
         .filter_map(|fd: i32| {
-            let identity = identity(&look(fd)?);
+            let identity = look(fd)?.identity;
             let arguments = [fd as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
             let mode = system_call(libc::SYS_fcntl, arguments) as i32 & libc::O_ACCMODE;
             let (reads, writes) = (mode != libc::O_WRONLY, mode != libc::O_RDONLY);
@@ -100,7 +100,7 @@ impl Piece {
 impl Kernel {
     /// The process has made a pipe or a pair of sockets.
     pub(super) fn made(&mut self, ends: [i32; 2], is_pipe: bool) {
-        let [Some(first), Some(second)] = ends.map(|end| look(end).map(|found| identity(&found)))
+        let [Some(first), Some(second)] = ends.map(|end| look(end).map(|found| found.identity))
         else {
             return;
         };
@@ -141,7 +141,7 @@ impl Kernel {
         if !self.objects.forked || self.objects.pieces.is_empty() {
             return None;
         }
-        let identity = identity(&look(descriptor)?);
+        let identity = self.look(descriptor)?.identity;
         let mut pieces = self.objects.pieces.iter_mut();
         let piece = pieces.find(|piece| piece.is_inherited && piece.ends.contains(&identity))?;
         Some((identity, piece))
@@ -182,7 +182,9 @@ impl Kernel {
     /// Whether only children have the other end.
     pub(crate) fn is_given(&mut self, descriptor: i32) -> bool {
         !self.objects.given.is_empty()
-            && look(descriptor).is_some_and(|found| self.objects.given.contains(&identity(&found)))
+            && self
+                .look(descriptor)
+                .is_some_and(|found| self.objects.given.contains(&found.identity))
     }
 
     /// The descriptors whose other ends only children have by now.

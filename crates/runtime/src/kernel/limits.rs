@@ -1,8 +1,16 @@
-//! How long calls on a socket wait: the time limits that `SO_RCVTIMEO` and `SO_SNDTIMEO` set.
+//! How long calls on a descriptor wait: not at all, for ever, or no longer than `SO_RCVTIMEO` and
+//! `SO_SNDTIMEO` say.
 
 use libc::{timespec, timeval};
 
 use crate::futex::system_call;
+
+/// Whether calls on a descriptor wait.
+pub(super) fn is_blocking(descriptor: i32) -> bool {
+    let arguments = [descriptor as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
+    let flags = system_call(libc::SYS_fcntl, arguments);
+    flags >= 0 && flags as i32 & libc::O_NONBLOCK == 0
+}
 
 /// The limit that an option of a socket sets; `Some(None)`: there is none, `None`: it is no socket.
 pub(super) fn of(descriptor: i32, option: i32) -> Option<Option<timeval>> {
@@ -17,7 +25,7 @@ pub(super) fn of(descriptor: i32, option: i32) -> Option<Option<timeval>> {
 
 /// When a call that begins now fails with `EAGAIN`, by the clock of the program; `None`: it waits
 /// for ever.
-pub(crate) fn deadline(descriptor: i32, option: i32) -> Option<timespec> {
+pub(super) fn deadline(descriptor: i32, option: i32) -> Option<timespec> {
     let limit = of(descriptor, option).flatten()?;
     let now = crate::futex::now();
     let nanoseconds = now.tv_nsec + limit.tv_usec * 1000;

@@ -4,7 +4,9 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `uses` | the channels of one call |
+//! | `looks` | what the kernel says of a descriptor |
 //! | `objects` | which kernel object a descriptor is |
+//! | `usage` | which channels a call on a descriptor uses |
 //! | `calls` | the two ends of a call: enter, leave |
 //! | `exchange` | calls that may get something from outside: kept in recordings, answered in replays |
 //! | `files` | files that the process changes, and where replays have them |
@@ -18,17 +20,18 @@ pub(crate) mod exchange;
 pub(crate) mod files;
 pub(crate) mod given;
 pub(crate) mod limits;
+mod looks;
 pub(crate) mod objects;
 pub(crate) mod ready;
 pub(crate) mod system_files;
 pub(crate) mod timers;
+mod usage;
 pub(crate) mod uses;
-
-use std::collections::HashMap;
 
 use foretrace_recording::channel;
 use foretrace_recording::file::table;
 use foretrace_recording::library::{self, Effect};
+use rustc_hash::FxHashMap;
 
 use crate::log::Writer;
 use objects::Objects;
@@ -38,11 +41,12 @@ use uses::Uses;
 #[derive(Default)]
 pub(crate) struct Kernel {
     pub(crate) objects: Objects,
+    looks: looks::Looks,
     files: files::Files,
     /// The program has, or has had, more than one thread.
     pub(crate) has_several_threads: bool,
     /// The lists of channels that calls have used, with their numbers.
-    lists: HashMap<Vec<u64>, u64>,
+    lists: FxHashMap<Vec<u64>, u64>,
     /// Which channel a channel has become a part of; itself if none.
     parents: Vec<u32>,
     /// The channels that are several objects' by now.

@@ -1,33 +1,24 @@
-//! Which kernel object a descriptor is, and which channels its input and output use.
+//! Which kernel object a descriptor is.
 //!
 //! **Invariant.** Two descriptors through which one thread can notice what another does have a
 //! channel in common: `dup` shares the object, both ends of a pipe or of a pair of sockets are one,
 //! a file is its device and inode. What a number stands for is looked up at each call, since the C
 //! library opens and closes files unseen; descriptors that cannot be told apart share one channel.
 
-use std::collections::HashMap;
-use std::ffi::c_char;
-
-use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
-use foretrace_recording::channel::{self, ANONYMOUS, CHILDREN, DESCRIPTORS, LOOPBACK, OUTSIDE};
+use foretrace_recording::channel::{self, ANONYMOUS, LOOPBACK};
 use foretrace_recording::input::descriptor;
-
-use foretrace_recording::record::stream;
+use rustc_hash::FxHashMap;
 
 use super::Kernel;
 use super::given::Piece;
-use super::limits;
-use super::system_files::{is_made_up, is_name_made_up};
-use super::uses::Uses;
+use super::looks::{Identity, look, path};
+use super::system_files::is_made_up;
 use crate::futex::system_call;
 
 /// What libc calls it is a c_int.
 const F_GETPIPE_SZ: usize = libc::F_GETPIPE_SZ as usize;
 /// A pipe has so many bytes of room, in 16 pages.
 const USUAL_ROOM: i64 = 65536;
-
-/// What the kernel says of a descriptor: device and inode.
-pub(super) type Identity = (u64, u64);
 
 /// What a descriptor stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,15 +52,15 @@ pub(crate) enum Kind {
 /// What a number stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    identity: Identity,
+    pub(super) identity: Identity,
     pub(crate) channel: u32,
     pub(crate) kind: Kind,
-    end: End,
+    pub(super) end: End,
 }
 
 /// Which end of a stream of bytes a descriptor is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
+pub(super) enum End {
     /// No end, or not of a stream of bytes.
     None,
     /// Both ends: what is written can be read by the same object.
@@ -84,12 +75,12 @@ enum End {
 #[derive(Default)]
 pub(crate) struct Objects {
     slots: Vec<Option<Slot>>,
-    known: HashMap<Identity, Slot>,
+    pub(super) known: FxHashMap<Identity, Slot>,
     /// The objects that were standard output and standard error at the start, and are no files.
     logs: Vec<Identity>,
     /// Numbers that were given back while there were several threads: who uses one later depends on
     /// who has taken it since.
-    given_back: Vec<bool>,
+    pub(super) given_back: Vec<bool>,
     /// There are, or were, other processes that share our descriptors.
     pub(crate) forked: bool,
     /// In a replay: children are started again.
@@ -101,7 +92,7 @@ pub(crate) struct Objects {
     /// The process has connected to, or sent to, an address that it has bound itself.
     pub(crate) talks_to_itself: bool,
     /// Epoll objects that watch what the outside feeds.
-    fed: Vec<u32>,
+    pub(super) fed: Vec<u32>,
     /// Files that are in memory, and can be changed there.
     mapped: Vec<Identity>,
     /// The channel of the files that the kernel makes up.
@@ -117,43 +108,20 @@ pub(crate) struct Objects {
     connectors: Vec<(Vec<u8>, Slot)>,
     /// The channels of those whose other end is not known yet: it may be on the channel of all such
     /// ends.
-    unpaired: Vec<u32>,
+    pub(super) unpaired: Vec<u32>,
     /// These, and those that watch timers: the process alone does not decide what they say.
-    answered: Vec<u32>,
+    pub(super) answered: Vec<u32>,
     /// What epoll objects watch: their channel, the descriptor, and what they say of it.
     watched: Vec<(u32, i32, u64)>,
     /// The addresses that sockets were bound to.
     pub(crate) bound: Vec<Vec<u8>>,
 }
 
-/// Device, inode and type of a descriptor; `None` if it is not open.
-pub(super) fn look(descriptor: i32) -> Option<libc::stat> {
-    let mut found = std::mem::MaybeUninit::<libc::stat>::zeroed();
-    let arguments = [descriptor as usize, found.as_mut_ptr() as usize, 0, 0, 0, 0];
-    let status = system_call(libc::SYS_fstat, arguments);
-    (status == 0).then(|| unsafe { found.assume_init() })
-}
-
-pub(super) fn identity(found: &libc::stat) -> Identity {
-    (found.st_dev, found.st_ino)
-}
-
-/// `/dev/random`, `/dev/urandom`.
-fn is_random(found: &libc::stat) -> bool {
-    libc::major(found.st_rdev) == 1 && matches!(libc::minor(found.st_rdev), 8 | 9)
-}
-
-/// `/dev/null`, `/dev/zero`, `/dev/full`.
-pub(super) fn is_nothing(found: &libc::stat) -> bool {
-    let memory = 1;
-    libc::major(found.st_rdev) == memory && matches!(libc::minor(found.st_rdev), 3 | 5 | 7)
-}
-
 impl Kernel {
     /// Looks at what the process begins with, and returns what descriptors 0 to 2 are. In a replay
     /// they count as what they were in the recorded run.
     pub(crate) fn begin(&mut self, recorded: Option<[u8; 3]>) -> u64 {
-        self.objects.standard = [1, 2].map(|number| look(number).map(|found| identity(&found)));
+        self.objects.standard = [1, 2].map(|number| look(number).map(|found| found.identity));
         if let Some(recorded) = recorded {
             for (descriptor, what) in (0..).zip(recorded) {
                 self.pretend(descriptor, what);
@@ -189,8 +157,8 @@ impl Kernel {
     fn find_logs(&mut self) {
         for descriptor in [1, 2] {
             let Some(found) = look(descriptor) else { continue };
-            if found.st_mode & libc::S_IFMT != libc::S_IFREG {
-                self.objects.logs.push(identity(&found));
+            if found.kind != libc::S_IFREG {
+                self.objects.logs.push(found.identity);
             }
         }
     }
@@ -198,51 +166,13 @@ impl Kernel {
     /// Whether standard output, or standard error, is something else than at the start.
     pub(crate) fn is_redirected(&self, descriptor: i32) -> bool {
         let at_first = self.objects.standard.get((descriptor - 1) as usize).copied().flatten();
-        look(descriptor).map(|found| identity(&found)) != at_first
-    }
-
-    /// The channels of a call that asks about the file of this name, or changes it.
-    pub(crate) fn named_file(&mut self, name: *const c_char, changes: bool) -> Uses {
-        self.named_file_in(libc::AT_FDCWD, name, changes)
-    }
-
-    /// The same of a name in a folder.
-    pub(crate) fn named_file_in(
-        &mut self,
-        folder: i32,
-        name: *const c_char,
-        changes: bool,
-    ) -> Uses {
-        let mut uses = Uses::default();
-        let mut found = std::mem::MaybeUninit::<libc::stat>::zeroed();
-        let arguments = [folder as usize, name as usize, found.as_mut_ptr() as usize, 0, 0, 0];
-        if system_call(libc::SYS_newfstatat, arguments) != 0 {
-            return uses;
-        }
-        let found = unsafe { found.assume_init() };
-        if found.st_mode & libc::S_IFMT != libc::S_IFREG {
-            return uses;
-        }
-        let identity = identity(&found);
-        let channel = match self.objects.known.get(&identity) {
-            Some(known) => known.channel,
-            None if is_name_made_up(folder, name, &found) => self.system_files(),
-            None => {
-                let name = unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
-                let channel = self.channel(name);
-                let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None };
-                self.objects.known.insert(identity, slot);
-                channel
-            }
-        };
-        uses.add(channel, if changes { BOTH } else { TAKES });
-        uses
+        look(descriptor).map(|found| found.identity) != at_first
     }
 
     /// What a descriptor stands for; `None` if it is not open.
     pub(crate) fn slot(&mut self, descriptor: i32) -> Option<Slot> {
-        let found = look(descriptor)?;
-        let identity = identity(&found);
+        let found = self.look(descriptor)?;
+        let identity = found.identity;
         let at = usize::try_from(descriptor).ok()?;
         if let Some(Some(known)) = self.objects.slots.get(at)
             && known.identity == identity
@@ -253,7 +183,7 @@ impl Kernel {
             return Some(*known);
         }
         let of = |what: &str| format!("{what} of descriptor {descriptor}");
-        let (kind, name) = match found.st_mode & libc::S_IFMT {
+        let (kind, name) = match found.kind {
             _ if self.objects.logs.contains(&identity) => (Kind::Log, of("terminal")),
             libc::S_IFREG if is_made_up(descriptor, &found) => (Kind::System, String::new()),
             libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => (Kind::Inside, path(descriptor)),
@@ -261,8 +191,8 @@ impl Kernel {
             libc::S_IFIFO if descriptor > 2 => (Kind::Shared, of("pipe")),
             libc::S_IFIFO => (Kind::Outside, of("pipe")),
             libc::S_IFSOCK => (Kind::Socket, of("socket")),
-            libc::S_IFCHR if is_random(&found) => (Kind::Random, String::new()),
-            libc::S_IFCHR if is_nothing(&found) => (Kind::Nothing, String::new()),
+            libc::S_IFCHR if found.is_random() => (Kind::Random, String::new()),
+            libc::S_IFCHR if found.is_nothing() => (Kind::Nothing, String::new()),
             libc::S_IFCHR => (Kind::Outside, of("device")),
             // Objects without a name of their own all look the same.
             _ => {
@@ -286,7 +216,7 @@ impl Kernel {
     }
 
     /// What the process writes to one of these files may be read from another one.
-    fn system_files(&mut self) -> u32 {
+    pub(super) fn system_files(&mut self) -> u32 {
         if let Some(known) = self.objects.system_files {
             return known;
         }
@@ -320,7 +250,7 @@ impl Kernel {
     pub(crate) fn created(&mut self, descriptor: i32, kind: Kind, what: &str) {
         let Some(found) = look(descriptor) else { return };
         let channel = self.channel(format!("{what} of descriptor {descriptor}"));
-        let slot = Slot { identity: identity(&found), channel, kind, end: End::None };
+        let slot = Slot { identity: found.identity, channel, kind, end: End::None };
         self.set(descriptor, Some(slot));
         self.objects.anonymous.push(channel);
         if self.objects.confused {
@@ -372,7 +302,7 @@ impl Kernel {
 
     /// What the kernel calls the object of this descriptor is this from now on.
     fn know(&mut self, descriptor: i32, channel: u32, kind: Kind, end: End) -> Option<Slot> {
-        let slot = Slot { identity: identity(&look(descriptor)?), channel, kind, end };
+        let slot = Slot { identity: look(descriptor)?.identity, channel, kind, end };
         self.objects.known.insert(slot.identity, slot);
         self.set(descriptor, None);
         Some(slot)
@@ -446,35 +376,6 @@ impl Kernel {
         };
     }
 
-    /// How a call on this descriptor is a call on a stream of bytes, see [`stream`]: 0 if it is
-    /// none.
-    pub(crate) fn stream(&mut self, descriptor: i32, writes: bool) -> u8 {
-        let Some(slot) = self.slot(descriptor) else { return 0 };
-        if self.objects.forked || !self.is_single(slot.channel) {
-            return 0;
-        }
-        let back = match slot.end {
-            End::None => return 0,
-            End::Both => 0,
-            End::Counter => stream::COUNTER,
-            End::First => u8::from(!writes) * stream::BACK,
-            End::Second => u8::from(writes) * stream::BACK,
-        };
-        back | if writes { stream::WRITE } else { stream::READ }
-    }
-
-    /// Whether reading from a descriptor waits until something is there, however long that takes.
-    pub(crate) fn waits_for_input(&mut self, descriptor: i32) -> bool {
-        let arguments = [descriptor as usize, libc::F_GETFL as usize, 0, 0, 0, 0];
-        let flags = system_call(libc::SYS_fcntl, arguments);
-        if flags < 0 || flags as i32 & libc::O_NONBLOCK != 0 {
-            return false;
-        }
-        let is_socket =
-            self.slot(descriptor).is_some_and(|slot| matches!(slot.end, End::First | End::Second));
-        !is_socket || matches!(limits::of(descriptor, libc::SO_RCVTIMEO), Some(None))
-    }
-
     /// A number is free again, or stands for something else.
     pub(crate) fn gave_back(&mut self, descriptor: i32) {
         let Ok(at) = usize::try_from(descriptor) else { return };
@@ -483,20 +384,6 @@ impl Kernel {
                 self.objects.given_back.resize(at + 1, false);
             }
             self.objects.given_back[at] = true;
-        }
-    }
-
-    /// What a call on this number depends on before it comes to an object: a number that is not
-    /// open may have been, or be soon, and one that was given back before has been taken again.
-    fn number(&self, descriptor: i32, is_open: bool) -> Uses {
-        let Ok(at) = usize::try_from(descriptor) else { return Uses::default() };
-        match is_open {
-            // Who closes only takes.
-            false => Uses::of(&[(DESCRIPTORS, BOTH)]),
-            true if self.objects.given_back.get(at) == Some(&true) => {
-                Uses::of(&[(DESCRIPTORS, TAKES)])
-            }
-            true => Uses::default(),
         }
     }
 
@@ -565,141 +452,6 @@ impl Kernel {
         let mut known = self.objects.watched.iter();
         known.find(|(by, of, _)| (*by, *of) == (channel, descriptor)).map(|(_, _, says)| *says)
     }
-
-    /// Whether others feed an object, or something that it watches.
-    fn is_fed(&self, slot: Slot) -> bool {
-        let channel = self.find(slot.channel);
-        let fed = [Kind::Outside, Kind::Log, Kind::Socket, Kind::Shared, Kind::System];
-        fed.contains(&slot.kind) || self.objects.fed.iter().any(|&fed| self.find(fed) == channel)
-    }
-
-    /// Whether others than this process may feed a descriptor.
-    pub(crate) fn is_fed_from_outside(&mut self, descriptor: i32) -> bool {
-        self.objects.forked || self.slot(descriptor).is_some_and(|slot| self.is_fed(slot))
-    }
-
-    /// Whether others than this process decide what it reads from a descriptor.
-    pub(crate) fn is_answered_by_others(&mut self, descriptor: i32) -> bool {
-        let Some(slot) = self.slot(descriptor) else { return false };
-        match slot.kind {
-            Kind::Outside | Kind::Log | Kind::Timer | Kind::Random | Kind::System => true,
-            Kind::Socket => !self.objects.talks_to_itself,
-            Kind::Inside => self.objects.answered.contains(&slot.channel),
-            Kind::Nothing | Kind::Counter | Kind::Loopback | Kind::Shared => false,
-        }
-    }
-
-    /// Whether what is written to a descriptor goes to others than this process.
-    pub(crate) fn goes_to_others(&mut self, descriptor: i32) -> bool {
-        let Some(slot) = self.slot(descriptor) else { return false };
-        match slot.kind {
-            Kind::Outside | Kind::System => true,
-            Kind::Socket => !self.objects.talks_to_itself,
-            _ => false,
-        }
-    }
-
-    /// A call that reads from a descriptor.
-    pub(crate) fn input(&mut self, descriptor: i32) -> Uses {
-        self.asking(descriptor, BOTH)
-    }
-
-    /// A call that asks about a descriptor, and changes nothing.
-    pub(crate) fn question(&mut self, descriptor: i32) -> Uses {
-        self.asking(descriptor, TAKES)
-    }
-
-    fn asking(&mut self, descriptor: i32, how: u32) -> Uses {
-        let slot = self.slot(descriptor);
-        let mut uses = self.number(descriptor, slot.is_some());
-        let Some(slot) = slot else { return uses };
-        if matches!(slot.kind, Kind::Nothing | Kind::Random) {
-            return uses;
-        }
-        // Who adds to a counter only takes, so whoever asks about one gives: the two keep their
-        // order.
-        let counts = slot.kind == Kind::Counter || !self.is_single(slot.channel);
-        uses.add(slot.channel, if counts { BOTH } else { how });
-        if slot.kind == Kind::Socket
-            || slot.channel == LOOPBACK
-            || self.objects.unpaired.contains(&slot.channel)
-        {
-            // Who connects to ourselves, or has an end that we do not know, may be noticed here.
-            uses.add(LOOPBACK, BOTH);
-        }
-        let outside = self.is_fed(slot)
-            || slot.kind == Kind::Timer
-            || self.objects.answered.iter().any(|&one| self.find(one) == self.find(slot.channel));
-        if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
-            uses.add(OUTSIDE, TAKES);
-        } else if matches!(slot.end, End::None) {
-            // A child that is started later may change the file: who finds it as it was came
-            // before.
-            uses.add(CHILDREN, TAKES);
-        }
-        uses
-    }
-
-    /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is
-    /// written.
-    pub(crate) fn output(&mut self, descriptor: i32, surely: bool) -> Uses {
-        let slot = self.slot(descriptor);
-        let mut uses = self.number(descriptor, slot.is_some());
-        let Some(slot) = slot else { return uses };
-        match slot.kind {
-            Kind::Nothing | Kind::Random | Kind::Log => return uses,
-            // Those who add keep their order with those who read, not among each other.
-            Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
-            Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
-            Kind::Shared | Kind::System => {
-                uses.add(slot.channel, BOTH);
-                uses.add(OUTSIDE, BOTH);
-            }
-            Kind::Loopback if surely && slot.end != End::None => uses.add(slot.channel, GIVES),
-            Kind::Loopback => uses.add(slot.channel, BOTH),
-            Kind::Outside | Kind::Timer | Kind::Socket if surely => {}
-            Kind::Outside | Kind::Timer | Kind::Socket => {
-                uses.add(slot.channel, BOTH);
-                uses.add(OUTSIDE, TAKES);
-            }
-        }
-        if slot.kind == Kind::Socket || self.objects.unpaired.contains(&slot.channel) {
-            // Perhaps to ourselves.
-            uses.add(LOOPBACK, BOTH);
-        }
-        if matches!(slot.kind, Kind::Outside | Kind::Timer | Kind::Socket) || self.objects.forked {
-            uses.add(OUTSIDE, GIVES);
-        }
-        uses
-    }
-
-    /// A call that may do anything with a descriptor.
-    pub(crate) fn both(&mut self, descriptor: i32) -> Uses {
-        let mut uses = self.input(descriptor);
-        uses.join(&self.output(descriptor, false));
-        uses
-    }
-
-    /// Whether writing so many bytes to a descriptor neither waits nor stops half-way. (Where
-    /// threads run one at a time: nobody else can fill it meanwhile.)
-    pub(crate) fn takes_at_once(&mut self, descriptor: i32, size: usize) -> bool {
-        const SURELY: usize = 4096; // PIPE_BUF
-        let is_file =
-            look(descriptor).is_some_and(|found| found.st_mode & libc::S_IFMT == libc::S_IFREG);
-        let alone = crate::config::mode() == crate::config::Mode::Scheduled;
-        is_file || (alone && size <= SURELY && super::ready::is_ready(descriptor, libc::POLLOUT))
-    }
-}
-
-/// The name of a file.
-fn path(descriptor: i32) -> String {
-    let link = format!("/proc/self/fd/{descriptor}\0");
-    let mut text = [0u8; 256];
-    let arguments = [link.as_ptr() as usize, text.as_mut_ptr() as usize, text.len(), 0, 0, 0];
-    let length = system_call(libc::SYS_readlink, arguments);
-    let text = &text[..usize::try_from(length).unwrap_or(0)];
-    let text = String::from_utf8_lossy(text);
-    if text.is_empty() { format!("file of descriptor {descriptor}") } else { text.into_owned() }
 }
 
 const _: () = assert!(LOOPBACK < channel::FIRST_OBJECT);

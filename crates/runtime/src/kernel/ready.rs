@@ -34,6 +34,10 @@ pub(super) fn wait_until_ready(descriptor: i32, events: i16) {
 }
 
 fn look(list: &mut [pollfd], nanoseconds: i64) -> bool {
+    if nanoseconds == 0 {
+        let arguments = [list.as_mut_ptr() as usize, list.len(), 0, 0, 0, 0];
+        return system_call(libc::SYS_poll, arguments) != 0;
+    }
     let pause = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
     let arguments =
         [list.as_mut_ptr() as usize, list.len(), std::ptr::from_ref(&pause) as usize, 0, 0, 0];

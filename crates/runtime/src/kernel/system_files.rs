@@ -4,7 +4,7 @@
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
-use super::objects::is_nothing;
+use super::looks::{Found, look_at};
 use crate::futex::system_call;
 
 /// How the kernel calls the file systems that consist of such files.
@@ -17,14 +17,14 @@ const MADE_UP: [i64; 5] = [
 ];
 
 /// Whether a regular file is of that sort.
-pub(super) fn is_made_up(descriptor: i32, found: &libc::stat) -> bool {
-    is_on_no_device(found) && is_system(libc::SYS_fstatfs, descriptor as usize)
+pub(super) fn is_made_up(descriptor: i32, found: &Found) -> bool {
+    found.is_on_no_device() && is_system(libc::SYS_fstatfs, descriptor as usize)
 }
 
 /// The same of the regular file of this name in a folder.
-pub(super) fn is_name_made_up(folder: i32, name: *const c_char, found: &libc::stat) -> bool {
+pub(super) fn is_name_made_up(folder: i32, name: *const c_char, found: &Found) -> bool {
     let is_whole = folder == libc::AT_FDCWD || unsafe { *name.cast::<u8>() } == b'/';
-    is_on_no_device(found)
+    found.is_on_no_device()
         && match is_whole {
             true => is_system(libc::SYS_statfs, name as usize),
             false => is_system(libc::SYS_fstatfs, folder as usize),
@@ -34,21 +34,11 @@ pub(super) fn is_name_made_up(folder: i32, name: *const c_char, found: &libc::st
 /// Whether others than the process decide what is read from the file of this name: it is a device,
 /// or made up.
 pub(crate) fn is_fed(name: *const c_char) -> bool {
-    let mut found = MaybeUninit::<libc::stat>::zeroed();
-    let arguments = [libc::AT_FDCWD as usize, name as usize, found.as_mut_ptr() as usize, 0, 0, 0];
-    if system_call(libc::SYS_newfstatat, arguments) != 0 {
-        return false;
-    }
-    let found = unsafe { found.assume_init() };
-    match found.st_mode & libc::S_IFMT {
-        libc::S_IFCHR => !is_nothing(&found),
+    look_at(libc::AT_FDCWD, name).is_some_and(|found| match found.kind {
+        libc::S_IFCHR => !found.is_nothing(),
         libc::S_IFREG => is_name_made_up(libc::AT_FDCWD, name, &found),
         _ => false,
-    }
-}
-
-fn is_on_no_device(found: &libc::stat) -> bool {
-    libc::major(found.st_dev) == 0
+    })
 }
 
 fn is_system(call: libc::c_long, of: usize) -> bool {

@@ -1,0 +1,211 @@
+//! Which channels a call on a descriptor uses, and who else has a part in it.
+
+use std::ffi::c_char;
+
+use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
+use foretrace_recording::channel::{CHILDREN, DESCRIPTORS, LOOPBACK, OUTSIDE};
+use foretrace_recording::record::stream;
+
+use super::Kernel;
+use super::limits;
+use super::looks::{Found, look_at};
+use super::objects::{End, Kind, Slot};
+use super::system_files::is_name_made_up;
+use super::uses::Uses;
+
+impl Kernel {
+    /// How a call on this descriptor is a call on a stream of bytes, see [`stream`]: 0 if it is
+    /// none.
+    pub(crate) fn stream(&mut self, descriptor: i32, writes: bool) -> u8 {
+        let Some(slot) = self.slot(descriptor) else { return 0 };
+        if self.objects.forked || !self.is_single(slot.channel) {
+            return 0;
+        }
+        let back = match slot.end {
+            End::None => return 0,
+            End::Both => 0,
+            End::Counter => stream::COUNTER,
+            End::First => u8::from(!writes) * stream::BACK,
+            End::Second => u8::from(writes) * stream::BACK,
+        };
+        back | if writes { stream::WRITE } else { stream::READ }
+    }
+
+    /// Whether reading from a descriptor waits until something is there, however long that takes.
+    pub(crate) fn waits_for_input(&mut self, descriptor: i32) -> bool {
+        if !limits::is_blocking(descriptor) {
+            return false;
+        }
+        let is_socket =
+            self.slot(descriptor).is_some_and(|slot| matches!(slot.end, End::First | End::Second));
+        !is_socket || matches!(limits::of(descriptor, libc::SO_RCVTIMEO), Some(None))
+    }
+
+    /// What a call on this number depends on before it comes to an object: a number that is not
+    /// open may have been, or be soon, and one that was given back before has been taken again.
+    fn number(&self, descriptor: i32, is_open: bool) -> Uses {
+        let Ok(at) = usize::try_from(descriptor) else { return Uses::default() };
+        match is_open {
+            // Who closes only takes.
+            false => Uses::of(&[(DESCRIPTORS, BOTH)]),
+            true if self.objects.given_back.get(at) == Some(&true) => {
+                Uses::of(&[(DESCRIPTORS, TAKES)])
+            }
+            true => Uses::default(),
+        }
+    }
+
+    /// Whether others feed an object, or something that it watches.
+    pub(super) fn is_fed(&self, slot: Slot) -> bool {
+        let channel = self.find(slot.channel);
+        let fed = [Kind::Outside, Kind::Log, Kind::Socket, Kind::Shared, Kind::System];
+        fed.contains(&slot.kind) || self.objects.fed.iter().any(|&fed| self.find(fed) == channel)
+    }
+
+    /// Whether others than this process may feed a descriptor.
+    pub(crate) fn is_fed_from_outside(&mut self, descriptor: i32) -> bool {
+        self.objects.forked || self.slot(descriptor).is_some_and(|slot| self.is_fed(slot))
+    }
+
+    /// Whether others than this process decide what it reads from a descriptor.
+    pub(crate) fn is_answered_by_others(&mut self, descriptor: i32) -> bool {
+        let Some(slot) = self.slot(descriptor) else { return false };
+        match slot.kind {
+            Kind::Outside | Kind::Log | Kind::Timer | Kind::Random | Kind::System => true,
+            Kind::Socket => !self.objects.talks_to_itself,
+            Kind::Inside => self.objects.answered.contains(&slot.channel),
+            Kind::Nothing | Kind::Counter | Kind::Loopback | Kind::Shared => false,
+        }
+    }
+
+    /// Whether what is written to a descriptor goes to others than this process.
+    pub(crate) fn goes_to_others(&mut self, descriptor: i32) -> bool {
+        let Some(slot) = self.slot(descriptor) else { return false };
+        match slot.kind {
+            Kind::Outside | Kind::System => true,
+            Kind::Socket => !self.objects.talks_to_itself,
+            _ => false,
+        }
+    }
+
+    /// A call that reads from a descriptor.
+    pub(crate) fn input(&mut self, descriptor: i32) -> Uses {
+        self.asking(descriptor, BOTH)
+    }
+
+    /// A call that asks about a descriptor, and changes nothing.
+    pub(crate) fn question(&mut self, descriptor: i32) -> Uses {
+        self.asking(descriptor, TAKES)
+    }
+
+    fn asking(&mut self, descriptor: i32, how: u32) -> Uses {
+        let slot = self.slot(descriptor);
+        let mut uses = self.number(descriptor, slot.is_some());
+        let Some(slot) = slot else { return uses };
+        if matches!(slot.kind, Kind::Nothing | Kind::Random) {
+            return uses;
+        }
+        // Who adds to a counter only takes, so whoever asks about one gives: the two keep their
+        // order.
+        let counts = slot.kind == Kind::Counter || !self.is_single(slot.channel);
+        uses.add(slot.channel, if counts { BOTH } else { how });
+        if slot.kind == Kind::Socket
+            || slot.channel == LOOPBACK
+            || self.objects.unpaired.contains(&slot.channel)
+        {
+            // Who connects to ourselves, or has an end that we do not know, may be noticed here.
+            uses.add(LOOPBACK, BOTH);
+        }
+        let outside = self.is_fed(slot)
+            || slot.kind == Kind::Timer
+            || self.objects.answered.iter().any(|&one| self.find(one) == self.find(slot.channel));
+        if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
+            uses.add(OUTSIDE, TAKES);
+        } else if matches!(slot.end, End::None) {
+            // A child that is started later may change the file: who finds it as it was came
+            // before.
+            uses.add(CHILDREN, TAKES);
+        }
+        uses
+    }
+
+    /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is
+    /// written.
+    pub(crate) fn output(&mut self, descriptor: i32, surely: bool) -> Uses {
+        let slot = self.slot(descriptor);
+        let mut uses = self.number(descriptor, slot.is_some());
+        let Some(slot) = slot else { return uses };
+        match slot.kind {
+            Kind::Nothing | Kind::Random | Kind::Log => return uses,
+            // Those who add keep their order with those who read, not among each other.
+            Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
+            Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
+            Kind::Shared | Kind::System => {
+                uses.add(slot.channel, BOTH);
+                uses.add(OUTSIDE, BOTH);
+            }
+            Kind::Loopback if surely && slot.end != End::None => uses.add(slot.channel, GIVES),
+            Kind::Loopback => uses.add(slot.channel, BOTH),
+            Kind::Outside | Kind::Timer | Kind::Socket if surely => {}
+            Kind::Outside | Kind::Timer | Kind::Socket => {
+                uses.add(slot.channel, BOTH);
+                uses.add(OUTSIDE, TAKES);
+            }
+        }
+        if slot.kind == Kind::Socket || self.objects.unpaired.contains(&slot.channel) {
+            // Perhaps to ourselves.
+            uses.add(LOOPBACK, BOTH);
+        }
+        if matches!(slot.kind, Kind::Outside | Kind::Timer | Kind::Socket) || self.objects.forked {
+            uses.add(OUTSIDE, GIVES);
+        }
+        uses
+    }
+
+    /// A call that may do anything with a descriptor.
+    pub(crate) fn both(&mut self, descriptor: i32) -> Uses {
+        let mut uses = self.input(descriptor);
+        uses.join(&self.output(descriptor, false));
+        uses
+    }
+
+    /// Whether writing so many bytes to a descriptor neither waits nor stops half-way. (Where
+    /// threads run one at a time: nobody else can fill it meanwhile.)
+    pub(crate) fn takes_at_once(&mut self, descriptor: i32, size: usize) -> bool {
+        const SURELY: usize = 4096; // PIPE_BUF
+        let is_file = self.look(descriptor).is_some_and(|found| found.kind == libc::S_IFREG);
+        let alone = crate::config::mode() == crate::config::Mode::Scheduled;
+        is_file || (alone && size <= SURELY && self.has_room(descriptor))
+    }
+
+    /// The channels of a call that asks about the file of this name, or changes it.
+    pub(crate) fn named_file(&mut self, name: *const c_char, changes: bool) -> Uses {
+        self.named_file_in(libc::AT_FDCWD, name, changes)
+    }
+
+    /// The same of a name in a folder.
+    pub(crate) fn named_file_in(
+        &mut self,
+        folder: i32,
+        name: *const c_char,
+        changes: bool,
+    ) -> Uses {
+        let mut uses = Uses::default();
+        let is_file = |found: &Found| found.kind == libc::S_IFREG;
+        let Some(found) = look_at(folder, name).filter(is_file) else { return uses };
+        let identity = found.identity;
+        let channel = match self.objects.known.get(&identity) {
+            Some(known) => known.channel,
+            None if is_name_made_up(folder, name, &found) => self.system_files(),
+            None => {
+                let name = unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
+                let channel = self.channel(name);
+                let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None };
+                self.objects.known.insert(identity, slot);
+                channel
+            }
+        };
+        uses.add(channel, if changes { BOTH } else { TAKES });
+        uses
+    }
+}
