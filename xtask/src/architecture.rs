@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     // For tests only.
     ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
@@ -14,19 +14,20 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("foretrace-llvm", &["foretrace-recording"]),
     ("foretrace-runtime", &["foretrace-recording"]),
     ("foretrace-trace", &["foretrace-recording"]),
+    ("foretrace-verdict", &["foretrace-recording", "foretrace-trace"]),
     ("foretrace-rewalk", &["foretrace-recording", "foretrace-trace"]),
     ("foretrace-program", &["foretrace-trace"]),
-    ("foretrace-model", &["foretrace-trace"]),
+    ("foretrace-model", &["foretrace-trace", "foretrace-verdict"]),
     ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
-    // Of the checker it knows only the names of violations, and the steps of a proof.
-    ("foretrace-causality", &["foretrace-trace", "foretrace-model", "foretrace-witness"]),
+    ("foretrace-causality", &["foretrace-trace", "foretrace-verdict", "foretrace-model"]),
     ("foretrace-solve", &[]),
     // The checker shares no code with what it checks.
-    ("foretrace-witness", &["foretrace-trace"]),
+    ("foretrace-witness", &["foretrace-trace", "foretrace-verdict"]),
     (
         "foretrace-predict",
         &[
             "foretrace-trace",
+            "foretrace-verdict",
             "foretrace-program",
             "foretrace-model",
             "foretrace-summarise",
@@ -35,10 +36,13 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "foretrace-witness",
         ],
     ),
-    // A second opinion: of the checker it knows only the names of violations.
-    ("foretrace-reference", &["foretrace-trace", "foretrace-witness"]),
-    ("foretrace-replay", &["foretrace-recording", "foretrace-trace", "foretrace-witness"]),
-    ("foretrace-report", &[]),
+    // A second opinion.
+    ("foretrace-reference", &["foretrace-trace", "foretrace-verdict"]),
+    (
+        "foretrace-replay",
+        &["foretrace-recording", "foretrace-trace", "foretrace-verdict", "foretrace-witness"],
+    ),
+    ("foretrace-report", &["foretrace-verdict"]),
     // Compares the prediction with its own enumeration, and shares no code with model and encoder.
     // Its tests hold the second opinion and the refutations against it as well.
     (
@@ -46,6 +50,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         &[
             "foretrace-testing",
             "foretrace-trace",
+            "foretrace-verdict",
             "foretrace-witness",
             "foretrace-predict",
             "foretrace-reference",
@@ -58,6 +63,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
         &[
             "foretrace-recording",
             "foretrace-trace",
+            "foretrace-verdict",
             "foretrace-rewalk",
             "foretrace-program",
             "foretrace-summarise",
@@ -77,7 +83,7 @@ const KNOWN_ONLY_TO: [(&str, &[&str]); 6] = [
     ("libc", &["foretrace-runtime", "foretrace-reference", "foretrace"]),
     ("cadical-sys", &["foretrace-solve"]),
     ("clap", &["foretrace"]),
-    ("serde", &["foretrace-report", "xtask"]),
+    ("serde", &["foretrace-report", "foretrace-verdict", "xtask"]),
     ("serde_json", &["foretrace-report", "xtask"]),
 ];
 

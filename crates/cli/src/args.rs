@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use foretrace_verdict::Property;
 
 /// Finds concurrency bugs before they happen.
 ///
@@ -148,8 +150,8 @@ pub(crate) struct EncodeArguments {
     pub(crate) finding: Option<usize>,
 
     /// The candidate of this property with the number of --index
-    #[arg(long, value_enum, conflicts_with = "list")]
-    pub(crate) property: Option<Check>,
+    #[arg(long, value_parser = property(), conflicts_with = "list")]
+    pub(crate) property: Option<Property>,
 
     /// Among the candidates of --property
     #[arg(long, value_name = "I", requires = "property", default_value_t = 1)]
@@ -340,10 +342,8 @@ impl ScheduleChoice {
 pub(crate) struct PredictionOptions {
     /// What to look for
     #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...",
-        default_values_t = [
-            Check::Race, Check::Atomicity, Check::Deadlock, Check::Lock, Check::Assertion
-        ])]
-    pub(crate) check: Vec<Check>,
+        value_parser = property(), default_values = Property::ALL.map(Property::name))]
+    pub(crate) check: Vec<Property>,
 
     /// What the reads of another schedule must see
     #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
@@ -438,21 +438,6 @@ pub(crate) struct ConvertArguments {
     /// The format to write [default: by the extension: .ftb binary, .std STD, else text]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<OutputFormat>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Check {
-    Race,
-    Atomicity,
-    Deadlock,
-    Lock,
-    Assertion,
-}
-
-impl std::fmt::Display for Check {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.to_possible_value().expect("no variant is hidden").get_name())
-    }
 }
 
 /// What goes wrong without an assertion.
@@ -550,6 +535,12 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number.parse().map_err(|_| "expected a number and a unit".to_string())?;
     Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
+}
+
+/// Properties by their names.
+fn property() -> impl TypedValueParser<Value = Property> {
+    PossibleValuesParser::new(Property::ALL.map(Property::name))
+        .try_map(|name| Property::of_name(&name).ok_or("there is no such property"))
 }
 
 #[cfg(test)]

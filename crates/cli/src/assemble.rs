@@ -5,11 +5,10 @@
 
 use foretrace_predict::{Finding, Ledger, NotAsked, Prediction, Undecided};
 use foretrace_report as report;
-use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, fingerprint};
+use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
 use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
-use foretrace_witness::{
-    Certainty, LockMisuse, Property, Violation, context_switches, reported_order,
-};
+use foretrace_verdict::Violation;
+use foretrace_witness::{context_switches, reported_order};
 
 use crate::describe::{coming_store, failed_assertion, operation, operation_with};
 use crate::holds::{OpenHold, Survey};
@@ -52,7 +51,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         model: prediction.model.name().to_string(),
         settings: frame.settings,
         full_schedules: frame.full_schedules,
-        summary: prediction.ledgers.iter().map(|(p, l)| (property(*p), ledger(l))).collect(),
+        summary: prediction.ledgers.iter().map(|(p, l)| (*p, ledger(l))).collect(),
         findings,
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
         unsupported: None,
@@ -132,18 +131,6 @@ fn unfinished(trace: &Trace, schedule: &[EventId], stuck: EventId) -> Vec<Point>
         .collect()
 }
 
-/// The events that make the violation, without bystanders.
-pub(crate) fn violating(violation: &Violation) -> Vec<EventId> {
-    match violation {
-        Violation::Race(a, b) => vec![*a, *b],
-        Violation::Atomicity { first, remote, second } => vec![*first, *remote, *second],
-        Violation::LockCycle(events) => events.clone(),
-        Violation::Stuck(event) | Violation::Lock(_, event) | Violation::Assertion(event) => {
-            vec![*event]
-        }
-    }
-}
-
 fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec<EventText> {
     let mut mentioned = vec![false; trace.len()];
     for finding in &prediction.findings {
@@ -151,7 +138,7 @@ fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec
     }
     points.iter().flatten().for_each(|point| mentioned[point.event.index()] = true);
     for open in &prediction.undecided {
-        violating(&open.example).iter().for_each(|event| mentioned[event.index()] = true);
+        open.example.events().iter().for_each(|event| mentioned[event.index()] = true);
     }
     (0..trace.len())
         .filter(|&row| mentioned[row])
@@ -192,7 +179,7 @@ fn findings(
         .into_iter()
         .zip(points)
         .map(|(finding, points)| {
-            let kind = kind(&finding.violation);
+            let kind = finding.violation.kind();
             numbers[kind as usize] += 1;
             let id = format!("{}-{}", kind.name(), numbers[kind as usize]);
             if recorded.has_foreign_release {
@@ -219,10 +206,10 @@ fn finding(
     points: &[Point],
     survey: &Survey,
 ) -> report::Finding {
-    let kind = kind(&finding.violation);
+    let kind = finding.violation.kind();
     let object = object_name(trace, &finding);
     let freed = implicit::freed(trace, &finding.violation);
-    let at_fault = violating(&finding.violation).into_iter().chain(freed.map(|(free, _)| free));
+    let at_fault = finding.violation.events().into_iter().chain(freed.map(|(free, _)| free));
     let mut places: Vec<String> = at_fault.map(|event| place(trace, event)).collect();
     places.extend(implicit::fault(trace, &finding.violation).map(|fault| fault.name().to_string()));
     let places: Vec<&str> = places.iter().map(String::as_str).collect();
@@ -242,10 +229,7 @@ fn finding(
         id,
         fingerprint: fingerprint(kind, object.as_deref(), &places),
         kind,
-        certainty: match finding.certainty {
-            Certainty::Real => report::Certainty::Real,
-            Certainty::Possible => report::Certainty::Possible,
-        },
+        certainty: finding.certainty,
         object,
         sides: points.iter().map(side).collect(),
         context_switches: context_switches(trace, &reported) as u64,
@@ -275,7 +259,7 @@ fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
     {
         changes.push((event.0, failed_assertion(trace, *event, assertion)));
     }
-    let next = violating(&finding.violation).into_iter();
+    let next = finding.violation.events().into_iter();
     for event in next.filter(|event| !finding.schedule.contains(event)) {
         let reads_otherwise =
             finding.schedule.iter().zip(&explanation.steps).any(|(&step, values)| {
@@ -325,7 +309,7 @@ pub(crate) fn object_name(trace: &Trace, finding: &Finding) -> Option<String> {
         return Some(block.to_string());
     }
     let mut names: Vec<&str> = Vec::new();
-    for event in violating(&finding.violation) {
+    for event in finding.violation.events() {
         let name = operand(trace, event)?;
         if !names.contains(&name) {
             names.push(name);
@@ -365,30 +349,6 @@ pub(crate) fn awaited(trace: &Trace, enter: EventId) -> Option<&str> {
     Some(trace.channels().get(source.index()))
 }
 
-pub(crate) fn kind(violation: &Violation) -> Kind {
-    match violation {
-        Violation::Race(..) => Kind::Race,
-        Violation::Atomicity { .. } => Kind::Atomicity,
-        Violation::LockCycle(_) => Kind::LockCycle,
-        Violation::Stuck(_) => Kind::Stuck,
-        Violation::Lock(LockMisuse::DoubleLock, _) => Kind::DoubleLock,
-        Violation::Lock(LockMisuse::UnlockNotHeld, _) => Kind::UnlockNotHeld,
-        Violation::Lock(LockMisuse::UnlockByOther, _) => Kind::UnlockByOther,
-        Violation::Lock(LockMisuse::DestroyHeld, _) => Kind::DestroyHeld,
-        Violation::Assertion(_) => Kind::Assertion,
-    }
-}
-
-pub(crate) fn property(property: Property) -> report::Property {
-    match property {
-        Property::Race => report::Property::Race,
-        Property::Atomicity => report::Property::Atomicity,
-        Property::Deadlock => report::Property::Deadlock,
-        Property::Lock => report::Property::Lock,
-        Property::Assertion => report::Property::Assertion,
-    }
-}
-
 pub(crate) fn ledger(ledger: &Ledger) -> report::Ledger {
     report::Ledger {
         candidates: ledger.candidates,
@@ -422,9 +382,9 @@ pub(crate) fn slicing(sizes: foretrace_predict::Sizes) -> report::Slicing {
 
 pub(crate) fn undecided(open: Undecided) -> report::Undecided {
     report::Undecided {
-        property: property(open.property),
-        kind: kind(&open.example),
-        events: violating(&open.example).into_iter().map(|event| event.0).collect(),
+        property: open.property,
+        kind: open.example.kind(),
+        events: open.example.events().into_iter().map(|event| event.0).collect(),
         reason: open.reason,
     }
 }
@@ -434,7 +394,8 @@ mod tests {
     use super::*;
     use expect_test::expect;
     use foretrace_report::{Style, write_text};
-    use foretrace_trace::{Model, text};
+    use foretrace_trace::text;
+    use foretrace_verdict::{Certainty, LockMisuse, Model};
 
     fn event(number: u32) -> EventId {
         EventId(number)

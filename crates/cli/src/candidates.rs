@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use foretrace_trace::{Access, EventId, NameId, Op, Place, Trace};
-use foretrace_witness::{Property, Violation};
+use foretrace_verdict::{Property, Violation};
 
 /// What can be asked, and what cannot.
 pub(crate) struct Candidates {

@@ -10,10 +10,10 @@ use std::collections::{HashMap, HashSet};
 
 use foretrace_predict::{Granularity, Options, Prediction, Progress};
 use foretrace_report::{Compared, ComparedModel, Comparison, Kind, ModelVerdict, Report};
-use foretrace_trace::{EventId, Model, ObjectId, Trace};
-use foretrace_witness::{Certainty, Violation};
+use foretrace_trace::{EventId, ObjectId, Trace};
+use foretrace_verdict::{Certainty, Model, Violation};
 
-use crate::assemble::{kind, object_name, place, violating};
+use crate::assemble::{object_name, place};
 use crate::failure::Failure;
 use crate::input;
 
@@ -112,22 +112,17 @@ pub(crate) struct Class {
 
 impl Class {
     pub(crate) fn new(trace: &Trace, granularity: Granularity, violation: &Violation) -> Class {
-        let object = match *violation {
-            Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
-                trace.access(access).map(|access| access.at.object)
-            }
-            _ => None,
-        };
+        let object = violation.object(trace);
         let mut places = places(trace, granularity, violation);
         let mut events = match granularity {
-            Granularity::Event => violating(violation),
+            Granularity::Event => violation.events(),
             Granularity::Location | Granularity::Variable => Vec::new(),
         };
         if matches!(violation, Violation::Race(..) | Violation::LockCycle(_)) {
             places.sort_unstable();
             events.sort_unstable();
         }
-        Class { kind: kind(violation), object, places, events }
+        Class { kind: violation.kind(), object, places, events }
     }
 }
 
@@ -137,5 +132,5 @@ fn places(trace: &Trace, granularity: Granularity, violation: &Violation) -> Vec
     if granularity == Granularity::Variable && about_memory {
         return Vec::new();
     }
-    violating(violation).into_iter().map(|event| place(trace, event)).collect()
+    violation.events().into_iter().map(|event| place(trace, event)).collect()
 }

@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use foretrace_reference::{Options, encode, smtlib};
-use foretrace_trace::{EventId, Model, Trace};
-use foretrace_witness::{Property, Violation};
+use foretrace_trace::{EventId, Trace};
+use foretrace_verdict::{Model, Property, Violation};
 
-use crate::args::{Check, EncodeArguments, ModelChoice};
-use crate::assemble::{property, violating};
+use crate::args::{EncodeArguments, ModelChoice};
 use crate::candidates::candidates;
 use crate::describe::operation;
 use crate::failure::{Failure, Status};
@@ -56,21 +55,15 @@ fn chosen<'v>(
     let all: Vec<&Violation> = violations.iter().collect();
     match (arguments.finding, arguments.property) {
         (Some(number), _) => numbered(number, &all, "candidate"),
-        (None, Some(check)) => {
-            let asked = match check {
-                Check::Race => Property::Race,
-                Check::Atomicity => Property::Atomicity,
-                Check::Deadlock => Property::Deadlock,
-                Check::Lock => Property::Lock,
-                Check::Assertion => Property::Assertion,
-            };
+        (None, Some(asked)) => {
+            let name = asked.name();
             if !ENCODED.contains(&asked) {
-                return Err(Failure::input(format_args!("candidates of {check} are not listed"))
+                return Err(Failure::input(format_args!("candidates of {name} are not listed"))
                     .hint("--property race, atomicity or assertion"));
             }
             let of: Vec<&Violation> =
                 all.into_iter().filter(|candidate| candidate.property() == asked).collect();
-            numbered(arguments.index, &of, &format!("candidate of {check} with index"))
+            numbered(arguments.index, &of, &format!("candidate of {name} with index"))
         }
         (None, None) => match &all[..] {
             [only] => Ok(only),
@@ -96,8 +89,8 @@ fn list(trace: &Trace, violations: &[Violation], out: &mut dyn Write) -> std::io
                 .map_or(String::new(), |id| format!(" @ {}", trace.locations().get(id.index())));
             format!("{thread}: {}{location}", operation(trace, event))
         };
-        let events: Vec<String> = violating(violation).into_iter().map(event).collect();
-        let name = property(of).name();
+        let events: Vec<String> = violation.events().into_iter().map(event).collect();
+        let name = of.name();
         writeln!(out, "{:>4}  {name} {index}  {}", at + 1, events.join(" | "))?;
     }
     Ok(())

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use foretrace_predict::{Budget, Options, Prediction, Progress};
-use foretrace_trace::{Model, Trace};
-use foretrace_witness::{Certainty, Violation};
+use foretrace_trace::Trace;
+use foretrace_verdict::{Certainty, Model, Violation};
 
 use crate::compare::Class;
 use crate::failure::Failure;

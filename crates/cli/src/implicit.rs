@@ -3,7 +3,7 @@
 use foretrace_report as report;
 use foretrace_report::Report;
 use foretrace_trace::{Dependences, EventId, Fault, Trace};
-use foretrace_witness::Violation;
+use foretrace_verdict::{Property, Violation};
 
 use crate::args::{Implicit, ModelChoice, PredictionOptions};
 
@@ -61,7 +61,7 @@ fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<&'static str> {
 
 /// Says what was asked for and is not answered.
 pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report: &mut Report) {
-    let (faults, property) = (faults(&chosen.implicit), report::Property::Assertion);
+    let (faults, property) = (faults(&chosen.implicit), Property::Assertion);
     if faults.contains(&Fault::Bounds) {
         let reason = "bounds of what a pointer leads to that was itself read from shared memory";
         let reason = reason.to_string();

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use foretrace_predict::{Budget, Granularity, Options, Prune, Switches};
 use foretrace_report::{Certainty, Report, Run, Settings, Style, Timing, write_json, write_text};
-use foretrace_trace::{Dependences, Model, Trace};
-use foretrace_witness::Property;
+use foretrace_trace::{Dependences, Trace};
+use foretrace_verdict::Model;
 
-use crate::args::{Check, GranularityChoice, ModelChoice, PredictArguments, PredictionOptions};
+use crate::args::{GranularityChoice, ModelChoice, PredictArguments, PredictionOptions};
 use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::implicit::{self, assert_no};
@@ -116,17 +116,7 @@ pub(crate) fn show_in(
 }
 
 pub(crate) fn options(arguments: &PredictionOptions) -> Options {
-    let mut properties: Vec<Property> = arguments
-        .check
-        .iter()
-        .map(|check| match check {
-            Check::Race => Property::Race,
-            Check::Atomicity => Property::Atomicity,
-            Check::Deadlock => Property::Deadlock,
-            Check::Lock => Property::Lock,
-            Check::Assertion => Property::Assertion,
-        })
-        .collect();
+    let mut properties = arguments.check.clone();
     properties.sort_unstable();
     properties.dedup();
     Options {

@@ -4,10 +4,8 @@ use std::collections::HashSet;
 
 use foretrace_predict::{NotAsked, Prediction};
 use foretrace_report as report;
-use foretrace_trace::{Channels, Dependences, EventId, Model, Op, ThreadId, Trace};
-use foretrace_witness::{Certainty, Property};
-
-use crate::assemble::property;
+use foretrace_trace::{Channels, Dependences, EventId, Op, ThreadId, Trace};
+use foretrace_verdict::{Certainty, Model, Property};
 
 /// What an importer mended, and how often.
 pub(crate) fn repair((what, count): &(String, u64)) -> report::Repair {
@@ -51,7 +49,7 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
             (*count == all, format!("{count} {reason}"))
         }
     };
-    report::NotAsked { property: property(part.property()), whole, reason }
+    report::NotAsked { property: part.property(), whole, reason }
 }
 
 /// The first few names.

@@ -17,11 +17,12 @@ use foretrace_predict::{
 use foretrace_reference::Options as FormulaOptions;
 use foretrace_reference::{Answer, Limits, SolverCommand, SolverError, decide_with};
 use foretrace_report as report;
-use foretrace_trace::{Model, Op, Trace};
-use foretrace_witness::{CheckOptions, Checker, Property, Refuted, Violation, reduce};
+use foretrace_trace::{Op, Trace};
+use foretrace_verdict::{Model, Property, Violation};
+use foretrace_witness::{CheckOptions, Checker, Refuted, reduce};
 
 use crate::args::{GranularityChoice, ModelChoice, PredictArguments};
-use crate::assemble::{place, property};
+use crate::assemble::place;
 use crate::candidates::{Candidates, candidates};
 use crate::failure::Failure;
 use crate::input;
@@ -108,8 +109,7 @@ pub(crate) fn left_out(trace: &Trace, options: &Options) -> Vec<report::NotAsked
             Property::Deadlock | Property::Lock => "--solver does not decide it",
             _ => return None,
         };
-        let (property, reason) = (property(asked), reason.to_string());
-        Some(report::NotAsked { property, whole: true, reason })
+        Some(report::NotAsked { property: asked, whole: true, reason: reason.to_string() })
     };
     options.properties.iter().filter_map(part).collect()
 }
@@ -180,12 +180,7 @@ impl Judge<'_> {
         let may_differ = matches!(violation, Violation::Assertion(_)) || !self.pins_reads;
         let explanation =
             if may_differ { Some(checker.explain(violation, &schedule)?) } else { None };
-        let object = match violation {
-            Violation::Race(event, _) | Violation::Atomicity { first: event, .. } => {
-                self.trace.access(*event).map(|access| access.at.object)
-            }
-            _ => None,
-        };
+        let object = violation.object(self.trace);
         let violation = violation.clone();
         let (inputs, fallback) = (Vec::new(), None);
         Ok(Finding { violation, object, schedule, certainty, explanation, inputs, fallback })
@@ -235,7 +230,8 @@ impl Verdicts {
                 }
                 Err(refuted @ Refuted::NoFailingValues { .. }) => refuted.to_string(),
                 Err(refuted) => {
-                    let places: Vec<String> = crate::assemble::violating(violation)
+                    let places: Vec<String> = violation
+                        .events()
                         .into_iter()
                         .map(|event| place(judge.trace, event))
                         .collect();

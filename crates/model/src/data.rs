@@ -16,7 +16,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_trace::expr::ExprRef;
-use foretrace_trace::{Dependences, EventId, Model, NameId, Op, Trace};
+use foretrace_trace::{Dependences, EventId, NameId, Op, Trace};
+use foretrace_verdict::Model;
 
 use crate::memory::{CellId, Memory};
 use crate::terms::{BinaryOp, Node, SymbolId, TermId, Terms, WORD};

@@ -17,7 +17,8 @@ mod waiting;
 
 use rustc_hash::FxHashMap;
 
-use foretrace_trace::{Dependences, EventId, Model, Op, ThreadId, Trace};
+use foretrace_trace::{Dependences, EventId, Op, ThreadId, Trace};
+use foretrace_verdict::Model;
 
 pub use awaited::{Source, WaitingCall, WaitingCalls};
 pub use calls::Calls;

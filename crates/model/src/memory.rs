@@ -13,7 +13,8 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use foretrace_trace::{EventId, Model, ObjectId, Place, Trace};
+use foretrace_trace::{EventId, ObjectId, Place, Trace};
+use foretrace_verdict::Model;
 
 /// A cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use foretrace_trace::*;
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 use crate::recorded::{Recorded, Role};
 use crate::violations::Triple;

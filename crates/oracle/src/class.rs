@@ -2,7 +2,7 @@
 
 use foretrace_predict::Granularity;
 use foretrace_trace::{EventId, LocationId, ObjectId, Trace};
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 /// Where an event is in the source. Events without a location are each a place of their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

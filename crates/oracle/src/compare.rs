@@ -18,8 +18,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use foretrace_predict::{
     Finding, Granularity, Ledger, Options, Prediction, Prune, Switches, Undecided,
 };
-use foretrace_trace::{EventId, Model, Op, Trace, text};
-use foretrace_witness::{Certainty, Property, Violation};
+use foretrace_trace::{EventId, Op, Trace, text};
+use foretrace_verdict::{Certainty, Model, Property, Violation};
 
 use crate::class::class_key;
 use crate::coverage::Coverage;

@@ -15,6 +15,7 @@
 //! **Cost.** Linear in the bytes of the access and in the expression.
 
 use foretrace_trace::*;
+use foretrace_verdict::Model;
 
 use crate::recorded::{Identity, Recorded};
 use crate::state::State;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use foretrace_trace::*;
-use foretrace_witness::Violation;
+use foretrace_verdict::{Model, Violation};
 
 use crate::explore::Explored;
 use crate::recorded::{Recorded, Role};

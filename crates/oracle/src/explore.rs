@@ -18,7 +18,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foretrace_trace::*;
-use foretrace_witness::Violation;
+use foretrace_verdict::{Model, Violation};
 use rustc_hash::FxHashSet;
 
 use crate::recorded::Recorded;

@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foretrace_trace::*;
+use foretrace_verdict::Model;
 
 use crate::event_set::EventSet;
 

@@ -15,6 +15,7 @@
 use foretrace_trace::expr::Expr;
 use foretrace_trace::validate::validate;
 use foretrace_trace::*;
+use foretrace_verdict::Model;
 
 use crate::compare::Difference;
 use crate::draft::{Draft, Line};

@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use foretrace_trace::*;
-use foretrace_witness::Violation;
+use foretrace_verdict::{Model, Violation};
 use rustc_hash::FxHashMap;
 
 use crate::explore::{Point, Search};

@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 
 use foretrace_trace::*;
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Model, Violation};
 
 use crate::recorded::{Hold, Recorded, Role};
 use crate::state::State;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use foretrace_oracle::explore;
 use foretrace_predict::{Granularity, Options, predict};
-use foretrace_witness::{Property, Violation};
+use foretrace_verdict::{Property, Violation};
 
 #[test]
 fn small_deadlock_traces_agree_with_enumeration() {

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use foretrace_oracle::{MOST_EVENTS, explore, generate};
 use foretrace_predict::{Granularity, Options, predict};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{Dependences, EventId, Fault, Model, Op, Trace, text};
-use foretrace_witness::{LockMisuse, Property, Violation};
+use foretrace_trace::{Dependences, EventId, Fault, Op, Trace, text};
+use foretrace_verdict::{LockMisuse, Model, Property, Violation};
 
 /// The accesses by threads other than the one that frees the memory later.
 fn accesses(trace: &Trace) -> Vec<EventId> {

@@ -2,8 +2,9 @@
 
 use expect_test::expect;
 use foretrace_oracle::{explore, generate, is_recorded_order_feasible};
+use foretrace_trace::text;
 use foretrace_trace::validate::validate;
-use foretrace_trace::{Model, text};
+use foretrace_verdict::Model;
 
 #[test]
 fn recorded_orders_are_feasible() {

@@ -8,8 +8,8 @@ use foretrace_oracle::{
 use foretrace_predict::{
     Finding, Granularity, Ledger, Options, Prediction, Remaining, Switches, Undecided,
 };
-use foretrace_trace::{Model, Op, Trace};
-use foretrace_witness::{Certainty, Property, Violation};
+use foretrace_trace::{Op, Trace};
+use foretrace_verdict::{Certainty, Model, Property, Violation};
 
 /// Predicts what the oracle finds.
 fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {

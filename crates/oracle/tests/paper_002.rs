@@ -8,7 +8,8 @@
 use std::collections::BTreeSet;
 
 use foretrace_oracle::linearisations;
-use foretrace_trace::{EventId, Model, text};
+use foretrace_trace::{EventId, text};
+use foretrace_verdict::Model;
 
 /// In recorded order: e0 to e9, the shadow e4', e10.
 const FIGURE_2: &str = "\

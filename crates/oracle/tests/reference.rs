@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use foretrace_oracle::{Random, case_seed, check, explore, generate};
 use foretrace_reference::{Answer, Limits, Options, SolverCommand, Unknown, decide_all};
-use foretrace_trace::{EventId, Model, Op, Trace, text};
-use foretrace_witness::{LockMisuse, Property, Violation};
+use foretrace_trace::{EventId, Op, Trace, text};
+use foretrace_verdict::{LockMisuse, Model, Property, Violation};
 
 const CASES: u64 = 200;
 const SEED: u64 = 41;

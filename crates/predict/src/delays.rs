@@ -15,7 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::{CellId, Skeleton};
-use foretrace_trace::{EventId, LockId, Mode, Model, Op, ThreadId};
+use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
+use foretrace_verdict::Model;
 
 /// How many events all tries for one assertion may have together.
 const MOST_STEPS: usize = 2_000_000;

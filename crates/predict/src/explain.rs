@@ -19,8 +19,9 @@ use std::time::Instant;
 use foretrace_causality::{Givers, Locksets, MustHappenBefore, Order, Scope, derive};
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
-use foretrace_trace::{Model, Trace};
-use foretrace_witness::{Property, Refutation, Violation, check_refutation};
+use foretrace_trace::Trace;
+use foretrace_verdict::{Model, Property, Refutation, Violation};
+use foretrace_witness::check_refutation;
 
 pub use reason::{Reason, Section};
 

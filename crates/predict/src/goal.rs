@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use foretrace_model::HoldId;
 use foretrace_solve::Lit;
 use foretrace_trace::{EventId, LockId, Mode, Op, Request, Trace};
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 use crate::candidates::{
     AtomicityPart, Class, CycleNode, CyclePart, GroupId, Groups, Parts, RacePart, canonical_cycle,

@@ -3,10 +3,9 @@
 use std::sync::OnceLock;
 
 use foretrace_model::Skeleton;
-use foretrace_trace::{EventId, Model, Trace};
-use foretrace_witness::{
-    Certainty, CheckOptions, Checker, Explanation, Refuted, Violation, reduce,
-};
+use foretrace_trace::{EventId, Trace};
+use foretrace_verdict::{Certainty, Model, Violation};
+use foretrace_witness::{CheckOptions, Checker, Explanation, Refuted, reduce};
 
 /// Checks the schedules that the solver proposes, independently of how they were found.
 pub trait Judge: Sync {

@@ -12,7 +12,7 @@ use foretrace_causality::{Givers, Graph, Locksets, MustHappenBefore, Needs, Orde
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
 use foretrace_trace::Trace;
-use foretrace_witness::{Property, Violation};
+use foretrace_verdict::{Property, Violation};
 
 use crate::candidates::{self, Candidates, Class, Context};
 use crate::cells::Cells;
@@ -324,7 +324,7 @@ fn refuted(candidates: &Candidates, decided: &[Decided]) -> Vec<(Property, Viola
 }
 
 fn assemble(
-    model: foretrace_trace::Model,
+    model: foretrace_verdict::Model,
     properties: &[Property],
     candidates: &Candidates,
     decided: Vec<Decided>,
@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn a_limit_of_conflicts_is_for_all_rounds_of_a_question() {
         let trace = contended();
-        let model = Some(foretrace_trace::Model::Values);
+        let model = Some(foretrace_verdict::Model::Values);
         let properties = vec![Property::Race];
         let options = Options { model, properties, ..Options::default() };
         let prepared = prepare(&trace, &options, &mut |_| {});

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use foretrace_model::Sizes;
-use foretrace_trace::{EventId, Model, ObjectId, ThreadId};
-use foretrace_witness::{Certainty, Explanation, Property, Violation};
+use foretrace_trace::{EventId, ObjectId, ThreadId};
+use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_witness::Explanation;
 
 /// What counts as one candidate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -4,7 +4,7 @@ use foretrace_model::Skeleton;
 use foretrace_program::ir::Program;
 use foretrace_summarise::{Summary, Unsupported, Wrong, replay, summarise};
 use foretrace_trace::EventId;
-use foretrace_witness::{Certainty, Property, Violation};
+use foretrace_verdict::{Certainty, Property, Violation};
 
 use crate::judge::{Judge, Judgement};
 use crate::pipeline::{PredictError, predict_skeleton};

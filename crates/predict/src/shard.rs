@@ -10,8 +10,9 @@
 use std::time::Instant;
 
 use foretrace_causality::Scope;
-use foretrace_trace::{EventId, Model, ObjectId, Trace};
-use foretrace_witness::{Certainty, Property, Violation, context_switches, reported_order};
+use foretrace_trace::EventId;
+use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_witness::{context_switches, reported_order};
 
 use crate::candidates::{Class, Parts};
 use crate::delays::{self, Patience};
@@ -409,7 +410,7 @@ impl<'w> Shard<'w> {
         schedule: Vec<EventId>,
         inputs: Vec<(EventId, u64)>,
     ) -> Result<Result<Finding, String>, PredictError> {
-        let object = object_of(self.work.context.skeleton.trace, &violation);
+        let object = violation.object(self.work.context.skeleton.trace);
         match self.work.judge.judge(&violation, schedule, &inputs) {
             Judgement::Accepted { schedule, certainty, explanation } => {
                 let fallback = None;
@@ -426,14 +427,5 @@ impl<'w> Shard<'w> {
             Judgement::Doubted(reason) => Ok(Err(reason)),
             Judgement::Refuted(refuted) => Err(PredictError::Refuted { violation, refuted }),
         }
-    }
-}
-
-fn object_of(trace: &Trace, violation: &Violation) -> Option<ObjectId> {
-    match *violation {
-        Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
-            trace.op(access).access().map(|access| access.at.object)
-        }
-        _ => None,
     }
 }

@@ -3,7 +3,8 @@
 
 use foretrace_model::Skeleton;
 use foretrace_testing::Random;
-use foretrace_trace::{Direction, Event, EventId, Model, Op, ThreadId, Trace};
+use foretrace_trace::{Direction, Event, EventId, Op, ThreadId, Trace};
+use foretrace_verdict::Model;
 use foretrace_witness::calls::Kept;
 
 /// Threads that enter and leave calls, some on many channels, and never leave some of them.

@@ -19,8 +19,8 @@ mod term;
 
 use std::time::Duration;
 
-use foretrace_trace::{EventId, Model, Trace};
-use foretrace_witness::Violation;
+use foretrace_trace::{EventId, Trace};
+use foretrace_verdict::{Model, Violation};
 
 pub use cssa::{Options, Scope, encode};
 pub use formula::Formula;

@@ -5,7 +5,7 @@ use foretrace_recording::record::kind;
 use foretrace_trace::{
     EventId, Fault, Op, Otherwise, Request, ThreadId, Trace, WakeReason, place_hash,
 };
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 use crate::calls;
 
@@ -128,8 +128,7 @@ impl Numbers {
         let mut numbers =
             Numbers { number: vec![None; trace.threads().len()], lineage: vec![(u32::MAX, 0)] };
         numbers.number[main.index()] = Some(0);
-        let needed = schedule.iter().chain(violation_events(violation));
-        for &event in needed {
+        for event in schedule.iter().copied().chain(violation.events()) {
             numbers.add(trace, &lineages, trace.thread_of(event))?;
         }
         Ok(numbers)
@@ -333,16 +332,5 @@ fn watched(violation: &Violation, event: EventId) -> bool {
     match violation {
         Violation::Atomicity { first, remote, .. } => *first == event || *remote == event,
         _ => false,
-    }
-}
-
-fn violation_events(violation: &Violation) -> Vec<&EventId> {
-    match violation {
-        Violation::Race(a, b) => vec![a, b],
-        Violation::Atomicity { first, remote, second } => vec![first, remote, second],
-        Violation::LockCycle(events) => events.iter().collect(),
-        Violation::Stuck(event) | Violation::Lock(_, event) | Violation::Assertion(event) => {
-            vec![event]
-        }
     }
 }

@@ -22,7 +22,8 @@ pub use json::{SCHEMA, write_json};
 pub use read::{ReadError, Recalled, read_json};
 pub use text::{Style, in_order, write_explanation, write_finding, write_text};
 
-use serde::{Deserialize, Serialize};
+pub use foretrace_verdict::{Certainty, Kind, Property};
+use serde::Serialize;
 
 /// What one run of the tool has to say about one trace.
 #[derive(Clone, PartialEq, Debug)]
@@ -237,35 +238,6 @@ pub struct Settings {
     pub solver: Option<String>,
 }
 
-/// The families of properties.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Property {
-    /// Data races.
-    Race,
-    /// Atomicity violations.
-    Atomicity,
-    /// Lock cycles and stuck states.
-    Deadlock,
-    /// Misuse of locks.
-    Lock,
-    /// Assertions.
-    Assertion,
-}
-
-impl Property {
-    /// The name in reports and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Property::Race => "race",
-            Property::Atomicity => "atomicity",
-            Property::Deadlock => "deadlock",
-            Property::Lock => "lock",
-            Property::Assertion => "assertion",
-        }
-    }
-}
-
 /// Where every candidate of one property went:
 /// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible +
 /// infeasible_in_bound + undecided`.
@@ -302,58 +274,6 @@ pub struct Remaining {
     pub mhb: u64,
     /// By both together.
     pub ucg: u64,
-}
-
-/// What kind of bug it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Two conflicting accesses at once.
-    Race,
-    /// An access of another thread inside an atomic region.
-    Atomicity,
-    /// Each thread wants a lock that the following one has.
-    LockCycle,
-    /// Nobody can go on, and a thread waits for ever.
-    Stuck,
-    /// A thread takes a lock that it has.
-    DoubleLock,
-    /// A thread releases a lock that nobody has.
-    UnlockNotHeld,
-    /// A thread releases a lock that another one has.
-    UnlockByOther,
-    /// A lock is destroyed while somebody has it.
-    DestroyHeld,
-    /// An assertion fails.
-    Assertion,
-}
-
-impl Kind {
-    /// The name in reports; ids and fingerprints begin with it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Race => "race",
-            Kind::Atomicity => "atomicity",
-            Kind::LockCycle => "lock-cycle",
-            Kind::Stuck => "stuck",
-            Kind::DoubleLock => "double-lock",
-            Kind::UnlockNotHeld => "unlock-not-held",
-            Kind::UnlockByOther => "unlock-by-other",
-            Kind::DestroyHeld => "destroy-held",
-            Kind::Assertion => "assertion",
-        }
-    }
-}
-
-/// How much a witness proves.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Certainty {
-    /// The execution exists.
-    Real,
-    /// It exists if what unrecorded code wrote does not depend on the schedule; under `control`, if
-    /// data do not matter.
-    Possible,
 }
 
 /// One bug with its evidence.

@@ -19,7 +19,7 @@ use crate::free_values::failing_values;
 use crate::refuted::Refuted;
 use crate::state::State;
 use crate::step::{Reads, Replay};
-use crate::violation::Violation;
+use foretrace_verdict::Violation;
 
 impl Checker<'_> {
     /// The reads that need not see what they saw in the recorded run, though all others must.

@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 use crate::recorded::Rule;
 use crate::refuted::Refuted;
 use crate::step::Replay;
-use crate::violation::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 /// What can be said of a violation without a schedule: that it has the form of its kind.
 pub(crate) fn check_form(trace: &Trace, violation: &Violation) -> Result<(), Refuted> {

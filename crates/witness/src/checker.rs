@@ -26,7 +26,8 @@
 //! thread of the trace (and per event, under `symbolic`) is kept for each thread of this program
 //! that checks at the same time as others, and another for each that reduces.
 
-use foretrace_trace::{EventId, Model, Op, Trace};
+use foretrace_trace::{EventId, Op, Trace};
+use foretrace_verdict::{Certainty, Model, Violation};
 
 use crate::at_end::check_form;
 use crate::needs::Words;
@@ -37,7 +38,6 @@ use crate::signals::{self, Notifiers};
 use crate::state::State;
 use crate::step::{Reads, Replay};
 use crate::table::Pool;
-use crate::violation::{Certainty, Violation};
 
 /// What the checker takes for granted beside the trace and the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

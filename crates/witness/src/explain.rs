@@ -17,7 +17,7 @@ use crate::recorded::Rule;
 use crate::refuted::Refuted;
 use crate::state::State;
 use crate::step::{Reads, Replay};
-use crate::violation::{Certainty, Violation};
+use foretrace_verdict::{Certainty, Violation};
 
 /// The values in a witness.
 #[derive(Clone, PartialEq, Eq, Debug)]

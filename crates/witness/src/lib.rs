@@ -27,14 +27,10 @@ mod switches;
 mod table;
 #[cfg(test)]
 mod tests;
-mod violation;
 
 pub use checker::{CheckOptions, Checker};
 pub use explain::{Explanation, FailedAssertion, NamedValue, StepValues};
 pub use reduce::reduce;
-pub use refutation::{
-    Fact, Refutation, RefutationChecker, RefutationError, Rule, Step, Why, check_refutation,
-};
+pub use refutation::{RefutationChecker, RefutationError, Why, check_refutation};
 pub use refuted::Refuted;
 pub use reported::{context_switches, reported_order};
-pub use violation::{Certainty, LockMisuse, Property, Violation};

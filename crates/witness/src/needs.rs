@@ -32,7 +32,7 @@ use crate::ending::{Ending, Tokens};
 use crate::recorded::{Hold, Recorded, Rule};
 use crate::step::{Reads, lock_of};
 use crate::table::Table;
-use crate::violation::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 /// How many steps all scans together may take. A few scans are always made.
 const SCANNING: usize = 2_000_000;

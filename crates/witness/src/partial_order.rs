@@ -26,7 +26,7 @@ use crate::recorded::{Recorded, Rule};
 use crate::reported::next_events;
 use crate::signals::cond_of;
 use crate::step::lock_of;
-use crate::violation::Violation;
+use foretrace_verdict::Violation;
 
 /// Whether the critical sections of a lock keep their order.
 #[derive(Clone, Copy, PartialEq, Eq)]

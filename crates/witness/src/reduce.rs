@@ -30,7 +30,7 @@ use crate::needs::needed_part;
 use crate::reported::{context_switches, reported_order};
 use crate::runs::with_merged_runs;
 use crate::switches::with_few_switches;
-use crate::violation::Violation;
+use foretrace_verdict::Violation;
 
 /// How many steps all checks together may take that look for cuts.
 const CUTTING: usize = 100_000;

@@ -2,7 +2,7 @@
 
 use foretrace_trace::{EventId, Trace};
 
-use crate::violation::Violation;
+use foretrace_verdict::Violation;
 
 /// The schedule, followed by the events of the violation that come next, in the best order: that of
 /// the thread that ran last comes first, the others in the violation's order. (They are of

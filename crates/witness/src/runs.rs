@@ -23,7 +23,7 @@ use crate::checker::Checker;
 use crate::partial_order::{Subject, for_each_subject};
 use crate::recorded::{Recorded, Rule};
 use crate::table::Table;
-use crate::violation::Violation;
+use foretrace_verdict::Violation;
 
 /// The same events in an order with few switches. The caller has it checked.
 pub(crate) fn with_merged_runs(

@@ -7,7 +7,8 @@
 //!
 //! **Cost.** Amortised constant per cell of an access and per open hold of a lock.
 
-use foretrace_trace::{Dependences, EventId, LockId, Model, ObjectId, Op, ThreadId, Trace};
+use foretrace_trace::{Dependences, EventId, LockId, ObjectId, Op, ThreadId, Trace};
+use foretrace_verdict::Model;
 
 use crate::recorded::{INITIAL, Recorded, Rule};
 use crate::refuted::Refuted;

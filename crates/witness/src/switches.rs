@@ -22,7 +22,7 @@ use rustc_hash::FxHashSet;
 use crate::checker::Checker;
 use crate::partial_order::{PartialOrder, Sections};
 use crate::reported::context_switches;
-use crate::violation::Violation;
+use foretrace_verdict::Violation;
 
 /// How many states of equal cost are followed at once.
 const BEAM: usize = 32;

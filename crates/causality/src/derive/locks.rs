@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use foretrace_model::{HoldId, Skeleton};
 use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
-use foretrace_witness::{Fact, Rule};
+use foretrace_verdict::{Fact, Rule};
 use rustc_hash::FxHashMap;
 
 use super::Derived;

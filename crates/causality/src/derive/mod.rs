@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 
 use foretrace_model::Skeleton;
 use foretrace_trace::EventId;
-use foretrace_witness::{Fact, Refutation, Rule, Violation};
+use foretrace_verdict::{Fact, Refutation, Rule, Violation};
 
 use crate::scope::Scope;
 use locks::Sections;

@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use foretrace_trace::EventId;
-use foretrace_witness::{Fact, Rule};
+use foretrace_verdict::{Fact, Rule};
 
 use super::Derived;
 use super::nodes::{Node, Nodes};

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretrace_witness::{Fact, Refutation, Rule, Step};
+use foretrace_verdict::{Fact, Refutation, Rule, Step};
 use rustc_hash::FxHashMap;
 
 use super::nodes::Node;

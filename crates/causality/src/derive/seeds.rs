@@ -8,8 +8,8 @@
 //! every thread, and for barriers, where each arrival of a round follows each of the round before.
 
 use foretrace_model::{CellId, HoldId, Identity, Skeleton};
-use foretrace_trace::{EventId, Model, ObjectId, Op, ThreadId, Trace};
-use foretrace_witness::{Fact, Rule, Violation};
+use foretrace_trace::{EventId, ObjectId, Op, ThreadId, Trace};
+use foretrace_verdict::{Fact, Model, Rule, Violation};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Derived, Scope};

@@ -3,16 +3,17 @@
 use expect_test::{Expect, expect};
 use foretrace_model::Skeleton;
 use foretrace_trace::{
-    Event, EventId, MemoryOrder, Mode, Model, Op, Patience, Place, Trace, WakeReason, text,
+    Event, EventId, MemoryOrder, Mode, Op, Patience, Place, Trace, WakeReason, text,
 };
-use foretrace_witness::{Fact, Refutation, Violation, check_refutation};
+use foretrace_verdict::{Fact, Model, Refutation, Violation};
+use foretrace_witness::check_refutation;
 
 use super::{Scope, derive};
 
 /// A proof, with events by their numbers.
 fn shown(refutation: Option<&Refutation>) -> String {
     let Some(refutation) = refutation else { return "none\n".to_string() };
-    let line = |(number, step): (usize, &foretrace_witness::Step)| {
+    let line = |(number, step): (usize, &foretrace_verdict::Step)| {
         let fact = match step.fact {
             Fact::Executed(event) => format!("X{}", event.0),
             Fact::NotExecuted(event) => format!("N{}", event.0),

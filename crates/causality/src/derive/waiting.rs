@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foretrace_model::{Cond, Semaphore, Skeleton, Wait};
 use foretrace_trace::{CondId, EventId, Op, SemId, Trace};
-use foretrace_witness::{Fact, Rule};
+use foretrace_verdict::{Fact, Rule};
 
 use super::Derived;
 use super::nodes::{Node, Nodes};

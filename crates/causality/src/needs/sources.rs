@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use foretrace_model::{ReleaseRole, Skeleton};
-use foretrace_trace::{EventId, LockId, Model, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, LockId, Op, ThreadId, Trace};
+use foretrace_verdict::Model;
 
 use super::written::only_writes;
 use super::{Needs, Order, Rules};

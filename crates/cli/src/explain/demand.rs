@@ -5,10 +5,10 @@ use std::fmt;
 
 use foretrace_report::Kind;
 use foretrace_trace::{Fault, Op};
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 use super::words::Words;
-use crate::assemble::{kind, place, violating};
+use crate::assemble::place;
 use crate::implicit::{fault, freed};
 
 /// How sentences call a candidate.
@@ -78,7 +78,7 @@ pub(super) fn demand(words: Words, violation: &Violation) -> String {
 /// What it would be, and where: `data race on x at a.c:2, a.c:9`.
 pub(super) fn title(words: Words, violation: &Violation) -> String {
     let trace = words.trace;
-    let what = match kind(violation) {
+    let what = match violation.kind() {
         Kind::Race => "data race",
         Kind::Atomicity => "atomicity violation",
         Kind::LockCycle => "lock cycle",
@@ -95,15 +95,11 @@ pub(super) fn title(words: Words, violation: &Violation) -> String {
             Some(Fault::Address) | None => "failing assertion",
         },
     };
-    let object = match violation {
-        Violation::Race(event, _) | Violation::Atomicity { first: event, .. } => {
-            trace.access(*event).map_or(String::new(), |access| {
-                format!(" on {}", trace.objects().get(access.at.object.index()))
-            })
-        }
-        _ => freed(trace, violation).map_or(String::new(), |(_, block)| format!(" of {block}")),
+    let object = match violation.object(trace) {
+        Some(object) => format!(" on {}", trace.objects().get(object.index())),
+        None => freed(trace, violation).map_or(String::new(), |(_, block)| format!(" of {block}")),
     };
     let places: Vec<String> =
-        violating(violation).into_iter().map(|event| place(trace, event)).collect();
+        violation.events().into_iter().map(|event| place(trace, event)).collect();
     format!("{what}{object} at {}", places.join(", "))
 }

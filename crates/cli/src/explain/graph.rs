@@ -9,11 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use foretrace_predict::Reason;
 use foretrace_report::{Edge, EdgeKind, Graph, Node, ThreadNodes};
 use foretrace_trace::EventId;
-use foretrace_witness::{Fact, Refutation, Rule, Violation};
+use foretrace_verdict::{Fact, Refutation, Rule, Violation};
 
 use super::proof::{Proof, ends};
 use super::words::Words;
-use crate::assemble::violating;
 
 /// The graph of a proof.
 pub(super) fn of_proof(
@@ -23,7 +22,7 @@ pub(super) fn of_proof(
     title: String,
 ) -> Graph {
     let words = proof.telling.words;
-    let mut drawing = Drawing::new(violating(violation));
+    let mut drawing = Drawing::new(violation.events());
     let mut cycle = Cycle::default();
     let (executed, not_executed) = refutation.contradiction;
     cycle.follow(proof, executed);
@@ -88,7 +87,7 @@ pub(super) fn of_reasons(
     reasons: &[Reason],
     title: String,
 ) -> Graph {
-    let mut drawing = Drawing::new(violating(violation));
+    let mut drawing = Drawing::new(violation.events());
     for reason in reasons {
         let (label, last) = match reason {
             Reason::Fork { fork, first } => {

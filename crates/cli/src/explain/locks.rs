@@ -1,7 +1,7 @@
 //! The sentences about locks: section 4 of `docs/causality.md`.
 
 use foretrace_trace::{EventId, Op};
-use foretrace_witness::{Fact, Rule, Step};
+use foretrace_verdict::{Fact, Rule, Step};
 
 use super::proof::Proof;
 use super::recorded::Hold;

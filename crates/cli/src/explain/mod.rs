@@ -25,10 +25,11 @@ use foretrace_report::{
     Explanation, Explanations, Graph, Grounds, write_dot, write_explanation, write_finding,
 };
 use foretrace_trace::Trace;
-use foretrace_witness::{Certainty, Property, Violation, check_refutation};
+use foretrace_verdict::{Certainty, Property, Violation};
+use foretrace_witness::check_refutation;
 
 use crate::args::ExplainArguments;
-use crate::assemble::{Frame, assemble, kind, property, violating};
+use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
 use crate::predict::{jobs, model, style};
 use crate::remarks::weak_accesses;
@@ -93,8 +94,8 @@ fn finding(
 
 fn happens(certainty: report::Certainty) -> Status {
     match certainty {
-        report::Certainty::Real => Status::Found,
-        report::Certainty::Possible => Status::Uncertain,
+        Certainty::Real => Status::Found,
+        Certainty::Possible => Status::Uncertain,
     }
 }
 
@@ -359,9 +360,9 @@ fn told(
         }
     };
     let explanation = Explanation {
-        property: property(violation.property()),
-        kind: kind(violation),
-        events: violating(violation).into_iter().map(|event| event.0).collect(),
+        property: violation.property(),
+        kind: violation.kind(),
+        events: violation.events().into_iter().map(|event| event.0).collect(),
         title,
         by: told.by,
         demand: demand(words, violation),
@@ -375,7 +376,7 @@ fn told(
 mod tests {
     use super::*;
     use foretrace_trace::{EventId, text};
-    use foretrace_witness::{Fact, Refutation, Rule, Step};
+    use foretrace_verdict::{Fact, Refutation, Rule, Step};
 
     #[test]
     fn a_proof_that_is_none_is_a_bug_of_ours() {
@@ -384,7 +385,7 @@ mod tests {
         let telling = Telling {
             words: Words { trace: &trace },
             recorded: &recorded,
-            model: foretrace_trace::Model::Values,
+            model: foretrace_verdict::Model::Values,
         };
         let given = |fact| Step { fact, rule: Rule::Candidate, premises: Vec::new() };
         let [one, two] = [EventId(0), EventId(1)];

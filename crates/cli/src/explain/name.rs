@@ -4,7 +4,7 @@
 //! or a source location, which may be of many events.
 
 use foretrace_trace::{EventId, Op, Request, Trace};
-use foretrace_witness::{LockMisuse, Property, Violation};
+use foretrace_verdict::{LockMisuse, Property, Violation};
 
 use crate::failure::Failure;
 

@@ -9,8 +9,8 @@
 //! **Invariant.** Only words: the proof has passed its checker, and nothing here decides anything.
 
 use foretrace_report::Grounds;
-use foretrace_trace::{Channels, EventId, Model, Op, Trace};
-use foretrace_witness::{Fact, Refutation, Rule, Step, Violation};
+use foretrace_trace::{Channels, EventId, Op, Trace};
+use foretrace_verdict::{Fact, Model, Refutation, Rule, Step, Violation};
 
 use super::demand::{Noun, noun};
 use super::recorded::Recorded;

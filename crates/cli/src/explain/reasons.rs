@@ -5,7 +5,7 @@
 use foretrace_predict::{Reason, Section};
 use foretrace_report::Grounds;
 use foretrace_trace::{CondId, EventId, LockId, Op};
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 use super::demand::noun;
 use super::proof::Told;

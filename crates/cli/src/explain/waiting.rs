@@ -1,7 +1,7 @@
 //! The sentences about waiting: section 5 of `docs/causality.md`.
 
 use foretrace_trace::{CondId, EventId, Op};
-use foretrace_witness::{Fact, Rule, Step};
+use foretrace_verdict::{Fact, Rule, Step};
 
 use super::proof::{Proof, few};
 use super::words::quoted;

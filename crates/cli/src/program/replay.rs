@@ -9,7 +9,7 @@ use std::time::Duration;
 use foretrace_replay::{Operation, Outcome, Plan};
 use foretrace_report::{Evidence, Kind, ReadError, Recalled, Replay, read_json};
 use foretrace_trace::{EventId, Trace};
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 use super::launch::{Ended, Input, Launch, Output, Task};
 use super::record::say;

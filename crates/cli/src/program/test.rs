@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Settings};
 use foretrace_trace::binary;
-use foretrace_witness::Property;
+use foretrace_verdict::Property;
 
 use super::launch::Input;
 use super::record::{self, say};

@@ -12,12 +12,13 @@ use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, Subject, fingerprint};
 use foretrace_summarise::{Part, Replayed, Wrong, explain};
 use foretrace_trace::{EventId, LockId, ThreadId};
-use foretrace_witness::{Property, Violation, context_switches, reported_order};
+use foretrace_verdict::{Certainty, Property, Violation};
+use foretrace_witness::{context_switches, reported_order};
 
 use super::expression::{number, show};
 use super::merged::{Mixing, Replayable};
 use super::words::Words;
-use crate::assemble::{self, Frame, violating};
+use crate::assemble::{self, Frame};
 use crate::failure::Failure;
 use crate::remarks::weak_accesses;
 
@@ -39,7 +40,7 @@ pub(super) fn assemble(
     for finding in &prediction.findings {
         let scene = Scene::new(&words, finding)?;
         let kind = scene.kind();
-        let next = violating(&finding.violation).into_iter().map(|event| words.site(event));
+        let next = finding.violation.events().into_iter().map(|event| words.site(event));
         let next: Vec<_> = next.collect();
         if kind == Kind::Race && mixing.is_some_and(|mixing| mixing.is_benign(&next)) {
             benign += 1;
@@ -63,7 +64,7 @@ pub(super) fn assemble(
         })
         .collect();
     for open in &prediction.undecided {
-        mentioned.extend(violating(&open.example).iter().map(|event| event.0));
+        mentioned.extend(open.example.events().iter().map(|event| event.0));
     }
     mentioned.sort_unstable();
     mentioned.dedup();
@@ -75,8 +76,8 @@ pub(super) fn assemble(
     });
     let excerpt = excerpt.collect();
     let ledgers = prediction.ledgers.iter();
-    let mut rows: Vec<(report::Property, report::Ledger)> =
-        ledgers.map(|(p, l)| (assemble::property(*p), assemble::ledger(l))).collect();
+    let mut rows: Vec<(Property, report::Ledger)> =
+        ledgers.map(|(p, l)| (*p, assemble::ledger(l))).collect();
     let mut not_asked: Vec<report::NotAsked> = prediction.not_asked.iter().map(in_words).collect();
     // Misuse of locks is among the assertions.
     let is_open = |asked: &&Property| {
@@ -84,7 +85,6 @@ pub(super) fn assemble(
         !has_row && **asked != Property::Lock
     };
     for &property in asked.iter().filter(is_open) {
-        let property = assemble::property(property);
         rows.push((property, report::Ledger::default()));
         let reason = "not looked for in programs".to_string();
         not_asked.push(report::NotAsked { property, whole: true, reason });
@@ -94,7 +94,7 @@ pub(super) fn assemble(
         |part: Part| matches!(part, Part::DoubleLock | Part::NotHeld | Part::Unreachable);
     let mut notes = Vec::new();
     if benign > 0 {
-        for (_, ledger) in rows.iter_mut().filter(|(row, _)| *row == report::Property::Race) {
+        for (_, ledger) in rows.iter_mut().filter(|(row, _)| *row == Property::Race) {
             ledger.candidates -= benign;
             ledger.violated -= benign;
         }
@@ -134,14 +134,12 @@ pub(super) fn undecided(
     reason: &str,
     asked: &[Property],
 ) -> Report {
-    let asked: Vec<report::Property> =
-        asked.iter().map(|&asked| assemble::property(asked)).collect();
     let remaining = report::Remaining { total: 1, lsa: 1, mhb: 1, ucg: 1 };
     let open =
         report::Ledger { candidates: 1, undecided: 1, remaining, ..report::Ledger::default() };
-    let kind = |property: report::Property| match property {
-        report::Property::Race => Kind::Race,
-        report::Property::Atomicity => Kind::Atomicity,
+    let kind = |property: Property| match property {
+        Property::Race => Kind::Race,
+        Property::Atomicity => Kind::Atomicity,
         _ => Kind::Assertion,
     };
     let undecided = asked.iter().map(|&property| report::Undecided {
@@ -168,7 +166,7 @@ fn empty(
         version: env!("CARGO_PKG_VERSION").to_string(),
         run: None,
         trace: report::TraceInfo::default(),
-        model: foretrace_trace::Model::Symbolic.name().to_string(),
+        model: foretrace_verdict::Model::Symbolic.name().to_string(),
         settings,
         full_schedules,
         summary: Vec::new(),
@@ -194,7 +192,7 @@ fn in_words(part: &NotAsked) -> report::NotAsked {
             "something that only recorded runs have"
         }
     };
-    let property = assemble::property(part.property());
+    let property = part.property();
     report::NotAsked { property, whole: true, reason: reason.to_string() }
 }
 
@@ -249,7 +247,7 @@ impl<'a> Scene<'a> {
                     _ => Kind::UnlockNotHeld,
                 }
             }
-            _ => assemble::kind(&self.finding.violation),
+            _ => self.finding.violation.kind(),
         }
     }
 
@@ -270,11 +268,10 @@ impl<'a> Scene<'a> {
             let described = || describe(words.program, words.site(*event));
             words.location(*event).unwrap_or_else(described)
         };
-        let places: Vec<String> = violating(&finding.violation).iter().map(place).collect();
+        let places: Vec<String> = finding.violation.events().iter().map(place).collect();
         let places: Vec<&str> = places.iter().map(String::as_str).collect();
-        let is_shown = |event: &EventId| {
-            words.is_step(*event) || violating(&finding.violation).contains(event)
-        };
+        let is_shown =
+            |event: &EventId| words.is_step(*event) || finding.violation.events().contains(event);
         let schedule: Vec<EventId> = finding.schedule.iter().copied().filter(is_shown).collect();
         let order = reported_order(&words.summary.trace, &finding.violation, &schedule);
         let what = match self.check() {
@@ -287,7 +284,7 @@ impl<'a> Scene<'a> {
             id,
             fingerprint: fingerprint(kind, object.as_deref(), &places),
             kind,
-            certainty: report::Certainty::Real,
+            certainty: Certainty::Real,
             object,
             sides: self.sides(),
             context_switches: context_switches(&words.summary.trace, &order) as u64,
@@ -311,7 +308,7 @@ impl<'a> Scene<'a> {
             state: state(event),
             holds: self.holds_before(event),
         };
-        violating(&self.finding.violation).into_iter().map(side).collect()
+        self.finding.violation.events().into_iter().map(side).collect()
     }
 
     /// The locks that the thread of an event has before it; at the end, if it does not happen.
@@ -385,7 +382,7 @@ impl<'a> Scene<'a> {
             };
             changes.push((event.0, text));
         }
-        for event in violating(&self.finding.violation) {
+        for event in self.finding.violation.events() {
             if !self.finding.schedule.contains(&event) {
                 changes.push((event.0, self.coming(event)));
             }

@@ -13,8 +13,9 @@ use foretrace_report::{Kind, Report};
 use foretrace_rewalk::Walker;
 use foretrace_trace::import::recording::{self, Walk};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model, Place, Trace};
-use foretrace_witness::{Certainty, CheckOptions, Checker, LockMisuse, Violation};
+use foretrace_trace::{EventId, Place, Trace};
+use foretrace_verdict::{Certainty, LockMisuse, Model, Property, Violation};
+use foretrace_witness::{CheckOptions, Checker};
 
 use crate::args::InputFormat;
 use crate::failure::Failure;
@@ -137,8 +138,8 @@ pub(super) fn tell_what_is_left_out(report: &mut Report, reasons: Vec<String>) {
     }
     for (property, ledger) in &mut report.summary {
         let kind = match property {
-            report::Property::Race => Kind::Race,
-            report::Property::Assertion => Kind::Assertion,
+            Property::Race => Kind::Race,
+            Property::Assertion => Kind::Assertion,
             _ => continue,
         };
         ledger.candidates += 1;
@@ -200,12 +201,12 @@ impl Mixing<'_> {
         let steps = happened.filter(is_step).map(|event| self.merged.origins(event.site));
         let steps: Vec<_> = steps.filter(|origins| !origins.is_empty()).collect();
         let next: Vec<_> = next.iter().map(|&site| self.merged.origins(site)).collect();
-        let possible = report::Certainty::Possible;
+        let possible = Certainty::Possible;
         let Some(mixture) = Mixture::new(self.traces, self.merged, &steps, &next) else {
             return (possible, None);
         };
         let certainty = match mixture.run {
-            Some(run) if self.is_real(run, &mixture, kind) => report::Certainty::Real,
+            Some(run) if self.is_real(run, &mixture, kind) => Certainty::Real,
             _ => possible,
         };
         let mixed = mixture.trace(self.traces, self.merged);

@@ -16,8 +16,7 @@ use foretrace_program::validate::check_bounded;
 use foretrace_program::{Program, merge, merge_recorded, parse, validate};
 use foretrace_report as report;
 use foretrace_report::{Certainty, Report, Settings, Subject};
-use foretrace_trace::Model;
-use foretrace_witness::Property;
+use foretrace_verdict::{Model, Property};
 
 use crate::args::{ModelChoice, PredictArguments, PredictionOptions};
 use crate::assemble::Frame;
@@ -208,7 +207,7 @@ fn ask_recorded(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
     }
     if !question.options.implicit.is_empty() {
         let reason = "--implicit: what nobody asserted is asked of single runs as recorded only";
-        let (property, reason) = (report::Property::Assertion, reason.to_string());
+        let (property, reason) = (Property::Assertion, reason.to_string());
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
     if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {

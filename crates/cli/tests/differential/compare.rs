@@ -7,8 +7,8 @@ use foretrace_predict::{Granularity, Options, Prediction, predict};
 use foretrace_rewalk::Walker;
 use foretrace_trace::import::recording::{self, Code, Seen, Told, Walk};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model, Op, Trace};
-use foretrace_witness::{Certainty, Property, Violation};
+use foretrace_trace::{EventId, Op, Trace};
+use foretrace_verdict::{Certainty, Model, Property, Violation};
 
 use crate::explorer::{Failure, Operation, Recorded, Truth};
 

@@ -12,8 +12,8 @@ use foretrace_predict::{Granularity, Options, Prediction, predict, predict_progr
 use foretrace_program::merge_recorded;
 use foretrace_trace::import::recording::{self, Walk};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model, Trace};
-use foretrace_witness::{Property, Violation};
+use foretrace_trace::{EventId, Trace};
+use foretrace_verdict::{Model, Property, Violation};
 
 use crate::compare::{Recording, Watched, has_note};
 use crate::explorer::{Recorded, Truth};

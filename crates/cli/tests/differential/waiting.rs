@@ -11,8 +11,8 @@ use std::path::Path;
 use foretrace_predict::{Granularity, Options, predict};
 use foretrace_trace::import::recording;
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model, Op, Trace};
-use foretrace_witness::{Certainty, Property, Violation};
+use foretrace_trace::{EventId, Op, Trace};
+use foretrace_verdict::{Certainty, Model, Property, Violation};
 
 use crate::compare::{FALSE_ALARM, Recording, Watched, thread_number};
 use crate::explorer::{Operation, Recorded, Truth};

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use foretrace_replay::{Outcome, Plan};
 use foretrace_trace::{EventId, Op, Trace, open};
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 use crate::harness::{Program, compile};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use foretrace_trace::expr::{Expr, ExprRef};
 use foretrace_trace::*;
+use foretrace_verdict::Model;
 
 use super::Recorded;
 use crate::event_set::EventSet;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use foretrace_causality::{Givers, Graph, Needs, Question, Reach, Rules, Scope, Search, derive};
 use foretrace_model::Skeleton;
 use foretrace_oracle::{case_seed, explore, generate};
-use foretrace_trace::{EventId, Model, Op, Trace, text};
-use foretrace_witness::Violation;
+use foretrace_trace::{EventId, Op, Trace, text};
+use foretrace_verdict::{Model, Violation};
 
 use crate::cases;
 use crate::tuples::tuples;

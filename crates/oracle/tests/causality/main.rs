@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use foretrace_causality::{Scope, derive};
 use foretrace_model::Skeleton;
 use foretrace_oracle::{case_seed, explore, generate};
-use foretrace_trace::{Model, Trace, text};
-use foretrace_witness::{Property, RefutationChecker, Violation};
+use foretrace_trace::{Trace, text};
+use foretrace_verdict::{Model, Property, Violation};
+use foretrace_witness::RefutationChecker;
 
 const CASES: u64 = 3_000;
 const SEED: u64 = 4;

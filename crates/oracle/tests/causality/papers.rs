@@ -5,8 +5,9 @@ use expect_test::{Expect, expect};
 use foretrace_causality::{Scope, derive};
 use foretrace_model::Skeleton;
 use foretrace_oracle::explore;
-use foretrace_trace::{EventId, Model, Trace, text};
-use foretrace_witness::{Fact, Refutation, Violation, check_refutation};
+use foretrace_trace::{EventId, Trace, text};
+use foretrace_verdict::{Fact, Model, Refutation, Violation};
+use foretrace_witness::check_refutation;
 
 use crate::refuting;
 
@@ -36,7 +37,7 @@ fn shown(trace: &Trace, refutation: &Refutation) -> String {
         let location = trace.location_of(event).expect("every event has one");
         trace.locations().get(location.index()).to_string()
     };
-    let line = |(number, step): (usize, &foretrace_witness::Step)| {
+    let line = |(number, step): (usize, &foretrace_verdict::Step)| {
         let fact = match step.fact {
             Fact::Executed(event) => format!("X({})", name(event)),
             Fact::NotExecuted(event) => format!("N({})", name(event)),

@@ -3,8 +3,8 @@
 
 use foretrace_causality::Scope;
 use foretrace_oracle::explore;
-use foretrace_trace::{Model, text};
-use foretrace_witness::Violation;
+use foretrace_trace::text;
+use foretrace_verdict::{Model, Violation};
 
 use crate::papers::at;
 use crate::refuting;

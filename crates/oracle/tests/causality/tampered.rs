@@ -7,8 +7,9 @@ use foretrace_causality::{Scope, derive};
 use foretrace_model::Skeleton;
 use foretrace_oracle::{case_seed, explore, generate};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model, Trace, text};
-use foretrace_witness::{RefutationChecker, RefutationError, Violation};
+use foretrace_trace::{EventId, Trace, text};
+use foretrace_verdict::{Model, Violation};
+use foretrace_witness::{RefutationChecker, RefutationError};
 
 const CASES: u64 = 1_500;
 const SEED: u64 = 40;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use foretrace_model::{Skeleton, regions};
 use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, Trace};
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 /// All candidates: what each thread does by itself allows them.
 pub(crate) fn tuples(skeleton: &Skeleton) -> BTreeSet<Violation> {

@@ -5,7 +5,8 @@ use foretrace_causality::{Scope, derive};
 use foretrace_model::Skeleton;
 use foretrace_oracle::{Random, explore, is_recorded_order_feasible};
 use foretrace_trace::*;
-use foretrace_witness::{Violation, check_refutation};
+use foretrace_verdict::{Model, Violation};
+use foretrace_witness::check_refutation;
 
 use crate::cases;
 use crate::graph::{Graphs, Tables};

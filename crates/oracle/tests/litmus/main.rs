@@ -16,8 +16,8 @@ mod waiting;
 use expect_test::{Expect, expect};
 use foretrace_oracle::{check as check_schedule, explore, is_recorded_order_feasible};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model, Trace, text};
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_trace::{EventId, Trace, text};
+use foretrace_verdict::{LockMisuse, Model, Violation};
 
 fn check(input: &str, expected: Expect) {
     check_with(input, false, expected);

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use foretrace_causality::{Givers, Graph, Locksets, Needs, Question, Rules, Scope, Search};
 use foretrace_model::Skeleton;
 use foretrace_predict::{Budget, Ledger, Options, Phase, Progress, Prune, predict};
-use foretrace_trace::{EventId, Model, Trace, open};
-use foretrace_witness::Property;
+use foretrace_trace::{EventId, Trace, open};
+use foretrace_verdict::{Model, Property};
 
 use crate::Outcome;
 use crate::clock::{Clock, peak_memory};

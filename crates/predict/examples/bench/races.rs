@@ -4,7 +4,7 @@ use std::path::Path;
 
 use foretrace_predict::{Granularity, Options, predict};
 use foretrace_trace::{open, validate::validate};
-use foretrace_witness::Property;
+use foretrace_verdict::Property;
 
 use crate::Outcome;
 

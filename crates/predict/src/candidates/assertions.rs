@@ -5,8 +5,8 @@
 //! asked about.
 
 use foretrace_model::{Data, Skeleton};
-use foretrace_trace::{EventId, Fault, Model, Op};
-use foretrace_witness::{Property, Violation};
+use foretrace_trace::{EventId, Fault, Op};
+use foretrace_verdict::{Model, Property, Violation};
 use rustc_hash::FxHashMap;
 
 use super::{Candidates, Context, Gathering, Parts};

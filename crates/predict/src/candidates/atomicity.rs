@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use foretrace_model::Region;
 use foretrace_trace::{Access, EventId, LockId, Mode, ObjectId, ThreadId};
-use foretrace_witness::{Property, Violation};
+use foretrace_verdict::{Property, Violation};
 
 use super::alike::{Grouping, SharedAccesses};
 use super::{Candidates, Context, Gathering, GroupId, HoldsWalk, Parts, Site};

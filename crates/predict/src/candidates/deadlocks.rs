@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use foretrace_causality::LocksetId;
 use foretrace_model::HoldId;
 use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, ThreadId};
-use foretrace_witness::{Property, Violation};
+use foretrace_verdict::{Property, Violation};
 
 use super::{Candidates, Context, Gathering, HoldsWalk, Parts, Site};
 use crate::fault::{Fault, is_seeded};

@@ -5,7 +5,7 @@
 //! except as recorded; only such *irregular* locks have candidates, and locks that are destroyed.
 
 use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request};
-use foretrace_witness::{LockMisuse, Property, Violation};
+use foretrace_verdict::{LockMisuse, Property, Violation};
 
 use super::{Candidates, Context, Gathering, HoldsWalk, Parts};
 

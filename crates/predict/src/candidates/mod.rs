@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use foretrace_causality::{Locksets, MustHappenBefore, Needs};
 use foretrace_model::{HoldId, Region, Skeleton};
 use foretrace_trace::{EventId, LocationId, Op, ThreadId};
-use foretrace_witness::{LockMisuse, Property, Violation};
+use foretrace_verdict::{LockMisuse, Property, Violation};
 
 use crate::fault::{Fault, is_seeded};
 use crate::prediction::{Granularity, NotAsked};

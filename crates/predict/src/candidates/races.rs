@@ -12,7 +12,7 @@
 use rustc_hash::FxHashMap;
 
 use foretrace_trace::EventId;
-use foretrace_witness::{Property, Violation};
+use foretrace_verdict::{Property, Violation};
 
 use super::alike::{Grouping, SharedAccesses};
 use super::benign::Benign;

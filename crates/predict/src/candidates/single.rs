@@ -4,7 +4,7 @@
 //! far as that does not depend on the schedule; if so, the question about it and nothing else.
 
 use foretrace_trace::{Access, EventId, LockId, Mode, Op, Patience, Request};
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 use super::benign::Benign;
 use super::{
@@ -17,7 +17,7 @@ use crate::goal::is_pending;
 pub(crate) fn single(context: &Context, violation: &Violation) -> Result<Candidates, String> {
     let trace = context.skeleton.trace;
     let mut candidates = Candidates::default();
-    if points(violation).iter().any(|point| point.index() >= trace.len()) {
+    if violation.events().iter().any(|point| point.index() >= trace.len()) {
         return Err("the trace has no such event".to_string());
     }
     let mut example = violation.clone();
@@ -64,17 +64,6 @@ pub(crate) fn single(context: &Context, violation: &Violation) -> Result<Candida
 
 fn no<T>(why: &str) -> Result<T, String> {
     Err(why.to_string())
-}
-
-fn points(violation: &Violation) -> Vec<EventId> {
-    match *violation {
-        Violation::Race(a, b) => vec![a, b],
-        Violation::Atomicity { first, remote, second } => vec![first, remote, second],
-        Violation::LockCycle(ref points) => points.clone(),
-        Violation::Stuck(point) | Violation::Lock(_, point) | Violation::Assertion(point) => {
-            vec![point]
-        }
-    }
 }
 
 /// How messages call an event.

@@ -21,7 +21,8 @@ use rustc_hash::FxHashMap;
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::terms::{Node, SymbolId, TermId, Terms, Values};
 use foretrace_model::{CellId, Data, Skeleton};
-use foretrace_trace::{EventId, Model, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, Op, ThreadId, Trace};
+use foretrace_verdict::Model;
 
 use super::number_written;
 use crate::fault::{Fault, is_seeded};

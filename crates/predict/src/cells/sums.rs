@@ -182,7 +182,7 @@ fn holds_around(skeleton: &Skeleton, lock: LockId, read: EventId, write: EventId
 
 #[cfg(test)]
 mod tests {
-    use foretrace_trace::Model;
+    use foretrace_verdict::Model;
 
     use super::*;
 

@@ -11,7 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_model::terms::{SymbolId, TermId, Values};
 use foretrace_model::{CellId, Data, Identity, Skeleton};
-use foretrace_trace::{EventId, Model, Op, Place};
+use foretrace_trace::{EventId, Op, Place};
+use foretrace_verdict::Model;
 
 use super::Encoder;
 use super::lazy::{Broken, Proposal, Scratch};

@@ -16,7 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use foretrace_model::terms::{BinaryOp, Node, TermId, UnaryOp};
 use foretrace_model::{CellId, Identity};
 use foretrace_solve::{Bit, Gates, Lit, Word};
-use foretrace_trace::{EventId, Model};
+use foretrace_trace::EventId;
+use foretrace_verdict::Model;
 
 use super::Encoder;
 use super::amo::AtMostOne;

@@ -123,8 +123,9 @@ mod tests {
     use foretrace_causality::{Givers, Locksets, MustHappenBefore, Rules};
     use foretrace_model::Skeleton;
     use foretrace_solve::{Limits, Statistics};
-    use foretrace_trace::{Model, Trace, text};
-    use foretrace_witness::Property;
+    use foretrace_trace::{Trace, text};
+    use foretrace_verdict::Model;
+    use foretrace_verdict::Property;
 
     use super::*;
     use crate::candidates::{self, Context};

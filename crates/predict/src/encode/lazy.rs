@@ -15,7 +15,8 @@ use std::collections::BinaryHeap;
 
 use foretrace_model::terms::TermId;
 use foretrace_model::{CellId, Hold, HoldId, ReleaseRole, Skeleton};
-use foretrace_trace::{EventId, LockId, Model, ObjectId, Op, Place, SemId, WakeReason};
+use foretrace_trace::{EventId, LockId, ObjectId, Op, Place, SemId, WakeReason};
+use foretrace_verdict::Model;
 
 use super::{Bound, Encoder};
 use crate::explain::Reason;

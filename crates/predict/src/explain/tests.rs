@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use foretrace_solve::Limits;
-use foretrace_trace::{Model, text};
-use foretrace_witness::{Property, Violation};
+use foretrace_trace::text;
+use foretrace_verdict::{Model, Property, Violation};
 
 use super::*;
 use crate::candidates;

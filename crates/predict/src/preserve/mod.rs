@@ -27,7 +27,7 @@
 use foretrace_causality::{Givers, Needs, Order, Rules};
 use foretrace_model::{HoldId, Skeleton};
 use foretrace_trace::{EventId, LockId, Mode, ThreadId, Trace};
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 use crate::candidates::{
     AtomicityPart, Class, CyclePart, Groups, Parts, RacePart, canonical_cycle,

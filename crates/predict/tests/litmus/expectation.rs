@@ -26,8 +26,7 @@
 use std::fmt::Write;
 
 use foretrace_predict::{Ledger, Options};
-use foretrace_trace::Model;
-use foretrace_witness::Property;
+use foretrace_verdict::{Model, Property};
 
 /// The findings, sorted, and the ledgers, by property.
 #[derive(Clone, Default)]

@@ -12,11 +12,9 @@ use std::path::{Path, PathBuf};
 use expect_test::expect;
 use foretrace_predict::{Finding, Ledger, Options, Prediction, Switches, predict};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model, Trace, text};
-use foretrace_witness::{
-    Certainty, CheckOptions, Checker, LockMisuse, Property, Violation, context_switches,
-    reported_order,
-};
+use foretrace_trace::{EventId, Trace, text};
+use foretrace_verdict::{Certainty, LockMisuse, Model, Property, Violation};
+use foretrace_witness::{CheckOptions, Checker, context_switches, reported_order};
 
 use expectation::{
     Expectation, Expected, Outcome, ledger_line, show_difference, without_certainty,

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use foretrace_predict::{Finding, Granularity, Options, Switches, predict};
-use foretrace_trace::{EventId, Model, Op, Trace};
-use foretrace_witness::Violation;
+use foretrace_trace::{EventId, Op, Trace};
+use foretrace_verdict::{Model, Violation};
 
 use super::{Litmus, PINNED, check_file, read};
 
@@ -71,7 +71,7 @@ fn paper_000_figure_5_erroneous_prefixes() {
         let options = Options {
             model: Some(model),
             granularity: Granularity::Event,
-            properties: vec![foretrace_witness::Property::Atomicity],
+            properties: vec![foretrace_verdict::Property::Atomicity],
             ..Options::default()
         };
         let prediction = predict(&litmus.trace, &options, &()).expect("it is decided");

@@ -2,7 +2,7 @@
 
 use foretrace_predict::{Finding, Granularity};
 use foretrace_trace::{EventId, LocationId, ObjectId, Trace};
-use foretrace_witness::{LockMisuse, Property, Violation};
+use foretrace_verdict::{LockMisuse, Property, Violation};
 
 /// A source location, or an event without one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use foretrace_predict::{Budget, Granularity, Options, Switches};
-use foretrace_trace::{Model, Trace, text};
+use foretrace_trace::{Trace, text};
+use foretrace_verdict::Model;
 
 use super::{MODELS, decide, for_seeds, has_default_seeds, open_classes};
 

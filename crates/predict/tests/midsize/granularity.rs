@@ -8,8 +8,9 @@
 use std::collections::BTreeSet;
 
 use foretrace_predict::{Granularity, Options, Prediction};
-use foretrace_trace::{Model, Trace};
-use foretrace_witness::{CheckOptions, Checker, Violation};
+use foretrace_trace::Trace;
+use foretrace_verdict::{Model, Violation};
+use foretrace_witness::{CheckOptions, Checker};
 
 use super::classes::{class_of, classes_of};
 use super::{MODELS, decide, for_seeds};

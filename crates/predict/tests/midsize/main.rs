@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use foretrace_predict::{Options, Prediction, predict};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{Model, Trace, text};
+use foretrace_trace::{Trace, text};
+use foretrace_verdict::Model;
 
 const MODELS: [Model; 4] = Model::ALL;
 

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use foretrace_predict::{Granularity, Options};
 use foretrace_trace::{EventId, Op, Trace};
-use foretrace_witness::{CheckOptions, Checker, Refuted, Violation};
+use foretrace_verdict::Violation;
+use foretrace_witness::{CheckOptions, Checker, Refuted};
 
 use super::generate::Random;
 use super::{MODELS, decide, for_seeds, has_default_seeds};

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use foretrace_predict::{Granularity, Options};
 use foretrace_trace::{Event, EventId, Op, Place, Trace};
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 use super::generate::Random;
 use super::{MODELS, decide, for_seeds};

@@ -13,7 +13,7 @@ use foretrace_program::explore::{Violation as Explored, explore};
 use foretrace_program::run::LockError;
 use foretrace_program::{Machine, Program, Site, parse, validate};
 use foretrace_summarise::Part;
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 fn read(text: &str) -> Program {
     let program = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -9,7 +9,7 @@ mod generate;
 use foretrace_predict::{Options, ProgramError, predict_program};
 use foretrace_program::{Machine, Program, merge, print, validate};
 use foretrace_trace::{Trace, text};
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 use super::{explored, predicted, read};
 use figure_11::{ELSE_THEN, THEN_ELSE};

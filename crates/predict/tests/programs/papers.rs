@@ -6,7 +6,7 @@ use foretrace_predict::{Finding, Options, ProgramPrediction, predict_program};
 use foretrace_program::Program;
 use foretrace_summarise::{Part, Wrong, explain, summarise};
 use foretrace_trace::{EventId, Op, ThreadId};
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 use super::{explored, predicted, read};
 

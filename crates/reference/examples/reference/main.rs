@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use foretrace_reference::{Limits, Options, SolverCommand, SolverError, decode, encode, smtlib};
 use foretrace_trace::open;
-use foretrace_trace::{EventId, Model, Op, Trace};
-use foretrace_witness::Violation;
+use foretrace_trace::{EventId, Op, Trace};
+use foretrace_verdict::{Model, Violation};
 
 use usage::{of_children, of_this_process};
 

@@ -8,7 +8,7 @@
 //! segment of its own thread too, not before the schedule's last.
 
 use foretrace_trace::EventId;
-use foretrace_witness::Violation;
+use foretrace_verdict::Violation;
 
 use super::{Encoder, Scope};
 use crate::formula::{Item, Sort};

@@ -50,8 +50,8 @@ mod path;
 mod pi;
 mod property;
 
-use foretrace_trace::{Dependences, EventId, Model, Op, Trace, text};
-use foretrace_witness::Violation;
+use foretrace_trace::{Dependences, EventId, Op, Trace, text};
+use foretrace_verdict::{Model, Violation};
 use rustc_hash::FxHashSet;
 
 use crate::Unsupported;

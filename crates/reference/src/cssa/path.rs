@@ -5,8 +5,8 @@
 //! value is as recorded and nothing is left of them here but what the asked assertion uses.
 
 use foretrace_trace::expr::ExprRef;
-use foretrace_trace::{EventId, Model, Op};
-use foretrace_witness::Violation;
+use foretrace_trace::{EventId, Op};
+use foretrace_verdict::{Model, Violation};
 
 use super::{Encoder, Scope, pi_symbol};
 use crate::expression;

@@ -9,8 +9,8 @@
 //! What must happen before decides is folded by `before`: then writes that come too late, that
 //! another one kills before r, or that cannot come between are gone (003, section 6).
 
-use foretrace_trace::{EventId, Model, Op};
-use foretrace_witness::Violation;
+use foretrace_trace::{EventId, Op};
+use foretrace_verdict::{Model, Violation};
 
 use super::{Encoder, Scope};
 use crate::formula::{Item, Sort};

@@ -4,7 +4,7 @@
 //! cycles and misuse of locks are little more than who is next where.
 
 use foretrace_trace::{EventId, Mode, Op, Patience, Request};
-use foretrace_witness::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 use super::{Encoder, Scope};
 use crate::Unsupported;

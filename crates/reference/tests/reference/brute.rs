@@ -7,9 +7,9 @@ use foretrace_reference::{Answer, Limits, Options, decide_all};
 use foretrace_trace::expr::{Expr, ExprRef};
 use foretrace_trace::text::eval;
 use foretrace_trace::{
-    Dependences, EventId, LockId, Mode, Model, NameId, ObjectId, Op, Place, SemId, ThreadId, Trace,
+    Dependences, EventId, LockId, Mode, NameId, ObjectId, Op, Place, SemId, ThreadId, Trace,
 };
-use foretrace_witness::Violation;
+use foretrace_verdict::{Model, Violation};
 
 use super::random::random_trace;
 use super::{parse, solver};

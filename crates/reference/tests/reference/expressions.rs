@@ -2,8 +2,7 @@
 //! against the value that the parser computes.
 
 use foretrace_reference::Options;
-use foretrace_trace::Model;
-use foretrace_witness::Violation;
+use foretrace_verdict::{Model, Violation};
 
 use super::{at, parse, schedule};
 

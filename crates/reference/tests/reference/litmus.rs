@@ -9,10 +9,9 @@ use std::path::Path;
 use foretrace_reference::{
     Answer, Limits, Options, SolverCommand, Unknown, Unsupported, decide_all,
 };
-use foretrace_trace::{EventId, Model, Op, Request, Trace, text};
-use foretrace_witness::{
-    CheckOptions, Checker, LockMisuse, Violation, context_switches, reported_order,
-};
+use foretrace_trace::{EventId, Op, Request, Trace, text};
+use foretrace_verdict::{LockMisuse, Model, Violation};
+use foretrace_witness::{CheckOptions, Checker, context_switches, reported_order};
 
 use super::solver;
 

@@ -14,8 +14,8 @@ mod solvers;
 
 use foretrace_reference::{Answer, Limits, Options, SolverCommand, decide_with};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Model, Trace, text};
-use foretrace_witness::Violation;
+use foretrace_trace::{EventId, Trace, text};
+use foretrace_verdict::{Model, Violation};
 
 /// z3, which CI installs with apt-get, unless another one is named.
 fn solver() -> SolverCommand {

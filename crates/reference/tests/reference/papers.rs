@@ -1,8 +1,7 @@
 //! The papers' worked examples.
 
 use foretrace_reference::{Options, Scope};
-use foretrace_trace::Model;
-use foretrace_witness::Violation;
+use foretrace_verdict::{Model, Violation};
 
 use super::{at, fails, parse, races, schedule};
 

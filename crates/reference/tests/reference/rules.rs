@@ -2,8 +2,9 @@
 //! context switches; and what is unsupported.
 
 use foretrace_reference::{Answer, Limits, Options, Unknown, decide, encode, smtlib};
-use foretrace_trace::{EventId, Model};
-use foretrace_witness::{Violation, context_switches, reported_order};
+use foretrace_trace::EventId;
+use foretrace_verdict::{Model, Violation};
+use foretrace_witness::{context_switches, reported_order};
 
 use super::{at, fails, parse, races, schedule, solver};
 

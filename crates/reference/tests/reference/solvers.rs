@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use foretrace_reference::{Answer, Limits, SolverCommand, decide};
-use foretrace_trace::{EventId, Model};
-use foretrace_witness::Violation;
+use foretrace_trace::EventId;
+use foretrace_verdict::{Model, Violation};
 
 use super::parse;
 

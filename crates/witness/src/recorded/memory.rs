@@ -6,7 +6,8 @@
 //!
 //! **Cost.** Linear in the cells that the accesses cover.
 
-use foretrace_trace::{EventId, Model, Op, Place, Trace};
+use foretrace_trace::{EventId, Op, Place, Trace};
+use foretrace_verdict::Model;
 
 use super::cells::{Cells, INITIAL, Span, lowest};
 

@@ -23,7 +23,8 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
-use foretrace_trace::{Event, EventId, Model, ObjectId, Op, ThreadId, Trace, WakeReason};
+use foretrace_trace::{Event, EventId, ObjectId, Op, ThreadId, Trace, WakeReason};
+use foretrace_verdict::Model;
 
 pub(crate) use cells::{INITIAL, Span};
 pub(crate) use counts::Round;

@@ -16,14 +16,13 @@
 //! **Cost.** Linear in the trace once, then for each step its premises times what it quantifies
 //! over.
 
-use foretrace_trace::{EventId, Model, Op, Trace};
+use foretrace_trace::{EventId, Op, Trace};
+use foretrace_verdict::{Fact, Model, Refutation, Rule, Step, Violation};
 
 use super::error::{RefutationError, Why};
 use super::view::View;
-use super::{Fact, Refutation, Rule, Step};
 use crate::at_end::{check_form, points};
 use crate::refuted::Refuted;
-use crate::violation::Violation;
 
 /// Whether the refutation proves that no feasible schedule of the trace ends in the violation under
 /// the model.

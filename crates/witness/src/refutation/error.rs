@@ -1,6 +1,6 @@
 //! Why a proof is no proof.
 
-use super::Rule;
+use foretrace_verdict::Rule;
 
 /// The first step of a proof that the trace does not bear out.
 ///

@@ -1,14 +1,13 @@
 //! Sections 3 to 6 of `docs/causality.md`: what synchronisation and data say.
 
-use foretrace_trace::{CondId, EventId, Model, Op, SemId};
+use foretrace_trace::{CondId, EventId, Op, SemId};
+use foretrace_verdict::{Fact, Model, Rule, Violation};
 
 use super::check::{Premises, require};
 use super::error::Why;
 use super::view::{Section, View};
-use super::{Fact, Rule};
 use crate::recorded::Rule as Row;
 use crate::step::Reads;
-use crate::violation::Violation;
 
 impl View<'_> {
     /// Section 3: whether the rule alone gives the order.

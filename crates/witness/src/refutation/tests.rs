@@ -3,10 +3,10 @@
 //! numbers of its premises, and at the end the two that contradict each other.
 
 use expect_test::{Expect, expect};
-use foretrace_trace::{EventId, Model, text};
+use foretrace_trace::{EventId, text};
+use foretrace_verdict::{Fact, Model, Refutation, Rule, Step, Violation};
 
-use super::{Fact, Refutation, RefutationError, Rule, Step, Why, check_refutation};
-use crate::violation::Violation;
+use super::{RefutationError, Why, check_refutation};
 
 const RULES: [Rule; 23] = [
     Rule::Candidate,

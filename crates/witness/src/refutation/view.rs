@@ -7,7 +7,8 @@
 
 use std::sync::OnceLock;
 
-use foretrace_trace::{CondId, EventId, LockId, Mode, Model, ObjectId, Op, SemId, ThreadId, Trace};
+use foretrace_trace::{CondId, EventId, LockId, Mode, ObjectId, Op, SemId, ThreadId, Trace};
+use foretrace_verdict::Model;
 
 use crate::recorded::{INITIAL, Recorded, Rule};
 use crate::step::Reads;

@@ -1,11 +1,11 @@
 //! Assertions under all models, and the reads that are released for them.
 
 use expect_test::{Expect, expect};
-use foretrace_trace::{EventId, Model};
+use foretrace_trace::EventId;
+use foretrace_verdict::{Certainty, Model, Violation};
 
 use super::{schedule, trace, verdict_under, violations::lines};
 use crate::checker::{CheckOptions, Checker};
-use crate::violation::{Certainty, Violation};
 
 fn fails(model: Model, at: u32, text: &str, numbers: &str, expected: Expect) {
     verdict_under(model, &lines(text), &Violation::Assertion(EventId(at)), numbers, &expected);

@@ -3,13 +3,13 @@
 
 use foretrace_trace::expr::{Expr, ExprRef};
 use foretrace_trace::text::eval::evaluate;
-use foretrace_trace::{Dependences, EventId, Model, NameId, Op, Place, ThreadId, Trace};
+use foretrace_trace::{Dependences, EventId, NameId, Op, Place, ThreadId, Trace};
+use foretrace_verdict::{Model, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::random_programs::random_program;
 use super::{feasible, next_of_each};
 use crate::checker::{CheckOptions, Checker};
-use crate::violation::Violation;
 use foretrace_testing::Random;
 
 /// What is in a byte: a value, or the unvalued contents of a writer.

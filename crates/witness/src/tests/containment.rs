@@ -1,12 +1,12 @@
 //! Each model allows what the one before it allows, on random traces with expressions.
 
-use foretrace_trace::{EventId, Model};
+use foretrace_trace::EventId;
+use foretrace_verdict::{Certainty, Model, Violation};
 
 use super::feasible;
 use super::random_programs::random_program;
 use super::reduction::{candidates, check_reduction, random_walk};
 use crate::checker::{CheckOptions, Checker};
-use crate::violation::{Certainty, Violation};
 use foretrace_testing::Random;
 
 #[test]

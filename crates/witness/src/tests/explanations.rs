@@ -1,12 +1,12 @@
 //! The values in witnesses.
 
 use expect_test::{Expect, expect};
-use foretrace_trace::{EventId, Model};
+use foretrace_trace::EventId;
+use foretrace_verdict::{Model, Violation};
 
 use super::{schedule, trace, violations::lines};
 use crate::checker::{CheckOptions, Checker};
 use crate::explain::Explanation;
-use crate::violation::Violation;
 
 /// One line per step: what it saw, stored and computed; and what the assertion's names are worth.
 fn explain(model: Model, text: &str, violation: Violation, numbers: &str, expected: Expect) {

@@ -16,12 +16,12 @@ mod symbolic;
 mod violations;
 
 use expect_test::Expect;
-use foretrace_trace::{EventId, Model, Trace, text};
+use foretrace_trace::{EventId, Trace, text};
+use foretrace_verdict::{Model, Violation};
 
 use crate::checker::{CheckOptions, Checker};
 use crate::recorded::Rule;
 use crate::refuted::Refuted;
-use crate::violation::Violation;
 
 /// The trace that the text means.
 fn trace(text: &str) -> Trace {

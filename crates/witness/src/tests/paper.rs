@@ -2,11 +2,11 @@
 //! 2011, figure 3: the read of x in thread 2 must lie between the two writes of x in thread 1, so
 //! the two writes of y are never next at once.
 
-use foretrace_trace::{EventId, Model};
+use foretrace_trace::EventId;
+use foretrace_verdict::{Model, Violation};
 
 use super::{feasible, trace};
 use crate::checker::{CheckOptions, Checker};
-use crate::violation::Violation;
 
 const FIGURE_3: &str = "\
 init x = 0

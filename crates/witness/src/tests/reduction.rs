@@ -1,6 +1,7 @@
 //! The reduction on random witnesses.
 
-use foretrace_trace::{EventId, Model, Trace};
+use foretrace_trace::{EventId, Trace};
+use foretrace_verdict::{LockMisuse, Model, Violation};
 use std::collections::BTreeMap;
 
 use foretrace_testing::Random;
@@ -14,7 +15,6 @@ use crate::reduce::reduce;
 use crate::reported::{context_switches, reported_order};
 use crate::runs::with_merged_runs;
 use crate::switches::with_few_switches;
-use crate::violation::{LockMisuse, Violation};
 
 /// All that might be wrong at the end of a schedule; most of it is not.
 pub(super) fn candidates(trace: &Trace, schedule: &[EventId]) -> Vec<Violation> {

@@ -1,10 +1,10 @@
 //! One accepted and at least one refuted schedule for every row of the table in section 3.
 
 use expect_test::{Expect, expect};
-use foretrace_trace::{EventId, Model};
+use foretrace_trace::EventId;
+use foretrace_verdict::{Model, Violation};
 
 use super::{verdict_under, violations::lines};
-use crate::violation::Violation;
 
 /// Two threads race behind the trace whatever happens in it, so only the steps decide.
 pub(super) fn steps_under(model: Model, text: &str, numbers: &str, expected: Expect) {

@@ -1,6 +1,7 @@
 //! The greedy choice of `signals` against all choices.
 
-use foretrace_trace::{EventId, Model, Op, Trace, WakeReason};
+use foretrace_trace::{EventId, Op, Trace, WakeReason};
+use foretrace_verdict::Model;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::trace;

@@ -1,11 +1,11 @@
 //! The rows of section 3 where reads are not pinned: `symbolic` and `control`.
 
 use expect_test::{Expect, expect};
-use foretrace_trace::{EventId, Model};
+use foretrace_trace::EventId;
+use foretrace_verdict::{Model, Violation};
 
 use super::rules::steps_under;
 use super::{verdict_under, violations::lines};
-use crate::violation::Violation;
 
 fn symbolic(text: &str, numbers: &str, expected: Expect) {
     steps_under(Model::Symbolic, text, numbers, expected);

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use foretrace_trace::EventId;
 
 use super::verdict;
-use crate::violation::{LockMisuse, Violation};
+use foretrace_verdict::{LockMisuse, Violation};
 
 /// Statements separated by semicolons, one per line.
 pub(super) fn lines(text: &str) -> String {

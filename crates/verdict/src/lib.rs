@@ -1,0 +1,14 @@
+//! What can be asked of a trace, and what the answers are: models, properties, violations, and the
+//! steps of proofs that there is none.
+//!
+//! Only names: this crate decides nothing.
+
+mod model;
+mod proof;
+mod property;
+mod violation;
+
+pub use model::Model;
+pub use proof::{Fact, Refutation, Rule, Step};
+pub use property::{Certainty, Kind, Property};
+pub use violation::{LockMisuse, Violation};
