@@ -64,8 +64,14 @@ pub mod child {
 /// header. They do if one of them is no other program, and where it is not known which bytes of a
 /// pipe came from them.
 pub fn starts_children_again(set: u32, page: &[u8]) -> bool {
-    let is_copy = |page: &[u8]| page.contains(&child::COPY);
-    set & flags::CHILDREN_AGAIN != 0 || page.get(CHILDREN).is_some_and(is_copy)
+    set & flags::CHILDREN_AGAIN != 0 || has_copies(page)
+}
+
+/// Whether a child of the process stayed a copy of it, or there were more children than the page
+/// of the header has bytes for.
+pub fn has_copies(page: &[u8]) -> bool {
+    let is_copy = |page: &[u8]| page.contains(&child::COPY) || !page.contains(&0);
+    page.get(CHILDREN).is_some_and(is_copy)
 }
 
 /// How threads were scheduled.

@@ -62,7 +62,7 @@ pub const HIDDEN: [&[(u32, u32)]; 15] = [
     // The outside is asked, through descriptors that come and go.
     &[(DESCRIPTORS, BOTH), (NAMES, TAKES), (OUTSIDE, BOTH)],
     // Children come and go, and change files.
-    &[(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH), (NAMES, BOTH)],
+    &[(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH), (NAMES, BOTH), (ENVIRONMENT, TAKES)],
     &[(IPC, BOTH), (OUTSIDE, BOTH)],
     // A line for the system's log.
     &[(OUTSIDE, GIVES)],

@@ -173,6 +173,9 @@ pub mod unseen {
     /// Code of which nothing is known calls a function of the program. (In free-running recordings
     /// only.)
     pub const CALLED_BACK: u8 = 4;
+    /// The process was copied, with all that other threads have written so far. It matters if the
+    /// copy stays one, see [`crate::file::has_copies`].
+    pub const COPIED: u8 = 5;
 }
 
 /// The detail of allocations.

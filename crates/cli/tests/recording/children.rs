@@ -85,6 +85,24 @@ fn programs_that_start_others_run_under_every_schedule() {
     }
 }
 
+/// Who hears from a child what it has inherited or found comes behind those who have written it.
+#[test]
+fn what_children_inherit_or_find_orders_those_who_ask_them() {
+    let program = compile("asked", &["asked.c"]);
+    let file = program.beside("file");
+    for way in ["file", "pipe", "memory", "environment", "descriptor"] {
+        for schedule in SCHEDULES {
+            for seed in ["1", "2", "3"] {
+                let options = ["test", "--schedule", schedule, "--seed", seed];
+                let done = program.with(&options, &[way, &file]).says_not("(real");
+                // A copy of the process has seen all of its memory.
+                let is_undecided = way == "memory" && done.status == 3;
+                assert!(done.status == 0 || is_undecided, "{way}: {}", done.out);
+            }
+        }
+    }
+}
+
 /// A child has changed a file: who sees it comes behind what was done before the child was started.
 #[test]
 fn files_of_children_order_those_who_look_for_them() {

@@ -10,9 +10,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 
 use foretrace_recording::channel::direction::{BOTH, TAKES};
-use foretrace_recording::channel::{CHILDREN, DESCRIPTORS, NAMES, OUTSIDE};
+use foretrace_recording::channel::{CHILDREN, DESCRIPTORS, ENVIRONMENT, NAMES, OUTSIDE};
 use foretrace_recording::file::child;
 use foretrace_recording::input::{NOTHING_SENT, call, hash};
+use foretrace_recording::record::{kind, unseen};
 use libc::{id_t, idtype_t, pid_t, siginfo_t};
 
 use super::{numbers, process};
@@ -25,7 +26,7 @@ use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start
 use crate::kernel::uses::Uses;
 use crate::log;
 use crate::real::real;
-use crate::thread::enter;
+use crate::thread::{Thread, enter};
 use crate::world::hold;
 
 mod next {
@@ -47,9 +48,10 @@ mod next {
 
 // Children make, rename and remove files: another thread that looks for one may learn from it what
 // the thread has done that started the child, or waited for it.
-const FORK: [(u32, u32); 3] = [(CHILDREN, BOTH), (OUTSIDE, BOTH), (NAMES, BOTH)];
-const START: [(u32, u32); 4] =
-    [(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH), (NAMES, BOTH)];
+// They inherit descriptors and the environment.
+const FORK: [(u32, u32); 5] =
+    [(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH), (NAMES, BOTH), (ENVIRONMENT, TAKES)];
+const START: [(u32, u32); 5] = FORK;
 const WAIT: [(u32, u32); 3] = [(CHILDREN, BOTH), (OUTSIDE, TAKES), (NAMES, BOTH)];
 
 fn always(_: &mut Kernel) -> bool {
@@ -92,9 +94,21 @@ fn copy(make: impl FnOnce() -> pid_t) -> pid_t {
         _ => make(),
     };
     if result != 0 {
+        if result > 0 {
+            keeping_errno(|| enter(note_copy));
+        }
         finish(&begun, &source, i64::from(result), &|_, _| (), |_| ());
     }
     result
+}
+
+/// The copy has the memory of this moment: what other threads have written so far, and no more.
+fn note_copy(thread: &mut Thread) {
+    let mut world = hold();
+    if world.kernel.has_several_threads {
+        let site = thread.call_site;
+        world.stamped(thread, kind::UNSEEN, unseen::COPIED, site, []);
+    }
 }
 
 /// A child that has done nothing is gone, and leaves no trace: not its signal either.

@@ -27,6 +27,19 @@ pub(super) struct Usage {
     channels: FxHashMap<u32, Users>,
     /// Of calls that may use all channels.
     every: Users,
+    /// Of what children inherit, see [`inherited`].
+    inherited: Users,
+}
+
+/// What children of the process inherit, or find: all objects of the kernel. A call on one keeps
+/// its order with those that start children.
+fn inherited(list: &[(u32, u32)]) -> bool {
+    let is_object = |channel: u32| {
+        channel >= channel::FIRST_OBJECT
+            || matches!(channel, channel::ANONYMOUS | channel::LOOPBACK)
+    };
+    let mut named = list.iter().map(|&(channel, _)| channel);
+    named.clone().any(is_object) && !named.any(|channel| channel == channel::CHILDREN)
 }
 
 /// The threads that use a channel.
@@ -64,8 +77,12 @@ impl Usage {
             _ if record.detail & stream::CANCELS != 0 => {}
             channel::EVERY => self.every.add(thread, direction::BOTH),
             list => {
-                for &(channel, how) in tables.channel_lists.get(&list).into_iter().flatten() {
+                let Some(list) = tables.channel_lists.get(&list) else { return };
+                for &(channel, how) in list {
                     self.channels.entry(channel).or_default().add(thread, how);
+                }
+                if inherited(list) {
+                    self.inherited.add(thread, direction::TAKES);
                 }
             }
         }
@@ -78,7 +95,10 @@ impl Usage {
 
     /// What is left of the way in which a call uses a channel.
     fn matters(&self, channel: u32, how: u32) -> Option<Direction> {
-        let users = self.channels.get(&channel).copied().unwrap_or_default().and(self.every);
+        let mut users = self.channels.get(&channel).copied().unwrap_or_default().and(self.every);
+        if channel == channel::CHILDREN {
+            users = users.and(self.inherited);
+        }
         if !users.several {
             return None;
         }
@@ -282,10 +302,19 @@ impl Emit<'_> {
                     }
                 }
             }
+            if inherited(named) {
+                kept.extend(self.children());
+            }
             (!kept.is_empty()).then(|| self.builder.channels(&kept))
         };
         self.calls.lists.insert(list, on);
         Ok(on)
+    }
+
+    /// How a call on an object that children inherit keeps its order with their starts.
+    fn children(&mut self) -> Option<(ChannelId, Direction)> {
+        let how = self.survey.calls.matters(channel::CHILDREN, direction::TAKES)?;
+        Some((self.channel(channel::CHILDREN), how))
     }
 
     /// The same channels, with those by which the call feeds others, and what it waits for.
@@ -320,7 +349,7 @@ impl Emit<'_> {
         let &[(number, _)] = self.tables.channel_lists.get(&list)?.as_slice() else { return None };
         let whole = self.channel(number);
         let reads = self.part(number, "reads".to_string());
-        let mut on = Vec::new();
+        let mut on = Vec::from_iter(self.children());
         match exact {
             Exact::Write { write, is_read, after } => {
                 on.push((whole, Direction::Both));

@@ -21,6 +21,7 @@ pub(super) struct Recording<'a> {
     pub(super) flags: u32,
     /// Replays start children of the process again.
     pub(super) starts_children_again: bool,
+    pub(super) has_copies: bool,
     pub(super) ending: u32,
     pub(super) status: u32,
     pub(super) lost: u64,
@@ -65,6 +66,7 @@ impl<'a> Recording<'a> {
             mode: word(bytes, 12),
             flags: word(bytes, 28),
             starts_children_again: file::starts_children_again(word(bytes, 28), bytes),
+            has_copies: file::has_copies(bytes),
             ending: word(bytes, 32),
             status: word(bytes, 36),
             lost: long(bytes, 40),

@@ -352,6 +352,8 @@ impl<'r> Emit<'r> {
             unseen::WIDE_ATOMIC => ("atomic operation of 16 bytes", memory),
             unseen::MAPPED_FILE => ("read from a file that is in memory too", memory),
             unseen::CALLED_BACK => ("callback from code that is not instrumented", memory),
+            unseen::COPIED if !self.recording.has_copies => return,
+            unseen::COPIED => ("copy of the process", "what it sees of other threads is not known"),
             _ => ("wait interrupted by a signal", "its order is kept"),
         };
         let location = self.location(now);
