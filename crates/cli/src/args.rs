@@ -10,9 +10,9 @@ use foretrace_verdict::Property;
 
 /// Finds concurrency bugs before they happen.
 ///
-/// From one recorded run of a concurrent program, foretrace predicts races, atomicity violations,
-/// deadlocks, lock errors and failing assertions that another schedule of the same events leads to,
-/// and shows that schedule.
+/// Foretrace records one run of a concurrent program. It predicts the data races, atomicity
+/// violations, deadlocks, lock errors and failing assertions that other schedules of the same
+/// events lead to, shows such a schedule, and replays it on the program.
 #[derive(Parser, Debug)]
 #[command(name = "foretrace", version, max_term_width = 100, args_override_self = true)]
 pub(crate) struct Arguments {
@@ -28,45 +28,45 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Encode(EncodeArguments),
     Replay(ReplayArguments),
-    /// Compile and link C as clang does, for recording: CC="foretrace cc"
+    /// Compile and link C for recording, with the arguments of clang: CC="foretrace cc"
     Cc(CompilerArguments),
-    /// Compile and link C++ as clang++ does, for recording: CXX="foretrace c++"
+    /// Compile and link C++ for recording, with the arguments of clang++: CXX="foretrace c++"
     #[command(name = "c++")]
     Cpp(CompilerArguments),
     #[command(subcommand)]
     Trace(TraceCommand),
 }
 
-/// Predict the bugs that other schedules of a trace lead to, or any execution of a program
+/// Predict the bugs that other schedules of a trace lead to, or all executions of a program
 ///
-/// Several traces are taken as runs of one program on the same inputs, and merged into it.
+/// Several traces count as runs of one program on the same inputs, and are merged.
 ///
 /// Exit status: 0 nothing found and everything decided; 1 bugs found; 2 bad input or usage; 3
-/// nothing certain (undecided, or only possible bugs); 70 a bug of foretrace itself.
+/// nothing certain (undecided, or only possible bugs); 70 a bug in foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct PredictArguments {
-    /// Traces: text, binary (.ftb), recording (.ftrec), STD, RapidBin, RV-Predict folder, CSV; also
-    /// gzipped. Or a program (.ftp)
+    /// One or more traces: text, binary (.ftb), recording (.ftrec), STD, RapidBin, RV-Predict
+    /// folder, CSV; also gzipped. Or a program (.ftp)
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<PathBuf>,
 
-    /// The format of the traces, if it is not to be guessed
+    /// The format of the traces [default: detected from their content]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<InputFormat>,
 
     #[command(flatten)]
     pub(crate) options: PredictionOptions,
 
-    /// Decide by the papers' formula and this solver of SMT-LIB 2, such as "z3 -in" or cvc5, in
-    /// place of our own
+    /// Decide with the papers' formula and this SMT-LIB 2 solver, such as "z3 -in" or cvc5, instead
+    /// of foretrace's own
     #[arg(long, value_name = "COMMAND")]
     pub(crate) solver: Option<String>,
 
-    /// Predict under all models that make sense for the trace, and show which of them find what
+    /// Also predict under all other models that make sense for the trace, and show which find what
     #[arg(long)]
     pub(crate) compare_models: bool,
 
-    /// Explain why refuted candidates cannot happen, the first N of them [default N: 20]
+    /// Explain why the first N refuted candidates cannot happen [default N: 20]
     #[arg(
         long,
         value_name = "N",
@@ -77,15 +77,15 @@ pub(crate) struct PredictArguments {
     pub(crate) why: Option<usize>,
 }
 
-/// Explain why something cannot happen, or show how it can
+/// Explain why a bug cannot happen, or show how it can
 ///
-/// CANDIDATE is a finding as `predict` calls it (race-1), or a kind and places: race A B; atomicity
-/// A R B, R of the other thread; cycle A B ..., where threads take locks; stuck A; lock A;
-/// assertion A. Each place is the number of an event, from 0, a source location (bank.c:12), or
-/// THREAD@LOCATION.
+/// CANDIDATE is the name that `predict` gives a finding (race-1), or a kind and places: race A B;
+/// atomicity A R B, where R is in the other thread; cycle A B ..., where threads take locks; stuck
+/// A; lock A; assertion A. A place is the number of an event, from 0, a source location
+/// (bank.c:12), or THREAD@LOCATION.
 ///
 /// Exit status: 0 it cannot happen; 1 it can; 2 bad input or usage; 3 undecided, or only possible;
-/// 70 a bug of foretrace itself.
+/// 70 a bug in foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
     /// The trace, in any format
@@ -95,43 +95,43 @@ pub(crate) struct ExplainArguments {
     #[arg(value_name = "CANDIDATE", required = true)]
     pub(crate) candidate: Vec<String>,
 
-    /// The format of the trace, if it is not to be guessed
+    /// The format of the trace [default: detected from its content]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<InputFormat>,
 
-    /// What the reads of another schedule must see
+    /// What reads may see in another schedule
     #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
     pub(crate) model: ModelChoice,
 
-    /// Take critical sections for atomic regions
+    /// Treat critical sections as atomic regions
     #[arg(long)]
     pub(crate) infer_regions: bool,
 
-    /// Assertions that nobody wrote, as given to predict
+    /// Also check for these errors, as given to predict
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) implicit: Vec<Implicit>,
 
-    /// Write the events that matter, and what orders them, as a graph for Graphviz; `-` is standard
-    /// output, then the text goes to standard error
+    /// Write the relevant events and their order as a graph for Graphviz; `-` is standard output,
+    /// and the text then goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) dot: Option<PathBuf>,
 
-    /// Stop after this time for each candidate: 500ms, 30s, 5m, 1h
+    /// Stop each candidate after this time: 500ms, 30s, 5m, 1h
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) budget: Option<Duration>,
 
-    /// Give up a candidate when the solver needs more conflicts than this for it
+    /// Give up a candidate after this many conflicts in the solver
     #[arg(long, value_name = "N")]
     pub(crate) conflicts: Option<u64>,
 
-    /// Show a long schedule whole
+    /// Show a long schedule in full
     #[arg(long)]
     pub(crate) full_schedule: bool,
 }
 
-/// Write the papers' formula of one question about a trace, for a solver of SMT-LIB 2
+/// Write one question about a trace as SMT-LIB 2, in the formula of the papers
 ///
-/// Exit status: 0 written; 2 bad input or usage; 3 the formula cannot say it.
+/// Exit status: 0 written; 2 bad input or usage; 3 the formula cannot express the question.
 #[derive(Args, Debug)]
 pub(crate) struct EncodeArguments {
     /// The trace, in any format
@@ -141,31 +141,31 @@ pub(crate) struct EncodeArguments {
     #[arg(long, value_enum, default_value_t = FormulaFormat::Smt2)]
     pub(crate) format: FormulaFormat,
 
-    /// Show the candidates with their numbers
+    /// List the candidates with their numbers
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// The candidate with this number
+    /// Write the candidate with this number
     #[arg(long, value_name = "N", conflicts_with_all = ["list", "property"])]
     pub(crate) finding: Option<usize>,
 
-    /// The candidate of this property with the number of --index
+    /// Write a candidate of this property, chosen by --index
     #[arg(long, value_parser = property(), conflicts_with = "list")]
     pub(crate) property: Option<Property>,
 
-    /// Among the candidates of --property
+    /// The number of the candidate among those of --property
     #[arg(long, value_name = "I", requires = "property", default_value_t = 1)]
     pub(crate) index: usize,
 
-    /// What the reads of another schedule must see
+    /// What reads may see in another schedule
     #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
     pub(crate) model: ModelChoice,
 
-    /// Count only schedules with at most this many context switches
+    /// Consider only schedules with at most this many context switches
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) context_bound: Option<u32>,
 
-    /// Where it goes; `-` is standard output
+    /// Where to write the formula; `-` is standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
 }
@@ -176,12 +176,13 @@ pub(crate) enum FormulaFormat {
     Smt2,
 }
 
-/// Record a program, predict what else can happen, and replay each finding on it
+/// Record a program, predict the bugs of other schedules, and replay each finding
 ///
-/// Compile the program with `foretrace cc` or `foretrace c++`. Exit status: 0 nothing found and
-/// everything decided; 1 bugs found; 2 bad input or usage; 3 nothing certain (undecided, not
-/// confirmed, or only one thread ran); 4 the recorded run itself failed; 70 a bug of foretrace
-/// itself.
+/// Compile the program with `foretrace cc` or `foretrace c++` first.
+///
+/// Exit status: 0 nothing found and everything decided; 1 bugs found; 2 bad input or usage; 3
+/// nothing certain (undecided, not confirmed, or only one thread ran); 4 the recorded run itself
+/// failed; 70 a bug in foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct TestArguments {
     #[command(flatten)]
@@ -190,8 +191,8 @@ pub(crate) struct TestArguments {
     #[command(flatten)]
     pub(crate) prediction: PredictionOptions,
 
-    /// Record so many runs, with this seed and those that follow it; predict from each alone and
-    /// from all of them together
+    /// Record this many runs, with the seed of --seed and the seeds that follow it; predict from
+    /// each run alone and from all of them together
     #[arg(
         long,
         value_name = "N",
@@ -200,20 +201,19 @@ pub(crate) struct TestArguments {
     )]
     pub(crate) runs: u32,
 
-    /// Keep the trace in this file (.ftb); of several runs NAME.1.ftb and so on
+    /// Keep the trace in this file (.ftb); several runs go to NAME.1.ftb and so on
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Replay at most so many findings
+    /// Replay at most this many findings
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) replays: usize,
 
-    /// Statuses with which the recorded run should end; with another one, `test` ends with status 4
+    /// Expected exit statuses of the recorded run; any other makes `test` end with status 4
     #[arg(long, value_name = "STATUS,...", value_delimiter = ',', default_value = "0")]
     pub(crate) expect_status: Vec<u8>,
 
-    /// Let replays talk to the world, and read its clocks, instead of giving the program what it
-    /// got in the recorded run
+    /// Let replays use the network, real clocks, other programs and files instead of recorded input
     #[arg(long)]
     pub(crate) live: bool,
 
@@ -226,15 +226,15 @@ pub(crate) struct TestArguments {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Run a program and record what it does
+/// Run a program and record it
 ///
-/// The exit status is the program's own; 124 if it deadlocked, 125 if recording failed.
+/// The exit status is that of the program; 124 if it deadlocked, 125 if recording failed.
 #[derive(Args, Debug)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) record: RecordOptions,
 
-    /// Where the trace goes; with the extension .ftrec the recording itself [default: PROGRAM.ftb]
+    /// Where to write the trace, or with the extension .ftrec the recording [default: PROGRAM.ftb]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -243,21 +243,21 @@ pub(crate) struct RunArguments {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Force the schedule of a finding on the program
+/// Replay a finding: force its schedule on the program
 ///
 /// Exit status: 1 confirmed; 0 the program ran without the bug; 3 it diverged from the schedule.
 #[derive(Args, Debug)]
 pub(crate) struct ReplayArguments {
-    /// A report in JSON, and which finding of it: report.json#race-1 [default: all of them]
+    /// A JSON report and one of its findings: report.json#race-1 [default: all findings]
     #[arg(value_name = "REPORT[#FINDING]")]
     pub(crate) report: String,
 
-    /// Let the program talk to the world, and read its clocks, instead of giving it what it got in
-    /// the recorded run
+    /// Let the program use the network, real clocks, other programs and files instead of recorded
+    /// input
     #[arg(long)]
     pub(crate) live: bool,
 
-    /// Stop in gdb where the bug is
+    /// Stop in gdb at the bug
     #[arg(long)]
     pub(crate) gdb: bool,
 
@@ -272,7 +272,7 @@ pub(crate) struct ReplayArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct CompilerArguments {
-    /// Everything that clang understands
+    /// The arguments of clang
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<OsString>,
 }
@@ -280,27 +280,27 @@ pub(crate) struct CompilerArguments {
 /// How a program is recorded.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RecordOptions {
-    /// Who runs when: one thread at a time by choice of foretrace, or all of them freely
+    /// Which thread runs when: one at a time, chosen by foretrace, or all at once
     #[arg(long, value_enum, default_value_t = ScheduleChoice::Random)]
     pub(crate) schedule: ScheduleChoice,
 
-    /// Of the random choices: the same seed gives the same run
+    /// Seed of the random choices: the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Who moves the clocks of the program, where one thread runs at a time
+    /// What the clocks of the program follow, if one thread runs at a time
     #[arg(long, value_enum, default_value_t = TimeChoice::Virtual)]
     pub(crate) time: TimeChoice,
 
-    /// Stop recording (not the program) when the recording has so many bytes: 500k, 20M, 4G
+    /// Stop recording (not the program) when the recording has this size: 500k, 20M, 4G
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
 
-    /// Do not record which way the program goes (branches, calls, returns), nor its code
+    /// Do not record the path of the program (branches, calls, returns), nor its code
     #[arg(long)]
     pub(crate) no_control_flow: bool,
 
-    /// Kill the program after this time; what it did until then is kept
+    /// Kill the program after this time, and keep what it did until then
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -309,15 +309,15 @@ pub(crate) struct RecordOptions {
 pub(crate) enum TimeChoice {
     /// The schedule: the same seed gives the same times
     Virtual,
-    /// The world
+    /// The real clocks
     Real,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ScheduleChoice {
-    /// One at a time, changing at random
+    /// One at a time, chosen at random
     Random,
-    /// One at a time, by priorities that change at a few places
+    /// One at a time, by priorities that change at a few random points
     Pct,
     /// One at a time, in turn
     RoundRobin,
@@ -345,7 +345,7 @@ pub(crate) struct PredictionOptions {
         value_parser = property(), default_values = Property::ALL.map(Property::name))]
     pub(crate) check: Vec<Property>,
 
-    /// What the reads of another schedule must see
+    /// What reads may see in another schedule
     #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
     pub(crate) model: ModelChoice,
 
@@ -353,24 +353,24 @@ pub(crate) struct PredictionOptions {
     #[arg(long, value_enum, default_value_t = GranularityChoice::Location)]
     pub(crate) granularity: GranularityChoice,
 
-    /// Take critical sections for atomic regions
+    /// Treat critical sections as atomic regions
     #[arg(long)]
     pub(crate) infer_regions: bool,
 
-    /// Ask the solver also what order and locks refute; changes no verdict
+    /// Also ask the solver about what order and locks refute; changes no verdict
     #[arg(long)]
     pub(crate) no_prune: bool,
 
-    /// Assertions that nobody wrote: what else must not happen in recorded programs
+    /// Also check recorded programs for these errors, which no assertion names
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) implicit: Vec<Implicit>,
 
-    /// Let addresses that depend on what was read range over their objects, in a report of its own;
-    /// of recordings only
+    /// Predict once more, in a separate report, with addresses that depend on a read pointing
+    /// anywhere in their objects; for recordings only
     #[arg(long)]
     pub(crate) symbolic_addresses: bool,
 
-    /// Threads that solve; changes nothing in the result [default: the number of cores]
+    /// Number of solver threads; does not change the result [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
 
@@ -378,38 +378,38 @@ pub(crate) struct PredictionOptions {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) budget: Option<Duration>,
 
-    /// Give up a candidate when the solver needs more conflicts than this for it
+    /// Give up a candidate after this many conflicts in the solver
     #[arg(long, value_name = "N")]
     pub(crate) conflicts: Option<u64>,
 
-    /// Count only schedules with at most this many context switches
+    /// Consider only schedules with at most this many context switches
     #[arg(long, value_name = "N", conflicts_with = "iterate_bound",
         value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) context_bound: Option<u32>,
 
-    /// Find schedules with the fewest context switches: tries the bounds from 0 upward
+    /// Find schedules with the fewest context switches, by trying the bounds from 0 upward
     #[arg(long)]
     pub(crate) iterate_bound: bool,
 
-    /// Write the report as JSON to a file; `-` is standard output, then nothing else goes there
+    /// Also write the report as JSON; `-` is standard output, and then nothing else goes there
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Show long schedules whole
+    /// Show long schedules in full
     #[arg(long)]
     pub(crate) full_schedule: bool,
 
-    /// Say how long it took, also in the JSON report
+    /// Report how long it took, also in the JSON report
     #[arg(long)]
     pub(crate) timing: bool,
 }
 
-/// Look at traces and convert them
+/// Show, check and convert traces
 #[derive(Subcommand, Debug)]
 pub(crate) enum TraceCommand {
     /// Print a trace in the text form
     Show(TraceArguments),
-    /// Count what is in a trace
+    /// Count the events, threads and objects of a trace
     Stats(TraceArguments),
     /// Check that a trace obeys the rules of docs/theory.md
     Validate(TraceArguments),
@@ -422,7 +422,7 @@ pub(crate) struct TraceArguments {
     /// The trace
     pub(crate) trace: PathBuf,
 
-    /// The format of the trace, if it is not to be guessed
+    /// The format of the trace [default: detected from its content]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<InputFormat>,
 }
@@ -447,7 +447,7 @@ pub(crate) enum Implicit {
     Null,
     /// A number is divided by zero
     Division,
-    /// An index lies outside of its global array or block
+    /// An index is outside of its global array or heap block
     Bounds,
     /// Memory is used after another thread has freed it
     Freed,
@@ -459,13 +459,13 @@ pub(crate) enum Implicit {
 pub(crate) enum ModelChoice {
     /// `symbolic` if the trace has expressions, `values` if it has values, else `reads-from`
     Auto,
-    /// The write that they saw
+    /// The write that they saw in the recorded run
     ReadsFrom,
-    /// The value that they saw
+    /// The value that they saw in the recorded run
     Values,
-    /// Whatever is there, computed from it, as long as every condition goes the recorded way
+    /// Whatever memory holds, as long as every condition then goes the recorded way
     Symbolic,
-    /// Anything: data are left out, so that findings are possible, not proved feasible
+    /// Anything: data is ignored, so findings are only possible, not proved feasible
     Control,
 }
 
@@ -481,11 +481,11 @@ pub(crate) enum GranularityChoice {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum InputFormat {
-    /// Our text form
+    /// The text form of foretrace
     Text,
-    /// Our binary form
+    /// The binary form of foretrace
     Binary,
-    /// What the runtime writes while a program runs
+    /// The recording that the runtime writes while a program runs
     Recording,
     /// RAPID's STD, plain or gzipped
     Std,
@@ -493,15 +493,15 @@ pub(crate) enum InputFormat {
     Rapidbin,
     /// A folder of RV-Predict's LLVM traces
     Rvpredict,
-    /// CSV as SpeedyGo writes it
+    /// SpeedyGo's CSV
     Csv,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// Our text form
+    /// The text form of foretrace
     Text,
-    /// Our binary form
+    /// The binary form of foretrace
     Binary,
     /// RAPID's STD, which has no values
     Std,
