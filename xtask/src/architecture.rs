@@ -38,7 +38,8 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     // A second opinion: of the checker it knows only the names of violations.
     ("foretrace-reference", &["foretrace-trace", "foretrace-witness"]),
     ("foretrace-replay", &["foretrace-recording", "foretrace-trace", "foretrace-witness"]),
-    ("foretrace-report", &[]),
+    // It makes English of what is known of a trace.
+    ("foretrace-report", &["foretrace-trace"]),
     // Compares the prediction with its own enumeration, and shares no code with model and encoder.
     // Its tests hold the second opinion and the refutations against it as well.
     (

@@ -14,7 +14,7 @@ use foretrace_witness::{
 use crate::describe::{coming_store, failed_assertion, operation, operation_with};
 use crate::holds::{OpenHold, Survey};
 use crate::implicit;
-use crate::remarks::{not_asked, notes, repair, weak_accesses};
+use crate::remarks::{not_asked, notes, weak_accesses};
 
 /// What a report says besides the prediction.
 pub(crate) struct Frame {
@@ -46,7 +46,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
             path: frame.path,
             events: trace.len() as u64,
             threads: trace.threads().iter().map(str::to_string).collect(),
-            repairs: trace.notes().iter().map(repair).collect(),
+            provenance: trace.provenance().to_vec(),
             weak_accesses: weak_accesses(trace),
         },
         model: prediction.model.name().to_string(),

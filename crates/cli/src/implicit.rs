@@ -2,7 +2,8 @@
 
 use foretrace_report as report;
 use foretrace_report::Report;
-use foretrace_trace::{Dependences, EventId, Fault, Trace};
+use foretrace_trace::provenance::Taken;
+use foretrace_trace::{Dependences, EventId, Fault, Provenance, Trace};
 use foretrace_witness::Violation;
 
 use crate::args::{Implicit, ModelChoice, PredictionOptions};
@@ -39,16 +40,12 @@ pub(crate) fn assert_again(trace: &mut Trace, names: &[String]) {
     trace.assert_no(&faults);
 }
 
-/// What the importer notes of a block that is no object of the trace. Whose memory it was before is
-/// not known.
-const REGION: &str = "block too large, or over other memory, taken as a region";
-
 /// Whether memory is freed is read from a cell of our own. Where all reads are pinned it is always
 /// as recorded, and where they are free it is anything.
 fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<&'static str> {
     if trace.dependences() == Dependences::Unknown {
         Some("use after free: the trace does not record what depends on what was read")
-    } else if trace.notes().iter().any(|(note, _)| note == REGION) {
+    } else if trace.has_fact(Taken::BlockAsRegion) {
         Some(
             "use after free: a block is too large, or over other memory, to tell whose memory it was given",
         )
@@ -82,7 +79,7 @@ pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
     // Such an access is to memory of no block, so that nothing is asked about it.
-    let has_used = trace.notes().iter().any(|(note, _)| note.starts_with("access to freed memory"));
+    let has_used = trace.has_fact(Provenance::FreedAccess);
     let ledger = report.summary.iter_mut().find(|(known, _)| *known == property);
     if let (true, Some((_, ledger))) = (has_used, ledger) {
         ledger.candidates += 1;

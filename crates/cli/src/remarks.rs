@@ -9,11 +9,6 @@ use foretrace_witness::{Certainty, Property};
 
 use crate::assemble::property;
 
-/// What an importer mended, and how often.
-pub(crate) fn repair((what, count): &(String, u64)) -> report::Repair {
-    report::Repair { what: what.clone(), count: *count }
-}
-
 /// How many accesses are taken as sequentially consistent though their memory order is weaker.
 pub(crate) fn weak_accesses(trace: &Trace) -> u64 {
     let is_weak = |(_, op): &(EventId, Op)| match op {

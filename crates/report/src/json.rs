@@ -4,15 +4,17 @@
 //! excerpt and each row of the summary is one line, so that two reports can be compared by lines
 //! and a schedule of 50,000 steps does not become 200,000 lines.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
+use foretrace_trace::Provenance;
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::ser::Formatter;
 
 use crate::{
     Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Property, Report, Side,
-    Subject, Undecided,
+    Subject, Undecided, in_words,
 };
 
 /// The name and version of the format, the value of the field `schema`.
@@ -94,7 +96,7 @@ impl Serialize for Document<'_> {
                 events: report.trace.events,
                 threads: report.trace.threads.len(),
                 thread_names: &report.trace.threads,
-                repairs: &report.trace.repairs,
+                repairs: List(&report.trace.provenance, FactObject::new),
                 blind_spots: report.trace.blind_spots(),
                 weak_accesses: report.trace.weak_accesses,
             },
@@ -152,10 +154,27 @@ struct TraceObject<'a> {
     events: u64,
     threads: usize,
     thread_names: &'a [String],
-    repairs: &'a [crate::Repair],
+    repairs: List<'a, (Provenance, u64), fn(&'a (Provenance, u64)) -> FactObject<'a>>,
     blind_spots: u64,
     #[serde(skip_serializing_if = "is_zero")]
     weak_accesses: u64,
+}
+
+/// A fact: its code and details are for programs, the sentence is for people.
+#[derive(Serialize)]
+struct FactObject<'a> {
+    code: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Cow<'a, str>>,
+    what: String,
+    count: u64,
+}
+
+impl<'a> FactObject<'a> {
+    fn new((fact, count): &'a (Provenance, u64)) -> Self {
+        let (code, details, what) = (fact.code(), fact.details(), in_words(fact));
+        FactObject { code, details, what, count: *count }
+    }
 }
 
 fn is_zero(count: &u64) -> bool {

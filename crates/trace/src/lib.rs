@@ -11,6 +11,7 @@ pub mod ids;
 mod implicit;
 pub mod import;
 mod open;
+pub mod provenance;
 mod store;
 pub mod text;
 pub mod validate;
@@ -20,6 +21,7 @@ pub use event::*;
 pub use ids::*;
 pub use implicit::Otherwise;
 pub use open::{Format, OpenError, Opened, open, open_as, open_with};
+pub use provenance::Provenance;
 pub use store::{Builder, Dependences, LockKind, Names, Trace};
 
 /// How strictly another schedule must reproduce what the recorded reads saw.

@@ -111,7 +111,7 @@ pub(super) fn assemble(
             path: frame.path,
             events: summary.trace.len() as u64,
             threads: words.threads.clone(),
-            repairs: Vec::new(),
+            provenance: Vec::new(),
             weak_accesses: weak_accesses(&summary.trace),
         },
         model: prediction.model.name().to_string(),

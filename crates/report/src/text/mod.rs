@@ -9,9 +9,10 @@ mod table;
 use std::fmt;
 use std::io::{self, Write};
 
+use crate::provenance::is_news;
 use crate::{
     Certainty, Evidence, Finding, Hold, Input, Kind, Property, Replay, Report, Side, SideState,
-    Subject,
+    Subject, in_words,
 };
 pub use explanation::write_explanation;
 use table::Table;
@@ -146,8 +147,8 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
         writeln!(writer, "addresses that depend on what was read range over their objects")?;
     }
     // What nobody else touches was left out; that is no news.
-    for repair in trace.repairs.iter().filter(|repair| repair.is_news()) {
-        writeln!(writer, "import: {} ({})", repair.what, counted(repair.count, "time"))?;
+    for (fact, count) in trace.provenance.iter().filter(|(fact, _)| is_news(fact)) {
+        writeln!(writer, "import: {} ({})", in_words(fact), counted(*count, "time"))?;
     }
     Ok(())
 }
