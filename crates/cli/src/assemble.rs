@@ -14,7 +14,7 @@ use foretrace_witness::{
 use crate::describe::{coming_store, failed_assertion, operation, operation_with};
 use crate::holds::{OpenHold, Survey};
 use crate::implicit;
-use crate::remarks::{not_asked, notes, weak_accesses};
+use crate::remarks::{not_asked, notes, unanswered, weak_accesses};
 
 /// What a report says besides the prediction.
 pub(crate) struct Frame {
@@ -253,7 +253,7 @@ fn finding(
         what: implicit::what(trace, &finding.violation),
         reads: asserted_reads(trace, &finding),
         inputs: Vec::new(),
-        fallback: finding.fallback.map(|(model, reason)| (model.name().to_string(), reason)),
+        fallback: finding.fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why))),
         replay: None,
         schedule: shown(trace, &finding.schedule).map(|event| event.0).collect(),
     }
@@ -425,7 +425,7 @@ pub(crate) fn undecided(open: Undecided) -> report::Undecided {
         property: property(open.property),
         kind: kind(&open.example),
         events: violating(&open.example).into_iter().map(|event| event.0).collect(),
-        reason: open.reason,
+        reason: unanswered(&open.reason),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use foretrace_predict::{NotAsked, Prediction};
+use foretrace_predict::{NotAsked, Prediction, Unanswered};
 use foretrace_report as report;
+use foretrace_report::Reason;
 use foretrace_trace::{Channels, Dependences, EventId, Model, Op, ThreadId, Trace};
 use foretrace_witness::{Certainty, Property};
 
@@ -20,7 +21,7 @@ pub(crate) fn weak_accesses(trace: &Trace) -> u64 {
 
 /// A part of a property that was not asked about, in words.
 pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
-    let (whole, reason) = match part {
+    let (whole, sentence) = match part {
         NotAsked::NoRegions => (
             true,
             "the trace marks no atomic regions; --infer-regions takes critical sections".into(),
@@ -46,7 +47,13 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
             (*count == all, format!("{count} {reason}"))
         }
     };
+    let reason = Reason { code: part.code(), sentence };
     report::NotAsked { property: property(part.property()), whole, reason }
+}
+
+/// Why a candidate has no verdict.
+pub(crate) fn unanswered(why: &Unanswered) -> Reason {
+    Reason::new(why.code(), why.to_string())
 }
 
 /// The first few names.

@@ -8,6 +8,8 @@ use foretrace_witness::{
     Certainty, CheckOptions, Checker, Explanation, Refuted, Violation, reduce,
 };
 
+use crate::unanswered::Unanswered;
+
 /// Checks the schedules that the solver proposes, independently of how they were found.
 pub trait Judge: Sync {
     /// What a schedule proves; `inputs` is what came from outside, by event.
@@ -35,7 +37,7 @@ pub enum Judgement {
         explanation: Option<Explanation>,
     },
     /// The judge cannot tell, for this reason.
-    Doubted(String),
+    Doubted(Unanswered),
     /// It does not: our own bug.
     Refuted(String),
 }
@@ -94,7 +96,7 @@ impl Judge for TraceJudge<'_> {
         match self.accept(violation, schedule) {
             Ok(judgement) => judgement,
             Err(refuted @ Refuted::NoFailingValues { .. }) => {
-                Judgement::Doubted(refuted.to_string())
+                Judgement::Doubted(Unanswered::NoFailingValues(refuted.to_string()))
             }
             Err(refuted) => Judgement::Refuted(refuted.to_string()),
         }

@@ -244,6 +244,8 @@ struct Summary<'a> {
     #[serde(flatten)]
     ledger: Ledger,
     not_asked: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_asked_codes: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -251,6 +253,7 @@ struct UndecidedObject<'a> {
     property: crate::Property,
     kind: crate::Kind,
     events: Vec<EventObject<'a>>,
+    code: &'static str,
     reason: &'a str,
 }
 
@@ -272,7 +275,9 @@ impl<'a> Document<'a> {
 
     fn summary(&self, property: Property, ledger: Ledger) -> (Property, Summary<'a>) {
         let parts = self.report.not_asked.iter().filter(|part| part.property == property);
-        (property, Summary { ledger, not_asked: parts.map(|part| part.reason.as_str()).collect() })
+        let not_asked = parts.clone().map(|part| part.reason.sentence.as_str()).collect();
+        let not_asked_codes = parts.map(|part| part.reason.code).collect();
+        (property, Summary { ledger, not_asked, not_asked_codes })
     }
 
     fn open(&self, open: &'a Undecided) -> UndecidedObject<'a> {
@@ -280,7 +285,8 @@ impl<'a> Document<'a> {
             property: open.property,
             kind: open.kind,
             events: open.events.iter().map(|&e| self.event(self.report.event(e))).collect(),
-            reason: &open.reason,
+            code: open.reason.code,
+            reason: &open.reason.sentence,
         }
     }
 }
@@ -307,7 +313,8 @@ impl Serialize for FindingObject<'_> {
         let fallback = finding.fallback.as_ref();
         object.serialize_field("model", fallback.map_or(&report.model, |(model, _)| model))?;
         if let Some((_, reason)) = fallback {
-            object.serialize_field("fallback", reason)?;
+            object.serialize_field("fallback", &reason.sentence)?;
+            object.serialize_field("fallback_code", reason.code)?;
         }
         object.serialize_field("object", &finding.object)?;
         object.serialize_field("locations", &locations)?;

@@ -306,7 +306,7 @@ pub struct Finding {
     pub inputs: Vec<Input>,
     /// The weaker model that it was found under, and why that of the report gave no answer; `None`
     /// if it did.
-    pub fallback: Option<(String, String)>,
+    pub fallback: Option<(String, Reason)>,
     /// What came of forcing the schedule on the program; `None` if that was not tried.
     pub replay: Option<Replay>,
 }
@@ -433,7 +433,7 @@ pub struct Undecided {
     /// An example of the class: event numbers, all in [`Report::excerpt`].
     pub events: Vec<u32>,
     /// Why it was left open.
-    pub reason: String,
+    pub reason: Reason,
 }
 
 /// A property, or a part of one, that was not asked about.
@@ -444,7 +444,23 @@ pub struct NotAsked {
     /// Whether nothing at all was asked about it.
     pub whole: bool,
     /// What was not asked, and why.
-    pub reason: String,
+    pub reason: Reason,
+}
+
+/// A reason: its code is for programs and never changes, the sentence is for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reason {
+    /// The stable name, in kebab case.
+    pub code: &'static str,
+    /// The same in words.
+    pub sentence: String,
+}
+
+impl Reason {
+    /// A reason with its code and its sentence.
+    pub fn new(code: &'static str, sentence: impl Into<String>) -> Self {
+        Reason { code, sentence: sentence.into() }
+    }
 }
 
 /// How long it took, in milliseconds.

@@ -83,7 +83,7 @@ fn small() -> Report {
             property: Property::Race,
             kind: Kind::Race,
             events: vec![1, 3],
-            reason: "the limit of conflicts is reached".into(),
+            reason: Reason::new("conflict-budget", "the limit of conflicts is reached"),
         }],
         why: None,
         comparison: None,
@@ -170,7 +170,7 @@ fn a_race_as_json() {
           {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
          ],
          "undecided": [
-          {"property":"race","kind":"race","events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3"},{"event":3,"thread":"t2","operation":"read y : 0","location":null}],"reason":"the limit of conflicts is reached"}
+          {"property":"race","kind":"race","events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3"},{"event":3,"thread":"t2","operation":"read y : 0","location":null}],"code":"conflict-budget","reason":"the limit of conflicts is reached"}
          ],
          "notes": [],
          "excerpt": [

@@ -86,7 +86,7 @@ pub(super) fn assemble(
     for &property in asked.iter().filter(is_open) {
         let property = assemble::property(property);
         rows.push((property, report::Ledger::default()));
-        let reason = "not looked for in programs".to_string();
+        let reason = report::Reason::new("not-in-programs", "not looked for in programs");
         not_asked.push(report::NotAsked { property, whole: true, reason });
     }
     rows.sort_by_key(|(property, _)| *property);
@@ -148,7 +148,7 @@ pub(super) fn undecided(
         property,
         kind: kind(property),
         events: Vec::new(),
-        reason: reason.to_string(),
+        reason: report::Reason::new("unsupported", reason),
     });
     Report {
         trace: report::TraceInfo { subject, path: frame.path, ..report::TraceInfo::default() },
@@ -195,7 +195,7 @@ fn in_words(part: &NotAsked) -> report::NotAsked {
         }
     };
     let property = assemble::property(part.property());
-    report::NotAsked { property, whole: true, reason: reason.to_string() }
+    report::NotAsked { property, whole: true, reason: report::Reason::new(part.code(), reason) }
 }
 
 /// A finding whose schedule has been run.

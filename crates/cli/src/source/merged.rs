@@ -155,7 +155,10 @@ pub(super) fn tell_what_is_left_out(report: &mut Report, reasons: Vec<String>) {
             property: *property,
             kind,
             events: Vec::new(),
-            reason: "parts of the runs are left out, see the notes".to_string(),
+            reason: report::Reason::new(
+                "runs-left-out",
+                "parts of the runs are left out, see the notes",
+            ),
         });
         report.not_asked.retain(|part| part.property != *property);
     }
