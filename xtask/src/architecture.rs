@@ -42,7 +42,8 @@ const MAY_USE: [(&str, &[&str]); 20] = [
         "foretrace-replay",
         &["foretrace-recording", "foretrace-trace", "foretrace-verdict", "foretrace-witness"],
     ),
-    ("foretrace-report", &["foretrace-verdict"]),
+    // It makes English of what is known of a trace.
+    ("foretrace-report", &["foretrace-trace", "foretrace-verdict"]),
     // Compares the prediction with its own enumeration, and shares no code with model and encoder.
     // Its tests hold the second opinion and the refutations against it as well.
     (

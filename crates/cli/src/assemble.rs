@@ -13,7 +13,7 @@ use foretrace_witness::{context_switches, reported_order};
 use crate::describe::{coming_store, failed_assertion, operation, operation_with};
 use crate::holds::{OpenHold, Survey};
 use crate::implicit;
-use crate::remarks::{not_asked, notes, repair, weak_accesses};
+use crate::remarks::{not_asked, notes, unanswered, weak_accesses};
 
 /// What a report says besides the prediction.
 pub(crate) struct Frame {
@@ -45,7 +45,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
             path: frame.path,
             events: trace.len() as u64,
             threads: trace.threads().iter().map(str::to_string).collect(),
-            repairs: trace.notes().iter().map(repair).collect(),
+            provenance: trace.provenance().to_vec(),
             weak_accesses: weak_accesses(trace),
         },
         model: prediction.model.name().to_string(),
@@ -237,7 +237,7 @@ fn finding(
         what: implicit::what(trace, &finding.violation),
         reads: asserted_reads(trace, &finding),
         inputs: Vec::new(),
-        fallback: finding.fallback.map(|(model, reason)| (model.name().to_string(), reason)),
+        fallback: finding.fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why))),
         replay: None,
         schedule: shown(trace, &finding.schedule).map(|event| event.0).collect(),
     }
@@ -385,7 +385,7 @@ pub(crate) fn undecided(open: Undecided) -> report::Undecided {
         property: open.property,
         kind: open.example.kind(),
         events: open.example.events().into_iter().map(|event| event.0).collect(),
-        reason: open.reason,
+        reason: unanswered(&open.reason),
     }
 }
 

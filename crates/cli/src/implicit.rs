@@ -1,8 +1,9 @@
 //! Assertions that nobody wrote: which ones are asked for, and what they are called.
 
 use foretrace_report as report;
-use foretrace_report::Report;
-use foretrace_trace::{Dependences, EventId, Fault, Trace};
+use foretrace_report::{Reason, Report};
+use foretrace_trace::provenance::Taken;
+use foretrace_trace::{Dependences, EventId, Fault, Provenance, Trace};
 use foretrace_verdict::{Property, Violation};
 
 use crate::args::{Implicit, ModelChoice, PredictionOptions};
@@ -39,21 +40,19 @@ pub(crate) fn assert_again(trace: &mut Trace, names: &[String]) {
     trace.assert_no(&faults);
 }
 
-/// What the importer notes of a block that is no object of the trace. Whose memory it was before is
-/// not known.
-const REGION: &str = "block too large, or over other memory, taken as a region";
-
 /// Whether memory is freed is read from a cell of our own. Where all reads are pinned it is always
 /// as recorded, and where they are free it is anything.
-fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<&'static str> {
+fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<Reason> {
     if trace.dependences() == Dependences::Unknown {
-        Some("use after free: the trace does not record what depends on what was read")
-    } else if trace.notes().iter().any(|(note, _)| note == REGION) {
-        Some(
-            "use after free: a block is too large, or over other memory, to tell whose memory it was given",
-        )
+        let what = "use after free: the trace does not record what depends on what was read";
+        Some(Reason::new("freed-without-dependences", what))
+    } else if trace.has_fact(Taken::BlockAsRegion) {
+        let what = "use after free: a block is too large, or over other memory, to tell whose \
+                    memory it was given";
+        Some(Reason::new(Taken::BlockAsRegion.code(), what))
     } else if model == ModelChoice::Control {
-        Some("use after free: model control does not know what was freed")
+        let what = "use after free: model control does not know what was freed";
+        Some(Reason::new("freed-under-control", what))
     } else {
         None
     }
@@ -63,26 +62,26 @@ fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<&'static str> {
 pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report: &mut Report) {
     let (faults, property) = (faults(&chosen.implicit), Property::Assertion);
     if faults.contains(&Fault::Bounds) {
-        let reason = "bounds of what a pointer leads to that was itself read from shared memory";
-        let reason = reason.to_string();
+        let what = "bounds of what a pointer leads to that was itself read from shared memory";
+        let reason = Reason::new("bounds-of-read-pointer", what);
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
     let again = trace.given_out_again().len();
     if again > 0 && (faults.contains(&Fault::Bounds) || faults.contains(&Fault::Freed)) {
-        let reason = format!(
+        let what = format!(
             "use and bounds of freed memory that was given out again later (blocks: {again}), through pointers that were read"
         );
+        let reason = Reason::new("reused-memory", what);
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
     if !faults.contains(&Fault::Freed) {
         return;
     }
     if let Some(reason) = why_not_freed(trace, chosen.model) {
-        let reason = reason.to_string();
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
     // Such an access is to memory of no block, so that nothing is asked about it.
-    let has_used = trace.notes().iter().any(|(note, _)| note.starts_with("access to freed memory"));
+    let has_used = trace.has_fact(Provenance::FreedAccess);
     let ledger = report.summary.iter_mut().find(|(known, _)| *known == property);
     if let (true, Some((_, ledger))) = (has_used, ledger) {
         ledger.candidates += 1;
@@ -95,7 +94,10 @@ pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report
             property,
             kind: report::Kind::Assertion,
             events: Vec::new(),
-            reason: "the recorded run itself uses memory that was freed".to_string(),
+            reason: Reason::new(
+                Provenance::FreedAccess.code(),
+                "the recorded run itself uses memory that was freed",
+            ),
         });
     }
 }

@@ -2,15 +2,11 @@
 
 use std::collections::HashSet;
 
-use foretrace_predict::{NotAsked, Prediction};
+use foretrace_predict::{NotAsked, Prediction, Unanswered};
 use foretrace_report as report;
+use foretrace_report::Reason;
 use foretrace_trace::{Channels, Dependences, EventId, Op, ThreadId, Trace};
 use foretrace_verdict::{Certainty, Model, Property};
-
-/// What an importer mended, and how often.
-pub(crate) fn repair((what, count): &(String, u64)) -> report::Repair {
-    report::Repair { what: what.clone(), count: *count }
-}
 
 /// How many accesses are taken as sequentially consistent though their memory order is weaker.
 pub(crate) fn weak_accesses(trace: &Trace) -> u64 {
@@ -23,7 +19,7 @@ pub(crate) fn weak_accesses(trace: &Trace) -> u64 {
 
 /// A part of a property that was not asked about, in words.
 pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
-    let (whole, reason) = match part {
+    let (whole, sentence) = match part {
         NotAsked::NoRegions => (
             true,
             "the trace marks no atomic regions; --infer-regions takes critical sections".into(),
@@ -49,7 +45,13 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
             (*count == all, format!("{count} {reason}"))
         }
     };
+    let reason = Reason { code: part.code(), sentence };
     report::NotAsked { property: part.property(), whole, reason }
+}
+
+/// Why a candidate has no verdict.
+pub(crate) fn unanswered(why: &Unanswered) -> Reason {
+    Reason::new(why.code(), why.to_string())
 }
 
 /// The first few names.

@@ -12,10 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use foretrace_predict::{
-    Finding, Ledger, NotAsked, Options, Phase, Prediction, Progress, Remaining, Switches, Undecided,
+    Finding, Ledger, NotAsked, Options, Phase, Prediction, Progress, Remaining, Switches,
+    Unanswered, Undecided,
 };
 use foretrace_reference::Options as FormulaOptions;
-use foretrace_reference::{Answer, Limits, SolverCommand, SolverError, decide_with};
+use foretrace_reference::{Answer, Limits, SolverCommand, SolverError, Unknown, decide_with};
 use foretrace_report as report;
 use foretrace_trace::{Op, Trace};
 use foretrace_verdict::{Model, Property, Violation};
@@ -104,12 +105,15 @@ pub(crate) fn predict(
 pub(crate) fn left_out(trace: &Trace, options: &Options) -> Vec<report::NotAsked> {
     let has_regions = trace.other_ops().any(|(_, op)| op == Op::RegionBegin);
     let part = |&asked: &Property| {
-        let reason = match asked {
-            Property::Atomicity if !has_regions => "the trace marks no atomic regions",
-            Property::Deadlock | Property::Lock => "--solver does not decide it",
+        let (code, sentence) = match asked {
+            Property::Atomicity if !has_regions => {
+                (NotAsked::NoRegions.code(), "the trace marks no atomic regions")
+            }
+            Property::Deadlock | Property::Lock => ("not-by-solver", "--solver does not decide it"),
             _ => return None,
         };
-        Some(report::NotAsked { property: asked, whole: true, reason: reason.to_string() })
+        let reason = report::Reason::new(code, sentence);
+        Some(report::NotAsked { property: asked, whole: true, reason })
     };
     options.properties.iter().filter_map(part).collect()
 }
@@ -228,7 +232,9 @@ impl Verdicts {
                     self.findings.push(finding);
                     return Ok(());
                 }
-                Err(refuted @ Refuted::NoFailingValues { .. }) => refuted.to_string(),
+                Err(refuted @ Refuted::NoFailingValues { .. }) => {
+                    Unanswered::NoFailingValues(refuted.to_string())
+                }
                 Err(refuted) => {
                     let places: Vec<String> = violation
                         .events()
@@ -241,7 +247,10 @@ impl Verdicts {
                     )));
                 }
             },
-            Answer::Unknown(reason) => reason.to_string(),
+            Answer::Unknown(Unknown::Unsupported(what)) => {
+                Unanswered::FormulaUnsupported(what.to_string())
+            }
+            Answer::Unknown(Unknown::Solver(what)) => Unanswered::SolverFailed(what.to_string()),
         };
         ledger.undecided += 1;
         self.undecided.push(Undecided { property, example: violation.clone(), reason });

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+use foretrace_report::in_words;
 use foretrace_trace::{EventId, Trace};
 
 use crate::args::{ConvertArguments, OutputFormat, TraceArguments, TraceCommand};
@@ -54,8 +55,12 @@ fn write_stats(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
     for (verb, count) in verbs {
         writeln!(writer, "  {verb:<18} {count:>10}")?;
     }
-    for (repair, count) in trace.notes() {
-        writeln!(writer, "import: {repair} ({count})")?;
+    write_provenance(trace, writer)
+}
+
+fn write_provenance(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
+    for (fact, count) in trace.provenance() {
+        writeln!(writer, "import: {} ({count})", in_words(fact))?;
     }
     Ok(())
 }
@@ -63,9 +68,7 @@ fn write_stats(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
 fn validate(arguments: &TraceArguments) -> Result<(), Failure> {
     let trace = input::open_valid(&arguments.trace, arguments.format)?;
     output::to_stdout(|writer| {
-        for (repair, count) in trace.notes() {
-            writeln!(writer, "import: {repair} ({count})")?;
-        }
+        write_provenance(&trace, writer)?;
         let (path, events) = (arguments.trace.display(), trace.len());
         writeln!(writer, "{path}: valid, {events} events, {} threads", trace.threads().len())
     })

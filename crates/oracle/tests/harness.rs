@@ -6,7 +6,7 @@ use foretrace_oracle::{
     Difference, Needed, class_key, compare, explore, least_switches, proves_only_possible, run,
 };
 use foretrace_predict::{
-    Finding, Granularity, Ledger, Options, Prediction, Remaining, Switches, Undecided,
+    Finding, Granularity, Ledger, Options, Prediction, Remaining, Switches, Unanswered, Undecided,
 };
 use foretrace_trace::{Op, Trace};
 use foretrace_verdict::{Certainty, Model, Property, Violation};
@@ -196,7 +196,11 @@ fn doubt_repetition_and_panics_are_caught() {
     let (difference, _) = caught(|_, _, prediction| {
         if let Some(finding) = prediction.findings.pop() {
             let (property, example) = (finding.violation.property(), finding.violation);
-            prediction.undecided.push(Undecided { property, example, reason: "tired".into() });
+            prediction.undecided.push(Undecided {
+                property,
+                example,
+                reason: Unanswered::TimeBudget,
+            });
         }
     });
     assert!(matches!(difference, Difference::Undecided(_)), "{difference:?}");

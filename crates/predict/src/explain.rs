@@ -98,7 +98,7 @@ impl<'t> Explainer<'t> {
         let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
         match decide(&context, &candidates, &limits)? {
             Decided::Found(finding) => Ok(Why::Violated(finding)),
-            Decided::Undecided(reason) => Ok(Why::Undecided(reason)),
+            Decided::Undecided(reason) => Ok(Why::Undecided(reason.to_string())),
             Decided::Infeasible(_) | Decided::InfeasibleInBound => {
                 reasons(&context, &candidates, limits)
             }

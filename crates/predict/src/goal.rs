@@ -21,6 +21,7 @@ use crate::candidates::{
 use crate::encode::{Answer, Bound, Encoder, Proposal, Terms};
 use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
+use crate::unanswered::Unanswered;
 
 /// The verdict on a class.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub(crate) enum Verdict {
     /// In no schedule with so few context switches.
     InfeasibleInBound,
     /// Why there is no verdict.
-    Undecided(String),
+    Undecided(Unanswered),
 }
 
 /// Selectors that questions share.
@@ -452,9 +453,7 @@ fn no_schedule(answer: Answer) -> Verdict {
     match answer {
         Answer::Infeasible => Verdict::Infeasible,
         Answer::InfeasibleInBound => Verdict::InfeasibleInBound,
-        Answer::Interrupted => {
-            Verdict::Undecided("the budget of conflicts was used up (--conflicts)".to_string())
-        }
+        Answer::Interrupted => Verdict::Undecided(Unanswered::ConflictBudget),
         Answer::Feasible(_) => unreachable!("a schedule was found"),
     }
 }

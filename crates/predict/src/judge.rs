@@ -7,6 +7,8 @@ use foretrace_trace::{EventId, Trace};
 use foretrace_verdict::{Certainty, Model, Violation};
 use foretrace_witness::{CheckOptions, Checker, Explanation, Refuted, reduce};
 
+use crate::unanswered::Unanswered;
+
 /// Checks the schedules that the solver proposes, independently of how they were found.
 pub trait Judge: Sync {
     /// What a schedule proves; `inputs` is what came from outside, by event.
@@ -34,7 +36,7 @@ pub enum Judgement {
         explanation: Option<Explanation>,
     },
     /// The judge cannot tell, for this reason.
-    Doubted(String),
+    Doubted(Unanswered),
     /// It does not: our own bug.
     Refuted(String),
 }
@@ -93,7 +95,7 @@ impl Judge for TraceJudge<'_> {
         match self.accept(violation, schedule) {
             Ok(judgement) => judgement,
             Err(refuted @ Refuted::NoFailingValues { .. }) => {
-                Judgement::Doubted(refuted.to_string())
+                Judgement::Doubted(Unanswered::NoFailingValues(refuted.to_string()))
             }
             Err(refuted) => Judgement::Refuted(refuted.to_string()),
         }

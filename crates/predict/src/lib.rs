@@ -16,6 +16,7 @@ mod preserve;
 mod program;
 mod prune;
 mod shard;
+mod unanswered;
 
 pub use program::{ProgramError, ProgramPrediction, predict_program};
 
@@ -29,3 +30,4 @@ pub use prediction::{
     Budget, Finding, Granularity, Ledger, NotAsked, Options, Phase, Prediction, Progress, Prune,
     Remaining, Switches, Undecided,
 };
+pub use unanswered::Unanswered;

@@ -7,6 +7,8 @@ use foretrace_trace::{EventId, ObjectId, ThreadId};
 use foretrace_verdict::{Certainty, Model, Property, Violation};
 use foretrace_witness::Explanation;
 
+use crate::unanswered::Unanswered;
+
 /// What counts as one candidate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Granularity {
@@ -156,7 +158,7 @@ pub struct Finding {
     pub inputs: Vec<(EventId, u64)>,
     /// The weaker model that it was found under, and why the prediction's own gave no answer;
     /// `None` if it did.
-    pub fallback: Option<(Model, String)>,
+    pub fallback: Option<(Model, Unanswered)>,
 }
 
 /// A candidate without a verdict.
@@ -167,7 +169,7 @@ pub struct Undecided {
     /// An example of the class.
     pub example: Violation,
     /// Why.
-    pub reason: String,
+    pub reason: Unanswered,
 }
 
 /// A part of a property that no candidate is about, so that silence says nothing of it.
@@ -187,6 +189,17 @@ pub enum NotAsked {
 }
 
 impl NotAsked {
+    /// The stable name, in kebab case.
+    pub fn code(&self) -> &'static str {
+        match self {
+            NotAsked::NoRegions => "no-regions",
+            NotAsked::OpenEnds(_) => "open-ends",
+            NotAsked::SilentThreads(_) => "silent-threads",
+            NotAsked::NoAssertions => "no-assertions",
+            NotAsked::OpaqueAssertions(_) => "opaque-assertions",
+        }
+    }
+
     /// The property that it is a part of.
     pub fn property(&self) -> Property {
         match self {

@@ -9,6 +9,7 @@ use foretrace_verdict::{Certainty, Property, Violation};
 use crate::judge::{Judge, Judgement};
 use crate::pipeline::{PredictError, predict_skeleton};
 use crate::prediction::{Options, Prediction, Progress};
+use crate::unanswered::Unanswered;
 
 /// Why a program has no verdicts.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +70,7 @@ impl Judge for ProgramJudge<'_> {
         let wrong = match *violation {
             Violation::Assertion(event) => Wrong::Check(event),
             Violation::Race(a, b) => Wrong::Race(a, b),
-            _ => return Judgement::Doubted("only assertions and races".to_string()),
+            _ => return Judgement::Doubted(Unanswered::NotInPrograms),
         };
         match replay(self.program, self.summary, &schedule, inputs, wrong) {
             Ok(()) => {

@@ -23,6 +23,7 @@ use crate::judge::Judgement;
 use crate::pipeline::{PredictError, Work};
 use crate::prediction::{Finding, Switches};
 use crate::prune::{Columns, Pruner};
+use crate::unanswered::Unanswered;
 
 /// A solver with more variables than this is replaced by a new one before the next question.
 const MOST_VARIABLES: u64 = 30_000;
@@ -43,7 +44,7 @@ pub(crate) enum Decided {
     Found(Finding),
     Infeasible(Columns),
     InfeasibleInBound,
-    Undecided(String),
+    Undecided(Unanswered),
 }
 
 /// The solvers of one shard.
@@ -116,8 +117,7 @@ impl<'w> Shard<'w> {
     ) -> Result<Option<Decided>, PredictError> {
         let work = self.work;
         if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            let reason = "the time budget was used up".to_string();
-            return Ok(Some(Decided::Undecided(reason)));
+            return Ok(Some(Decided::Undecided(Unanswered::TimeBudget)));
         }
         if self.never_fails(class) {
             return Ok(Some(Decided::Infeasible(Columns::default())));
@@ -280,22 +280,20 @@ impl<'w> Shard<'w> {
         if let Some(finding) = self.late_race(class, most, terms) {
             return Ok(Decided::Found(finding));
         }
-        let mut verdict = Verdict::Undecided(String::new());
+        let mut verdict = None;
         if matches!(class.parts, Parts::Assertion(_)) {
             if let Some(finding) = self.by_delays(class, most, Patience::Little, terms)? {
                 return Ok(Decided::Found(finding));
             }
-            verdict = self.ask_quickly(class, most, terms);
-            if matches!(verdict, Verdict::Undecided(_))
+            let quick = self.ask_quickly(class, most, terms);
+            verdict = Some(quick).filter(|quick| !matches!(quick, Verdict::Undecided(_)));
+            if verdict.is_none()
                 && let Some(finding) = self.by_delays(class, most, Patience::Much, terms)?
             {
                 return Ok(Decided::Found(finding));
             }
         }
-        if matches!(verdict, Verdict::Undecided(_)) {
-            verdict = self.ask(class, most, terms);
-        }
-        match verdict {
+        match verdict.unwrap_or_else(|| self.ask(class, most, terms)) {
             Verdict::Violated(violation, proposal) => {
                 let finding = match self.witness(violation, proposal.schedule, proposal.inputs)? {
                     Ok(finding) => finding,
@@ -409,7 +407,7 @@ impl<'w> Shard<'w> {
         violation: Violation,
         schedule: Vec<EventId>,
         inputs: Vec<(EventId, u64)>,
-    ) -> Result<Result<Finding, String>, PredictError> {
+    ) -> Result<Result<Finding, Unanswered>, PredictError> {
         let object = violation.object(self.work.context.skeleton.trace);
         match self.work.judge.judge(&violation, schedule, &inputs) {
             Judgement::Accepted { schedule, certainty, explanation } => {

@@ -4,15 +4,17 @@
 //! excerpt and each row of the summary is one line, so that two reports can be compared by lines
 //! and a schedule of 50,000 steps does not become 200,000 lines.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
+use foretrace_trace::Provenance;
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::ser::Formatter;
 
 use crate::{
     Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Property, Report, Side,
-    Subject, Undecided,
+    Subject, Undecided, in_words,
 };
 
 /// The name and version of the format, the value of the field `schema`.
@@ -94,7 +96,7 @@ impl Serialize for Document<'_> {
                 events: report.trace.events,
                 threads: report.trace.threads.len(),
                 thread_names: &report.trace.threads,
-                repairs: &report.trace.repairs,
+                repairs: report.trace.provenance.iter().map(FactObject::new).collect(),
                 blind_spots: report.trace.blind_spots(),
                 weak_accesses: report.trace.weak_accesses,
             },
@@ -152,10 +154,27 @@ struct TraceObject<'a> {
     events: u64,
     threads: usize,
     thread_names: &'a [String],
-    repairs: &'a [crate::Repair],
+    repairs: Vec<FactObject<'a>>,
     blind_spots: u64,
     #[serde(skip_serializing_if = "is_zero")]
     weak_accesses: u64,
+}
+
+/// A fact: its code and details are for programs, the sentence is for people.
+#[derive(Serialize)]
+struct FactObject<'a> {
+    code: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Cow<'a, str>>,
+    what: String,
+    count: u64,
+}
+
+impl<'a> FactObject<'a> {
+    fn new((fact, count): &'a (Provenance, u64)) -> Self {
+        let (code, details, what) = (fact.code(), fact.details(), in_words(fact));
+        FactObject { code, details, what, count: *count }
+    }
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -225,6 +244,8 @@ struct Summary<'a> {
     #[serde(flatten)]
     ledger: Ledger,
     not_asked: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_asked_codes: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -232,6 +253,7 @@ struct UndecidedObject<'a> {
     property: crate::Property,
     kind: crate::Kind,
     events: Vec<EventObject<'a>>,
+    code: &'static str,
     reason: &'a str,
 }
 
@@ -253,7 +275,9 @@ impl<'a> Document<'a> {
 
     fn summary(&self, property: Property, ledger: Ledger) -> (Property, Summary<'a>) {
         let parts = self.report.not_asked.iter().filter(|part| part.property == property);
-        (property, Summary { ledger, not_asked: parts.map(|part| part.reason.as_str()).collect() })
+        let not_asked = parts.clone().map(|part| part.reason.sentence.as_str()).collect();
+        let not_asked_codes = parts.map(|part| part.reason.code).collect();
+        (property, Summary { ledger, not_asked, not_asked_codes })
     }
 
     fn open(&self, open: &'a Undecided) -> UndecidedObject<'a> {
@@ -261,7 +285,8 @@ impl<'a> Document<'a> {
             property: open.property,
             kind: open.kind,
             events: open.events.iter().map(|&e| self.event(self.report.event(e))).collect(),
-            reason: &open.reason,
+            code: open.reason.code,
+            reason: &open.reason.sentence,
         }
     }
 }
@@ -288,7 +313,8 @@ impl Serialize for FindingObject<'_> {
         let fallback = finding.fallback.as_ref();
         object.serialize_field("model", fallback.map_or(&report.model, |(model, _)| model))?;
         if let Some((_, reason)) = fallback {
-            object.serialize_field("fallback", reason)?;
+            object.serialize_field("fallback", &reason.sentence)?;
+            object.serialize_field("fallback_code", reason.code)?;
         }
         object.serialize_field("object", &finding.object)?;
         object.serialize_field("locations", &locations)?;

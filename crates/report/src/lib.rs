@@ -1,7 +1,8 @@
 //! One [`Report`] value, rendered as text for people and as JSON for programs.
 //!
-//! A report is plain data with all names resolved. This crate knows nothing of how the findings
-//! were made, of files, and of the terminal.
+//! A report is plain data with all names resolved. Facts about the trace become English here, and
+//! nowhere else. This crate knows nothing of how the findings were made, of files, and of the
+//! terminal.
 //!
 //! **Invariant.** Equal reports are rendered to equal bytes, and nothing in a report depends on the
 //! time or the machine but [`Report::timing`].
@@ -11,6 +12,7 @@ mod explanation;
 mod fingerprint;
 mod graph;
 mod json;
+mod provenance;
 mod read;
 mod text;
 
@@ -19,9 +21,11 @@ pub use explanation::{Explanation, Explanations, Grounds};
 pub use fingerprint::fingerprint;
 pub use graph::{Edge, EdgeKind, Graph, Node, ThreadNodes, write_dot};
 pub use json::{SCHEMA, write_json};
+pub use provenance::{in_words, kept_in_words};
 pub use read::{ReadError, Recalled, read_json};
 pub use text::{Style, in_order, write_explanation, write_finding, write_text};
 
+use foretrace_trace::Provenance;
 pub use foretrace_verdict::{Certainty, Kind, Property};
 use serde::Serialize;
 
@@ -116,97 +120,10 @@ pub struct TraceInfo {
     pub events: u64,
     /// The threads' names.
     pub threads: Vec<String>,
-    /// What an importer had to mend, and how often.
-    pub repairs: Vec<Repair>,
+    /// What is known of the trace besides its events, and how often it was so.
+    pub provenance: Vec<(Provenance, u64)>,
     /// How many relaxed, acquire and release accesses were taken as sequentially consistent.
     pub weak_accesses: u64,
-}
-
-/// A kind of defect in a trace file that an importer mended.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Repair {
-    /// What was mended.
-    pub what: String,
-    /// How often.
-    pub count: u64,
-}
-
-impl Repair {
-    /// Whether a reader of the findings must know it: not what nobody else touches; blind spots and
-    /// terms are summed up.
-    fn is_news(&self) -> bool {
-        let is_summed_up = self.what.starts_with(BLIND) || self.what.starts_with(TERMS);
-        !NO_NEWS.contains(&self.what.as_str()) && !is_summed_up
-    }
-}
-
-/// What the importer of recordings leaves out as a matter of course.
-const NO_NEWS: [&str; 2] =
-    ["access to memory of one thread left out", "block of memory of one thread left out"];
-
-/// How importers count reads that no recorded write explains.
-const BLIND: &str = "unknown writer reads";
-
-/// How the importer of recordings says how much it knows of what was computed.
-const TERMS: &str = "terms: ";
-
-impl TraceInfo {
-    /// How much is known of what was computed, in one line; `None` if the trace does not say.
-    pub fn terms(&self) -> Option<String> {
-        let terms = self.repairs.iter();
-        let notes: Vec<(&str, u64)> = terms
-            .filter_map(|repair| Some((repair.what.strip_prefix(TERMS)?, repair.count)))
-            .collect();
-        if notes.is_empty() {
-            return None;
-        }
-        let count =
-            |what: &str| notes.iter().find(|(text, _)| *text == what).map_or(0, |(_, n)| *n);
-        let sum = |kind: &str| -> (u64, Vec<&str>) {
-            let of_kind = notes.iter().filter_map(|(text, n)| Some((text.strip_prefix(kind)?, n)));
-            let (whys, counts): (Vec<&str>, Vec<u64>) = of_kind.unzip();
-            (counts.iter().sum(), whys)
-        };
-        let expressed = count("writes and branches in terms of reads");
-        let all = expressed + count("writes and branches kept as recorded");
-        let mut line =
-            format!("{expressed} of {all} writes and branches that depend on reads are expressed");
-        let mut add = |(count, why): (u64, Vec<&str>), one: &str, more: &str| {
-            if count > 0 {
-                let what = if count == 1 { one } else { more };
-                line += &format!("; {count} {what} ({})", why.join(", "));
-            }
-        };
-        add(
-            sum("read kept as recorded: "),
-            "read is kept as recorded",
-            "reads are kept as recorded",
-        );
-        add(sum("not as computed: "), "value is not as computed", "values are not as computed");
-        add(
-            sum("path of a thread lost: "),
-            "thread is not followed to its end",
-            "threads are not followed to their ends",
-        );
-        let broken = count("image of a module that cannot be read");
-        if broken > 0 {
-            line += &format!("; the code of {broken} modules cannot be read");
-        }
-        if sum("read kept as recorded: ").1.contains(&"address") {
-            line += "; --symbolic-addresses lets addresses be others";
-        }
-        Some(line)
-    }
-
-    /// How often the recording shows something that no recorded event explains: reads of what
-    /// nobody wrote, and operations that were left out since they do not fit.
-    pub fn blind_spots(&self) -> u64 {
-        let blind = |repair: &&Repair| {
-            let left_out = repair.what.ends_with("left out") && repair.is_news();
-            repair.what.starts_with(BLIND) || left_out
-        };
-        self.repairs.iter().filter(blind).map(|repair| repair.count).sum()
-    }
 }
 
 /// The options that change the answer.
@@ -309,7 +226,7 @@ pub struct Finding {
     pub inputs: Vec<Input>,
     /// The weaker model that it was found under, and why that of the report gave no answer; `None`
     /// if it did.
-    pub fallback: Option<(String, String)>,
+    pub fallback: Option<(String, Reason)>,
     /// What came of forcing the schedule on the program; `None` if that was not tried.
     pub replay: Option<Replay>,
 }
@@ -436,7 +353,7 @@ pub struct Undecided {
     /// An example of the class: event numbers, all in [`Report::excerpt`].
     pub events: Vec<u32>,
     /// Why it was left open.
-    pub reason: String,
+    pub reason: Reason,
 }
 
 /// A property, or a part of one, that was not asked about.
@@ -447,7 +364,23 @@ pub struct NotAsked {
     /// Whether nothing at all was asked about it.
     pub whole: bool,
     /// What was not asked, and why.
-    pub reason: String,
+    pub reason: Reason,
+}
+
+/// A reason: its code is for programs and never changes, the sentence is for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reason {
+    /// The stable name, in kebab case.
+    pub code: &'static str,
+    /// The same in words.
+    pub sentence: String,
+}
+
+impl Reason {
+    /// A reason with its code and its sentence.
+    pub fn new(code: &'static str, sentence: impl Into<String>) -> Self {
+        Reason { code, sentence: sentence.into() }
+    }
 }
 
 /// How long it took, in milliseconds.

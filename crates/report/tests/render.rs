@@ -2,6 +2,8 @@
 
 use expect_test::{Expect, expect};
 use foretrace_report::*;
+use foretrace_trace::Provenance;
+use foretrace_trace::provenance::{Kept, LeftOut, Lost, Private, Unseen, Walked};
 
 fn text(event: u32, thread: u32, operation: &str, location: &str) -> EventText {
     let location = (!location.is_empty()).then(|| location.to_string());
@@ -26,7 +28,7 @@ fn small() -> Report {
             path: Some("small.trace".into()),
             events: 6,
             threads: vec!["t1".into(), "t2".into()],
-            repairs: vec![Repair { what: "joined twice".into(), count: 2 }],
+            provenance: vec![(Provenance::Other("joined twice".into()), 2)],
             weak_accesses: 0,
         },
         model: "values".into(),
@@ -81,7 +83,7 @@ fn small() -> Report {
             property: Property::Race,
             kind: Kind::Race,
             events: vec![1, 3],
-            reason: "the limit of conflicts is reached".into(),
+            reason: Reason::new("conflict-budget", "the limit of conflicts is reached"),
         }],
         why: None,
         comparison: None,
@@ -148,7 +150,7 @@ fn a_race_as_json() {
           "events": 6,
           "threads": 2,
           "thread_names": ["t1","t2"],
-          "repairs": [{"what":"joined twice","count":2}],
+          "repairs": [{"code":"other","details":["joined twice"],"what":"joined twice","count":2}],
           "blind_spots": 0
          },
          "model": "values",
@@ -168,7 +170,7 @@ fn a_race_as_json() {
           {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
          ],
          "undecided": [
-          {"property":"race","kind":"race","events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3"},{"event":3,"thread":"t2","operation":"read y : 0","location":null}],"reason":"the limit of conflicts is reached"}
+          {"property":"race","kind":"race","events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3"},{"event":3,"thread":"t2","operation":"read y : 0","location":null}],"code":"conflict-budget","reason":"the limit of conflicts is reached"}
          ],
          "notes": [],
          "excerpt": [
@@ -188,7 +190,7 @@ fn nothing_found() {
     report.findings.clear();
     report.undecided.clear();
     report.excerpt.clear();
-    report.trace.repairs.clear();
+    report.trace.provenance.clear();
     report.summary.truncate(1);
     report.summary[0].1 = Ledger { candidates: 1, infeasible: 1, ..Ledger::default() };
     check(
@@ -243,7 +245,7 @@ fn nothing_found() {
 fn long() -> Report {
     let mut report = small();
     report.trace.threads = (1..=6).map(|number| format!("worker-{number}")).collect();
-    report.trace.repairs.clear();
+    report.trace.provenance.clear();
     report.undecided.clear();
     report.excerpt = (0..100)
         .map(|event| {
@@ -439,7 +441,7 @@ fn no_bug_within_a_bound() {
     let mut report = small();
     report.findings.clear();
     report.undecided.clear();
-    report.trace.repairs.clear();
+    report.trace.provenance.clear();
     report.summary.truncate(1);
     report.settings.context_bound = Some(1);
     report.summary[0].1 =
@@ -501,10 +503,10 @@ fn changed_values() {
 
 #[test]
 fn what_is_known_of_computed_values_is_one_line() {
-    let terms = |notes: &[(&str, u64)]| {
+    let terms = |facts: &[(Walked, u64)]| {
         let mut report = small();
-        let repair = |&(what, count): &(&str, u64)| Repair { what: what.into(), count };
-        report.trace.repairs = notes.iter().map(repair).collect();
+        let fact = |(what, count): &(Walked, u64)| (what.clone().into(), *count);
+        report.trace.provenance = facts.iter().map(fact).collect();
         let mut bytes = Vec::new();
         write_text(&report, Style::default(), &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
@@ -512,23 +514,58 @@ fn what_is_known_of_computed_values_is_one_line() {
         text.lines().find(|line| line.starts_with("terms: ")).map(str::to_string)
     };
     assert_eq!(terms(&[]), None);
-    let all = [
-        ("terms: shared writes", 4),
-        ("terms: branches", 9),
-        ("terms: writes and branches in terms of reads", 3),
-    ];
+    let all = [(Walked::SharedWrites, 4), (Walked::Branches, 9), (Walked::Expressed, 3)];
     let expected = "terms: 3 of 3 writes and branches that depend on reads are expressed";
     assert_eq!(terms(&all).as_deref(), Some(expected));
     let some = [
-        ("terms: writes and branches in terms of reads", 3),
-        ("terms: writes and branches kept as recorded", 2),
-        ("terms: read kept as recorded: address", 4),
-        ("terms: read kept as recorded: divisor", 1),
-        ("terms: path of a thread lost: a function without an image", 1),
+        (Walked::Expressed, 3),
+        (Walked::Concretised, 2),
+        (Walked::ReadKept(Kept::Address), 4),
+        (Walked::ReadKept(Kept::Divisor), 1),
+        (Walked::PathLost { why: Lost::NoImage, function: None }, 1),
     ];
     let expected = "terms: 3 of 5 writes and branches that depend on reads are expressed; 5 reads are kept as recorded \
                     (address, divisor); 1 thread is not followed to its end (a function without an image); --symbolic-addresses lets addresses be others";
     assert_eq!(terms(&some).as_deref(), Some(expected));
+}
+
+/// What nobody else touches is no news, reads of unknown writers are summed up, and what was left
+/// out is a blind spot as well; free text is shown, whatever it says.
+#[test]
+fn facts_become_words_in_the_report() {
+    let mut report = small();
+    let place = Some("a.c:3".to_string());
+    report.trace.provenance = vec![
+        (Private::Access.into(), 7),
+        (LeftOut::DestroyOfHeldLock.into(), 2),
+        (Provenance::UnknownWriter { at: place.clone() }, 3),
+        (Provenance::Unseen { what: Unseen::WideAtomic, at: place }, 1),
+        (Provenance::Other("a line left out".into()), 4),
+    ];
+    let mut bytes = Vec::new();
+    write_text(&report, Style::default(), &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let told = |start: &str| -> String {
+        text.lines()
+            .filter(|line| line.starts_with(start))
+            .map(|line| format!("{line}\n"))
+            .collect()
+    };
+    expect![[r#"
+        import: destroy of a lock that is held left out (2 times)
+        import: atomic operation of 16 bytes at a.c:3: the memory that it touches is not seen (1 time)
+        import: a line left out (4 times)
+    "#]]
+    .assert_eq(&told("import: "));
+    assert!(told("blind spots: ").starts_with("blind spots: 5 events that"), "{text}");
+    let mut json = Vec::new();
+    write_json(&report, &mut json).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let unseen = &json["trace"]["repairs"][3];
+    assert_eq!(unseen["code"], "unseen");
+    assert_eq!(unseen["details"], serde_json::json!(["wide-atomic", "a.c:3"]));
+    assert_eq!(json["trace"]["repairs"][1]["code"], "destroy-of-held-lock-left-out");
+    assert_eq!(json["trace"]["blind_spots"], 5);
 }
 
 #[test]

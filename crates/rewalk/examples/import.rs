@@ -1,12 +1,13 @@
 //! The program behind `cargo xtask bench rewalk`: `import walk FILE` imports a recording and walks
 //! along its paths, `import plain FILE` only imports it. It prints what that took, a line
-//! `name value unit` each, and the notes of the walk on standard error.
+//! `name value unit` each, and the facts of the walk on standard error.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use foretrace_rewalk::Walker;
 use foretrace_trace::import::recording::{Code, Seen, Told, Walk, read};
+use foretrace_trace::provenance::Walked;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,8 +35,8 @@ fn main() -> ExitCode {
     println!("branches {branches} branches");
     println!("events {} events", trace.len());
     println!("memory {} bytes", peak_memory());
-    for (note, count) in counting.walker.notes() {
-        eprintln!("{note} = {count}");
+    for (fact, count) in counting.walker.facts() {
+        eprintln!("{fact:?} = {count}");
     }
     ExitCode::SUCCESS
 }
@@ -60,8 +61,8 @@ impl Walk for Counting {
         self.walker.again();
     }
 
-    fn notes(&self) -> Vec<(String, u64)> {
-        self.walker.notes()
+    fn facts(&self) -> Vec<(Walked, u64)> {
+        self.walker.facts()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Calls: functions that begin, code that is left and come back to, exceptions.
 
 use foretrace_trace::import::recording::Step;
+use foretrace_trace::provenance::{Differing, Kept, Lost};
 
 use crate::Program;
 use crate::arithmetic::cut;
@@ -18,7 +19,7 @@ impl Thread {
     pub(crate) fn enter(&mut self, context: &mut Context, address: u64) {
         let program = context.program;
         let Some(function) = program.at(address) else {
-            return self.lose(context, "a function without an image");
+            return self.lose(context, Lost::NoImage);
         };
         let address = program.functions[function as usize].address;
         let mut caller = Caller::Unknown;
@@ -33,7 +34,7 @@ impl Thread {
                 caller = Caller::Leave;
             }
             Some(Phase::Inside { target, returned: None }) if program.at(*target).is_some() => {
-                return self.lose(context, "a function that does not begin");
+                return self.lose(context, Lost::CallWithoutBegin);
             }
             _ => {}
         }
@@ -51,7 +52,12 @@ impl Thread {
                 let unnamed: Vec<Value> =
                     arguments.iter().skip(code.parameters as usize).copied().collect();
                 for argument in unnamed {
-                    self.guard_argument(context, argument, instruction.site, "variadic argument");
+                    self.guard_argument(
+                        context,
+                        argument,
+                        instruction.site,
+                        Kept::VariadicArgument,
+                    );
                 }
             }
         }
@@ -90,7 +96,7 @@ impl Thread {
         let others: Vec<Operand> =
             arguments.iter().zip(widths).filter(is_other).map(|(argument, _)| *argument).collect();
         for argument in others {
-            self.guard(context, self.value(argument), site, "argument of another width");
+            self.guard(context, self.value(argument), site, Kept::ArgumentWidth);
         }
     }
 
@@ -110,7 +116,7 @@ impl Thread {
             }
             self.pop_frame();
         }
-        self.lose(context, "an exception that lands nowhere");
+        self.lose(context, Lost::NoLandingPad);
     }
 
     /// A call leaves the module.
@@ -119,23 +125,23 @@ impl Thread {
         let Some((function, Some(instruction))) = self.instruction(program) else {
             // Constructors and the like may call before the first function that has an image.
             if !self.frames.is_empty() {
-                self.lose(context, "a call where there is none");
+                self.lose(context, Lost::UnexpectedCall);
             }
             return;
         };
         let Op::Leave { name, callee, arguments, returns } = &instruction.op else {
-            return self.lose(context, "a call where there is none");
+            return self.lose(context, Lost::UnexpectedCall);
         };
         let is_ready = matches!(self.frames.last().map(|frame| &frame.phase), Some(Phase::Ready));
         if !is_ready || !program.may_be(site, instruction.site) {
-            return self.lose(context, "a call where there is none");
+            return self.lose(context, Lost::UnexpectedCall);
         }
-        self.guard(context, self.value(*callee), site, "address of a function");
+        self.guard(context, self.value(*callee), site, Kept::AddressOfFunction);
         if name == "sem_getvalue" {
             context.steps.push(Step::Unexplained);
         }
         if changes_stack(name) {
-            return self.lose(context, "a change to another stack");
+            return self.lose(context, Lost::OtherStack);
         }
         if program.at(target).is_none() {
             let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
@@ -146,7 +152,7 @@ impl Thread {
             let frame = self.frames.last().expect("it has an instruction");
             let block = &function.blocks[frame.block as usize];
             if !returns && matches!(block.terminator, Terminator::Return(_)) {
-                return self.lose(context, "a tail call of a library function");
+                return self.lose(context, Lost::LibraryTailCall);
             }
         }
         let frame = self.frames.last_mut().expect("it has an instruction");
@@ -170,7 +176,7 @@ impl Thread {
             return;
         }
         for argument in arguments {
-            self.guard_argument(context, *argument, site, "argument of a library function");
+            self.guard_argument(context, *argument, site, Kept::LibraryArgument);
         }
         match reach {
             // A thread of a library's own may look at anything.
@@ -185,7 +191,7 @@ impl Thread {
                     let mut values = self.own.values(argument.bits, end);
                     values.extend(self.published.values(argument.bits, end));
                     for value in values {
-                        self.guard(context, value, site, "memory that a library can reach");
+                        self.guard(context, value, site, Kept::ReachableMemory);
                     }
                     self.own.cut_out(&mut self.terms, argument.bits, end);
                     self.published.cut_out(&mut self.terms, argument.bits, end);
@@ -200,7 +206,7 @@ impl Thread {
     fn give_errno(&mut self, context: &mut Context, site: u64) {
         let Some(errno) = self.errno else { return };
         for value in self.own.values(errno, errno + 4) {
-            self.guard(context, value, site, "errno");
+            self.guard(context, value, site, Kept::Errno);
         }
         self.own.cut_out(&mut self.terms, errno, errno + 4);
     }
@@ -215,7 +221,7 @@ impl Thread {
             let returned = match &frame.phase {
                 // The linker has kept a copy of the function that is not instrumented.
                 Phase::Inside { target, returned: None } if program.at(*target).is_some() => {
-                    return self.lose(context, "a function that does not begin");
+                    return self.lose(context, Lost::CallWithoutBegin);
                 }
                 Phase::Inside { returned, .. } => Some(*returned),
                 Phase::Hooked => Some(None),
@@ -240,7 +246,7 @@ impl Thread {
             }
             self.pop_frame();
         }
-        self.lose(context, "a return where there was no call");
+        self.lose(context, Lost::UnexpectedReturn);
     }
 
     fn returned(
@@ -261,13 +267,13 @@ impl Thread {
         }
         if value.known && cut(value.bits, width) != cut(bits, width) {
             // The term is wrong, so what it says of reads may be too.
-            context.counts.differs("result of a function");
+            context.counts.differs(Differing::Result);
             context.steps.push(Step::Opaque);
             return Value::number(bits);
         }
         if self.terms.is_exact(value) && self.terms.width(value) > width {
             // The function was called through another type than it has.
-            self.guard(context, value, 0, "result of another width");
+            self.guard(context, value, 0, Kept::ResultWidth);
             return Value::number(bits);
         }
         Value { bits, known: true, ..value }

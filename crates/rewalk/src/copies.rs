@@ -5,6 +5,7 @@
 //! recorded.
 
 use foretrace_trace::import::recording::{Sharing, Step, Told};
+use foretrace_trace::provenance::{Kept, Lost};
 
 use crate::code::{Instruction, Op};
 use crate::memory::Memory;
@@ -52,9 +53,9 @@ impl Thread {
             _ => unreachable!("only copies begin"),
         };
         for address in [to, from].into_iter().flatten() {
-            self.guard_address(context, address, site, "address of a copy");
+            self.guard_address(context, address, site, Kept::AddressOfCopy);
         }
-        self.guard(context, size, site, "size of a copy");
+        self.guard(context, size, site, Kept::CopySize);
         let Some(size) = recorded_size.or(size.known.then_some(size.bits)) else {
             // Only copies within private memory make no records.
             self.store_anywhere(context, Value::UNKNOWN, site);
@@ -108,7 +109,7 @@ impl Thread {
 
     /// The word that a fill repeats.
     fn filling(&mut self, context: &mut Context, byte: Value, site: u64) -> Value {
-        self.guard(context, byte, site, "byte of a fill");
+        self.guard(context, byte, site, Kept::FillByte);
         match byte.known {
             true => Value::number((byte.bits & 0xff) * 0x0101_0101_0101_0101),
             false => Value::UNKNOWN,
@@ -126,7 +127,7 @@ impl Thread {
         if !from.known || transfer.size > SMALL {
             let end = if from.known { from.bits.saturating_add(transfer.size) } else { u64::MAX };
             for value in self.private.values(if from.known { from.bits } else { 0 }, end) {
-                self.guard(context, value, site, "copy of many bytes");
+                self.guard(context, value, site, Kept::LargeCopy);
             }
             return;
         }
@@ -198,7 +199,7 @@ impl Thread {
     fn write_private(&mut self, context: &mut Context, transfer: &Transfer, to: Value, site: u64) {
         if !to.known || transfer.size > SMALL {
             for value in transfer.content.values(0, u64::MAX) {
-                self.guard(context, value, site, "copy of many bytes");
+                self.guard(context, value, site, Kept::LargeCopy);
             }
             let address = to.known.then_some(to.bits);
             if address.is_none() {
@@ -224,10 +225,10 @@ impl Thread {
         told: &mut Told,
     ) {
         let Some(mut transfer) = self.transfer() else {
-            return self.lose(context, "a load where there is none");
+            return self.lose(context, Lost::UnexpectedLoad);
         };
         if !transfer.is_next_load(access.address, access.size.into()) {
-            return self.lose(context, "a load of a copy elsewhere");
+            return self.lose(context, Lost::CopyLoadElsewhere);
         }
         let value = self.found(context, access, bits, told);
         transfer.content.store(&mut self.terms, transfer.loaded, access.size, value, true);
@@ -244,10 +245,10 @@ impl Thread {
         told: &mut Told,
     ) {
         let Some(mut transfer) = self.transfer() else {
-            return self.lose(context, "a store where there is none");
+            return self.lose(context, Lost::UnexpectedStore);
         };
         if !transfer.is_next_store(access.address, access.size.into()) {
-            return self.lose(context, "a store of a copy elsewhere");
+            return self.lose(context, Lost::CopyStoreElsewhere);
         }
         let value = match transfer.value {
             // What a fill stores is a number; of a wide value only what it depends on is known.
@@ -273,10 +274,10 @@ impl Thread {
     ) {
         let size = bytes.len() as u64;
         for value in self.own.values(address, address.saturating_add(size)) {
-            self.guard(context, value, 0, "copy of many bytes");
+            self.guard(context, value, 0, Kept::LargeCopy);
         }
         if sharing != Sharing::Own {
-            context.counts.guard("copy of many bytes");
+            context.counts.guard(Kept::LargeCopy);
             told.after.push(Step::Opaque);
         }
         match self.transfer() {
@@ -285,7 +286,7 @@ impl Thread {
                 self.go_on(context, transfer);
             }
             None if self.is_inside(context.program) => {}
-            _ => self.lose(context, "a load of a copy elsewhere"),
+            _ => self.lose(context, Lost::CopyLoadElsewhere),
         }
     }
 
@@ -305,16 +306,16 @@ impl Thread {
         match self.transfer() {
             Some(mut transfer) if transfer.is_next_store(address, size) => {
                 if let Some(value) = transfer.value {
-                    self.guard(context, value, 0, "copy of many bytes");
+                    self.guard(context, value, 0, Kept::LargeCopy);
                 }
                 for value in transfer.content.values(0, u64::MAX) {
-                    self.guard(context, value, 0, "copy of many bytes");
+                    self.guard(context, value, 0, Kept::LargeCopy);
                 }
                 transfer.stored += size;
                 self.go_on(context, transfer);
             }
             None if self.is_inside(context.program) => {}
-            _ => self.lose(context, "a store of a copy elsewhere"),
+            _ => self.lose(context, Lost::CopyStoreElsewhere),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use foretrace_trace::provenance::{Differing, Kept, Walked};
+
 /// What happened to values, and why some are numbers though they depend on reads.
 #[derive(Default, Debug)]
 pub(crate) struct Counts {
@@ -15,44 +17,38 @@ pub(crate) struct Counts {
     /// Those that depend on reads, and are kept as recorded.
     pub(crate) concretised: u64,
     /// Guards, by what made them necessary.
-    pub(crate) guards: BTreeMap<&'static str, u64>,
+    pub(crate) guards: BTreeMap<Kept, u64>,
     /// Threads whose path was lost, by the reason.
-    pub(crate) lost: BTreeMap<String, u64>,
+    pub(crate) lost: BTreeMap<Walked, u64>,
     /// Values that were not as computed, by what they are.
-    pub(crate) differing: BTreeMap<&'static str, u64>,
+    pub(crate) differing: BTreeMap<Differing, u64>,
     /// Images that could not be read.
     pub(crate) broken_images: u64,
 }
 
 impl Counts {
-    pub(crate) fn guard(&mut self, why: &'static str) {
+    pub(crate) fn guard(&mut self, why: Kept) {
         *self.guards.entry(why).or_default() += 1;
     }
 
-    pub(crate) fn differs(&mut self, what: &'static str) {
+    pub(crate) fn differs(&mut self, what: Differing) {
         *self.differing.entry(what).or_default() += 1;
     }
 
     /// What a user should know.
-    pub(crate) fn notes(&self) -> Vec<(String, u64)> {
-        let mut notes = vec![
-            ("terms: shared writes".to_string(), self.writes),
-            ("terms: branches".to_string(), self.branches),
-            ("terms: writes and branches in terms of reads".to_string(), self.expressed),
-            ("terms: writes and branches kept as recorded".to_string(), self.concretised),
+    pub(crate) fn facts(&self) -> Vec<(Walked, u64)> {
+        let mut facts = vec![
+            (Walked::SharedWrites, self.writes),
+            (Walked::Branches, self.branches),
+            (Walked::Expressed, self.expressed),
+            (Walked::Concretised, self.concretised),
         ];
-        for (why, count) in &self.guards {
-            notes.push((format!("terms: read kept as recorded: {why}"), *count));
-        }
-        for (what, count) in &self.differing {
-            notes.push((format!("terms: not as computed: {what}"), *count));
-        }
-        for (why, count) in &self.lost {
-            notes.push((format!("terms: path of a thread lost: {why}"), *count));
-        }
-        notes
-            .push(("terms: image of a module that cannot be read".to_string(), self.broken_images));
-        notes.retain(|(_, count)| *count > 0);
-        notes
+        facts.extend(self.guards.iter().map(|(&why, &count)| (Walked::ReadKept(why), count)));
+        let differing = self.differing.iter();
+        facts.extend(differing.map(|(&what, &count)| (Walked::NotAsComputed(what), count)));
+        facts.extend(self.lost.iter().map(|(reason, &count)| (reason.clone(), count)));
+        facts.push((Walked::BrokenImage, self.broken_images));
+        facts.retain(|(_, count)| *count > 0);
+        facts
     }
 }

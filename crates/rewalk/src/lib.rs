@@ -56,6 +56,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use foretrace_trace::import::recording::{Code, Seen, Told, Walk};
+use foretrace_trace::provenance::Walked;
 use rustc_hash::FxHashMap;
 
 use code::Function;
@@ -182,7 +183,7 @@ impl Walk for Walker {
         *self = Walker::default();
     }
 
-    fn notes(&self) -> Vec<(String, u64)> {
-        self.counts.notes()
+    fn facts(&self) -> Vec<(Walked, u64)> {
+        self.counts.facts()
     }
 }

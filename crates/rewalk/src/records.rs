@@ -2,6 +2,7 @@
 
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::import::recording::{Extent, Seen, Sharing, Step, Told};
+use foretrace_trace::provenance::{Differing, Kept, Lost};
 
 use crate::Program;
 use crate::code::{Op, Terminator};
@@ -81,9 +82,9 @@ impl Thread {
         {
             let size = self.value(*size);
             if size.known && size.bits != value {
-                return self.lose(context, "a copy of another size");
+                return self.lose(context, Lost::CopySize);
             }
-            self.guard(context, size, site, "size of a copy");
+            self.guard(context, size, site, Kept::CopySize);
             self.begin_copy(context, instruction, Some(value));
             return;
         }
@@ -95,7 +96,7 @@ impl Thread {
         {
             return self.take_switch(context, terminator, value);
         }
-        self.lose(context, "a switch where there is none");
+        self.lose(context, Lost::UnexpectedSwitch);
     }
 
     /// A record of an instruction that computes nothing.
@@ -103,7 +104,7 @@ impl Thread {
         match self.instruction(context.program) {
             Some((_, Some(instruction))) if is_it(&instruction.op) => self.advance(),
             _ if self.is_inside(context.program) => {}
-            _ => self.lose(context, "an operation where there is none"),
+            _ => self.lose(context, Lost::UnexpectedOperation),
         }
     }
 
@@ -116,16 +117,16 @@ impl Thread {
             return;
         }
         let Some((_, Some(instruction))) = self.instruction(program) else {
-            return self.lose(context, "an assertion where there is none");
+            return self.lose(context, Lost::UnexpectedAssertion);
         };
         let Op::Assert { condition } = instruction.op else {
-            return self.lose(context, "an assertion where there is none");
+            return self.lose(context, Lost::UnexpectedAssertion);
         };
         let condition = self.value(condition);
         if condition.known && (condition.bits != 0) != holds
             || !program.may_be(site, instruction.site)
         {
-            return self.lose(context, "an assertion that went the other way");
+            return self.lose(context, Lost::AssertionOtherWay);
         }
         told.value = Some(if condition.term == TermId::NONE {
             Expr::Literal(holds.into())
@@ -134,7 +135,7 @@ impl Thread {
             Expr::Binary(BinaryOp::Ne, Box::new(value), Box::new(Expr::Literal(0)))
         } else {
             context.counts.concretised += 1;
-            self.guard(context, condition, site, "condition that is not modelled");
+            self.guard(context, condition, site, Kept::ConditionNotModelled);
             Expr::Literal(holds.into())
         });
         self.advance();
@@ -173,12 +174,12 @@ impl Thread {
             }
             Sharing::Own => self.found_own(context, access, bits),
             Sharing::Parts => {
-                context.counts.guard("read of which only a part is shared");
+                context.counts.guard(Kept::PartlySharedRead);
                 told.after.push(Step::Opaque);
                 for value in
                     self.own.values(access.address, access.address + u64::from(access.size))
                 {
-                    self.guard(context, value, access.site, "read of which only a part is shared");
+                    self.guard(context, value, access.site, Kept::PartlySharedRead);
                 }
                 Value::number(bits)
             }
@@ -190,8 +191,8 @@ impl Thread {
         let value = self.terms.now(value);
         if value.known && value.bits != bits {
             // Somebody without hooks wrote here, and may have used what was there.
-            context.counts.differs("memory of one thread");
-            self.guard(context, value, access.site, "memory that a library changed");
+            context.counts.differs(Differing::PrivateMemory);
+            self.guard(context, value, access.site, Kept::ChangedMemory);
             let end = access.address + u64::from(access.size);
             self.own.cut_out(&mut self.terms, access.address, end);
             return Value::number(bits);
@@ -218,7 +219,7 @@ impl Thread {
                     let (address, expected) = (self.value(*address), self.value(*expected));
                     if self.matches(context, access, *size, address, instruction.site) {
                         self.demand_object(context, address, access);
-                        let why = "address of a compare-exchange";
+                        let why = Kept::AddressOfCompareExchange;
                         self.guard_address(context, address, access.site, why);
                         let old = self.found(context, access, bits, told);
                         self.note_difference(context, old, expected, access, told);
@@ -244,16 +245,16 @@ impl Thread {
         told: &mut Told,
     ) {
         if !self.is_inside(context.program) {
-            return self.lose(context, "a load where there is none");
+            return self.lose(context, Lost::UnexpectedLoad);
         }
         let value = self.found(context, access, bits, told);
         match told.name {
             Some(name) => {
-                context.counts.guard("read by a library function");
+                context.counts.guard(Kept::ReadByLibrary);
                 told.after.push(as_recorded(name, bits, access.site));
                 self.terms.fix(value);
             }
-            None => self.guard(context, value, access.site, "read by a library function"),
+            None => self.guard(context, value, access.site, Kept::ReadByLibrary),
         }
     }
 
@@ -277,7 +278,7 @@ impl Thread {
             }
         }
         if !self.is_inside(context.program) {
-            return self.lose(context, "a store where there is none");
+            return self.lose(context, Lost::UnexpectedStore);
         }
         if self.is_inside_openmp(program) {
             // What it stores may depend on what is there.
@@ -285,7 +286,7 @@ impl Thread {
             let mut values = self.own.values(access.address, end);
             values.extend(self.published.values(access.address, end));
             for value in values {
-                self.guard(context, value, access.site, "bounds of a loop");
+                self.guard(context, value, access.site, Kept::LoopBounds);
             }
         }
         self.put(context, access, Value::number(bits), bits, told);
@@ -303,7 +304,7 @@ impl Thread {
         let mut value = self.terms.now(value);
         if value.known && value.bits != bits {
             // The term is wrong, so what it says of reads may be too.
-            context.counts.differs("stored value");
+            context.counts.differs(Differing::Stored);
             context.steps.push(Step::Opaque);
             value = Value::number(bits);
         }
@@ -319,7 +320,7 @@ impl Thread {
             }
             Sharing::Parts => {
                 context.counts.writes += 1;
-                self.guard(context, value, access.site, "store of which only a part is shared");
+                self.guard(context, value, access.site, Kept::PartlySharedStore);
                 let end = access.address + u64::from(access.size);
                 self.own.cut_out(&mut self.terms, access.address, end);
             }
@@ -336,7 +337,7 @@ impl Thread {
             return self.terms.express(value, context.steps);
         }
         context.counts.concretised += 1;
-        self.guard(context, value, site, "value that is not modelled");
+        self.guard(context, value, site, Kept::ValueNotModelled);
         Expr::Literal(value.bits)
     }
 }

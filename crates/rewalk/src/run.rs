@@ -4,6 +4,7 @@ use foretrace_recording::image::{binary, flags};
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::import::recording::{Extent, Step};
+use foretrace_trace::provenance::{Kept, Lost, Walked};
 
 use crate::Program;
 use crate::arithmetic::{Update, cut, update};
@@ -64,12 +65,7 @@ impl Thread {
                     // others have used before: nothing is recorded of that.
                     let is_list = name.starts_with("llvm.va_");
                     for argument in arguments {
-                        self.guard(
-                            context,
-                            argument,
-                            site,
-                            "inline assembly or variadic arguments",
-                        );
+                        self.guard(context, argument, site, Kept::AssemblyOrVariadic);
                         if is_list {
                             let address = argument.known.then_some(argument.bits);
                             let list = Value::UNKNOWN;
@@ -138,13 +134,13 @@ impl Thread {
                     .filter(|callee| callee.known)
                     .and_then(|callee| context.program.at(callee.bits))
                 else {
-                    self.lose(context, "a call of a function without an image");
+                    self.lose(context, Lost::CallWithoutImage);
                     return false;
                 };
                 let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
                 if let Some(named) = variadic_from {
                     for argument in arguments.iter().skip(*named as usize) {
-                        self.guard_argument(context, *argument, site, "variadic argument");
+                        self.guard_argument(context, *argument, site, Kept::VariadicArgument);
                     }
                 }
                 if context.program.functions[function as usize].enters {
@@ -156,7 +152,7 @@ impl Thread {
             }
             Op::Hooked { arguments } => {
                 for argument in arguments.iter().map(|one| self.value(*one)).collect::<Vec<_>>() {
-                    self.guard(context, argument, site, "argument of a library function");
+                    self.guard(context, argument, site, Kept::LibraryArgument);
                 }
                 self.frames.last_mut().expect("it calls").phase = Phase::Hooked;
                 return false;
@@ -197,7 +193,7 @@ impl Thread {
                     site,
                     (Fault::Division, Extent::default()),
                 );
-                self.require(context, (binary::NE, width), (right, 0), site, "divisor");
+                self.require(context, (binary::NE, width), (right, 0), site, Kept::Divisor);
             }
             binary::SDIV | binary::SREM => {
                 self.demand(
@@ -207,18 +203,18 @@ impl Thread {
                     site,
                     (Fault::Division, Extent::default()),
                 );
-                self.require(context, (binary::NE, width), (right, 0), site, "divisor");
+                self.require(context, (binary::NE, width), (right, 0), site, Kept::Divisor);
                 if right.known && right.bits == ones {
                     let least = 1 << (width - 1);
-                    self.guard(context, right, site, "divisor");
-                    self.require(context, (binary::NE, width), (left, least), site, "dividend");
+                    self.guard(context, right, site, Kept::Divisor);
+                    self.require(context, (binary::NE, width), (left, least), site, Kept::Dividend);
                 } else {
-                    self.require(context, (binary::NE, width), (right, ones), site, "divisor");
+                    self.require(context, (binary::NE, width), (right, ones), site, Kept::Divisor);
                 }
             }
             binary::SHL | binary::LSHR | binary::ASHR => {
                 let limit = u64::from(width);
-                self.require(context, (binary::ULT, width), (right, limit), site, "shift");
+                self.require(context, (binary::ULT, width), (right, limit), site, Kept::Shift);
             }
             _ => {}
         }
@@ -261,7 +257,7 @@ impl Thread {
         address: Value,
         site: u64,
     ) -> Option<u64> {
-        self.guard_address(context, address, site, "address of private or constant memory");
+        self.guard_address(context, address, site, Kept::AddressOfPrivate);
         address.known.then_some(address.bits)
     }
 
@@ -297,7 +293,7 @@ impl Thread {
     pub(crate) fn store_anywhere(&mut self, context: &mut Context, value: Value, site: u64) {
         let values = self.private.clear();
         for value in values.into_iter().chain([value]) {
-            self.guard(context, value, site, "store to an address that is not known");
+            self.guard(context, value, site, Kept::StoreElsewhere);
         }
         // What was passed by value may have been copied to where others can see it, without a
         // record.
@@ -317,7 +313,7 @@ impl Thread {
         self.private.cut_out(&mut self.terms, address, address.saturating_add(size));
         // A value that is not known, and depends on nothing, need not be kept.
         if size > MANY {
-            self.guard(context, value, site, "copy of many bytes");
+            self.guard(context, value, site, Kept::LargeCopy);
         } else if value.term != TermId::NONE {
             for offset in (0..size).step_by(8) {
                 let piece = (size - offset).min(8) as u8;
@@ -334,7 +330,7 @@ impl Thread {
                 let condition = self.value(*condition);
                 let taken = if u64::from(*flags) & flags::CONSTANT != 0 {
                     if !condition.known {
-                        self.lose(context, "a constant condition that is not known");
+                        self.lose(context, Lost::UnknownCondition);
                         return false;
                     }
                     condition.bits & 1 == 1
@@ -343,7 +339,7 @@ impl Thread {
                     self.idle = 0;
                     context.counts.branches += 1;
                     if condition.known && (condition.bits & 1 == 1) != taken {
-                        self.lose(context, "a branch that went the other way");
+                        self.lose(context, Lost::BranchOtherWay);
                         return false;
                     }
                     self.note_branch(context, *flags, *site, condition, taken);
@@ -354,12 +350,12 @@ impl Thread {
             Terminator::Switch { constant: true, value, default, cases, .. } => {
                 let value = self.value(*value);
                 if !value.known {
-                    self.lose(context, "a constant switch that is not known");
+                    self.lose(context, Lost::UnknownSwitch);
                     return false;
                 }
                 let case = cases.iter().find(|(case, _)| *case == value.bits);
                 let Some(target) = case.map(|(_, target)| target).or(default.as_ref()) else {
-                    self.lose(context, "a label that is none");
+                    self.lose(context, Lost::NoLabel);
                     return false;
                 };
                 self.jump(context, target)
@@ -372,7 +368,8 @@ impl Thread {
             Terminator::Invoked { normal, .. } => self.jump(context, normal),
             Terminator::Unreachable | Terminator::Resume => false,
             Terminator::Unsupported(why) => {
-                self.lose(context, why.clone());
+                let what = why.clone();
+                self.lose_as(context, |function| Walked::Unsupported { what, function });
                 false
             }
         }
@@ -394,11 +391,11 @@ impl Thread {
         }
         if !condition.known || !self.terms.is_exact(condition) {
             context.counts.concretised += 1;
-            return self.guard(context, condition, site, "condition that is not modelled");
+            return self.guard(context, condition, site, Kept::ConditionNotModelled);
         }
         if !self.may_add_condition() {
             context.counts.concretised += 1;
-            context.counts.guard("more conditions than records");
+            context.counts.guard(Kept::TooManyConditions);
             for read in self.terms.fix_reads(condition) {
                 self.pin(context, read, site);
             }
@@ -446,11 +443,11 @@ impl Thread {
         let value = self.value(*value);
         let found = cut(found, *width);
         if value.known && value.bits != found {
-            return self.lose(context, "a switch that went another way");
+            return self.lose(context, Lost::SwitchOtherWay);
         }
         let case = cases.iter().find(|(case, _)| *case == found);
         let Some(target) = case.map(|(_, target)| target).or(default.as_ref()) else {
-            return self.lose(context, "a label that is none");
+            return self.lose(context, Lost::NoLabel);
         };
         if value.term != TermId::NONE {
             let is_modelled = value.known && self.terms.is_exact(value);
@@ -459,10 +456,16 @@ impl Thread {
                 false => context.counts.concretised += 1,
             }
             if case.is_some() || cases.len() > CASES || !is_modelled {
-                self.guard(context, value, *site, "value of a switch");
+                self.guard(context, value, *site, Kept::SwitchValue);
             } else {
                 for (case, _) in cases {
-                    self.require(context, (binary::NE, *width), (value, *case), *site, "switch");
+                    self.require(
+                        context,
+                        (binary::NE, *width),
+                        (value, *case),
+                        *site,
+                        Kept::SwitchDefault,
+                    );
                 }
             }
         }
@@ -473,7 +476,7 @@ impl Thread {
     pub(crate) fn jump(&mut self, context: &mut Context, target: &Target) -> bool {
         self.idle += 1;
         if self.idle > IDLE {
-            self.lose(context, "a loop that nothing is recorded of");
+            self.lose(context, Lost::SilentLoop);
             return false;
         }
         // All are looked up before the first is set: a block may pass its own parameters on to
@@ -497,7 +500,7 @@ impl Thread {
         let caller = self.pop_frame().expect("it returns");
         match caller {
             Caller::Unknown => {
-                self.guard(context, value, 0, "value returned to a library");
+                self.guard(context, value, 0, Kept::ReturnedToLibrary);
                 true
             }
             Caller::Call => {

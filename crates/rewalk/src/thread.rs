@@ -8,6 +8,7 @@ use foretrace_recording::record::PATH_OUTCOMES;
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::import::recording::{Extent, Seen, Sharing, Step, Told};
+use foretrace_trace::provenance::{Kept, Lost, Walked};
 
 use crate::Program;
 use crate::code::{Function, Instruction, Operand};
@@ -236,17 +237,24 @@ impl Thread {
     }
 
     /// Gives up on the thread's path.
-    pub(crate) fn lose(&mut self, context: &mut Context, why: impl Into<String>) {
+    pub(crate) fn lose(&mut self, context: &mut Context, why: Lost) {
+        self.lose_as(context, |function| Walked::PathLost { why, function });
+    }
+
+    /// The same, for a reason that knows the function in which it is.
+    pub(crate) fn lose_as(
+        &mut self,
+        context: &mut Context,
+        reason: impl FnOnce(Option<String>) -> Walked,
+    ) {
         if self.is_lost {
             return;
         }
         self.is_lost = true;
-        let mut why = why.into();
-        if let Some(frame) = self.frames.last() {
-            why += &format!(" in {}", context.program.functions[frame.function as usize].name);
-        }
+        let name = |function: u32| context.program.functions[function as usize].name.to_string();
+        let reason = reason(self.frames.last().map(|frame| name(frame.function)));
         self.frames.clear();
-        *context.counts.lost.entry(why).or_default() += 1;
+        *context.counts.lost.entry(reason).or_default() += 1;
         context.steps.push(Step::Opaque);
     }
 
@@ -375,13 +383,7 @@ impl Thread {
     }
 
     /// From here on the value is what it was in the recorded run.
-    pub(crate) fn guard(
-        &mut self,
-        context: &mut Context,
-        value: Value,
-        site: u64,
-        why: &'static str,
-    ) {
+    pub(crate) fn guard(&mut self, context: &mut Context, value: Value, site: u64, why: Kept) {
         let value = self.terms.refresh(value);
         if value.term == TermId::NONE {
             return;
@@ -404,7 +406,7 @@ impl Thread {
         context: &mut Context,
         argument: Value,
         site: u64,
-        why: &'static str,
+        why: Kept,
     ) {
         self.guard(context, argument, site, why);
         if argument.known && argument.bits >= PRIVATE {
@@ -426,7 +428,7 @@ impl Thread {
         context: &mut Context,
         address: Value,
         site: u64,
-        why: &'static str,
+        why: Kept,
     ) {
         let address = self.terms.now(address);
         if address.term != TermId::NONE && address.known && self.terms.is_exact(address) {
@@ -450,16 +452,16 @@ impl Thread {
         let address = self.terms.refresh(address);
         let Extent { start, end, is_whole } = access.extent;
         if address.term == TermId::NONE || !address.known || !self.terms.is_exact(address) {
-            let why = "address that is not modelled";
+            let why = Kept::AddressNotModelled;
             return self.guard_address(context, address, access.site, why);
         }
         let Ok(bytes @ 1..) = u32::try_from(end - start) else {
-            let why = "address in no variable or block";
+            let why = Kept::AddressElsewhere;
             return self.guard_address(context, address, access.site, why);
         };
         told.ranges = true;
         if !is_whole || access.sharing != Sharing::Shared {
-            return self.guard_address(context, address, access.site, "address");
+            return self.guard_address(context, address, access.site, Kept::Address);
         }
         let base = self.terms.base(address);
         let condition = self.terms.equals_recorded(base, context.steps);
@@ -517,7 +519,7 @@ impl Thread {
         (op, width): (u64, u8),
         (left, right): (Value, u64),
         site: u64,
-        why: &'static str,
+        why: Kept,
     ) {
         let left = self.terms.now(left);
         if left.term == TermId::NONE {
@@ -543,14 +545,14 @@ impl Thread {
         let mut values = self.own.clear();
         values.extend(self.published.clear());
         for value in values {
-            self.guard(context, value, site, "memory that a library can reach");
+            self.guard(context, value, site, Kept::ReachableMemory);
         }
     }
 
     /// What the thread has stored is where it was stored in the recorded run.
     pub(crate) fn settle_addresses(&mut self, context: &mut Context, site: u64) {
         for address in std::mem::take(&mut self.ranging) {
-            self.guard_address(context, address, site, "address of what a library can reach");
+            self.guard_address(context, address, site, Kept::AddressOfReachable);
         }
     }
 }

@@ -3,6 +3,7 @@
 use foretrace_recording::image::binary;
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::import::recording::{Sharing, Step, Told};
+use foretrace_trace::provenance::{Differing, Kept, Lost};
 
 use crate::Program;
 use crate::code::Op;
@@ -36,7 +37,7 @@ impl Thread {
             self.terms.fix(differs);
         } else {
             // It may fail for no reason, too; or what it expects is not known.
-            self.guard(&mut context, differs, access.site, "compare-exchange");
+            self.guard(&mut context, differs, access.site, Kept::CompareExchange);
         }
         told.after = after;
     }
@@ -68,7 +69,7 @@ impl Thread {
         match expected {
             // Whether it stores depends on what is there.
             Some(_) => {
-                let why = "address of a compare-exchange";
+                let why = Kept::AddressOfCompareExchange;
                 self.guard_address(context, address, access.site, why);
             }
             None => self.range_address(context, address, access, told),
@@ -112,14 +113,14 @@ impl Thread {
             self.terms.fix(equal);
         } else {
             // What it expects is kept as recorded, and so is what it finds.
-            self.guard(context, expected, access.site, "compare-exchange");
+            self.guard(context, expected, access.site, Kept::CompareExchange);
             if let Some(name) = told.name {
                 let name = Expr::Name(foretrace_trace::NameId(name));
                 let found = Box::new(Expr::Literal(old.bits));
                 told.assumed = Some(Expr::Binary(BinaryOp::Eq, Box::new(name), found));
                 self.terms.fix(old);
             } else {
-                self.guard(context, old, access.site, "compare-exchange");
+                self.guard(context, old, access.site, Kept::CompareExchange);
             }
         }
     }
@@ -144,7 +145,7 @@ impl Thread {
         context.counts.writes += 1;
         context.counts.concretised += 1;
         if !is_as_computed {
-            context.counts.differs("stored value");
+            context.counts.differs(Differing::Stored);
         }
         (told.value, told.assumed) = (None, None);
         self.terms.fix_reads(new);
@@ -169,13 +170,13 @@ impl Thread {
         told: &mut Told,
     ) {
         if !self.is_inside(context.program) {
-            return self.lose(context, "a read-modify-write where there is none");
+            return self.lose(context, Lost::UnexpectedUpdate);
         }
         match access.sharing {
             // A cell of the runtime's own: what it stores depends on what it finds, and on
             // arguments that are as they were.
             Sharing::Shared if self.is_inside_openmp(context.program) => {
-                context.counts.guard("share of work");
+                context.counts.guard(Kept::ShareOfWork);
                 let (value, name) = self.terms.read(old, 8 * access.size);
                 let is_name = Box::new(Expr::Name(foretrace_trace::NameId(name)));
                 told.assumed =
@@ -185,7 +186,7 @@ impl Thread {
             }
             Sharing::Own => {
                 let value = self.found_own(context, access, old);
-                self.guard(context, value, access.site, "read by a library function");
+                self.guard(context, value, access.site, Kept::ReadByLibrary);
                 self.own.store(
                     &mut self.terms,
                     access.address,
@@ -196,7 +197,7 @@ impl Thread {
             }
             // Without an expression it depends on all that the thread has read, and on what it
             // finds itself.
-            _ => context.counts.guard("read by a library function"),
+            _ => context.counts.guard(Kept::ReadByLibrary),
         }
     }
 }

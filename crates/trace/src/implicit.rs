@@ -27,6 +27,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::event::*;
 use crate::expr::{BinaryOp, Expr, ExprRef};
 use crate::ids::*;
+use crate::provenance::Provenance;
 use crate::store::{Builder, Dependences, Names, Trace};
 
 /// What follows where a branch goes the other way than in the recorded run.
@@ -130,8 +131,8 @@ impl Trace {
     fn watch_frees(&mut self, again: &FxHashMap<ObjectId, (u64, u64)>) {
         // Memory that was given out again, and nobody has recorded it, is one way to use what was
         // freed.
-        let uses_freed = |(note, _): &(String, u64)| note.starts_with("access to freed memory");
-        if self.dependences == Dependences::Unknown || self.notes().iter().any(uses_freed) {
+        let is_unknown = self.dependences == Dependences::Unknown;
+        if is_unknown || self.has_fact(Provenance::FreedAccess) {
             return;
         }
         let watched = self.late_accesses(again);

@@ -12,6 +12,7 @@ use crate::event::*;
 use crate::expr::{Expr, ExprRef};
 use crate::ids::*;
 use crate::implicit::Otherwise;
+use crate::provenance::Provenance;
 
 mod builder;
 mod channels;
@@ -89,7 +90,7 @@ pub struct Trace {
     pub(crate) lock_kinds: FxHashMap<LockId, LockKind>,
     pub(crate) semaphore_counts: FxHashMap<SemId, u32>,
     pub(crate) barrier_parties: FxHashMap<BarrierId, u32>,
-    notes: Vec<(String, u64)>,
+    provenance: Vec<(Provenance, u64)>,
     /// Races that the programmer declares to be harmless, see `anchors`.
     pub(crate) benign: Vec<(Place, String)>,
     /// What the program got from outside, for replays; nobody else looks inside.
@@ -310,9 +311,15 @@ impl Trace {
         self.barrier_parties.get(&barrier).copied()
     }
 
-    /// What an importer repaired, and how often.
-    pub fn notes(&self) -> &[(String, u64)] {
-        &self.notes
+    /// What is known of the trace besides its events, and how often it was so.
+    pub fn provenance(&self) -> &[(Provenance, u64)] {
+        &self.provenance
+    }
+
+    /// Whether this is known of the trace.
+    pub fn has_fact(&self, fact: impl Into<Provenance>) -> bool {
+        let fact = fact.into();
+        self.provenance.iter().any(|(known, _)| *known == fact)
     }
 
     /// The threads' names.

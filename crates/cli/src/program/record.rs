@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use foretrace_recording::file::{HEADER, Header, ending, flags, starts_children_again};
+use foretrace_trace::provenance::Private;
 use foretrace_trace::validate::validate;
 use foretrace_trace::{ThreadId, Trace, binary, import};
 
@@ -47,7 +48,8 @@ impl Recorded {
         let has_events = |&thread: &ThreadId| !self.trace.thread_events(thread).is_empty();
         // Only instrumented code says where it is.
         let has_places = self.trace.events().any(|(_, event)| event.location.is_some());
-        let has_left_out = self.trace.notes().iter().any(|(text, _)| text == LEFT_OUT);
+        // Instrumented code used memory of one thread alone.
+        let has_left_out = self.trace.has_fact(Private::Access);
         match self.trace.thread_ids().filter(has_events).count() {
             0 => None,
             1 => Some("only one thread was recorded".to_string()),
@@ -56,9 +58,6 @@ impl Recorded {
         }
     }
 }
-
-/// How the importer says that instrumented code used memory of one thread alone.
-const LEFT_OUT: &str = "access to memory of one thread left out";
 
 /// Runs a program; the exit status is the program's own.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {

@@ -86,7 +86,7 @@ pub(super) fn assemble(
     };
     for &property in asked.iter().filter(is_open) {
         rows.push((property, report::Ledger::default()));
-        let reason = "not looked for in programs".to_string();
+        let reason = report::Reason::new("not-in-programs", "not looked for in programs");
         not_asked.push(report::NotAsked { property, whole: true, reason });
     }
     rows.sort_by_key(|(property, _)| *property);
@@ -111,7 +111,7 @@ pub(super) fn assemble(
             path: frame.path,
             events: summary.trace.len() as u64,
             threads: words.threads.clone(),
-            repairs: Vec::new(),
+            provenance: Vec::new(),
             weak_accesses: weak_accesses(&summary.trace),
         },
         model: prediction.model.name().to_string(),
@@ -146,7 +146,7 @@ pub(super) fn undecided(
         property,
         kind: kind(property),
         events: Vec::new(),
-        reason: reason.to_string(),
+        reason: report::Reason::new("unsupported", reason),
     });
     Report {
         trace: report::TraceInfo { subject, path: frame.path, ..report::TraceInfo::default() },
@@ -192,8 +192,8 @@ fn in_words(part: &NotAsked) -> report::NotAsked {
             "something that only recorded runs have"
         }
     };
-    let property = part.property();
-    report::NotAsked { property, whole: true, reason: reason.to_string() }
+    let reason = report::Reason::new(part.code(), reason);
+    report::NotAsked { property: part.property(), whole: true, reason }
 }
 
 /// A finding whose schedule has been run.

@@ -12,8 +12,9 @@ use foretrace_report as report;
 use foretrace_report::{Kind, Report};
 use foretrace_rewalk::Walker;
 use foretrace_trace::import::recording::{self, Walk};
+use foretrace_trace::provenance::Walked;
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Place, Trace};
+use foretrace_trace::{EventId, Place, Provenance, Trace};
 use foretrace_verdict::{Certainty, LockMisuse, Model, Property, Violation};
 use foretrace_witness::{CheckOptions, Checker};
 
@@ -46,10 +47,9 @@ impl Runs {
         let open = |path: &&Path| input::open_valid(path, format);
         let traces = paths.iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
         let mut runs = Runs { traces, left_out: None };
-        let private =
-            ["access to memory of one thread left out", "block of memory of one thread left out"];
         let leaves_out = |trace: &ManuallyDrop<Trace>| {
-            trace.notes().iter().any(|(note, _)| private.contains(&note.as_str()))
+            let mut facts = trace.provenance().iter();
+            facts.any(|(fact, _)| matches!(fact, Provenance::Private(_)))
         };
         if runs.are_recorded() && runs.traces.iter().any(leaves_out) {
             let what = "the traces lack accesses to memory that only one thread touched in its run, though it may be shared in another: \
@@ -99,9 +99,9 @@ impl Runs {
         let ranging = merged.ranging_accesses;
         let mut notes = vec![format!("addresses that range over their objects: {ranging}")];
         let mut kept: Vec<(&str, u64)> = Vec::new();
-        for (note, count) in self.traces.iter().flat_map(|trace| trace.notes()) {
-            let why = note.strip_prefix("terms: read kept as recorded: ");
-            kept.extend(why.filter(|why| why.starts_with("address")).map(|why| (why, *count)));
+        for (fact, count) in self.traces.iter().flat_map(|trace| trace.provenance()) {
+            let Provenance::Walked(Walked::ReadKept(why)) = fact else { continue };
+            kept.extend(why.is_address().then(|| (report::kept_in_words(*why), *count)));
         }
         let of_others = merged.kept_addresses.iter();
         kept.extend(of_others.map(|(why, count)| (why.as_str(), *count)));
@@ -156,7 +156,10 @@ pub(super) fn tell_what_is_left_out(report: &mut Report, reasons: Vec<String>) {
             property: *property,
             kind,
             events: Vec::new(),
-            reason: "parts of the runs are left out, see the notes".to_string(),
+            reason: report::Reason::new(
+                "runs-left-out",
+                "parts of the runs are left out, see the notes",
+            ),
         });
         report.not_asked.retain(|part| part.property != *property);
     }

@@ -207,7 +207,8 @@ fn ask_recorded(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
     }
     if !question.options.implicit.is_empty() {
         let reason = "--implicit: what nobody asserted is asked of single runs as recorded only";
-        let (property, reason) = (Property::Assertion, reason.to_string());
+        let reason = report::Reason::new("implicit-in-single-runs-only", reason);
+        let property = Property::Assertion;
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
     if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {

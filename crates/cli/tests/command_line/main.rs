@@ -6,6 +6,7 @@ mod defaults;
 mod encode;
 mod explain;
 mod explain_named;
+mod facts;
 mod merged;
 mod models;
 mod orders;

@@ -411,9 +411,9 @@ fn what_is_not_supported_is_undecided() {
              },
              "findings": [],
              "undecided": [
-              {"property":"race","kind":"race","events":[],"reason":"not supported: heap memory (at a.c:3)"},
-              {"property":"atomicity","kind":"atomicity","events":[],"reason":"not supported: heap memory (at a.c:3)"},
-              {"property":"assertion","kind":"assertion","events":[],"reason":"not supported: heap memory (at a.c:3)"}
+              {"property":"race","kind":"race","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"},
+              {"property":"atomicity","kind":"atomicity","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"},
+              {"property":"assertion","kind":"assertion","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"}
              ],
              "notes": [],
              "excerpt": []

@@ -6,28 +6,15 @@ use std::path::Path;
 use foretrace_predict::{Granularity, Options, Prediction, predict};
 use foretrace_rewalk::Walker;
 use foretrace_trace::import::recording::{self, Code, Seen, Told, Walk};
+use foretrace_trace::provenance::{Lost, Walked};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{EventId, Op, Trace};
+use foretrace_trace::{EventId, Op, Provenance, Trace};
 use foretrace_verdict::{Certainty, Model, Property, Violation};
 
 use crate::explorer::{Failure, Operation, Recorded, Truth};
 
 /// A difference that begins like this is a finding that no execution shows.
 pub(crate) const FALSE_ALARM: &str = "FALSE ALARM";
-/// Notes that say that the model knows less than the program does.
-const KEPT: [&str; 3] = ["kept as recorded", "unknown writer", "path of a thread lost"];
-/// Notes that say that the walk went wrong: not in programs like these. (It may well not know a
-/// number.)
-const WRONG: [&str; 7] = [
-    "not as computed",
-    "there is none",
-    "there was no",
-    "other way",
-    "another way",
-    "elsewhere",
-    "cannot be read",
-];
-
 /// What is predicted of one recording.
 pub(crate) struct Predicted {
     trace: Trace,
@@ -68,8 +55,8 @@ impl Walk for Watched {
         *self = Watched::default();
     }
 
-    fn notes(&self) -> Vec<(String, u64)> {
-        self.walker.notes()
+    fn facts(&self) -> Vec<(Walked, u64)> {
+        self.walker.facts()
     }
 }
 
@@ -141,20 +128,53 @@ pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
     // A switch has more ways than its value tells: what the explorer takes for the same way may be
     // another one.
     let is_exact =
-        is_initialised && !recording.has_switch && !keeps_order && !has_note(&trace, &KEPT);
+        is_initialised && !recording.has_switch && !keeps_order && !keeps_something(&trace);
     Predicted { trace, recording, prediction, keeps_order, is_exact }
 }
 
-pub(crate) fn has_note(trace: &Trace, texts: &[&str]) -> bool {
-    trace.notes().iter().any(|(note, _)| texts.iter().any(|text| note.contains(text)))
+/// Whether the model knows less than the program does.
+pub(crate) fn keeps_something(trace: &Trace) -> bool {
+    trace.provenance().iter().any(|(fact, _)| match fact {
+        Provenance::UnknownWriter { .. } => true,
+        Provenance::Walked(what) => matches!(
+            what,
+            Walked::ReadKept(_)
+                | Walked::Concretised
+                | Walked::PathLost { .. }
+                | Walked::Unsupported { .. }
+        ),
+        _ => false,
+    })
+}
+
+/// Whether the walk went wrong: not in programs like these. (It may well not know a number.)
+fn went_wrong(trace: &Trace) -> bool {
+    trace.provenance().iter().any(|(fact, _)| match fact {
+        Provenance::Walked(Walked::NotAsComputed(_) | Walked::BrokenImage) => true,
+        Provenance::Walked(Walked::PathLost { why, .. }) => !matches!(
+            why,
+            Lost::CallWithoutImage
+                | Lost::OtherStack
+                | Lost::UnknownCondition
+                | Lost::UnknownSwitch
+                | Lost::CopySize
+                | Lost::CallWithoutBegin
+                | Lost::NoImage
+                | Lost::NoLabel
+                | Lost::SilentLoop
+                | Lost::LibraryTailCall
+                | Lost::NoLandingPad
+        ),
+        _ => false,
+    })
 }
 
 impl Predicted {
     /// Where model and truth differ, in words.
     pub(crate) fn differences(&self, truth: &Truth) -> Vec<String> {
         let mut differences = Vec::new();
-        if has_note(&self.trace, &WRONG) {
-            differences.push(format!("the walk went wrong: {:?}", self.trace.notes()));
+        if went_wrong(&self.trace) {
+            differences.push(format!("the walk went wrong: {:?}", self.trace.provenance()));
         }
         let (mut failing, mut racing) = (BTreeSet::new(), BTreeSet::new());
         for finding in &self.prediction.findings {

@@ -15,7 +15,7 @@ use foretrace_trace::validate::validate;
 use foretrace_trace::{EventId, Trace};
 use foretrace_verdict::{Model, Property, Violation};
 
-use crate::compare::{Recording, Watched, has_note};
+use crate::compare::{Recording, Watched, keeps_something};
 use crate::explorer::{Recorded, Truth};
 use crate::generator::Random;
 
@@ -57,8 +57,7 @@ pub(crate) fn prepare(path: &Path) -> Ranging {
     let pinned = violations(&pinned, &trace, &recording, |event| event);
     let beyond = found.failures.difference(&pinned.failures).count()
         + found.races.difference(&pinned.races).count();
-    let is_kept =
-        has_note(&trace, &["kept as recorded", "unknown writer", "path of a thread lost"]);
+    let is_kept = keeps_something(&trace);
     let is_whole = merged.left_out.is_empty() && merged.kept_addresses.is_empty();
     let is_exact = is_whole && !is_kept && !recording.has_switch;
     let accesses = merged.ranging_accesses as usize;

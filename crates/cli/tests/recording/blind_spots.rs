@@ -14,7 +14,7 @@ fn foreign_writes_are_noticed_and_counted() {
     build(&["blind.c", object.to_str().unwrap()], &path);
     let program = Program { path, folder };
     program.everywhere(&[], 0, |_, run| {
-        assert!(run.shown().contains("unknown writer reads at"), "{}", run.shown());
+        assert!(run.shown().contains("fact unknown-writer "), "{}", run.shown());
         let report = run.predicted().says("blind spots: 1 event ").says_not("(real");
         // The race rests on a read of what was not seen to be written: as far as a trace can tell,
         // it is possible.

@@ -71,7 +71,7 @@ fn what_a_region_is_called_with() {
             continue;
         }
         assert_eq!(run.count(" + 5) : "), 2, "{}", run.shown());
-        assert!(run.count("kept as recorded: bounds of a loop") == 1);
+        assert!(run.count("fact read-kept loop-bounds = ") == 1);
         let done = program.with(&["test", "--seed", seed], &[]).ended_with(1);
         done.says("assertion-1 (real, confirmed by replay)").says_not("race-1");
         return;

@@ -2,7 +2,7 @@
 
 use crate::harness::compile;
 
-const OWNER_ENDED: &str = "robust mutex whose owner ended: its order is kept";
+const OWNER_ENDED: &str = "fact robust-mutex-order-kept = ";
 const OTHER_PROCESSES: &str = "locks or the like that other processes can use";
 
 #[test]

@@ -47,7 +47,7 @@ fn mutexes_and_spin_locks() {
         if schedule != "random" {
             return;
         }
-        has(run, &[("refused release of another thread's lock left out\" = 2", 1)]);
+        has(run, &[("fact refused-release-left-out = 2", 1)]);
         // To unlock what is not held is wrong, even if the mutex says no.
         run.predicted()
             .ended_with(1)
@@ -135,7 +135,7 @@ fn signals_interrupt_waits_for_semaphores() {
     let program = compile("interrupted", &["interrupted.c"]);
     program.everywhere(&[], 0, |_, run| {
         let shown = run.shown();
-        assert!(shown.contains("wait interrupted by a signal at "), "{shown}");
+        assert!(shown.contains("fact unseen interrupted-wait "), "{shown}");
         run.predicted().says_not("(real");
     });
 }

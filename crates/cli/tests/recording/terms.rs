@@ -14,7 +14,7 @@ fn check(test: &str, file: &str, expected: &[&str], lost: Option<&str>) {
             validate(&run);
             let shown = run.shown();
             let notes: Vec<&str> =
-                shown.lines().filter(|line| line.contains("path of a thread lost")).collect();
+                shown.lines().filter(|line| line.starts_with("fact path-")).collect();
             match lost {
                 None => assert!(notes.is_empty(), "{test} {level} {schedule}: {notes:?}"),
                 Some(why) => {

@@ -21,6 +21,7 @@ use super::{Candidates, Context, Gathering, HoldsWalk, Parts, Site};
 use crate::fault::{Fault, is_seeded};
 use crate::goal::is_pending;
 use crate::prediction::NotAsked;
+use crate::unanswered::Unanswered;
 
 /// How many steps the search for cycles may take.
 const MOST_STEPS: u64 = 3_000_000;
@@ -313,9 +314,7 @@ fn list_cycles(
             candidates.unlisted.push((
                 Property::Deadlock,
                 Violation::LockCycle(vec![node.points[0]]),
-                format!(
-                    "more or longer lock cycles than can be listed ({MOST_STEPS} steps, {LONGEST_CYCLE} threads)"
-                ),
+                Unanswered::LockCycles { steps: MOST_STEPS, threads: LONGEST_CYCLE },
             ));
         }
     }

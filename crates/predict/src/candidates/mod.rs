@@ -27,6 +27,7 @@ use foretrace_verdict::{LockMisuse, Property, Violation};
 
 use crate::fault::{Fault, is_seeded};
 use crate::prediction::{Granularity, NotAsked};
+use crate::unanswered::Unanswered;
 
 use alike::SharedAccesses;
 pub(crate) use atomicity::AtomicityPart;
@@ -110,7 +111,7 @@ pub(crate) struct Candidates {
     /// An example of each class that is pruned.
     pub(crate) refuted: Vec<(Property, Violation)>,
     /// Candidates that could not even be listed: the property and the reason.
-    pub(crate) unlisted: Vec<(Property, Violation, String)>,
+    pub(crate) unlisted: Vec<(Property, Violation, Unanswered)>,
     pub(crate) not_asked: Vec<NotAsked>,
 }
 

@@ -19,6 +19,7 @@ use super::Encoder;
 use super::amo::AtMostOne;
 use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
+use crate::unanswered::Unanswered;
 
 /// Above this many clauses for one condition variable the question is not asked.
 const MOST_CLAUSES: usize = 2_000_000;
@@ -40,7 +41,7 @@ struct Point {
 impl Encoder<'_> {
     /// The assumption that the program is stuck at X with a thread waiting at `point`; `Err`: too
     /// large.
-    pub(crate) fn stuck_at(&mut self, points: &[EventId]) -> Result<Vec<Lit>, String> {
+    pub(crate) fn stuck_at(&mut self, points: &[EventId]) -> Result<Vec<Lit>, Unanswered> {
         if self.stuck.is_none() {
             let stuck = self.encode_stuck()?;
             self.stuck = Some(stuck);
@@ -59,7 +60,7 @@ impl Encoder<'_> {
         stuck.waiting.get(&point).is_some_and(|&waits| self.solver.value(waits))
     }
 
-    fn encode_stuck(&mut self) -> Result<Stuck, String> {
+    fn encode_stuck(&mut self) -> Result<Stuck, Unanswered> {
         let trace = self.skeleton.trace;
         for cond in 0..trace.conds().len() {
             self.check_size(CondId::from(cond))?;
@@ -94,19 +95,17 @@ impl Encoder<'_> {
         Ok(Stuck { guard, waiting })
     }
 
-    fn check_size(&self, id: CondId) -> Result<(), String> {
+    fn check_size(&self, id: CondId) -> Result<(), Unanswered> {
         let cond = self.skeleton.waiting.cond(id);
         let notifies = cond.signals.len() + cond.broadcasts.len();
         let clauses = cond.signals.len().saturating_mul(cond.waits.len()).saturating_mul(notifies);
         if clauses > MOST_CLAUSES {
-            let name = self.skeleton.trace.conds().get(id.index());
-            return Err(format!(
-                "condition variable {name} has too many operations for the stuck state \
-                 ({} waits, {} signals, {} broadcasts)",
-                cond.waits.len(),
-                cond.signals.len(),
-                cond.broadcasts.len()
-            ));
+            return Err(Unanswered::Notifications {
+                name: self.skeleton.trace.conds().get(id.index()).to_string(),
+                waits: cond.waits.len(),
+                signals: cond.signals.len(),
+                broadcasts: cond.broadcasts.len(),
+            });
         }
         Ok(())
     }

@@ -9,9 +9,10 @@ mod table;
 use std::fmt;
 use std::io::{self, Write};
 
+use crate::provenance::is_news;
 use crate::{
     Certainty, Evidence, Finding, Hold, Input, Kind, Property, Replay, Report, Side, SideState,
-    Subject,
+    Subject, in_words,
 };
 pub use explanation::write_explanation;
 use table::Table;
@@ -75,7 +76,7 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         )?;
     }
     for part in &report.not_asked {
-        writeln!(writer, "not asked: {}: {}", part.property.name(), part.reason)?;
+        writeln!(writer, "not asked: {}: {}", part.property.name(), part.reason.sentence)?;
     }
     write_blind_spots(report, writer)?;
     if report.trace.weak_accesses > 0 {
@@ -146,8 +147,8 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
         writeln!(writer, "addresses that depend on what was read range over their objects")?;
     }
     // What nobody else touches was left out; that is no news.
-    for repair in trace.repairs.iter().filter(|repair| repair.is_news()) {
-        writeln!(writer, "import: {} ({})", repair.what, counted(repair.count, "time"))?;
+    for (fact, count) in trace.provenance.iter().filter(|(fact, _)| is_news(fact)) {
+        writeln!(writer, "import: {} ({})", in_words(fact), counted(*count, "time"))?;
     }
     Ok(())
 }
@@ -199,7 +200,7 @@ pub fn write_finding(
     }
     sides.write(writer)?;
     if let Some((model, reason)) = &finding.fallback {
-        writeln!(writer, "  found under `{model}`; under `{}`: {reason}", report.model)?;
+        writeln!(writer, "  found under `{model}`; under `{}`: {}", report.model, reason.sentence)?;
     }
     if !finding.inputs.is_empty() {
         let input = |input: &Input| {
@@ -266,7 +267,7 @@ fn holding(holds: &[Hold]) -> String {
 fn write_undecided(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     let mut groups: Vec<(&str, &str, u64)> = Vec::new();
     for open in &report.undecided {
-        let key = (open.property.name(), open.reason.as_str());
+        let key = (open.property.name(), open.reason.sentence.as_str());
         match groups.iter_mut().find(|(property, reason, _)| (*property, *reason) == key) {
             Some((_, _, count)) => *count += 1,
             None => groups.push((key.0, key.1, 1)),

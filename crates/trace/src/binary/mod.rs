@@ -91,7 +91,7 @@ pub fn decode(bytes: &[u8]) -> Result<Trace, BinaryError> {
     tables::decode_declarations(&mut index, &mut builder)?;
     events::decode(&mut index, &mut builder)?;
     tables::decode_side(&mut index, &mut builder)?;
-    tables::decode_notes(&mut index, &mut builder)?;
+    tables::decode_facts(&mut index, &mut builder)?;
     anchors::decode_benign(&mut index, &mut builder)?;
     anchors::decode_ordinals(&mut index, &mut builder)?;
     tables::decode_assumptions(&mut index, &mut builder)?;
@@ -115,7 +115,8 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     writer.pieces(Tag::DECLARATIONS, &tables::encode_declarations(trace))?;
     events::encode(trace, &mut writer)?;
     writer.pieces(Tag::SIDE, &tables::encode_side(trace)?)?;
-    writer.pieces(Tag::NOTES, &tables::encode_notes(trace))?;
+    writer.pieces(Tag::NOTES, &tables::encode_notes())?;
+    writer.pieces(Tag::FACTS, &tables::encode_facts(trace))?;
     writer.pieces(Tag::BENIGN, &anchors::encode_benign(trace))?;
     writer.pieces(Tag::ORDINALS, &anchors::encode_ordinals(trace))?;
     writer.pieces(Tag::ASSUMPTIONS, &tables::encode_assumptions(trace)?)?;

@@ -34,6 +34,7 @@ impl Tag {
     pub(super) const EVENTS: Tag = Tag(*b"EVTS");
     pub(super) const SIDE: Tag = Tag(*b"SIDE");
     pub(super) const NOTES: Tag = Tag(*b"NOTE");
+    pub(super) const FACTS: Tag = Tag(*b"FACT");
     pub(super) const BENIGN: Tag = Tag(*b"BENI");
     pub(super) const ORDINALS: Tag = Tag(*b"ORDS");
     pub(super) const ASSUMPTIONS: Tag = Tag(*b"ASSU");
@@ -47,7 +48,7 @@ impl Tag {
     pub(super) const INPUTS: Tag = Tag(*b"INPT");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 24] = [
+    const KNOWN: [Tag; 25] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -60,6 +61,7 @@ impl Tag {
         Tag::EVENTS,
         Tag::SIDE,
         Tag::NOTES,
+        Tag::FACTS,
         Tag::BENIGN,
         Tag::ORDINALS,
         Tag::ASSUMPTIONS,

@@ -1,4 +1,4 @@
-//! Everything but the event columns: names, declarations, side tables, notes.
+//! Everything but the event columns: names, declarations, side tables, facts.
 //!
 //! Each is a list of numbers and strings. Lists by id or event are written in increasing order and
 //! only read in increasing order, so that equal traces are equal files and no entry is there twice.
@@ -10,6 +10,7 @@ use super::bytes::{Cursor, put_number, put_string};
 use super::sections::{Index, Tag};
 use crate::expr::nodes::*;
 use crate::expr::{BinaryOp, CastWidth, Node, UnaryOp};
+use crate::provenance::{self, Provenance};
 use crate::store::{Builder, Dependences, Expressions, LockKind};
 use crate::text::MAX_DEPTH;
 use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemId, Trace};
@@ -288,25 +289,62 @@ pub(super) fn decode_side(index: &mut Index, builder: &mut Builder) -> Result<()
     cursor.finish()
 }
 
-pub(super) fn encode_notes(trace: &Trace) -> Vec<u8> {
+pub(super) fn encode_facts(trace: &Trace) -> Vec<u8> {
     let mut out = Vec::new();
-    put_number(&mut out, trace.notes().len() as u64);
-    for (note, count) in trace.notes() {
-        put_string(&mut out, note);
+    for (fact, count) in trace.provenance() {
+        put_string(&mut out, fact.code());
+        let details = fact.details();
+        put_number(&mut out, details.len() as u64);
+        details.iter().for_each(|detail| put_string(&mut out, detail));
         put_number(&mut out, *count);
     }
     out
 }
 
-pub(super) fn decode_notes(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+pub(super) fn decode_facts(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+    decode_notes(index, builder)?;
+    let (content, offset) = index.gather(Tag::FACTS)?;
+    let mut cursor = Cursor::new(&content, offset);
+    while cursor.position() < content.len() as u64 {
+        let code = cursor.string()?;
+        let mut details = Vec::new();
+        for _ in 0..cursor.count()? {
+            details.push(cursor.string()?);
+        }
+        let Some(fact) = Provenance::from_parts(code, &details) else {
+            return Err(cursor.damaged(format!("no fact is called {code:?} with these details")));
+        };
+        count_fact(&mut cursor, builder, fact)?;
+    }
+    cursor.finish()
+}
+
+fn count_fact(
+    cursor: &mut Cursor,
+    builder: &mut Builder,
+    fact: Provenance,
+) -> Result<(), BinaryError> {
+    let count = cursor.number()?;
+    if builder.so_far().provenance().iter().any(|(known, _)| *known == fact) {
+        return Err(cursor.damaged(format!("the fact {:?} is there already", fact.code())));
+    }
+    builder.tell(fact, count);
+    Ok(())
+}
+
+/// Older files have sentences instead. Their readers want the section, so that it is still there.
+pub(super) fn encode_notes() -> Vec<u8> {
+    let mut out = Vec::new();
+    put_number(&mut out, 0);
+    out
+}
+
+fn decode_notes(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
     let (content, offset) = index.gather(Tag::NOTES)?;
     let mut cursor = Cursor::new(&content, offset);
-    for number in 0..cursor.count()? {
-        let (note, count) = (cursor.string()?, cursor.number()?);
-        if builder.so_far().notes().iter().any(|(known, _)| known == note) {
-            return Err(cursor.damaged(format!("note {number} is there already")));
-        }
-        builder.note(note, count);
+    for _ in 0..cursor.count()? {
+        let fact = provenance::from_sentence(cursor.string()?);
+        count_fact(&mut cursor, builder, fact)?;
     }
     cursor.finish()
 }

@@ -125,6 +125,7 @@ impl Header {
 mod tests {
     use super::{is_rapidbin, parse};
     use crate::Op;
+    use crate::provenance::Repair;
 
     fn file(threads: i16, events: &[(u64, u64, u64, u64)]) -> Vec<u8> {
         let mut bytes = threads.to_be_bytes().to_vec();
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(trace.objects().iter().collect::<Vec<_>>(), ["V2"]);
         assert_eq!(trace.locks().iter().collect::<Vec<_>>(), ["L2"]);
         assert_eq!(trace.locations().iter().collect::<Vec<_>>(), ["7", "8", "32767", "9"]);
-        assert!(trace.notes().is_empty());
+        assert!(trace.provenance().is_empty());
     }
 
     #[test]
@@ -162,7 +163,7 @@ mod tests {
         assert!(matches!(ops[1], Op::Fork { .. }));
         assert_eq!(ops[2], Op::Begin);
         assert_eq!(ops.len(), 5);
-        assert_eq!(trace.notes(), [("repeated or misplaced begin dropped".to_string(), 1)]);
+        assert_eq!(trace.provenance(), [(Repair::MisplacedBegin.into(), 1)]);
     }
 
     #[test]

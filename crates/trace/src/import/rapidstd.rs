@@ -129,8 +129,8 @@ mod tests {
             let location = event.location.map(|at| trace.locations().get(at.index()));
             writeln!(text, "{} {what} {}", name(event.thread), location.unwrap_or("-")).unwrap();
         }
-        for (note, count) in trace.notes() {
-            writeln!(text, "note: {note}: {count}").unwrap();
+        for (fact, count) in trace.provenance() {
+            writeln!(text, "{}: {count}", fact.code()).unwrap();
         }
         text
     }
@@ -172,7 +172,7 @@ mod tests {
                 T1 fork(T2) 1
                 T2 r(x) 2
                 T1 join(T2) 3
-                note: fork or join of `N` read as of thread `TN`: 2
+                fork-by-number: 2
             "#]],
         );
         // A thread that is really called so is meant literally.
@@ -194,7 +194,7 @@ mod tests {
                 A w(x) 2
                 A fork(B) 3
                 B r(x) 4
-                note: repeated fork dropped: 1
+                repeated-fork: 1
             "#]],
         );
         check(
@@ -218,7 +218,7 @@ mod tests {
                 A fork(C) 2
                 C r(x) 3
                 A join(C) 4
-                note: fork of a thread without events read as of the only unforked thread that starts after it: 1
+                fork-of-idle-thread: 1
             "#]],
         );
         // C runs before the fork: it is not its child. And two orphans leave the choice open.
@@ -252,7 +252,7 @@ mod tests {
                 B acq(m) 4
                 B w(y) 5
                 B rel(m) 7
-                note: late release moved before the next acquire: 1
+                late-release: 1
             "#]],
         );
         check(
@@ -266,7 +266,7 @@ mod tests {
                 C acq(m) 4
                 B rel(n) 7
                 C rel(m) 8
-                note: late release moved before the next acquire: 2
+                late-release: 2
             "#]],
         );
     }
@@ -302,8 +302,8 @@ mod tests {
                 B r(x) 4
                 B w(x) 7
                 B End 8
-                note: repeated or misplaced begin dropped: 2
-                note: repeated or misplaced end dropped: 2
+                misplaced-begin: 2
+                misplaced-end: 2
             "#]],
         );
     }
@@ -315,7 +315,7 @@ mod tests {
             expect![[r#"
                 A acq(m) 1
                 A req 2
-                note: end of a thread that hangs in a request dropped: 1
+                end-of-hung-thread: 1
             "#]],
         );
     }
@@ -328,7 +328,7 @@ mod tests {
                 A fork(B) 1
                 B r(x) 2
                 A join(B) 3
-                note: repeated or misplaced end dropped: 1
+                misplaced-end: 1
             "#]],
         );
         check(

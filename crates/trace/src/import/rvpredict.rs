@@ -46,6 +46,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::rvmeta::{Cell, Texts};
 use super::rvorder::{self, Access, Bond, Step};
 use super::{ImportError, Position, Problem};
+use crate::provenance::{LeftOut, Repair};
 use crate::{
     Builder, Event, LocationId, LockId, MemoryOrder, Mode, ObjectId, Op, Patience, Place, Request,
     ThreadId, Trace,
@@ -165,7 +166,7 @@ fn merge(
     };
     if !byte_wise {
         let cells = records.iter().filter(|record| is_access(record.kind)).count();
-        merger.builder.note("access without a size taken as of one cell", cells as u64);
+        merger.builder.tell(Repair::AccessWithoutSize, cells as u64);
     }
     for record in &records {
         merger.last.insert(record.thread, record.id);
@@ -177,15 +178,14 @@ fn merge(
         .collect();
     let (order, repaired) = rvorder::explain(&steps(&records, variables, &lock_cells));
     if repaired > 0 {
-        let repair = "racing accesses put into the order that explains their values";
-        merger.builder.note(repair, repaired);
+        merger.builder.tell(Repair::RacingAccesses, repaired);
         records = order.into_iter().map(|number| records[number as usize]).collect();
     }
     let requests = modes_of_requests(&records, variables);
     for (number, record) in records.iter().enumerate() {
         let request = requests.get(&number).copied();
         if is_access(record.kind) && lock_cells.contains(&variables.cell(record.address)) {
-            merger.builder.note("access to a lock's own memory left out", 1);
+            merger.builder.tell(LeftOut::LockMemory, 1);
             continue;
         }
         merger.push(record, request).map_err(|mut problem| {
@@ -419,7 +419,7 @@ impl Merger<'_> {
         if self.builder.so_far().initial().is_empty() {
             self.builder.set_initial(at, 0);
         }
-        self.builder.note("end of a wait kept behind all that was recorded before it", 1);
+        self.builder.tell(Repair::EndOfWait, 1);
         Op::Read { at, value: Some(1), order: MemoryOrder::SeqCst }
     }
 

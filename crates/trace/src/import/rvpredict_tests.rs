@@ -1,6 +1,7 @@
 //! Small traces of RV-Predict, record by record.
 
 use super::{Record, Texts, merge, parse_records};
+use crate::provenance::{Provenance, Repair};
 use crate::{MemoryOrder, Mode, Op, Patience, Request, Trace};
 
 /// Threads, types, addresses and values, in the order of their ids.
@@ -35,12 +36,12 @@ fn values_are_kept_and_sizes_follow_from_them() {
     assert!(matches!(ops_of_trace[2], Op::Read { order: MemoryOrder::SeqCst, .. }));
     assert_eq!(trace.objects().iter().collect::<Vec<_>>(), ["0x7", "0x8"]);
     assert_eq!(trace.locations().iter().collect::<Vec<_>>(), ["fn:main;file:a.c;line:3"]);
-    assert!(trace.notes().is_empty());
+    assert!(trace.provenance().is_empty());
 
     let wide = import(&[(1, 1, 7, 256), (1, 4, 7, 9)]).unwrap();
     assert!(matches!(wide.op(0usize.into()), Op::Write { at, .. } if at.size == 8));
     assert!(matches!(wide.op(1usize.into()), Op::Rmw { read: None, written: None, .. }));
-    assert_eq!(wide.notes(), [("access without a size taken as of one cell".to_string(), 2)]);
+    assert_eq!(wide.provenance(), [(Repair::AccessWithoutSize.into(), 2)]);
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn a_wait_stays_behind_everything_before_it() {
 
 #[test]
 fn a_read_that_missed_a_racing_write_is_put_before_it() {
-    let repair = "racing accesses put into the order that explains their values";
+    let repair = Provenance::from(Repair::RacingAccesses);
     let trace = import(&[(1, 1, 7, 2), (1, 1, 7, 0), (1, 15, 0, 0), (2, 0, 7, 2)]).unwrap();
     let values = ops(&trace).into_iter().map(|op| match op {
         Op::Read { value, .. } => ("read", value),
@@ -95,7 +96,7 @@ fn a_read_that_missed_a_racing_write_is_put_before_it() {
     });
     let expected = [("write", Some(2)), ("read", Some(2)), ("write", Some(0))];
     assert_eq!(values.collect::<Vec<_>>(), expected);
-    assert_eq!(trace.notes(), [(repair.to_string(), 1)]);
+    assert_eq!(trace.provenance(), [(repair.clone(), 1)]);
 
     // Behind the end of a wait everything stays, and a lock's own memory explains nothing.
     let wait =
@@ -103,7 +104,8 @@ fn a_read_that_missed_a_racing_write_is_put_before_it() {
     let lock = [(1, 1, 7, 2), (1, 1, 7, 0), (2, 0, 7, 2), (2, 5, 7, 0)];
     for records in [&wait[..], &lock] {
         let trace = import(records).unwrap();
-        assert!(trace.notes().iter().all(|(note, _)| note != repair), "{:?}", trace.notes());
+        let facts = trace.provenance();
+        assert!(facts.iter().all(|(fact, _)| *fact != repair), "{facts:?}");
     }
 }
 

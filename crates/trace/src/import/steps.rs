@@ -17,6 +17,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{ImportError, Position, Problem, threads};
+use crate::provenance::Repair;
 use crate::{
     Builder, Event, LocationId, LockId, MemoryOrder, Mode, Names, ObjectId, Op, Patience, Place,
     Request, SemId, ThreadId, Trace,
@@ -191,7 +192,7 @@ impl Emitter {
                 let release = self.late_release(number, lock, hold)?;
                 self.emit(self.steps.list[release]);
                 self.dropped[release] = true;
-                self.steps.builder.note("late release moved before the next acquire", 1);
+                self.steps.builder.tell(Repair::LateRelease, 1);
             }
             None => {}
         }

@@ -25,6 +25,7 @@
 use super::steps::{Steps, What};
 use super::{ImportError, Problem};
 use crate::ThreadId;
+use crate::provenance::Repair;
 
 /// What happens to one thread, as numbers of steps.
 #[derive(Clone, Default)]
@@ -81,7 +82,7 @@ fn name_children(steps: &mut Steps) {
         }
     }
     if repairs > 0 {
-        steps.builder.note("fork or join of `N` read as of thread `TN`", repairs);
+        steps.builder.tell(Repair::ForkByNumber, repairs);
     }
 }
 
@@ -129,10 +130,7 @@ fn correct_child(steps: &mut Steps, lives: &mut [Life]) {
         (Some(own), Some(other)) => Some(own.min(other)),
         (own, other) => own.or(other),
     };
-    steps.builder.note(
-        "fork of a thread without events read as of the only unforked thread that starts after it",
-        1,
-    );
+    steps.builder.tell(Repair::ForkOfIdleThread, 1);
 }
 
 fn drop_repeated_forks(
@@ -181,7 +179,7 @@ fn drop_repeated_forks(
         life.forks = vec![last];
     }
     if repairs > 0 {
-        steps.builder.note("repeated fork dropped", repairs);
+        steps.builder.tell(Repair::RepeatedFork, repairs);
     }
     Ok(())
 }
@@ -205,7 +203,7 @@ fn drop_begins(steps: &mut Steps, lives: &[Life], dropped: &mut [bool]) {
         }
     }
     if repairs > 0 {
-        steps.builder.note("repeated or misplaced begin dropped", repairs);
+        steps.builder.tell(Repair::MisplacedBegin, repairs);
     }
 }
 
@@ -234,9 +232,9 @@ fn drop_ends(steps: &mut Steps, lives: &[Life], dropped: &mut [bool]) {
         }
     }
     if repeated > 0 {
-        steps.builder.note("repeated or misplaced end dropped", repeated);
+        steps.builder.tell(Repair::MisplacedEnd, repeated);
     }
     if hung > 0 {
-        steps.builder.note("end of a thread that hangs in a request dropped", hung);
+        steps.builder.tell(Repair::EndOfHungThread, hung);
     }
 }

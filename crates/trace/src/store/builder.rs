@@ -173,11 +173,12 @@ impl Builder {
         self.trace.inputs = inputs;
     }
 
-    /// Counts a repair that an importer made.
-    pub fn note(&mut self, repair: &str, count: u64) {
-        match self.trace.notes.iter_mut().find(|(known, _)| known == repair) {
+    /// Counts a fact about where the trace comes from.
+    pub fn tell(&mut self, fact: impl Into<Provenance>, count: u64) {
+        let fact = fact.into();
+        match self.trace.provenance.iter_mut().find(|(known, _)| *known == fact) {
             Some((_, total)) => *total += count,
-            None => self.trace.notes.push((repair.to_string(), count)),
+            None => self.trace.provenance.push((fact, count)),
         }
     }
 

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::event::{Event, Place};
 use crate::ids::{NameId, ThreadId};
+use crate::provenance::{self, Provenance};
 use crate::store::{Builder, Dependences, LockKind, Trace};
 
 use super::Error;
@@ -189,15 +190,22 @@ impl Parser {
             "note" => {
                 let note = cursor.name("a note")?;
                 cursor.expect("=")?;
-                let count = cursor.number("a count")?;
-                if count.negative {
-                    return Err(cursor.error(count.start, "a count is not negative"));
+                self.count_fact(cursor, &note, provenance::from_sentence(&note.text))?;
+            }
+            "fact" => {
+                let code = cursor.name("the code of a fact")?;
+                let mut details = Vec::new();
+                while !cursor.eat("=") {
+                    details.push(cursor.name("a detail of the fact, or `=`")?.text);
                 }
-                let known = self.builder.so_far().notes();
-                if known.iter().any(|(text, _)| *text == note.text) {
-                    return Err(twice(cursor, &note, "a count"));
-                }
-                self.builder.note(&note.text, count.magnitude);
+                let details: Vec<&str> = details.iter().map(|detail| &**detail).collect();
+                let Some(fact) = Provenance::from_parts(&code.text, &details) else {
+                    let (shown, count) = (shorten(&code.text), details.len());
+                    let message = format!("no fact is called `{shown}` with these {count} details");
+                    let error = cursor.error(code.start, message);
+                    return Err(error.hint("free text is written `note \"text\" = count`"));
+                };
+                self.count_fact(cursor, &code, fact)?;
             }
             other => {
                 let message =
@@ -206,10 +214,28 @@ impl Parser {
                 return Err(error.hint(
                     "an event is `thread: event`; declarations are thread, object, lock, cond, \
                      semaphore, barrier, channel, channels, function, init, benign, location, name, \
-                     dependences, note",
+                     dependences, note, fact",
                 ));
             }
         }
+        Ok(())
+    }
+
+    /// The count behind a fact.
+    fn count_fact(
+        &mut self,
+        cursor: &mut Cursor,
+        name: &Word,
+        fact: Provenance,
+    ) -> Result<(), Error> {
+        let count = cursor.number("a count")?;
+        if count.negative {
+            return Err(cursor.error(count.start, "a count is not negative"));
+        }
+        if self.builder.so_far().provenance().iter().any(|(known, _)| *known == fact) {
+            return Err(twice(cursor, name, "a count"));
+        }
+        self.builder.tell(fact, count.magnitude);
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use std::io;
 use crate::event::*;
 use crate::expr::Expr;
 use crate::ids::*;
+use crate::provenance::Provenance;
 use crate::store::{Dependences, LockKind, Names, Trace};
 
 use super::appearance::{Appearance, InOrder};
@@ -143,9 +144,17 @@ fn declarations(trace: &Trace, out: &mut String) {
     if trace.dependences() == Dependences::Unknown {
         out.push_str("dependences unknown\n");
     }
-    for (note, count) in trace.notes() {
-        out.push_str("note ");
-        push_name(note, out);
+    for (fact, count) in trace.provenance() {
+        if let Provenance::Other(text) = fact {
+            out.push_str("note ");
+            push_name(text, out);
+        } else {
+            let _ = write!(out, "fact {}", fact.code());
+            for detail in fact.details() {
+                out.push(' ');
+                push_name(&detail, out);
+            }
+        }
         let _ = writeln!(out, " = {count}");
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::event::*;
 use crate::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use crate::ids::*;
+use crate::provenance::{LeftOut, Provenance, Walked};
 use crate::store::LockKind;
 use foretrace_testing::Random;
 
@@ -68,6 +69,20 @@ fn random_expr(random: &mut Random, depth: usize, bound: &[NameId]) -> Expr {
     }
 }
 
+/// A fact about anything.
+fn random_fact(random: &mut Random, name: &str) -> Provenance {
+    let text = name.to_string();
+    match random.below(4) {
+        0 => Provenance::UnknownWriter { at: Some(text) },
+        1 => random.pick(LeftOut::ALL).into(),
+        2 => {
+            let function = (random.below(2) == 0).then(|| random.pick(&NAMES).to_string());
+            Walked::Unsupported { what: text, function }.into()
+        }
+        _ => Provenance::Other(text),
+    }
+}
+
 /// Any events in any order, with any names: not valid, but printable.
 fn random_trace(random: &mut Random) -> Trace {
     let mut builder = Trace::builder();
@@ -100,7 +115,7 @@ fn random_trace(random: &mut Random) -> Trace {
                 let object = builder.object(name);
                 let at = Place { object, offset: random.below(9) as u32, size: 4 };
                 builder.set_initial(at, random.below(9) as u64);
-                builder.note(name, random.below(9) as u64);
+                builder.tell(random_fact(random, name), random.below(9) as u64);
                 builder.declare_benign(at, random.pick(&NAMES));
             }
         }

@@ -436,7 +436,7 @@ fn errors_say_where_what_and_how_else() {
         "t1 read x",
         expect![[r#"
             line 1, column 1: expected `:` after the thread `t1`, or a declaration
-              hint: an event is `thread: event`; declarations are thread, object, lock, cond, semaphore, barrier, channel, channels, function, init, benign, location, name, dependences, note"#]],
+              hint: an event is `thread: event`; declarations are thread, object, lock, cond, semaphore, barrier, channel, channels, function, init, benign, location, name, dependences, note, fact"#]],
     );
     check_error("t1:", expect!["line 1, column 4: expected an event, but the line ends"]);
     check_error(

@@ -18,6 +18,7 @@ use super::feeds::Source;
 use super::records::Record;
 use super::streams::{After, Exact};
 use super::tables::Tables;
+use crate::provenance::LeftOut;
 use crate::*;
 
 /// Who uses what.
@@ -205,7 +206,7 @@ impl Emit<'_> {
                     self.push(now, Op::LeaveCall);
                 }
                 Some(false) => {}
-                None => self.leave_out(now, "end of a call that did not begin left out"),
+                None => self.leave_out(now, LeftOut::EndOfCall),
             }
             return Ok(());
         }

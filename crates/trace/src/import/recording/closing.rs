@@ -1,4 +1,4 @@
-//! What is said of the recording as a whole: benign races, notes, whether forks are counted alike.
+//! What is said of the recording as a whole: benign races, facts, whether forks are counted alike.
 
 use foretrace_recording::file::{ending, flags};
 
@@ -6,7 +6,8 @@ use super::chunks::Recording;
 use super::emit::{Emit, Row};
 use super::objects::{Found, What};
 use super::order::Order;
-use crate::{LocationId, Place};
+use crate::provenance::{Cut, LeftOut, Private, Recorded, Taken};
+use crate::{LocationId, Place, Provenance};
 
 /// Locations for which reads with an unknown writer are counted one by one.
 const COUNTED_LOCATIONS: usize = 50;
@@ -23,7 +24,7 @@ impl Emit<'_> {
         };
         let count = self.threads.iter().filter(differs).count() as u64;
         if count > 0 {
-            self.builder.note("thread whose forks were counted otherwise by the runtime", count);
+            self.builder.tell(Taken::ForksCounted, count);
         }
     }
 
@@ -61,60 +62,54 @@ impl Emit<'_> {
         }
     }
 
-    pub(super) fn finish_notes(&mut self, order: &Order) {
+    pub(super) fn finish_facts(&mut self, order: &Order) {
         let Recording { flags: set, ending: how, status, lost, unreachable, .. } = *self.recording;
         let counts = std::mem::take(&mut self.counts);
-        let mut note = |text: &str, count: u64| {
+        let mut tell = |fact: Provenance, count: u64| {
             if count > 0 {
-                self.builder.note(text, count);
+                self.builder.tell(fact, count);
             }
         };
-        note("access to memory of one thread left out", counts.private);
-        note("block of memory of one thread left out", counts.blocks);
-        note("record after exit left out", counts.after_exit);
-        note("record of a thread whose state is not known left out", counts.unresolved);
-        note("access to freed memory, in a region", counts.freed);
+        tell(Private::Access.into(), counts.private);
+        tell(Private::Block.into(), counts.blocks);
+        tell(LeftOut::AfterExit.into(), counts.after_exit);
+        tell(LeftOut::LostThread.into(), counts.unresolved);
+        tell(Provenance::FreedAccess, counts.freed);
         if let Order::Runs(_) = order {
-            note("free-running recording: order of accesses reconstructed", 1);
+            tell(Recorded::FreeRunning.into(), 1);
         }
         let why = match set & flags::LIMITED {
-            0 => "the disk was full",
-            _ => "it reached its largest size",
+            0 => Cut::DiskFull,
+            _ => Cut::SizeLimit,
         };
-        let is_cut_off = u64::from(set & flags::TRUNCATED != 0);
-        note(&format!("recording is a prefix: {why}"), is_cut_off);
-        note(&format!("operation lost since {why}"), lost);
-        note("chunk of the recording behind a missing one", unreachable);
-        note("tables of the recording cut off", u64::from(self.tables.incomplete));
-        note(
-            "thread blocked where the scheduler does not see it",
-            u64::from(set & flags::WATCHDOG != 0),
-        );
-        note(
-            "locks or the like that other processes can use: what those do is not seen",
-            u64::from(set & flags::SHARED != 0),
-        );
-        note("process forked; the child is not recorded", u64::from(set & flags::FORKED != 0));
-        note("programs started; they are not recorded", u64::from(set & flags::STARTED != 0));
-        note("children that replays start again", u64::from(self.recording.starts_children_again));
+        let is_set = |flag| u64::from(set & flag != 0);
+        tell(Provenance::Prefix(why), is_set(flags::TRUNCATED));
+        tell(Provenance::OperationLost(why), lost);
+        tell(Recorded::ChunkUnreachable.into(), unreachable);
+        tell(Recorded::TablesCutOff.into(), u64::from(self.tables.incomplete));
+        tell(Recorded::BlockedUnseen.into(), is_set(flags::WATCHDOG));
+        tell(Recorded::SharedLocks.into(), is_set(flags::SHARED));
+        tell(Recorded::Forked.into(), is_set(flags::FORKED));
+        tell(Recorded::Started.into(), is_set(flags::STARTED));
+        let again = u64::from(self.recording.starts_children_again);
+        tell(Recorded::StartsChildrenAgain.into(), again);
         match how {
-            ending::SIGNAL => note(&format!("process ended by signal {status}"), 1),
-            ending::DEADLOCK => note("process ended in a deadlock", 1),
+            ending::SIGNAL => tell(Provenance::EndedBySignal(status), 1),
+            ending::DEADLOCK => tell(Recorded::Deadlocked.into(), 1),
             _ => {}
         }
         if let Some(assertion) = &self.tables.assertion {
-            note(&format!("assertion failed: {assertion}"), 1);
+            tell(Provenance::AssertionFailed(assertion.to_string()), 1);
         }
         let unknown = std::mem::take(&mut self.unknown_writers);
         let mut unknown: Vec<(Option<LocationId>, u64)> = unknown.into_iter().collect();
         unknown.sort_by_key(|&(location, count)| (std::cmp::Reverse(count), location));
         for (number, (location, count)) in unknown.into_iter().enumerate() {
             let location = location.filter(|_| number < COUNTED_LOCATIONS);
-            let place = location.map_or("other places", |location| {
-                self.builder.so_far().locations().get(location.index())
+            let at = location.map(|location| {
+                self.builder.so_far().locations().get(location.index()).to_string()
             });
-            let text = format!("unknown writer reads at {place}");
-            self.builder.note(&text, count);
+            self.builder.tell(Provenance::UnknownWriter { at }, count);
         }
     }
 }

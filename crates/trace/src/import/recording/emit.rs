@@ -17,6 +17,7 @@ use super::survey::{Survey, synchronises};
 use super::sync::{Signals, Sync};
 use super::tables::Tables;
 use super::walk::{Extent, Sharing, Walk};
+use crate::provenance::{Taken, Unseen};
 use crate::*;
 
 pub(super) struct Emit<'r> {
@@ -165,7 +166,7 @@ impl<'r> Emit<'r> {
         self.builder
             .set_inputs(self.tables.inputs_for_replays(self.recording.starts_children_again));
         self.declare_benign();
-        self.finish_notes(order);
+        self.finish_facts(order);
         self.check_lineages();
         Ok((self.builder.finish(), self.ranged_over))
     }
@@ -322,7 +323,7 @@ impl<'r> Emit<'r> {
         // Its wake was not seen (it may have been cancelled): it has the lock again, or we lose it.
         if !self.reopen(now.thread, waiting) {
             self.row(now.thread).abandoned = true;
-            self.builder.note("thread left out after a wait whose end is not known", 1);
+            self.builder.tell(Taken::ThreadLostInWait, 1);
             self.counts.unresolved += 1;
             return false;
         }
@@ -333,35 +334,32 @@ impl<'r> Emit<'r> {
         let op = Op::Wake { cond, lock, reason: WakeReason::Spurious };
         self.builder.push(Event { thread, op, location: None });
         self.pin(now);
-        self.builder.note("end of a wait added that was not recorded", 1);
+        self.builder.tell(Taken::AddedEndOfWait, 1);
         true
     }
 
     /// Leaves the record out: behind this point everything before it must have happened, and
     /// nothing is certain.
-    pub(super) fn leave_out(&mut self, now: Now, note: &str) {
-        self.builder.note(note, 1);
+    pub(super) fn leave_out(&mut self, now: Now, fact: impl Into<Provenance>) {
+        self.builder.tell(fact, 1);
         self.pin(now);
     }
 
     /// Something was done that nobody saw: it may depend on all before it, and all behind it on it.
     fn unseen(&mut self, now: Now) {
-        let memory = "the memory that it touches is not seen";
-        let (what, why) = match now.record.detail {
-            unseen::ASSEMBLY => ("inline assembly that is not understood", memory),
-            unseen::WIDE_ATOMIC => ("atomic operation of 16 bytes", memory),
-            unseen::MAPPED_FILE => ("read from a file that is in memory too", memory),
-            unseen::CALLED_BACK => ("callback from code that is not instrumented", memory),
+        let what = match now.record.detail {
+            unseen::ASSEMBLY => Unseen::InlineAssembly,
+            unseen::WIDE_ATOMIC => Unseen::WideAtomic,
+            unseen::MAPPED_FILE => Unseen::MappedFile,
+            unseen::CALLED_BACK => Unseen::Callback,
             unseen::COPIED if !self.recording.has_copies => return,
-            unseen::COPIED => ("copy of the process", "what it sees of other threads is not known"),
-            _ => ("wait interrupted by a signal", "its order is kept"),
+            unseen::COPIED => Unseen::ProcessCopy,
+            _ => Unseen::InterruptedWait,
         };
-        let location = self.location(now);
-        let place = location.map_or("an unknown place", |location| {
-            self.builder.so_far().locations().get(location.index())
-        });
-        let note = format!("{what} at {place}: {why}");
-        self.leave_out(now, &note);
+        let at = self
+            .location(now)
+            .map(|location| self.builder.so_far().locations().get(location.index()).to_string());
+        self.leave_out(now, Provenance::Unseen { what, at });
     }
 
     /// Appends a read that nothing explains.
@@ -488,7 +486,7 @@ impl<'r> Emit<'r> {
         let mut told = self.walk_access(now, &touch, sharing, extent);
         self.ranged_over.extend(object.filter(|_| told.ranges));
         if touch.writes.is_some() && touch.reads.is_some() && pieces.len() > 1 {
-            self.builder.note("read-modify-write across objects taken apart", 1);
+            self.builder.tell(Taken::SplitUpdate, 1);
         }
         for (found, start, end) in pieces {
             self.piece(now, &touch, &found, start, end);

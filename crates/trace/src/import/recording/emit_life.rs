@@ -6,6 +6,7 @@ use super::super::ImportError;
 use super::emit::{Emit, Now};
 use super::objects::{Change, Found, What};
 use super::survey::{Life, Survey};
+use crate::provenance::{LeftOut, Taken};
 use crate::*;
 
 impl Emit<'_> {
@@ -14,14 +15,12 @@ impl Emit<'_> {
             Change::Alloc { block, gone } => {
                 let overwritten = gone.len() as u64;
                 if overwritten > 0 {
-                    self.builder.note("block given out again without a recorded free", overwritten);
+                    self.builder.tell(Taken::BlockWithoutFree, overwritten);
                 }
                 let (start, size) = (now.record.word(0), now.record.word(1));
                 self.sync.forget(start, start.saturating_add(size));
                 match block {
-                    None => self
-                        .builder
-                        .note("block too large, or over other memory, taken as a region", 1),
+                    None => self.builder.tell(Taken::BlockAsRegion, 1),
                     // That memory which is in the trace is given out again matters whoever uses it
                     // then.
                     Some(block)
@@ -49,7 +48,7 @@ impl Emit<'_> {
                 }
             }
             Change::Free(None) if now.record.word(0) != 0 => {
-                self.builder.note("free of a block that is not known", 1);
+                self.builder.tell(Taken::FreeOfUnknownBlock, 1);
             }
             _ => {}
         }
@@ -81,21 +80,21 @@ impl Emit<'_> {
         match now.record.kind {
             kind::BEGIN => {
                 if let Change::Begin { known: false, .. } = change {
-                    self.builder.note("stack not known, or over other memory", 1);
+                    self.builder.tell(Taken::UnknownStack, 1);
                 }
                 if self.row(now.thread).events > 0 {
-                    self.builder.note("repeated or late begin left out", 1);
+                    self.builder.tell(LeftOut::LateBegin, 1);
                     return Ok(());
                 }
                 self.push(now, Op::Begin);
                 if !self.row(now.thread).forked && now.thread != 0 {
-                    self.leave_out(now, "thread that begins without a recorded fork");
+                    self.leave_out(now, Taken::ThreadWithoutFork);
                 }
             }
             kind::END => {
                 let Life { after_end, .. } = whole(self.survey, now.thread);
                 match after_end {
-                    true => self.builder.note("end of a thread that goes on left out", 1),
+                    true => self.builder.tell(LeftOut::EarlyEnd, 1),
                     false => {
                         self.push(now, Op::End);
                         self.row(now.thread).ended = true;
@@ -106,7 +105,7 @@ impl Emit<'_> {
                 let child = now.record.thread()?;
                 let row = self.row(child);
                 if row.forked || row.joined || row.events > 0 || child == now.thread {
-                    self.leave_out(now, "fork of a thread that was there already left out");
+                    self.leave_out(now, LeftOut::RepeatedFork);
                     return Ok(());
                 }
                 let id = self.thread(child);
@@ -117,7 +116,7 @@ impl Emit<'_> {
                 let child = now.record.thread()?;
                 let all = whole(self.survey, child).records;
                 if self.row(child).records < all || child == now.thread {
-                    self.leave_out(now, "join of a thread that goes on left out");
+                    self.leave_out(now, LeftOut::EarlyJoin);
                     return Ok(());
                 }
                 self.out_of_calls(child);

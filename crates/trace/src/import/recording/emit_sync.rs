@@ -5,6 +5,7 @@ use foretrace_recording::record::{acquire, kind, lock, release};
 use super::super::{ImportError, Problem};
 use super::emit::{Emit, Now, Waiting};
 use super::sync::{Acquired, Barrier, Lock, Released, Semaphore};
+use crate::provenance::{LeftOut, Taken};
 use crate::*;
 
 impl Emit<'_> {
@@ -66,9 +67,7 @@ impl Emit<'_> {
                 let id = self.lock(address).id;
                 match record.detail {
                     lock::RECURSIVE => self.builder.set_lock_kind(id, LockKind::Recursive),
-                    lock::ERROR_CHECKING => {
-                        self.builder.note("error-checking lock taken as plain", 1)
-                    }
+                    lock::ERROR_CHECKING => self.builder.tell(Taken::ErrorCheckingLock, 1),
                     lock::PLAIN | lock::READER_WRITER | lock::SPIN => {}
                     other => {
                         let found = format!("lock kind {other}");
@@ -91,11 +90,11 @@ impl Emit<'_> {
                 let (id, acquired) = (lock.id, lock.acquire(thread, mode));
                 match acquired {
                     Acquired::Impossible => {
-                        self.leave_out(now, "acquire of a lock that another thread holds left out");
+                        self.leave_out(now, LeftOut::AcquireOfHeldLock);
                         return Ok(());
                     }
                     Acquired::Again if self.builder.so_far().lock_kind(id) == LockKind::Plain => {
-                        self.builder.note("lock taken again by its holder, so recursive", 1);
+                        self.builder.tell(Taken::RecursiveLock, 1);
                         self.builder.set_lock_kind(id, LockKind::Recursive);
                     }
                     _ => {}
@@ -103,7 +102,7 @@ impl Emit<'_> {
                 self.push(now, Op::Acquire { lock: id, mode, patience });
             }
             kind::ACQUIRE_FAILED if record.detail & acquire::NOT_RECOVERABLE != 0 => {
-                self.leave_out(now, "acquire of a robust mutex that is not recoverable left out");
+                self.leave_out(now, LeftOut::AcquireOfUnrecoverableLock);
             }
             kind::ACQUIRE_FAILED => {
                 self.pin_robust(now, address);
@@ -111,13 +110,13 @@ impl Emit<'_> {
                 let lock = self.lock(address);
                 let (id, refuses) = (lock.id, lock.refuses(mode));
                 if !refuses {
-                    self.leave_out(now, "failed acquire of a lock that nobody holds left out");
+                    self.leave_out(now, LeftOut::FailedAcquireOfFreeLock);
                     return Ok(());
                 }
                 if patience == Patience::Blocking {
                     // An error-checking lock says no to its holder at once.
                     patience = Patience::Try;
-                    self.builder.note("failed acquire that does not wait taken as a try", 1);
+                    self.builder.tell(Taken::FailedAcquire, 1);
                 }
                 self.push(now, Op::AcquireFailed { lock: id, mode, patience });
             }
@@ -126,28 +125,25 @@ impl Emit<'_> {
                 let mode = if is_shared { Mode::Shared } else { Mode::Exclusive };
                 if record.detail & release::OWNER_DIED != 0 {
                     // Whoever had the mutex before this had it from an owner that lived.
-                    self.leave_out(now, "robust mutex whose owner ended: its order is kept");
+                    self.leave_out(now, Taken::RobustMutex);
                     self.lock(address).owner_died = true;
                 }
                 let lock = self.lock(address);
                 let id = lock.id;
                 if record.detail & release::REFUSED != 0 && lock.refuses(Mode::Exclusive) {
-                    self.builder.note("refused release of another thread's lock left out", 1);
+                    self.builder.tell(LeftOut::RefusedRelease, 1);
                     return Ok(());
                 }
                 match lock.release(thread, mode) {
                     Released::Step(found) => {
                         if found != mode {
-                            self.builder.note("release in the mode of the thread's hold", 1);
+                            self.builder.tell(Taken::ReleaseMode, 1);
                         }
                         self.push(now, Op::Release { lock: id, mode: found });
                     }
                     Released::Phantom => {}
                     Released::Impossible => {
-                        self.leave_out(
-                            now,
-                            "release of another thread's shared or deep hold left out",
-                        );
+                        self.leave_out(now, LeftOut::ReleaseOfForeignHold);
                     }
                 }
             }
@@ -155,7 +151,7 @@ impl Emit<'_> {
                 let lock = self.lock(address);
                 let id = lock.id;
                 if lock.is_held() {
-                    self.builder.note("destroy of a lock that is held left out", 1);
+                    self.builder.tell(LeftOut::DestroyOfHeldLock, 1);
                 } else {
                     self.push(now, Op::Destroy { lock: id });
                     self.sync.locks.remove(&address);
@@ -179,7 +175,7 @@ impl Emit<'_> {
         let id = lock.id;
         let Some((mode, depth)) = lock.close_for_wait(now.thread) else {
             self.row(now.thread).lost_waits += 1;
-            self.leave_out(now, "wait with a lock that is not held left out");
+            self.leave_out(now, LeftOut::WaitWithoutLock);
             return Ok(());
         };
         let timed = now.record.detail & 1 == 1;
@@ -202,7 +198,7 @@ impl Emit<'_> {
             if row.lost_waits > 0 {
                 row.lost_waits -= 1;
             } else {
-                self.leave_out(now, "end of a wait that did not begin left out");
+                self.leave_out(now, LeftOut::EndOfWait);
             }
             return Ok(());
         };
@@ -222,7 +218,7 @@ impl Emit<'_> {
         self.row(now.thread).waiting = None;
         self.pin_robust(now, now.record.word(1));
         if reason != recorded {
-            self.leave_out(now, "end of a wait that no signal explains taken as spurious");
+            self.leave_out(now, Taken::SpuriousWake);
         }
         Ok(())
     }
@@ -281,23 +277,20 @@ impl Emit<'_> {
                 let (id, possible) = (sem.id, sem.wait());
                 match possible {
                     true => self.push(now, Op::SemWait { sem: id, patience }),
-                    false => self.leave_out(now, "wait on a semaphore at 0 left out"),
+                    false => self.leave_out(now, LeftOut::SemaphoreWaitAtZero),
                 }
             }
             _ => {
                 let mut patience = Self::patience(&record, record.detail)?;
                 if patience == Patience::Blocking {
                     patience = Patience::Try;
-                    self.builder
-                        .note("failed wait on a semaphore that does not wait taken as a try", 1);
+                    self.builder.tell(Taken::FailedSemaphoreWait, 1);
                 }
                 let sem = self.semaphore(address, None);
                 let (id, possible) = (sem.id, sem.fail());
                 match possible {
                     true => self.push(now, Op::SemWaitFailed { sem: id, patience }),
-                    false => {
-                        self.leave_out(now, "failed wait on a semaphore that is not at 0 left out")
-                    }
+                    false => self.leave_out(now, LeftOut::FailedSemaphoreWait),
                 }
             }
         }
@@ -326,15 +319,14 @@ impl Emit<'_> {
                     let barrier = barrier.id;
                     self.push(now, Op::Arrive { barrier });
                 }
-                None => self
-                    .leave_out(now, "arrival at a barrier whose making was not recorded left out"),
+                None => self.leave_out(now, LeftOut::BarrierArrival),
             },
             _ => match self.sync.barriers.get(&address) {
                 Some(barrier) if barrier.leave(now.thread) => {
                     let barrier = barrier.id;
                     self.push(now, Op::Leave { barrier });
                 }
-                _ => self.leave_out(now, "departure from a barrier that is not complete left out"),
+                _ => self.leave_out(now, LeftOut::BarrierDeparture),
             },
         }
         Ok(())

@@ -197,11 +197,11 @@ impl Emit<'_> {
         }
     }
 
-    /// Notes of the walk.
+    /// What the walk has to say of itself.
     pub(super) fn finish_walk(&mut self) {
-        let notes = self.walk.as_ref().map(|walking| walking.walk.notes()).unwrap_or_default();
-        for (text, count) in notes {
-            self.builder.note(&text, count);
+        let facts = self.walk.as_ref().map(|walking| walking.walk.facts()).unwrap_or_default();
+        for (fact, count) in facts {
+            self.builder.tell(fact, count);
         }
     }
 }

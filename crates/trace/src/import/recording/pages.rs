@@ -10,6 +10,7 @@ use foretrace_recording::record::alloc;
 use super::emit::{Emit, Now};
 use super::objects::{Block, Found, What};
 use super::records::Touch;
+use crate::provenance::Taken;
 
 /// Longer accesses are not looked at byte by byte.
 const LONGEST: u64 = 4096;
@@ -42,7 +43,7 @@ impl Emit<'_> {
         let is_known = touch.size <= LONGEST
             && bytes.clone().all(|address| self.stored_in_pages.contains(&key(address)));
         if touch.reads.is_some() && !is_known {
-            self.leave_out(now, "read of shared pages that may be written elsewhere");
+            self.leave_out(now, Taken::SharedPages);
         }
         if touch.writes.is_some() {
             self.stored_in_pages.extend(bytes.map(key));

@@ -7,6 +7,7 @@
 use super::code::Code;
 use crate::Fault;
 use crate::expr::Expr;
+use crate::provenance::Walked;
 
 /// Whether what a record accesses is in the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -170,6 +171,6 @@ pub trait Walk {
     /// The recording is read once more, from its modules on.
     fn again(&mut self);
 
-    /// What the walk has to say of itself: notes with counts.
-    fn notes(&self) -> Vec<(String, u64)>;
+    /// What the walk has to say of itself, with counts.
+    fn facts(&self) -> Vec<(Walked, u64)>;
 }

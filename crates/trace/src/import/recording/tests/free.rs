@@ -8,6 +8,7 @@ use super::*;
 use crate::import::recording::chunks;
 use crate::import::recording::order::Order;
 use crate::import::recording::records::for_each;
+use crate::provenance::{Private, Provenance, Taken};
 use crate::{Op, ThreadId};
 use foretrace_testing::Random;
 
@@ -103,8 +104,9 @@ fn run(random: &mut Random, threads: usize, length: usize) -> Writer {
 }
 
 fn unexplained(trace: &Trace) -> u64 {
-    let notes = trace.notes().iter().filter(|(note, _)| note.starts_with("unknown writer reads"));
-    notes.map(|(_, count)| count).sum()
+    let is_read = |fact: &Provenance| matches!(fact, Provenance::UnknownWriter { .. });
+    let reads = trace.provenance().iter().filter(|(fact, _)| is_read(fact));
+    reads.map(|(_, count)| count).sum()
 }
 
 /// Every event is there, in program order; atomics and locks follow each other as they did.
@@ -118,9 +120,14 @@ fn check_order(trace: &Trace) {
             .collect();
         assert!(ordinals.is_sorted_by(|one, next| one < next));
     }
-    let left_out = trace.notes().iter().filter(|(note, _)| note.contains("left out"));
-    let left_out = left_out.filter(|(note, _)| !note.starts_with("access to memory of one thread"));
-    assert_eq!(left_out.count(), 0, "{:?}", trace.notes());
+    let is_left_out = |fact: &Provenance| match fact {
+        Provenance::LeftOut(_) => true,
+        Provenance::Private(what) => *what == Private::Block,
+        Provenance::Taken(what) => *what == Taken::ThreadLostInWait,
+        _ => false,
+    };
+    let facts = trace.provenance();
+    assert!(!facts.iter().any(|(fact, _)| is_left_out(fact)), "{facts:?}");
 }
 
 /// Every record once, and stamped ones in the order of their stamps.

@@ -6,6 +6,7 @@ use foretrace_recording::record::{acquire, kind, lock, release, unseen};
 
 use super::writer::{FUNCTION, M, STATICS, Writer, X, site};
 use super::*;
+use crate::provenance::Private;
 use crate::{Op, Place, ThreadId};
 
 #[test]
@@ -112,7 +113,7 @@ fn ordinals_count_what_is_visible() {
     let kinds: Vec<_> = trace.events().map(|(id, _)| trace.record_kind(id).unwrap()).collect();
     assert_eq!(kinds, [kind::BEGIN, kind::FORK, kind::BEGIN, kind::STORE, kind::LOAD]);
     assert_eq!(trace.lineage(ThreadId(1)), Some((ThreadId(0), 0)));
-    assert_eq!(trace.notes(), [("access to memory of one thread left out".to_string(), 2)]);
+    assert_eq!(trace.provenance(), [(Private::Access.into(), 2)]);
 }
 
 #[test]
@@ -144,8 +145,8 @@ fn only_shared_bytes_are_kept() {
         &writer.bytes(),
         expect![[r#"
             dependences unknown
-            note "access to memory of one thread left out" = 2
-            note "block of memory of one thread left out" = 2
+            fact private-access-left-out = 2
+            fact private-block-left-out = 2
             T0: begin
             T0: fork T1
             T1: begin
@@ -173,7 +174,7 @@ fn the_life_of_memory_that_another_thread_gets_later_is_kept() {
         &writer.bytes(),
         expect![[r#"
             dependences unknown
-            note "access to memory of one thread left out" = 2
+            fact private-access-left-out = 2
             T0: begin
             T0: fork T1
             T1: begin
@@ -199,18 +200,18 @@ fn memory_that_another_thread_frees_is_shared() {
     check(
         &writer.bytes(),
         expect![[r#"
-        dependences unknown
-        note "access to memory of one thread left out" = 1
-        note "block of memory of one thread left out" = 1
-        T0: begin
-        T0: fork T1
-        T1: begin
-        T0: alloc heap#1 size 64 at 0x4000
-        T1: write heap#1 : 1
-        T0: free heap#1
-        T1: end
-        T0: join T1
-    "#]],
+            dependences unknown
+            fact private-access-left-out = 1
+            fact private-block-left-out = 1
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: alloc heap#1 size 64 at 0x4000
+            T1: write heap#1 : 1
+            T0: free heap#1
+            T1: end
+            T0: join T1
+        "#]],
     );
 }
 
@@ -232,7 +233,7 @@ fn memory_that_is_given_out_again_is_another_object() {
             lock "heap#1@bank.c:10+8" plain
             lock "heap#2@bank.c:10+8" plain
             dependences unknown
-            note "access to freed memory, in a region" = 2
+            fact access-to-freed-memory = 2
             T0: begin
             T0: fork T1
             T1: begin
@@ -315,34 +316,34 @@ fn errors_of_the_program_do_not_break_the_import() {
     writer.push(4, kind::BEGIN, 0, 0, &[0, 0]);
     writer.push(2, kind::EXIT, 0, 0, &[0]).push(2, kind::FENCE, 5, 0, &[]);
     let trace = import(&writer.bytes());
-    let notes: String =
-        trace.notes().iter().map(|(note, count)| format!("{count} {note}\n")).collect();
+    let facts = trace.provenance().iter();
+    let facts: String = facts.map(|(fact, count)| format!("{count} {}\n", fact.code())).collect();
     expect![[r#"
-        1 release of another thread's shared or deep hold left out
-        1 acquire of a lock that another thread holds left out
-        1 destroy of a lock that is held left out
-        1 wait with a lock that is not held left out
-        1 lock taken again by its holder, so recursive
-        1 failed acquire that does not wait taken as a try
-        2 end of a wait that no signal explains taken as spurious
-        1 end of a wait added that was not recorded
-        1 thread left out after a wait whose end is not known
-        1 failed wait on a semaphore that does not wait taken as a try
-        1 wait on a semaphore at 0 left out
-        1 failed wait on a semaphore that is not at 0 left out
-        1 arrival at a barrier whose making was not recorded left out
-        1 departure from a barrier that is not complete left out
-        1 free of a block that is not known
-        1 fork of a thread that was there already left out
-        1 join of a thread that goes on left out
-        1 repeated or late begin left out
-        1 end of a thread that goes on left out
-        1 stack not known, or over other memory
-        1 thread that begins without a recorded fork
-        1 record after exit left out
-        1 record of a thread whose state is not known left out
+        1 release-of-foreign-hold-left-out
+        1 acquire-of-held-lock-left-out
+        1 destroy-of-held-lock-left-out
+        1 wait-without-lock-left-out
+        1 lock-acquired-again
+        1 failed-acquire-as-try
+        2 wait-end-as-spurious
+        1 end-of-wait-added
+        1 thread-lost-in-wait
+        1 failed-semaphore-wait-as-try
+        1 semaphore-wait-at-zero-left-out
+        1 failed-semaphore-wait-left-out
+        1 barrier-arrival-left-out
+        1 barrier-departure-left-out
+        1 free-of-unknown-block
+        1 repeated-fork-left-out
+        1 early-join-left-out
+        1 late-begin-left-out
+        1 early-end-left-out
+        1 unknown-stack
+        1 thread-without-fork
+        1 record-after-exit-left-out
+        1 record-of-lost-thread-left-out
     "#]]
-    .assert_eq(&notes);
+    .assert_eq(&facts);
 }
 
 #[test]
@@ -368,9 +369,9 @@ fn unknown_writers_are_counted_and_shown() {
             object unexplained
             init unexplained = 0
             dependences unknown
-            note "unknown writer reads at bank.c:20:5 (main)" = 2
-            note "unknown writer reads at other places" = 1
-            note "unknown writer reads at bank.c:30:5 (main)" = 1
+            fact unknown-writer "bank.c:20:5 (main)" = 2
+            fact unknown-writer = 1
+            fact unknown-writer "bank.c:30:5 (main)" = 1
             T0: begin
             T0: fork T1
             T1: begin
@@ -403,8 +404,8 @@ fn what_nobody_saw_keeps_everything_before_it() {
             object unexplained
             init unexplained = 0
             dependences unknown
-            note "inline assembly that is not understood at bank.c:20:5 (main): the memory that it touches is not seen" = 1
-            note "atomic operation of 16 bytes at bank.c:30:5 (main): the memory that it touches is not seen" = 1
+            fact unseen inline-assembly "bank.c:20:5 (main)" = 1
+            fact unseen wide-atomic "bank.c:30:5 (main)" = 1
             T0: begin
             T0: fork T1
             T1: begin
@@ -429,24 +430,24 @@ fn from_the_end_of_an_owner_on_a_robust_mutex_keeps_its_order() {
     check(
         &writer.bytes(),
         expect![[r#"
-        lock m plain
-        init unexplained = 0
-        dependences unknown
-        note "robust mutex whose owner ended: its order is kept" = 1
-        note "acquire of a robust mutex that is not recoverable left out" = 1
-        T0: begin
-        T0: fork T1
-        T1: begin
-        T0: acquire m
-        T0: release m
-        T1: acquire m
-        T1: read unexplained : 1
-        T1: release m
-        T0: read unexplained : 1
-        T0: acquire m
-        T0: release m
-        T0: read unexplained : 1
-    "#]],
+            lock m plain
+            init unexplained = 0
+            dependences unknown
+            fact robust-mutex-order-kept = 1
+            fact acquire-of-unrecoverable-lock-left-out = 1
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: acquire m
+            T0: release m
+            T1: acquire m
+            T1: read unexplained : 1
+            T1: release m
+            T0: read unexplained : 1
+            T0: acquire m
+            T0: release m
+            T0: read unexplained : 1
+        "#]],
     );
 }
 
@@ -497,12 +498,12 @@ fn what_the_tables_and_the_header_say_is_kept() {
             benign heap#1[4:12] "a buffer"
             benign x[0:4] "a counter"
             dependences unknown
-            note "recording is a prefix: the disk was full" = 1
-            note "thread blocked where the scheduler does not see it" = 1
-            note "process forked; the child is not recorded" = 1
-            note "process ended by signal 6" = 1
-            note "assertion failed: bank.c:3: main: x == 1" = 1
-            note "thread whose forks were counted otherwise by the runtime" = 1
+            fact recording-cut-off disk-full = 1
+            fact thread-blocked-unseen = 1
+            fact process-forked = 1
+            fact ended-by-signal 6 = 1
+            fact assertion-failed "bank.c:3: main: x == 1" = 1
+            fact forks-counted-differently = 1
             T0: begin
             T0: fork T1
             T1: begin
