@@ -55,7 +55,7 @@ fn write_stats(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
     for (verb, count) in verbs {
         writeln!(writer, "  {verb:<18} {count:>10}")?;
     }
-    write_provenance(&trace, writer)
+    write_provenance(trace, writer)
 }
 
 fn write_provenance(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {

@@ -96,7 +96,7 @@ impl Serialize for Document<'_> {
                 events: report.trace.events,
                 threads: report.trace.threads.len(),
                 thread_names: &report.trace.threads,
-                repairs: List(&report.trace.provenance, FactObject::new),
+                repairs: report.trace.provenance.iter().map(FactObject::new).collect(),
                 blind_spots: report.trace.blind_spots(),
                 weak_accesses: report.trace.weak_accesses,
             },
@@ -154,7 +154,7 @@ struct TraceObject<'a> {
     events: u64,
     threads: usize,
     thread_names: &'a [String],
-    repairs: List<'a, (Provenance, u64), fn(&'a (Provenance, u64)) -> FactObject<'a>>,
+    repairs: Vec<FactObject<'a>>,
     blind_spots: u64,
     #[serde(skip_serializing_if = "is_zero")]
     weak_accesses: u64,

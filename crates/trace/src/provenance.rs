@@ -18,7 +18,9 @@ pub use walk::{Differing, Kept, Lost, Walked};
 
 /// An enum whose variants have codes.
 macro_rules! coded {
-    ($(#[$about:meta])* $name:ident { $($(#[$meaning:meta])* $variant:ident = $code:literal,)* }) => {
+    ($(#[$about:meta])* $name:ident {
+        $($(#[$meaning:meta])* $variant:ident = $code:literal,)*
+    }) => {
         $(#[$about])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum $name { $($(#[$meaning])* $variant,)* }

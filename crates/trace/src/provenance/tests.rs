@@ -60,7 +60,7 @@ fn every_fact_survives_both_forms() {
     let facts = every_fact();
     let trace = trace_with(facts.clone());
     assert_eq!(trace.provenance().len(), facts.len(), "no two of them are equal");
-    let through_text = text::parse(&text::print(&trace)).unwrap();
+    let through_text = text::parse(text::print(&trace)).unwrap();
     assert_eq!(through_text.provenance(), trace.provenance());
     let through_bytes = binary::decode(&binary::encode(&trace).unwrap()).unwrap();
     assert_eq!(through_bytes.provenance(), trace.provenance());
@@ -120,7 +120,7 @@ fn old_sentences_that_decided_something_are_facts() {
         ("repeated fork dropped", other("repeated fork dropped")),
         ("lines left out", other("lines left out")),
     ] {
-        let trace = text::parse(&format!("note \"{sentence}\" = 3")).unwrap();
+        let trace = text::parse(format!("note \"{sentence}\" = 3")).unwrap();
         assert_eq!(trace.provenance(), [(fact, 3)]);
     }
 }
