@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
-use foretrace_trace::Provenance;
+use foretrace_trace::{Location, Provenance};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::ser::Formatter;
@@ -187,6 +187,28 @@ struct EventObject<'a> {
     thread: &'a str,
     operation: &'a str,
     location: Option<&'a str>,
+    /// The same, taken apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<SourceObject<'a>>,
+}
+
+/// A place in the source.
+#[derive(Serialize)]
+struct SourceObject<'a> {
+    file: &'a str,
+    line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<&'a str>,
+}
+
+impl<'a> SourceObject<'a> {
+    /// `None` if the trace calls its locations otherwise.
+    fn new(location: &'a str) -> Option<Self> {
+        let Location { file, line, column, function } = Location::parse(location)?;
+        Some(SourceObject { file, line, column, function })
+    }
 }
 
 #[derive(Serialize)]
@@ -264,6 +286,7 @@ impl<'a> Document<'a> {
             thread: self.report.thread_name(text),
             operation: &text.operation,
             location: text.location.as_deref(),
+            source: text.location.as_deref().and_then(SourceObject::new),
         }
     }
 

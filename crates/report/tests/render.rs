@@ -167,17 +167,17 @@ fn a_race_as_json() {
           "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
          },
          "findings": [
-          {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
+          {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","source":{"file":"a.c","line":3},"state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9},"state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
          ],
          "undecided": [
-          {"property":"race","kind":"race","events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3"},{"event":3,"thread":"t2","operation":"read y : 0","location":null}],"code":"conflict-budget","reason":"the limit of conflicts is reached"}
+          {"property":"race","kind":"race","events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","source":{"file":"a.c","line":3}},{"event":3,"thread":"t2","operation":"read y : 0","location":null}],"code":"conflict-budget","reason":"the limit of conflicts is reached"}
          ],
          "notes": [],
          "excerpt": [
-          {"event":0,"thread":"t1","operation":"acquire m","location":"a.c:2"},
-          {"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3"},
+          {"event":0,"thread":"t1","operation":"acquire m","location":"a.c:2","source":{"file":"a.c","line":2}},
+          {"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","source":{"file":"a.c","line":3}},
           {"event":3,"thread":"t2","operation":"read y : 0","location":null},
-          {"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9"}
+          {"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9}}
          ]
         }
     "#]];

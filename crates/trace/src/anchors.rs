@@ -10,6 +10,7 @@
 
 use crate::event::*;
 use crate::ids::*;
+use crate::location::Location;
 use crate::store::{Builder, Trace};
 
 const NO_ORDINAL: u32 = u32::MAX;
@@ -96,16 +97,12 @@ impl Builder {
 /// The hash by which a replay knows a location that an importer of recordings wrote as
 /// `file:line:column (function)`; 0 if it is of another form.
 pub fn place_hash(location: &str) -> u64 {
-    // Both the file and the function may contain parentheses; the two numbers before one do not.
-    let ends = location.match_indices(" (").map(|(at, _)| at).chain([location.len()]);
-    ends.into_iter().find_map(|end| hash_of_place(&location[..end])).unwrap_or(0)
-}
-
-fn hash_of_place(place: &str) -> Option<u64> {
-    let mut parts = place.rsplitn(3, ':');
-    let column = parts.next()?.parse().ok()?;
-    let line = parts.next()?.parse().ok()?;
-    Some(foretrace_recording::plan::place_hash(parts.next()?.as_bytes(), line, column))
+    match Location::parse(location) {
+        Some(Location { file, line, column: Some(column), .. }) => {
+            foretrace_recording::plan::place_hash(file.as_bytes(), line, column)
+        }
+        _ => 0,
+    }
 }
 
 #[cfg(test)]

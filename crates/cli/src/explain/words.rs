@@ -1,6 +1,8 @@
 //! Events as parts of sentences: `T1 takes `m` (bank.c:12)`.
 
-use foretrace_trace::{ChannelId, Channels, EventId, LockId, Mode, Op, Place, Request, Trace};
+use foretrace_trace::{
+    ChannelId, Channels, EventId, Location, LockId, Mode, Op, Place, Request, Trace,
+};
 
 use crate::readable::Readable;
 
@@ -31,7 +33,7 @@ impl Words<'_> {
     /// Where it is: the source location without folders and function, or the number of the event.
     pub(super) fn at(&self, event: EventId) -> String {
         match self.trace.location_of(event) {
-            Some(location) => short(self.trace.locations().get(location.index())).to_string(),
+            Some(location) => Location::in_short(self.trace.locations().get(location.index())),
             None => format!("event {}", event.0),
         }
     }
@@ -164,12 +166,6 @@ pub(super) fn list(items: &[String]) -> String {
     }
 }
 
-/// A location without its folders and its function.
-fn short(location: &str) -> &str {
-    let place = location.split(" (").next().unwrap_or(location);
-    place.rsplit('/').next().unwrap_or(place)
-}
-
 /// What opens and closes holds.
 fn lock_verb(op: Op) -> (&'static str, &'static str, &'static str) {
     match op {
@@ -290,12 +286,6 @@ fn call(trace: &Trace, enter: EventId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn locations_are_short() {
-        assert_eq!(short("src/deep/a.c:12:3 (deposit)"), "a.c:12:3");
-        assert_eq!(short("a9"), "a9");
-    }
 
     #[test]
     fn lists() {

@@ -116,7 +116,7 @@ fn models_are_compared() {
               "conditions_left": 4
              },
              "findings": [
-              {"id":"assertion-1","fingerprint":"970fccece0002c0f","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["bank.c:13"],"events":[{"event":26,"thread":"bert","operation":"assert now >= 0 : false (now = -40)","location":"bank.c:13","state":"next","locks_held":[{"lock":"m","shared":false,"since":22,"location":"bank.c:12"}]}],"changes":[{"event":19,"operation":"read balance : 100"},{"event":23,"operation":"read balance : 20"},{"event":24,"operation":"write balance : -40"},{"event":25,"operation":"read balance : -40"},{"event":26,"operation":"assert now >= 0 : false (now = -40)"}],"context_switches":3,"schedule":[{"thread":"main","event":0},{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"bert","event":17},{"thread":"bert","event":18},{"thread":"bert","event":19},{"thread":"bert","event":20},{"thread":"bert","event":21},{"thread":"anna","event":3},{"thread":"anna","event":4},{"thread":"anna","event":5},{"thread":"anna","event":6},{"thread":"anna","event":7},{"thread":"anna","event":8},{"thread":"anna","event":9},{"thread":"anna","event":10},{"thread":"anna","event":11},{"thread":"bert","event":22},{"thread":"bert","event":23},{"thread":"bert","event":24},{"thread":"bert","event":25}]}
+              {"id":"assertion-1","fingerprint":"970fccece0002c0f","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["bank.c:13"],"events":[{"event":26,"thread":"bert","operation":"assert now >= 0 : false (now = -40)","location":"bank.c:13","source":{"file":"bank.c","line":13},"state":"next","locks_held":[{"lock":"m","shared":false,"since":22,"location":"bank.c:12"}]}],"changes":[{"event":19,"operation":"read balance : 100"},{"event":23,"operation":"read balance : 20"},{"event":24,"operation":"write balance : -40"},{"event":25,"operation":"read balance : -40"},{"event":26,"operation":"assert now >= 0 : false (now = -40)"}],"context_switches":3,"schedule":[{"thread":"main","event":0},{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"bert","event":17},{"thread":"bert","event":18},{"thread":"bert","event":19},{"thread":"bert","event":20},{"thread":"bert","event":21},{"thread":"anna","event":3},{"thread":"anna","event":4},{"thread":"anna","event":5},{"thread":"anna","event":6},{"thread":"anna","event":7},{"thread":"anna","event":8},{"thread":"anna","event":9},{"thread":"anna","event":10},{"thread":"anna","event":11},{"thread":"bert","event":22},{"thread":"bert","event":23},{"thread":"bert","event":24},{"thread":"bert","event":25}]}
              ],
              "undecided": [],
              "compared_models": [
@@ -131,28 +131,28 @@ fn models_are_compared() {
              ],
              "notes": [],
              "excerpt": [
-              {"event":0,"thread":"main","operation":"begin","location":"bank.c:20"},
-              {"event":1,"thread":"main","operation":"fork anna","location":"bank.c:21"},
-              {"event":2,"thread":"main","operation":"fork bert","location":"bank.c:22"},
-              {"event":3,"thread":"anna","operation":"begin","location":"bank.c:3"},
-              {"event":4,"thread":"anna","operation":"acquire m","location":"bank.c:4"},
-              {"event":5,"thread":"anna","operation":"read balance : 100","location":"bank.c:5"},
-              {"event":6,"thread":"anna","operation":"branch seen >= 80 : true","location":"bank.c:5"},
-              {"event":7,"thread":"anna","operation":"read balance : 100","location":"bank.c:6"},
-              {"event":8,"thread":"anna","operation":"write balance : 20","location":"bank.c:6"},
-              {"event":9,"thread":"anna","operation":"read balance : 20","location":"bank.c:7"},
-              {"event":10,"thread":"anna","operation":"assert now >= 0 : true","location":"bank.c:7"},
-              {"event":11,"thread":"anna","operation":"release m","location":"bank.c:8"},
-              {"event":17,"thread":"bert","operation":"begin","location":"bank.c:9"},
-              {"event":18,"thread":"bert","operation":"acquire m","location":"bank.c:10"},
-              {"event":19,"thread":"bert","operation":"read balance : 70","location":"bank.c:10"},
-              {"event":20,"thread":"bert","operation":"release m","location":"bank.c:10"},
-              {"event":21,"thread":"bert","operation":"branch seen < 60 : false","location":"bank.c:11"},
-              {"event":22,"thread":"bert","operation":"acquire m","location":"bank.c:12"},
-              {"event":23,"thread":"bert","operation":"read balance : 70","location":"bank.c:12"},
-              {"event":24,"thread":"bert","operation":"write balance : 10","location":"bank.c:12"},
-              {"event":25,"thread":"bert","operation":"read balance : 10","location":"bank.c:13"},
-              {"event":26,"thread":"bert","operation":"assert now >= 0 : true","location":"bank.c:13"}
+              {"event":0,"thread":"main","operation":"begin","location":"bank.c:20","source":{"file":"bank.c","line":20}},
+              {"event":1,"thread":"main","operation":"fork anna","location":"bank.c:21","source":{"file":"bank.c","line":21}},
+              {"event":2,"thread":"main","operation":"fork bert","location":"bank.c:22","source":{"file":"bank.c","line":22}},
+              {"event":3,"thread":"anna","operation":"begin","location":"bank.c:3","source":{"file":"bank.c","line":3}},
+              {"event":4,"thread":"anna","operation":"acquire m","location":"bank.c:4","source":{"file":"bank.c","line":4}},
+              {"event":5,"thread":"anna","operation":"read balance : 100","location":"bank.c:5","source":{"file":"bank.c","line":5}},
+              {"event":6,"thread":"anna","operation":"branch seen >= 80 : true","location":"bank.c:5","source":{"file":"bank.c","line":5}},
+              {"event":7,"thread":"anna","operation":"read balance : 100","location":"bank.c:6","source":{"file":"bank.c","line":6}},
+              {"event":8,"thread":"anna","operation":"write balance : 20","location":"bank.c:6","source":{"file":"bank.c","line":6}},
+              {"event":9,"thread":"anna","operation":"read balance : 20","location":"bank.c:7","source":{"file":"bank.c","line":7}},
+              {"event":10,"thread":"anna","operation":"assert now >= 0 : true","location":"bank.c:7","source":{"file":"bank.c","line":7}},
+              {"event":11,"thread":"anna","operation":"release m","location":"bank.c:8","source":{"file":"bank.c","line":8}},
+              {"event":17,"thread":"bert","operation":"begin","location":"bank.c:9","source":{"file":"bank.c","line":9}},
+              {"event":18,"thread":"bert","operation":"acquire m","location":"bank.c:10","source":{"file":"bank.c","line":10}},
+              {"event":19,"thread":"bert","operation":"read balance : 70","location":"bank.c:10","source":{"file":"bank.c","line":10}},
+              {"event":20,"thread":"bert","operation":"release m","location":"bank.c:10","source":{"file":"bank.c","line":10}},
+              {"event":21,"thread":"bert","operation":"branch seen < 60 : false","location":"bank.c:11","source":{"file":"bank.c","line":11}},
+              {"event":22,"thread":"bert","operation":"acquire m","location":"bank.c:12","source":{"file":"bank.c","line":12}},
+              {"event":23,"thread":"bert","operation":"read balance : 70","location":"bank.c:12","source":{"file":"bank.c","line":12}},
+              {"event":24,"thread":"bert","operation":"write balance : 10","location":"bank.c:12","source":{"file":"bank.c","line":12}},
+              {"event":25,"thread":"bert","operation":"read balance : 10","location":"bank.c:13","source":{"file":"bank.c","line":13}},
+              {"event":26,"thread":"bert","operation":"assert now >= 0 : true","location":"bank.c:13","source":{"file":"bank.c","line":13}}
              ]
             }
             status: 1

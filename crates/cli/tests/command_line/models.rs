@@ -267,17 +267,17 @@ fn a_verdict_within_a_bound_says_so() {
           "conditions_left": 1
          },
          "findings": [
-          {"id":"race-1","fingerprint":"a3af34c5cfe8acf0","kind":"race","certainty":"real","model":"symbolic","object":"z","locations":["a.c:1","a.c:7"],"events":[{"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1","state":"next","locks_held":[]},{"event":4,"thread":"t2","operation":"write z = r + 5","location":"a.c:7","state":"next","locks_held":[]}],"changes":[{"event":2,"operation":"read x : 0"},{"event":4,"operation":"write z = r + 5"}],"context_switches":1,"schedule":[{"thread":"t2","event":2},{"thread":"t2","event":3}]},
-          {"id":"race-2","fingerprint":"f6d601ac80037123","kind":"race","certainty":"real","model":"symbolic","object":"x","locations":["a.c:2","a.c:5"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","state":"next","locks_held":[]},{"event":2,"thread":"t2","operation":"read x : 1","location":"a.c:5","state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
+          {"id":"race-1","fingerprint":"a3af34c5cfe8acf0","kind":"race","certainty":"real","model":"symbolic","object":"z","locations":["a.c:1","a.c:7"],"events":[{"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1","source":{"file":"a.c","line":1},"state":"next","locks_held":[]},{"event":4,"thread":"t2","operation":"write z = r + 5","location":"a.c:7","source":{"file":"a.c","line":7},"state":"next","locks_held":[]}],"changes":[{"event":2,"operation":"read x : 0"},{"event":4,"operation":"write z = r + 5"}],"context_switches":1,"schedule":[{"thread":"t2","event":2},{"thread":"t2","event":3}]},
+          {"id":"race-2","fingerprint":"f6d601ac80037123","kind":"race","certainty":"real","model":"symbolic","object":"x","locations":["a.c:2","a.c:5"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2},"state":"next","locks_held":[]},{"event":2,"thread":"t2","operation":"read x : 1","location":"a.c:5","source":{"file":"a.c","line":5},"state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
          ],
          "undecided": [],
          "notes": [],
          "excerpt": [
-          {"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1"},
-          {"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2"},
-          {"event":2,"thread":"t2","operation":"read x : 1","location":"a.c:5"},
-          {"event":3,"thread":"t2","operation":"branch r < 2 : true","location":"a.c:6"},
-          {"event":4,"thread":"t2","operation":"write z : 6","location":"a.c:7"}
+          {"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1","source":{"file":"a.c","line":1}},
+          {"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2}},
+          {"event":2,"thread":"t2","operation":"read x : 1","location":"a.c:5","source":{"file":"a.c","line":5}},
+          {"event":3,"thread":"t2","operation":"branch r < 2 : true","location":"a.c:6","source":{"file":"a.c","line":6}},
+          {"event":4,"thread":"t2","operation":"write z : 6","location":"a.c:7","source":{"file":"a.c","line":7}}
          ]
         }
         status: 1

@@ -359,14 +359,14 @@ fn json_on_standard_output_is_alone_there() {
           "conditions_left": 0
          },
          "findings": [
-          {"id":"race-1","fingerprint":"f6c801ac7ff733c7","kind":"race","certainty":"real","model":"symbolic","object":"x","locations":["a.c:2","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:1"}]},{"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
+          {"id":"race-1","fingerprint":"f6c801ac7ff733c7","kind":"race","certainty":"real","model":"symbolic","object":"x","locations":["a.c:2","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2},"state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:1"}]},{"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9},"state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
          ],
          "undecided": [],
          "notes": [],
          "excerpt": [
-          {"event":0,"thread":"t1","operation":"acquire m","location":"a.c:1"},
-          {"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2"},
-          {"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9"}
+          {"event":0,"thread":"t1","operation":"acquire m","location":"a.c:1","source":{"file":"a.c","line":1}},
+          {"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2}},
+          {"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9}}
          ]
         }
         status: 1

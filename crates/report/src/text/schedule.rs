@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use foretrace_trace::Location;
+
 use super::table::{cut_operation, cut_start, length};
 use super::{Style, counted};
 use crate::{EventText, Finding, Report, Side, SideState};
@@ -144,12 +146,6 @@ fn place(accessed: &str) -> &str {
     &accessed[..ends.min().unwrap_or(accessed.len())]
 }
 
-/// A location without the folders of its file: the sides of the finding have them.
-fn in_short(location: &str) -> &str {
-    let file = location.find([' ', ':']).unwrap_or(location.len());
-    location[..file].rfind('/').map_or(location, |slash| &location[slash + 1..])
-}
-
 /// Which thread is shown in which column.
 struct Grid {
     /// Threads with a column of their own; the sides' threads come first.
@@ -169,8 +165,9 @@ impl Grid {
                 threads.push(text.thread);
             }
         }
-        let locations = texts.iter().filter_map(|text| text.location.as_deref()).map(in_short);
-        let location_width = locations.map(length).max().unwrap_or(0).min(WIDEST_LOCATION);
+        let locations = texts.iter().filter_map(|text| text.location.as_deref());
+        let widths = locations.map(|location| length(&Location::without_folders(location)));
+        let location_width = widths.max().unwrap_or(0).min(WIDEST_LOCATION);
         let room = width.saturating_sub(10 + location_width);
         // With less room than two columns need, lines grow beyond the width.
         let most_columns = (room / (NARROWEST_COLUMN + 2)).max(2);
@@ -226,8 +223,9 @@ impl Grid {
         let mut cells = vec![""; self.columns.len() + usize::from(self.others)];
         let (column, operation) = self.cell(report, text);
         cells[column] = &operation;
-        let location = text.location.as_deref().map_or("", in_short);
-        self.write_cells(label, &cells, location, writer)
+        // The sides of the finding have the folders.
+        let location = text.location.as_deref().map(Location::without_folders);
+        self.write_cells(label, &cells, location.as_deref().unwrap_or(""), writer)
     }
 
     fn write_cells(

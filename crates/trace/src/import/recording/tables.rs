@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::super::{ImportError, Position, Problem};
 use super::chunks::Recording;
 use super::code::{Code, Image};
+use crate::Location;
 
 /// All tables of all modules.
 #[derive(Default)]
@@ -86,17 +87,15 @@ pub(super) struct Place {
 impl Place {
     /// `bank.c:12:5 (withdraw)`, as far as known.
     pub(super) fn show(&self) -> String {
-        let mut shown = self.file.clone();
-        if self.line > 0 {
-            shown += &format!(":{}", self.line);
-            if self.column > 0 {
-                shown += &format!(":{}", self.column);
+        let function = Some(&*self.function).filter(|function| !function.is_empty());
+        match (self.line, function) {
+            (0, None) => self.file.to_string(),
+            (0, Some(function)) => format!("{} ({function})", self.file),
+            (line, function) => {
+                let column = Some(self.column).filter(|&column| column > 0);
+                Location { file: &self.file, line, column, function }.to_string()
             }
         }
-        if !self.function.is_empty() {
-            shown += &format!(" ({})", self.function);
-        }
-        shown
     }
 
     /// `bank.c:12`, without directories.
