@@ -125,3 +125,31 @@ unsafe impl GlobalAlloc for Arena {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_and_apart() {
+        let mut blocks: Vec<(usize, usize)> = Vec::new();
+        for size in [1, 16, 24, 100, 4096, 5000, 1 << 19, 1 << 20] {
+            for align in [1, 8, 64, 4096] {
+                let layout = Layout::from_size_align(size, align).unwrap();
+                // SAFETY: the size is not 0.
+                let block = unsafe { Arena.alloc(layout) } as usize;
+                assert!(block != 0 && block.is_multiple_of(align), "{layout:?}");
+                blocks.push((block, block + size));
+            }
+        }
+        blocks.sort_unstable();
+        assert!(blocks.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{blocks:x?}");
+    }
+
+    #[test]
+    fn nothing_is_aligned_to_more_than_a_page() {
+        let layout = Layout::from_size_align(8192, 8192).unwrap();
+        // SAFETY: the size is not 0.
+        assert!(unsafe { Arena.alloc(layout) }.is_null());
+    }
+}

@@ -472,3 +472,6 @@ pub(crate) const fn tables() -> Writer {
 pub(crate) fn head(kind: u8, detail: u8, site: u64) -> u64 {
     record::head(kind, detail, site)
 }
+
+#[cfg(test)]
+mod tests;

@@ -587,3 +587,6 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

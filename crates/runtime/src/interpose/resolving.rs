@@ -213,3 +213,42 @@ unsafe extern "C-unwind" fn gethostname(name: *mut c_char, size: size_t) -> c_in
     let call = || i64::from(pass_on!(next::gethostname(name, size)));
     exchange(&source, |_| Uses::default(), None, &areas, call) as c_int
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(bytes: &mut Vec<u8>, part: &[u8]) {
+        bytes.extend((part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+
+    fn one(address: &[u8], name: &[u8]) -> Vec<u8> {
+        let mut bytes: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|one| one.to_le_bytes()).collect();
+        put(&mut bytes, address);
+        put(&mut bytes, name);
+        bytes
+    }
+
+    #[test]
+    fn a_list_that_was_kept_is_the_same_again() {
+        let kept = [one(&[2, 0, 0, 80, 127, 0, 0, 1], b"name\0"), one(&[9; 28], b"")].concat();
+        let list = from_bytes(&kept);
+        // SAFETY: the list was made in the form of the C library, which frees it.
+        unsafe {
+            assert_eq!(to_bytes(list), kept);
+            libc::freeaddrinfo(list);
+        }
+    }
+
+    #[test]
+    fn a_name_without_an_end_is_none() {
+        let list = from_bytes(&one(&[], b"12345678"));
+        // SAFETY: the list has one element, in the form of the C library, which frees it.
+        unsafe {
+            assert!((*list).ai_canonname.is_null() && (*list).ai_addr.is_null());
+            libc::freeaddrinfo(list);
+        }
+    }
+}
