@@ -7,6 +7,7 @@ use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMTargetDataRef};
 use llvm_sys::{LLVMIntPredicate, LLVMTypeKind::*};
 
+use crate::ir::llvm;
 use crate::ir::{self, Type, Value};
 use crate::shim;
 
@@ -68,6 +69,7 @@ impl Builder {
 
     /// From now on builds before `instruction`, on behalf of `origin`.
     pub(crate) fn stand_before_for(&self, instruction: Value, origin: Value) {
+        // SAFETY: the builder is ours, and both are instructions of the module.
         unsafe {
             LLVMPositionBuilderBefore(self.builder, instruction.0);
             LLVMSetCurrentDebugLocation2(self.builder, origin.debug_location());
@@ -76,6 +78,7 @@ impl Builder {
 
     /// From now on builds before `instruction`, on behalf of no line.
     pub(crate) fn stand_before_for_nobody(&self, instruction: Value) {
+        // SAFETY: the builder is ours, it is an instruction of the module, and null is no line.
         unsafe {
             LLVMPositionBuilderBefore(self.builder, instruction.0);
             LLVMSetCurrentDebugLocation2(self.builder, std::ptr::null_mut());
@@ -84,6 +87,7 @@ impl Builder {
 
     /// Ends a block with a return of nothing, which is given back.
     pub(crate) fn return_from(&self, block: LLVMBasicBlockRef) -> LLVMValueRef {
+        // SAFETY: the builder is ours, and the block is one of the module that has no end yet.
         unsafe {
             LLVMPositionBuilderAtEnd(self.builder, block);
             LLVMSetCurrentDebugLocation2(self.builder, std::ptr::null_mut());
@@ -93,6 +97,7 @@ impl Builder {
 
     /// Goes on where an invoke goes on that does not throw. The other way is forgotten.
     pub(crate) fn jump_to_normal_destination(&self, invoke: Value) {
+        // SAFETY: the caller gives an invoke, which has such a destination.
         unsafe {
             shim::ft_forget_unwinding(invoke.0);
             LLVMBuildBr(self.builder, LLVMGetNormalDest(invoke.0));
@@ -100,7 +105,7 @@ impl Builder {
     }
 
     pub(crate) fn integer(&self, bits: u32) -> Type {
-        Type(unsafe { LLVMIntTypeInContext(self.context, bits) })
+        Type(llvm!(LLVMIntTypeInContext(self.context, bits)))
     }
 
     /// A call of a hook, which is declared when it is first needed.
@@ -120,6 +125,7 @@ impl Builder {
         let parameters: Vec<Type> = arguments.iter().map(|argument| argument.type_of()).collect();
         let signature = self.signature(result, &parameters);
         let c_name = ir::c_name(name);
+        // SAFETY: the name is a C string, and the signature a type of the same context.
         let function = unsafe {
             let known = LLVMGetNamedFunction(self.module, c_name.as_ptr());
             if known.is_null() {
@@ -140,35 +146,34 @@ impl Builder {
     }
 
     fn add_attribute(&self, function: LLVMValueRef, index: u32, kind: u32) {
-        unsafe {
-            LLVMAddAttributeAtIndex(function, index, LLVMCreateEnumAttribute(self.context, kind, 0))
-        }
+        llvm!(LLVMAddAttributeAtIndex(
+            function,
+            index,
+            llvm!(LLVMCreateEnumAttribute(self.context, kind, 0))
+        ))
     }
 
     pub(crate) fn signature(&self, result: Type, parameters: &[Type]) -> Type {
         let mut parameters: Vec<LLVMTypeRef> = parameters.iter().map(|one| one.0).collect();
-        Type(unsafe {
-            LLVMFunctionType(result.0, parameters.as_mut_ptr(), parameters.len() as u32, 0)
-        })
+        Type(llvm!(LLVMFunctionType(result.0, parameters.as_mut_ptr(), parameters.len() as u32, 0)))
     }
 
     fn call(&self, function: Value, signature: Type, arguments: &[Value]) -> Value {
         let mut arguments: Vec<LLVMValueRef> = arguments.iter().map(|one| one.0).collect();
         let count = arguments.len() as u32;
-        Value(unsafe {
-            LLVMBuildCall2(
-                self.builder,
-                signature.0,
-                function.0,
-                arguments.as_mut_ptr(),
-                count,
-                UNNAMED,
-            )
-        })
+        Value(llvm!(LLVMBuildCall2(
+            self.builder,
+            signature.0,
+            function.0,
+            arguments.as_mut_ptr(),
+            count,
+            UNNAMED,
+        )))
     }
 
     /// A variable of this type in the function's first block, as aligned as asked.
     pub(crate) fn variable(&self, function: Value, of: Type, alignment: u32) -> Value {
+        // SAFETY: the function has a body; the builder is made and disposed of here.
         unsafe {
             let entry = LLVMGetEntryBasicBlock(function.0);
             let builder = LLVMCreateBuilderInContext(self.context);
@@ -182,19 +187,20 @@ impl Builder {
     }
 
     pub(crate) fn bytes(&self, count: u64) -> Type {
-        Type(unsafe { LLVMArrayType2(self.i8.0, count) })
+        Type(llvm!(LLVMArrayType2(self.i8.0, count)))
     }
 
     pub(crate) fn load(&self, of: Type, address: Value) -> Value {
-        Value(unsafe { LLVMBuildLoad2(self.builder, of.0, address.0, UNNAMED) })
+        Value(llvm!(LLVMBuildLoad2(self.builder, of.0, address.0, UNNAMED)))
     }
 
     pub(crate) fn store(&self, value: Value, address: Value) -> Value {
-        Value(unsafe { LLVMBuildStore(self.builder, value.0, address.0) })
+        Value(llvm!(LLVMBuildStore(self.builder, value.0, address.0)))
     }
 
     /// The pair that a compare-exchange gives.
     pub(crate) fn pair(&self, of: Type, old: Value, succeeded: Value) -> Value {
+        // SAFETY: the type is that of a pair, and the values are of its types.
         unsafe {
             let half = LLVMBuildInsertValue(self.builder, of.undefined().0, old.0, 0, UNNAMED);
             Value(LLVMBuildInsertValue(self.builder, half, succeeded.0, 1, UNNAMED))
@@ -203,12 +209,13 @@ impl Builder {
 
     pub(crate) fn equal(&self, left: Value, right: Value) -> Value {
         let equal = LLVMIntPredicate::LLVMIntEQ;
-        Value(unsafe { LLVMBuildICmp(self.builder, equal, left.0, right.0, UNNAMED) })
+        Value(llvm!(LLVMBuildICmp(self.builder, equal, left.0, right.0, UNNAMED)))
     }
 
     /// Widens with zeros, or cuts.
     pub(crate) fn resize(&self, value: Value, to: Type) -> Value {
         let (from_width, to_width) = (value.type_of().width(), to.width());
+        // SAFETY: both types are integers, and `resize` goes the way that their widths say.
         unsafe {
             match from_width.cmp(&to_width) {
                 std::cmp::Ordering::Less => {
@@ -243,9 +250,9 @@ impl Builder {
         match value.type_of().kind() {
             LLVMIntegerTypeKind => self.resize(value, word),
             LLVMPointerTypeKind => {
-                Value(unsafe { LLVMBuildPtrToInt(self.builder, value.0, word.0, UNNAMED) })
+                Value(llvm!(LLVMBuildPtrToInt(self.builder, value.0, word.0, UNNAMED)))
             }
-            _ => Value(unsafe { LLVMBuildBitCast(self.builder, value.0, word.0, UNNAMED) }),
+            _ => Value(llvm!(LLVMBuildBitCast(self.builder, value.0, word.0, UNNAMED))),
         }
     }
 
@@ -254,9 +261,9 @@ impl Builder {
         match to.kind() {
             LLVMIntegerTypeKind => self.resize(word, to),
             LLVMPointerTypeKind => {
-                Value(unsafe { LLVMBuildIntToPtr(self.builder, word.0, to.0, UNNAMED) })
+                Value(llvm!(LLVMBuildIntToPtr(self.builder, word.0, to.0, UNNAMED)))
             }
-            _ => Value(unsafe { LLVMBuildBitCast(self.builder, word.0, to.0, UNNAMED) }),
+            _ => Value(llvm!(LLVMBuildBitCast(self.builder, word.0, to.0, UNNAMED))),
         }
     }
 

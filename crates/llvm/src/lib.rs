@@ -76,6 +76,7 @@ fn verify(module: LLVMModuleRef) {
     // SAFETY: on failure the message is a string, which the end of the process frees.
     let broken = unsafe { LLVMVerifyModule(module, action, &mut message) } != 0;
     if broken {
+        // SAFETY: the module is broken, so there is a message.
         let message = unsafe { CStr::from_ptr(message) }.to_string_lossy();
         panic!("the instrumented module is not valid:\n{message}");
     }

@@ -11,6 +11,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
 use crate::build::Builder;
+use crate::ir::llvm;
 use crate::ir::{self, Block, Type, Value};
 use crate::shim::{self, Place};
 
@@ -378,7 +379,7 @@ impl Tables {
 /// An address inside of a table.
 fn place_in(build: &Builder, table: Value, offset: u64) -> Value {
     let mut offset = build.i64.number(offset).0;
-    Value(unsafe { LLVMConstGEP2(build.i8.0, table.0, &mut offset, 1) })
+    Value(llvm!(LLVMConstGEP2(build.i8.0, table.0, &mut offset, 1)))
 }
 
 /// Puts a table where another variable stood for it.
@@ -420,19 +421,22 @@ fn demangle(name: &str) -> Option<String> {
 
 fn array(of: Type, elements: Vec<Value>) -> Value {
     let mut elements: Vec<LLVMValueRef> = elements.iter().map(|one| one.0).collect();
-    Value(unsafe { LLVMConstArray2(of.0, elements.as_mut_ptr(), elements.len() as u64) })
+    Value(llvm!(LLVMConstArray2(of.0, elements.as_mut_ptr(), elements.len() as u64)))
 }
 
 fn bytes(build: &Builder, bytes: &[u8]) -> Value {
     let start = bytes.as_ptr().cast();
-    Value(unsafe { LLVMConstStringInContext2(build.context, start, bytes.len(), 1) })
+    Value(llvm!(LLVMConstStringInContext2(build.context, start, bytes.len(), 1)))
 }
 
 fn structure(build: &Builder, fields: &[Value]) -> Value {
     let mut fields: Vec<LLVMValueRef> = fields.iter().map(|one| one.0).collect();
-    Value(unsafe {
-        LLVMConstStructInContext(build.context, fields.as_mut_ptr(), fields.len() as u32, 0)
-    })
+    Value(llvm!(LLVMConstStructInContext(
+        build.context,
+        fields.as_mut_ptr(),
+        fields.len() as u32,
+        0
+    )))
 }
 
 fn constant_table(build: &Builder, name: &str, rows: Vec<Value>) -> Value {
@@ -442,6 +446,7 @@ fn constant_table(build: &Builder, name: &str, rows: Vec<Value>) -> Value {
 
 fn constant(build: &Builder, name: &str, value: Value) -> Value {
     let name = ir::c_name(name);
+    // SAFETY: the name is a C string, and the value a constant of the same context.
     unsafe {
         let global = LLVMAddGlobal(build.module, value.type_of().0, name.as_ptr());
         LLVMSetInitializer(global, value.0);
@@ -454,6 +459,7 @@ fn constant(build: &Builder, name: &str, value: Value) -> Value {
 
 fn add_constructor(build: &mut Builder, module: Value) {
     let signature = build.signature(build.void, &[]);
+    // SAFETY: names are C strings; the function is new, and gets a body before it is listed.
     unsafe {
         let constructor = LLVMAddFunction(build.module, c"__ft_constructor".as_ptr(), signature.0);
         LLVMSetLinkage(constructor, LLVMInternalLinkage);

@@ -9,6 +9,8 @@ use crate::thread::enter;
 use crate::world::hold;
 
 fn text<'a>(text: *const c_char) -> &'a [u8] {
+    // SAFETY: `foretrace.h` asks for C strings, and `assert` gives some; they live as long as the
+    // call.
     if text.is_null() { b"" } else { unsafe { CStr::from_ptr(text) }.to_bytes() }
 }
 
@@ -48,6 +50,7 @@ unsafe extern "C" fn foretrace_assert(
         let (file, expression) =
             (String::from_utf8_lossy(file), String::from_utf8_lossy(expression));
         crate::message::say(&format!("{file}:{line}: assertion `{expression}' failed"));
+        // SAFETY: it may be called at any time.
         unsafe { libc::abort() };
     }
 }

@@ -11,6 +11,8 @@ use crate::futex::{Spin, system_call};
 
 const SLAB: usize = 1 << 20;
 const CLASSES: usize = 20;
+/// What the kernel maps is aligned to this, and no block is to more.
+const PAGE: usize = 4096;
 
 pub(crate) struct Arena;
 
@@ -21,7 +23,7 @@ struct State {
 }
 
 struct Shared(UnsafeCell<State>);
-// Guarded by LOCK.
+// SAFETY: whoever uses the content holds LOCK.
 unsafe impl Sync for Shared {}
 
 static LOCK: Spin = Spin::new();
@@ -66,12 +68,19 @@ pub(crate) fn unmap(start: *mut u8, size: usize) {
     system_call(libc::SYS_munmap, [start as usize, size, 0, 0, 0, 0]);
 }
 
+// SAFETY: a block is at least as large as its class, which is no smaller than the layout's size and
+// alignment, and it is in one place at a time: given out, in the list of its class, or untouched.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let class = class(layout);
+        if layout.align() > PAGE {
+            return null_mut();
+        }
         if class >= CLASSES {
             return pages(layout.size());
         }
+        // SAFETY: LOCK is held. A block in a list begins with the next one, which `dealloc` wrote
+        // there; `next` and `left` are what remains of a slab, and blocks stay within it.
         LOCK.with(|| unsafe {
             let state = &mut *STATE.0.get();
             let reused = state.free[class];
@@ -82,7 +91,7 @@ unsafe impl GlobalAlloc for Arena {
             let size = 1 << class;
             // Slabs are aligned to pages, and larger blocks come first in none: align within the
             // slab.
-            let skip = state.next.align_offset(size.min(4096));
+            let skip = state.next.align_offset(size.min(PAGE));
             if state.left < size + skip {
                 state.next = pages(SLAB);
                 state.left = SLAB;
@@ -107,10 +116,40 @@ unsafe impl GlobalAlloc for Arena {
             unmap(block, layout.size());
             return;
         }
+        // SAFETY: LOCK is held. The block came from `alloc` with the same layout, nobody uses it
+        // any more, and it has at least 16 bytes.
         LOCK.with(|| unsafe {
             let state = &mut *STATE.0.get();
             block.cast::<*mut u8>().write(state.free[class]);
             state.free[class] = block;
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_and_apart() {
+        let mut blocks: Vec<(usize, usize)> = Vec::new();
+        for size in [1, 16, 24, 100, 4096, 5000, 1 << 19, 1 << 20] {
+            for align in [1, 8, 64, 4096] {
+                let layout = Layout::from_size_align(size, align).unwrap();
+                // SAFETY: the size is not 0.
+                let block = unsafe { Arena.alloc(layout) } as usize;
+                assert!(block != 0 && block.is_multiple_of(align), "{layout:?}");
+                blocks.push((block, block + size));
+            }
+        }
+        blocks.sort_unstable();
+        assert!(blocks.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{blocks:x?}");
+    }
+
+    #[test]
+    fn nothing_is_aligned_to_more_than_a_page() {
+        let layout = Layout::from_size_align(8192, 8192).unwrap();
+        // SAFETY: the size is not 0.
+        assert!(unsafe { Arena.alloc(layout) }.is_null());
     }
 }

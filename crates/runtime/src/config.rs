@@ -50,10 +50,14 @@ pub(crate) fn set_mode(mode: Mode) {
 /// counts as none. `foretrace` gives every run variables of the same length: what it has filled one
 /// up with, a line of hyphens, is left out.
 pub(crate) fn variable(name: &std::ffi::CStr) -> Option<&'static [u8]> {
+    // SAFETY: the name is a C string. Nobody changes the environment meanwhile: this is called
+    // before the program's constructors, by the only thread.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     if value.is_null() {
         return None;
     }
+    // SAFETY: it is a string of the environment that the process began with, which stays where it
+    // is.
     let value = unsafe { std::ffi::CStr::from_ptr(value) }.to_bytes();
     let filled = value.iter().rposition(|&byte| byte != b'-');
     let value = match filled.map(|last| (value[last], &value[..last])) {

@@ -50,11 +50,13 @@ pub(crate) fn is_on() -> bool {
 
 fn get(word: usize) -> u64 {
     assert!(word < WORDS);
+    // SAFETY: exploring has begun, so AREA leads to WORDS mapped words, and this is one of them.
     unsafe { AREA.load(Relaxed).add(word).read_volatile() }
 }
 
 fn put(word: usize, value: u64) {
     assert!(word < RECORDS);
+    // SAFETY: exploring has begun, so AREA leads to WORDS mapped words, more than RECORDS.
     unsafe { AREA.load(Relaxed).add(word).write_volatile(value) };
 }
 
@@ -67,6 +69,8 @@ fn known(thread: u32) -> &'static Known {
 
 /// Runs the program as often as asked: returns in each of the processes that run it.
 pub(crate) fn serve(path: &std::ffi::CStr) {
+    // SAFETY: the strings end with a 0, what the kernel writes to are local variables, and the
+    // process has one thread, which is not the program's yet: it may fork and set handlers.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         let Some(area) = arena::map(WORDS * 8, libc::MAP_SHARED, file, 0).filter(|_| file >= 0)
@@ -106,6 +110,8 @@ pub(crate) fn serve(path: &std::ffi::CStr) {
 
 /// Where the records of the run go.
 pub(crate) fn writer(stream: u32) -> Writer {
+    // SAFETY: exploring has begun: behind RECORDS the mapped area has a chunk, and this is called
+    // once, for the only writer.
     unsafe { Writer::over(stream, AREA.load(Relaxed).add(RECORDS)) }
 }
 
@@ -202,6 +208,7 @@ extern "C" fn caught(signal: i32) {
         message::leave(127);
     }
     let failed = matches!(signal, libc::SIGABRT | libc::SIGILL);
+    // SAFETY: threads are never freed, and what was interrupted never goes on.
     stop(unsafe { &mut *thread }, if failed { stop::FAILED } else { stop::CRASHED })
 }
 

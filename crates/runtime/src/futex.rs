@@ -1,6 +1,7 @@
 //! Waiting: a short spin lock, a lock that sleeps, and a per-thread signal. System calls are made
 //! directly: `errno` belongs to the program.
 
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 /// A system call that leaves `errno` alone; failures come back as `-errno`.
@@ -8,6 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 pub(crate) fn system_call(number: i64, arguments: [usize; 6]) -> isize {
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
+    // SAFETY: the instruction clobbers `rax`, `rcx` and `r11`, and no memory but what the kernel is
+    // asked to write to: callers pass numbers, or addresses of their own variables, which outlive
+    // the call; or of the program's, of which the kernel itself says whether they are good.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -63,6 +67,26 @@ impl Spin {
         let result = work();
         self.release();
         result
+    }
+}
+
+/// Something that threads use one at a time, each for a few instructions.
+pub(crate) struct Guarded<T> {
+    lock: Spin,
+    content: UnsafeCell<T>,
+}
+// SAFETY: `with` lets one thread at a time to the content, and nothing else leads there.
+unsafe impl<T: Send> Sync for Guarded<T> {}
+
+impl<T> Guarded<T> {
+    pub(crate) const fn new(content: T) -> Guarded<T> {
+        Guarded { lock: Spin::new(), content: UnsafeCell::new(content) }
+    }
+
+    /// `work` must not come here again: it would wait for itself.
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the lock is held while the reference is used.
+        self.lock.with(|| work(unsafe { &mut *self.content.get() }))
     }
 }
 

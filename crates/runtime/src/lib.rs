@@ -19,6 +19,7 @@ mod annotations;
 mod arena;
 mod config;
 mod ending;
+mod errno;
 mod explore;
 mod futex;
 mod hooks;

@@ -6,6 +6,7 @@
 //!
 //! When the disk is full the program goes on; what it does then is counted, not written.
 
+use std::marker::PhantomPinned;
 use std::ptr::null_mut;
 use std::sync::atomic::{
     AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::*,
@@ -35,14 +36,17 @@ pub(crate) fn create(path: &[u8], mode: u32, seed: u64, limit: Option<u64>) -> b
     for name in &mut names {
         name.push(0);
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+        // SAFETY: the name ends with a 0.
         let opened = unsafe { libc::open(name.as_ptr().cast(), flags, 0o644) };
         if opened < 0 {
             continue;
         }
         // Out of the way of programs that count on low numbers.
+        // SAFETY: the descriptor is ours, and no memory is involved.
         let high = unsafe { libc::fcntl(opened, libc::F_DUPFD_CLOEXEC, 700) };
         let file = if high < 0 { opened } else { high };
         if high >= 0 {
+            // SAFETY: it is ours, and its copy is used from now on.
             unsafe { libc::close(opened) };
         }
         let Some(start) = map(file, 0, HEADER) else { return false };
@@ -57,8 +61,13 @@ pub(crate) fn create(path: &[u8], mode: u32, seed: u64, limit: Option<u64>) -> b
             status: 0,
             lost: 0,
         };
-        unsafe { start.cast::<Header>().write(header) };
-        CHILDREN.store(unsafe { start.byte_add(file::CHILDREN.start) }.cast(), Release);
+        // SAFETY: the page that was just mapped has room for the header and the children behind it,
+        // and nobody else knows it yet.
+        let children = unsafe {
+            start.cast::<Header>().write(header);
+            start.byte_add(file::CHILDREN.start)
+        };
+        CHILDREN.store(children.cast(), Release);
         HEAD.store(start.cast(), Release);
         LIMIT.store(limit.unwrap_or(u64::MAX), Relaxed);
         FILE.store(file, Release);
@@ -70,6 +79,7 @@ pub(crate) fn create(path: &[u8], mode: u32, seed: u64, limit: Option<u64>) -> b
 /// Whether there is a recording of that name already.
 pub(crate) fn exists(path: &[u8]) -> bool {
     let name = [path, &[0]].concat();
+    // SAFETY: the name ends with a 0.
     unsafe { libc::access(name.as_ptr().cast(), libc::F_OK) == 0 }
 }
 
@@ -83,22 +93,45 @@ pub(crate) fn abandon() {
 pub(crate) fn is_own_process() -> bool {
     let head = HEAD.load(Acquire);
     let pid = crate::futex::system_call(libc::SYS_getpid, [0; 6]) as u32;
+    // SAFETY: it leads to the mapped header, which stays; this field never changes.
     head.is_null() || unsafe { (*head).pid } == pid
 }
 
-/// Changes the header, if there is a recording.
-pub(crate) fn header(change: impl FnOnce(&mut Header)) {
+/// The fields of the header that change while the process runs. Any thread may change them.
+struct Changing {
+    flags: &'static AtomicU32,
+    ending: &'static AtomicU32,
+    status: &'static AtomicU32,
+    lost: &'static AtomicU64,
+}
+
+/// They, if there is a recording.
+fn changing() -> Option<Changing> {
     let head = HEAD.load(Acquire);
-    if !head.is_null() {
-        change(unsafe { &mut *head });
+    // SAFETY: a pointer that is not null leads to the mapped header, which is never unmapped. Its
+    // fields are aligned, and once it is made these are touched in no other way.
+    (!head.is_null()).then(|| unsafe {
+        Changing {
+            flags: AtomicU32::from_ptr(&raw mut (*head).flags),
+            ending: AtomicU32::from_ptr(&raw mut (*head).ending),
+            status: AtomicU32::from_ptr(&raw mut (*head).status),
+            lost: AtomicU64::from_ptr(&raw mut (*head).lost),
+        }
+    })
+}
+
+/// The process ends, in one of the ways of [`file::ending`].
+pub(crate) fn ends(ending: u32, status: u32) {
+    if let Some(header) = changing() {
+        header.ending.store(ending, Relaxed);
+        header.status.store(status, Relaxed);
     }
 }
 
 /// Sets one of [`file::flags`].
 pub(crate) fn flag(flag: u32) {
-    let head = HEAD.load(Acquire);
-    if !head.is_null() {
-        unsafe { AtomicU32::from_ptr(&raw mut (*head).flags) }.fetch_or(flag, Relaxed);
+    if let Some(header) = changing() {
+        header.flags.fetch_or(flag, Relaxed);
     }
 }
 
@@ -123,6 +156,8 @@ pub(crate) fn add_child(what: u8) -> usize {
 pub(crate) fn set_child(place: usize, what: u8) {
     let children = CHILDREN.load(Acquire);
     if !children.is_null() && place < file::CHILDREN.len() {
+        // SAFETY: they are behind the mapped header, which is never unmapped (a child of a fork has
+        // it too), and the place is one of them.
         unsafe { (*children.add(place)).store(what, Relaxed) };
     }
 }
@@ -148,11 +183,11 @@ fn map(file: i32, offset: u64, size: usize) -> Option<*mut u64> {
     reserved.then(|| arena::map(size, flags, file, offset)).flatten().map(|start| start.cast())
 }
 
-/// Appends a full chunk to the file.
+/// Appends a full chunk, of [`CHUNK`] bytes, to the file.
 fn append(file: i32, chunk: *const u64, offset: u64) -> bool {
     let mut done = 0;
     while done < CHUNK {
-        let start = unsafe { chunk.byte_add(done) } as usize;
+        let start = chunk as usize + done;
         let arguments = [file as usize, start, CHUNK - done, offset as usize + done, 0, 0];
         match system_call(libc::SYS_pwrite64, arguments) {
             written if written > 0 => done += written as usize,
@@ -172,6 +207,14 @@ fn append(file: i32, chunk: *const u64, offset: u64) -> bool {
 }
 
 /// One stream of the recording. Whoever may write to it has it alone.
+///
+/// **Invariant.** `chunk` is null or leads to [`CHUNK`] bytes of memory that is mapped and ours. If
+/// it is null, so are `at` and `end`; else `at` is within the chunk and not behind `end`, which is
+/// the chunk's last word.
+///
+/// The common stream is a part of the world, and the thread whose turn it is reaches it by a
+/// pointer while another one may hold the world: `PhantomPinned` keeps the compiler from assuming
+/// that there is only one way to it.
 pub(crate) struct Writer {
     at: *mut u64,
     end: *mut u64,
@@ -183,6 +226,7 @@ pub(crate) struct Writer {
     near: near::Table,
     /// Nothing is written any more; `chunk` is scratch memory.
     lost: bool,
+    _shared: PhantomPinned,
 }
 
 impl Writer {
@@ -197,12 +241,19 @@ impl Writer {
             filling: 0,
             near: [(0, 0); 256],
             lost: false,
+            _shared: PhantomPinned,
         }
     }
 
     /// Writes to memory of [`CHUNK`] bytes that is given; what does not fit is lost.
+    ///
+    /// # Safety
+    ///
+    /// The memory is mapped, and the writer's alone from now on.
     pub(crate) unsafe fn over(stream: u32, chunk: *mut u64) -> Writer {
+        // SAFETY: both are within the chunk that the caller gives away.
         let (at, end) = unsafe { (chunk.add(CHUNK_HEADER_WORDS), chunk.add(WORDS - 1)) };
+        // SAFETY: as above.
         unsafe { at.write_volatile(0) };
         Writer { at, end, chunk, ..Writer::new(stream) }
     }
@@ -216,6 +267,7 @@ impl Writer {
     #[inline(always)]
     pub(crate) fn record<const N: usize>(&mut self, head: u64, operands: [u64; N]) {
         let at = self.reserve(N + 1);
+        // SAFETY: there is room for N + 1 words, and for the 0 behind them.
         unsafe {
             at.add(N + 1).write(0);
             for (index, operand) in operands.into_iter().enumerate() {
@@ -230,6 +282,7 @@ impl Writer {
     /// [`Self::filling`] does not.
     pub(crate) fn word(&mut self, head: u64) -> *mut u64 {
         let at = self.reserve(1);
+        // SAFETY: there is room for a word, and for the 0 behind it.
         unsafe {
             at.add(1).write(0);
             std::sync::atomic::compiler_fence(Release);
@@ -255,30 +308,39 @@ impl Writer {
         }
     }
 
-    /// Writes a range's record. The bytes are copied to the recording by `copy`, and are where it
-    /// says afterwards.
-    pub(crate) fn range(&mut self, head: u64, address: u64, bytes: &[u8]) {
-        let words = bytes.len().div_ceil(8);
+    /// Writes a range's record, with `size` bytes that are at `bytes`.
+    ///
+    /// # Safety
+    ///
+    /// The bytes can be read. Others may change them meanwhile, if the program does so: then some
+    /// of what was there is recorded.
+    pub(crate) unsafe fn range(&mut self, head: u64, address: u64, bytes: *const u8, size: usize) {
+        let words = size.div_ceil(8);
+        assert!(words < WORDS / 2, "a range's record does not fit into a chunk");
         let at = self.reserve(3 + words);
+        // SAFETY: there is room for 3 + `words` words, which the bytes fit into, and for the 0
+        // behind them. The bytes are the caller's; the chunk is none of the program's memory.
         unsafe {
             at.add(3 + words).write(0);
             at.add(1).write(address);
-            at.add(2).write(bytes.len() as u64);
+            at.add(2).write(size as u64);
             if words > 0 {
                 at.add(2 + words).write(0);
             }
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.add(3).cast(), bytes.len());
+            std::ptr::copy_nonoverlapping(bytes, at.add(3).cast(), size);
             std::sync::atomic::compiler_fence(Release);
             at.write_volatile(head);
         }
     }
 
+    /// Room for so many words, far fewer than a chunk has. One more word is there behind them.
     #[inline(always)]
     fn reserve(&mut self, words: usize) -> *mut u64 {
         if (self.end as usize).wrapping_sub(self.at as usize) < words * 8 || self.at.is_null() {
             self.next_chunk();
         }
         let at = self.at;
+        // SAFETY: the chunk has room for them before `end`, or it was begun anew and is empty.
         self.at = unsafe { at.add(words) };
         at
     }
@@ -307,6 +369,7 @@ impl Writer {
         } else if !append(file, self.chunk, offset) {
             return self.lose(file);
         }
+        // SAFETY: the header is at the beginning of the chunk.
         let first = unsafe { self.chunk.add(CHUNK_HEADER_WORDS) };
         let header = ChunkHeader {
             magic: CHUNK_MAGIC,
@@ -315,6 +378,7 @@ impl Writer {
             used: 0,
             reserved: 0,
         };
+        // SAFETY: the chunk is mapped and ours; the header and the word behind it are within it.
         unsafe {
             // Empty before it is the next one: a reader must not take the old content for the new.
             first.write_volatile(0);
@@ -324,6 +388,7 @@ impl Writer {
         self.sequence += 1;
         self.at = first;
         // One word stays free for the 0.
+        // SAFETY: it is the last word of the chunk.
         self.end = unsafe { self.chunk.add(WORDS - 1) };
     }
 
@@ -345,8 +410,11 @@ impl Writer {
                 crate::message::leave(125);
             }
         }
-        header(|header| header.lost += 1);
+        if let Some(header) = changing() {
+            header.lost.fetch_add(1, Relaxed);
+        }
         self.at = self.chunk;
+        // SAFETY: it is the last word of the scratch memory.
         self.end = unsafe { self.chunk.add(WORDS - 1) };
     }
 
@@ -370,6 +438,8 @@ impl Writer {
             }
             let room = self.end as usize - self.at as usize;
             let (now, later) = bytes.split_at(room.min(bytes.len()));
+            // SAFETY: there are `room` bytes between `at` and `end`, and the chunk begins with its
+            // header.
             unsafe {
                 std::ptr::copy_nonoverlapping(now.as_ptr(), self.at.cast(), now.len());
                 self.at = self.at.byte_add(now.len());
@@ -402,3 +472,6 @@ pub(crate) const fn tables() -> Writer {
 pub(crate) fn head(kind: u8, detail: u8, site: u64) -> u64 {
     record::head(kind, detail, site)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use foretrace_recording::record::kind;
 use foretrace_recording::site::{ABI, Constant, Function, Global, Module, Site};
 
 use crate::config::{Mode, mode, number, set_mode, variable};
-use crate::futex::{Spin, system_call};
+use crate::futex::{Guarded, system_call};
 use crate::inputs::Inputs;
 use crate::message;
 use crate::replay::Replay;
@@ -107,9 +107,10 @@ fn main_begins() {
     tables.table(table::START, &[words.as_flattened()]);
     world.scheduler.turn = Some(0);
     drop(world);
+    // SAFETY: threads are never freed, and this one is the caller.
     begin(unsafe { &mut *main });
     interpose::threads::main_begins();
-    unsafe { interpose::process::register() };
+    interpose::process::register();
     interpose::standard_input::begin();
 }
 
@@ -151,33 +152,50 @@ pub(crate) fn begin(thread: &mut Thread) {
 
 /// Modules by the addresses of their sites, for looking up the strings of a site.
 struct Known {
-    lock: Spin,
-    modules: std::cell::UnsafeCell<Vec<Module>>,
+    /// The newest is the last. The program may have unloaded others, so their tables are not looked
+    /// at any more.
+    modules: Vec<Module>,
     /// The addresses of their functions.
-    functions: std::cell::UnsafeCell<BTreeSet<u64>>,
+    functions: BTreeSet<u64>,
+    /// First addresses and sizes of their global variables.
+    globals: Vec<(u64, u64)>,
 }
-// Guarded by `lock`.
-unsafe impl Sync for Known {}
 
-static KNOWN: Known = Known {
-    lock: Spin::new(),
-    modules: std::cell::UnsafeCell::new(Vec::new()),
-    functions: std::cell::UnsafeCell::new(BTreeSet::new()),
-};
+// SAFETY: the pointers in it lead to tables of modules, which nobody changes.
+unsafe impl Send for Known {}
+
+static KNOWN: Guarded<Known> =
+    Guarded::new(Known { modules: Vec::new(), functions: BTreeSet::new(), globals: Vec::new() });
 static REFUSED: AtomicU32 = AtomicU32::new(0);
 
 /// The bytes of a table.
+///
+/// # Safety
+///
+/// It has so many elements, without padding in them, and is there as long as the bytes are used.
 unsafe fn bytes<T>(start: *const T, count: u64) -> &'static [u8] {
     if count == 0 {
         return &[];
     }
+    // SAFETY: the caller says so.
     unsafe { std::slice::from_raw_parts(start.cast(), count as usize * size_of::<T>()) }
+}
+
+/// The elements of a table.
+///
+/// # Safety
+///
+/// It has so many, and is there as long as they are used.
+unsafe fn elements<'a, T>(start: *const T, count: u64) -> &'a [T] {
+    // SAFETY: the caller says so.
+    if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start, count as usize) } }
 }
 
 /// A module introduces itself, from its constructor.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __ft_module(module: *const Module) {
     start();
+    // SAFETY: the constructor that the plugin has put into the module gives its tables.
     let module = unsafe { *module };
     if module.abi != ABI {
         if REFUSED.fetch_add(1, Relaxed) == 0 {
@@ -187,10 +205,17 @@ unsafe extern "C" fn __ft_module(module: *const Module) {
         }
         message::leave(125);
     }
-    KNOWN.lock.with(|| unsafe {
-        (*KNOWN.modules.get()).push(module);
-        let functions = (0..module.function_count as usize).map(|at| *module.functions.add(at));
-        (*KNOWN.functions.get()).extend(functions.map(|function| function.address));
+    // SAFETY: the tables are of this version, and have as many elements as the module says.
+    let (functions, globals) = unsafe {
+        (
+            elements(module.functions, module.function_count),
+            elements(module.globals, module.global_count),
+        )
+    };
+    KNOWN.with(|known| {
+        known.modules.push(module);
+        known.functions.extend(functions.iter().map(|function| function.address));
+        known.globals.extend(globals.iter().map(|global| (global.address, global.size)));
     });
     if matches!(mode(), Mode::Unset | Mode::Off) {
         return;
@@ -203,6 +228,7 @@ unsafe extern "C" fn __ft_module(module: *const Module) {
         module.function_count,
     ];
     let counts = counts.map(u64::to_le_bytes);
+    // SAFETY: the tables have as many elements as the module says, none of them with padding.
     let parts = unsafe {
         [
             counts.as_flattened(),
@@ -213,9 +239,11 @@ unsafe extern "C" fn __ft_module(module: *const Module) {
         ]
     };
     let keeps_image = config::keeps_control_flow() && module.image_size > 0;
+    // SAFETY: it is the module whose constructor calls.
     let image = keeps_image.then(|| unsafe { image(&module) });
     // Values matter where a walk along the path can say what is computed from them.
-    let contents = keeps_image.then(|| unsafe { contents(&module) });
+    // SAFETY: as above; its variables are there, and nobody uses them yet.
+    let contents = keeps_image.then(|| unsafe { contents(globals) });
     let introduce = || {
         let mut world = hold();
         world.tables.table(table::MODULE, &parts);
@@ -233,6 +261,10 @@ unsafe extern "C" fn __ft_module(module: *const Module) {
 }
 
 /// The table of a module's code.
+///
+/// # Safety
+///
+/// The module is loaded, and its tables and constants are where it says.
 unsafe fn image(module: &Module) -> Vec<u8> {
     let mut table = Vec::new();
     let mut put = |part: &[u8]| {
@@ -241,6 +273,7 @@ unsafe fn image(module: &Module) -> Vec<u8> {
     };
     let counts = [module.image_size, module.symbol_count, module.constant_count];
     put(counts.map(u64::to_le_bytes).as_flattened());
+    // SAFETY: the caller says so, and constants that are nowhere are left out.
     unsafe {
         put(bytes(module.image, module.image_size));
         put(bytes(module.symbols, module.symbol_count));
@@ -257,13 +290,17 @@ unsafe fn image(module: &Module) -> Vec<u8> {
 
 /// What a module's variables hold now: no constructor of the program has run yet. Of those that are
 /// zero the module says it itself.
-unsafe fn contents(module: &Module) -> Vec<u8> {
+///
+/// # Safety
+///
+/// The variables are where the module says, and nobody writes to them meanwhile.
+unsafe fn contents(globals: &[Global]) -> Vec<u8> {
     let mut table = Vec::new();
-    for index in 0..module.global_count as usize {
-        let Global { address, size, flags, .. } = unsafe { *module.globals.add(index) };
+    for &Global { address, size, flags, .. } in globals {
         if address == 0 || flags != 0 || size > LONGEST_GLOBAL {
             continue;
         }
+        // SAFETY: the caller says so.
         let content: &[u8] = unsafe { bytes(address as *const u8, size) };
         let kept = content.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         table.extend_from_slice([address, size, kept as u64].map(u64::to_le_bytes).as_flattened());
@@ -275,19 +312,20 @@ unsafe fn contents(module: &Module) -> Vec<u8> {
 
 /// Whether the function at an address is one that was compiled with hooks.
 pub(crate) fn is_instrumented(function: u64) -> bool {
-    KNOWN.lock.with(|| unsafe { (*KNOWN.functions.get()).contains(&function) })
+    KNOWN.with(|known| known.functions.contains(&function))
 }
 
 /// The name of the file that a site is in.
 pub(crate) fn file_of(site: &Site) -> &'static [u8] {
     let address = std::ptr::from_ref(site) as u64;
-    KNOWN.lock.with(|| {
-        let modules = unsafe { &*KNOWN.modules.get() };
+    KNOWN.with(|known| {
         let inside = |module: &&Module| {
             let start = module.sites as u64;
             (start..start + module.site_count * size_of::<Site>() as u64).contains(&address)
         };
-        modules.iter().find(inside).map_or(&[][..], |module| unsafe {
+        // SAFETY: the module that the site is in is loaded, since the site is; and what a site
+        // calls its file is the place of a C string in the module's strings.
+        known.modules.iter().rev().find(inside).map_or(&[][..], |module| unsafe {
             std::ffi::CStr::from_ptr(module.strings.add(site.file as usize).cast()).to_bytes()
         })
     })
@@ -295,11 +333,5 @@ pub(crate) fn file_of(site: &Site) -> &'static [u8] {
 
 /// First addresses and sizes of the global variables that have this size.
 pub(crate) fn globals_of(size: u64) -> Vec<(u64, u64)> {
-    KNOWN.lock.with(|| {
-        let modules = unsafe { &*KNOWN.modules.get() };
-        let all = modules.iter().flat_map(|module| {
-            (0..module.global_count as usize).map(|index| unsafe { *module.globals.add(index) })
-        });
-        all.filter(|global| global.size == size).map(|global| (global.address, size)).collect()
-    })
+    KNOWN.with(|known| known.globals.iter().copied().filter(|global| global.1 == size).collect())
 }

@@ -111,6 +111,7 @@ impl Replay {
             .flat_map(|word| word.to_le_bytes())
             .collect();
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
+        // SAFETY: the name ends with a 0, and the bytes are a vector's.
         unsafe {
             let file = libc::open(self.answer.as_ptr().cast(), flags, 0o644);
             libc::write(file, all.as_ptr().cast(), all.len());
@@ -205,15 +206,22 @@ extern "C" fn foretrace_replayed() {
     std::hint::black_box(());
 }
 
+/// The site of an operation that a thread is about to do.
+fn loaded(site: u64) -> Option<&'static Site> {
+    // SAFETY: it is 0, or a hook was given it by code of the module that the site is in. That code
+    // is about to run or is on the thread's stack, so the module is loaded.
+    unsafe { (site as *const Site).as_ref() }
+}
+
 /// [`place_hash`] of a site, 0 if it is unknown.
 fn place_of(site: u64) -> u64 {
-    let Some(site) = (unsafe { (site as *const Site).as_ref() }) else { return 0 };
+    let Some(site) = loaded(site) else { return 0 };
     let file = crate::module::file_of(site);
     place_hash(file, site.line, site.column & !SYSTEM)
 }
 
 fn place_text(site: u64) -> (u64, &'static [u8]) {
-    let Some(site) = (unsafe { (site as *const Site).as_ref() }) else { return (0, &[]) };
+    let Some(site) = loaded(site) else { return (0, &[]) };
     (u64::from(site.line) | u64::from(site.column & !SYSTEM) << 32, crate::module::file_of(site))
 }
 
@@ -455,9 +463,7 @@ impl World {
         foretrace_replayed();
         match replay.goal {
             goal::BLOCKED | goal::STUCK => {
-                crate::log::header(|header| {
-                    header.ending = foretrace_recording::file::ending::DEADLOCK
-                });
+                crate::log::ends(foretrace_recording::file::ending::DEADLOCK, 0);
                 message::say("the program is deadlocked, as predicted");
                 message::leave(124);
             }
@@ -581,3 +587,6 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

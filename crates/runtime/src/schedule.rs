@@ -18,37 +18,9 @@ use crate::sync::Pending;
 use crate::thread::{Next, Thread};
 use crate::world::{Held, State, World, hold};
 
-/// How the next thread is chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Strategy {
-    Random,
-    /// Priorities that change at a few random places (probabilistic concurrency testing).
-    Pct,
-    RoundRobin,
-    /// After a plan; behind its end, whoever can run.
-    Replay,
-    /// Somebody else chooses, at each operation.
-    Explore,
-}
-
-pub(crate) struct Scheduler {
-    pub(crate) strategy: Strategy,
-    random: u64,
-    /// Whose turn it is; nobody's while all that could run are outside.
-    pub(crate) turn: Option<u32>,
-    /// For how many operations.
-    granted: u64,
-    /// Visible operations so far, about.
-    steps: u64,
-    /// Where priorities change, descending.
-    changes: Vec<u64>,
-    /// The next lowest priority.
-    lowest: i64,
-    /// Whether a thread wants to end the process: see [`crate::ending`].
-    pub(crate) is_ending: bool,
-    /// How many turns ago time last jumped for a timer.
-    since_timers: u32,
-}
+mod choice;
+use choice::LONGEST_TURN;
+pub(crate) use choice::{Scheduler, Strategy};
 
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,76 +33,11 @@ pub(crate) enum Waited {
     Interrupted,
 }
 
-/// A thread that spins must not keep the others from running for longer than this.
-const LONGEST_TURN: u64 = 20_000;
 /// For how long a thread looks for input from outside before it looks at the world again, in
 /// nanoseconds.
 const GLANCE: i64 = 1_000_000;
 /// A wait with a deadline is over after so many turns of others.
 const LONGEST_WAIT: u32 = 2_000;
-
-impl Scheduler {
-    pub(crate) fn new(strategy: Strategy, seed: u64) -> Scheduler {
-        let mut scheduler = Scheduler {
-            strategy,
-            random: seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
-            turn: None,
-            granted: 0,
-            steps: 0,
-            changes: Vec::new(),
-            lowest: 0,
-            is_ending: false,
-            since_timers: 0,
-        };
-        for _ in 0..8 {
-            scheduler.draw();
-        }
-        if strategy == Strategy::Pct {
-            // Few, and at every order of magnitude: nobody knows how long the run will be.
-            for exponent in [4, 6, 8, 10, 13, 16, 20] {
-                let place = scheduler.draw() % (1 << exponent);
-                scheduler.changes.push(place);
-            }
-            scheduler.changes.sort_unstable_by(|a, b| b.cmp(a));
-        }
-        scheduler
-    }
-
-    /// xorshift64
-    fn draw(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
-    }
-
-    /// The priority of a new thread.
-    pub(crate) fn priority(&mut self) -> i64 {
-        (1 + self.draw() % (1 << 40)) as i64
-    }
-
-    /// For how long the thread that was chosen keeps the turn.
-    fn quantum(&mut self) -> u64 {
-        let quantum = match self.strategy {
-            // Short turns at first, so that small programs are mixed well; longer ones later, for
-            // speed.
-            Strategy::Random => {
-                let mean = (self.steps / 64).clamp(8, 4096);
-                1 + self.draw() % (2 * mean)
-            }
-            Strategy::RoundRobin => (self.steps / 64).clamp(8, 4096),
-            // Behind the end of the plan.
-            Strategy::Replay => 1000,
-            Strategy::Explore => 1,
-            Strategy::Pct => {
-                let next = self.changes.last().copied().unwrap_or(u64::MAX);
-                next.saturating_sub(self.steps).clamp(1, LONGEST_TURN)
-            }
-        };
-        self.steps += quantum;
-        quantum
-    }
-}
 
 impl World {
     /// Chooses who is next, among those who can run; `None` if nobody can.

@@ -1,6 +1,7 @@
 //! One thread of the program: what only the thread itself touches, and what others may touch at any
 //! time. (What the world guards of a thread is in [`crate::world::Entry`].)
 
+use std::marker::PhantomPinned;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 use foretrace_recording::input::SIGNAL_BYTES;
@@ -57,6 +58,12 @@ const LONG_IDLE: u32 = 1 << 14;
 const LONG_WAY: u32 = 64;
 
 /// What every branch and access needs comes first, on a cache line of its own.
+///
+/// **Who may touch it.** A thread is never freed. Its plain fields belong to the thread itself:
+/// [`enter`] gives them out as `&mut Thread`, to one caller at a time. Others (the scheduler, the
+/// watchdog, signal handlers that interrupt the thread) touch the atomic fields at any time,
+/// through pointers of their own. So a `&mut Thread` is not the only way to these bytes, and
+/// `PhantomPinned` keeps the compiler from assuming that it is.
 #[repr(C, align(128))]
 pub(crate) struct Thread {
     /// Inside the runtime. Read by signal handlers on this thread, and by the watchdog.
@@ -67,7 +74,7 @@ pub(crate) struct Thread {
     /// meanwhile, and those of [`pending`].
     pub(crate) pending: AtomicU64,
     /// Where records go: the thread's own stream, or the common one.
-    pub(crate) writer: *mut Writer,
+    pub(super) writer: *mut Writer,
     /// The path record that has room for more outcomes: where it is in the mapped chunk, and the
     /// writer's [`Writer::filling`] when it was begun. It is there as long as that is the same.
     path: *mut u64,
@@ -92,7 +99,7 @@ pub(crate) struct Thread {
     /// What is known of the last one of each.
     pub(crate) told: Box<[Told; 64]>,
     /// It is about to send a signal, perhaps to itself.
-    pub(crate) sends: bool,
+    pub(crate) sends: AtomicBool,
     /// What the thread waits for may not be interrupted: handlers then run at once.
     pub(crate) waits: AtomicBool,
     /// Opened when the thread's turn comes, or what it waits for may be there.
@@ -123,6 +130,7 @@ pub(crate) struct Thread {
     /// The recording has this number.
     pub(crate) number_is_kept: bool,
     pub(crate) own: Writer,
+    _shared: PhantomPinned,
 }
 
 impl Thread {
@@ -140,7 +148,7 @@ impl Thread {
             ousted: AtomicBool::new(false),
             outside_signals: AtomicU64::new(0),
             told: Box::new([[0; SIGNAL_BYTES]; 64]),
-            sends: false,
+            sends: AtomicBool::new(false),
             waits: AtomicBool::new(false),
             gate: Gate::new(),
             writer: std::ptr::null_mut(),
@@ -160,6 +168,7 @@ impl Thread {
             child: 0,
             number_is_kept: false,
             own: Writer::new(index),
+            _shared: PhantomPinned,
         }
     }
 
@@ -181,6 +190,8 @@ impl Thread {
         if site.is_null() {
             return self.call_site;
         }
+        // SAFETY: hooks pass null or the address of a site in the tables of their own module, which
+        // is loaded while its code runs and never changes.
         let system = unsafe { (*site).column } & SYSTEM != 0;
         if system && self.call_site != 0 { self.call_site } else { site as u64 }
     }
@@ -194,7 +205,25 @@ impl Thread {
             schedule::decide(self);
         }
         self.quantum -= 1;
-        self.ordinal = self.ordinal.wrapping_add(1);
+        self.count();
+    }
+
+    /// A visible operation is done. Only the thread itself counts, but others may look.
+    #[inline(always)]
+    pub(crate) fn count(&mut self) {
+        // SAFETY: the field is aligned, and whoever else looks at it does so atomically.
+        let ordinal = unsafe { AtomicU32::from_ptr(&raw mut self.ordinal) };
+        // Nobody else stores: so this is one instruction, and none that locks the bus.
+        ordinal.store(ordinal.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    /// Where the thread's records go.
+    #[inline(always)]
+    pub(crate) fn writer(&mut self) -> &mut Writer {
+        // SAFETY: [`crate::world::World::add_thread`] has set it, to the thread's own writer or to
+        // the world's, which is never moved or freed. Nobody else writes there meanwhile: only the
+        // thread whose turn it is runs, or it is the thread's own.
+        unsafe { &mut *self.writer }
     }
 
     /// Whether the function at an address is one of the program's, and records what it does.
@@ -235,22 +264,24 @@ impl Thread {
         site: u64,
         operands: [u64; N],
     ) {
-        unsafe { (*self.writer).record(head(kind, detail, site), operands) };
+        self.writer().record(head(kind, detail, site), operands);
     }
 
     /// Writes the record of a plain access of at most 8 bytes.
     #[inline(always)]
     pub(crate) fn access(&mut self, kind: u8, size: u8, site: u64, address: u64, value: u64) {
-        unsafe { (*self.writer).access(kind, size, site, address, value) };
+        self.writer().access(kind, size, site, address, value);
     }
 
     /// Records which way a branch went: in the open path record, if there is one.
     #[inline(always)]
     pub(crate) fn outcome(&mut self, taken: bool) {
-        let filling = unsafe { (*self.writer).filling() };
+        let filling = self.writer().filling();
         if self.path_filling != filling {
             return self.begin_path(taken);
         }
+        // SAFETY: the record is where it was begun, in the chunk of the writer, as long as the
+        // writer is at the same filling.
         unsafe {
             // One store: whatever ends the process, the record is whole.
             let path = with_outcome(self.path.read(), taken);
@@ -279,9 +310,8 @@ impl Thread {
             schedule::give_way(self);
             schedule::give_way(self);
         }
-        let writer = unsafe { &mut *self.writer };
-        self.path = writer.word(with_outcome(head(kind::PATH, 0, 0), taken));
-        self.path_filling = writer.filling();
+        self.path = self.writer().word(with_outcome(head(kind::PATH, 0, 0), taken));
+        self.path_filling = self.writer().filling();
     }
 
     /// The outcomes that follow are in a record of their own.
@@ -292,7 +322,8 @@ impl Thread {
     /// In the common stream: the records that follow are this thread's.
     pub(crate) fn announce(&mut self) {
         if mode() == Mode::Scheduled {
-            unsafe { (*self.writer).record(head(kind::THREAD, 0, 0), [u64::from(self.index)]) };
+            let index = u64::from(self.index);
+            self.writer().record(head(kind::THREAD, 0, 0), [index]);
         }
     }
 }
@@ -315,6 +346,8 @@ std::arch::global_asm!(
 pub(crate) fn current() -> *mut Thread {
     // The fixed offset from the thread pointer: half the cost of a general thread-local variable.
     let thread: *mut Thread;
+    // SAFETY: the variable is the one that is defined above; the linker fills in its offset, and
+    // `fs` leads to the calling thread's block on x86-64. The instructions read nothing else.
     unsafe {
         std::arch::asm!(
             "mov {0}, qword ptr [rip + __ft_current@GOTTPOFF]",
@@ -327,6 +360,7 @@ pub(crate) fn current() -> *mut Thread {
 }
 
 pub(crate) fn set_current(thread: *mut Thread) {
+    // SAFETY: as in `current`; only the calling thread uses its own variable.
     unsafe {
         std::arch::asm!(
             "mov {0}, qword ptr [rip + __ft_current@GOTTPOFF]",
@@ -336,6 +370,14 @@ pub(crate) fn set_current(thread: *mut Thread) {
             options(nostack, preserves_flags),
         );
     }
+}
+
+/// The calling thread, for a look at what signal handlers may touch too. It may be inside of the
+/// runtime.
+pub(crate) fn glance() -> Option<&'static Thread> {
+    // SAFETY: `current` is null or one of the program's threads, which are never freed. No other
+    // thread changes its plain fields.
+    unsafe { current().as_ref() }
 }
 
 /// Runs `work` as the calling thread, inside the runtime. `None` if the runtime is off, the thread
@@ -376,10 +418,13 @@ fn pass<const MAY_END: bool, R>(work: impl FnOnce(&mut Thread) -> R) -> Option<R
     if thread.is_null() {
         return None;
     }
-    let thread = unsafe { &mut *thread };
-    if thread.busy.load(Relaxed) {
+    // SAFETY: threads are never freed, and this is one of the fields that anybody may look at.
+    if unsafe { &(*thread).busy }.load(Relaxed) {
         return None;
     }
+    // SAFETY: only the thread itself comes here, and it is not inside of the runtime already, where
+    // somebody else would use its plain fields.
+    let thread = unsafe { &mut *thread };
     thread.busy.store(true, Relaxed);
     std::sync::atomic::compiler_fence(SeqCst);
     if thread.ousted.load(Relaxed) {
@@ -426,7 +471,6 @@ pub(crate) fn lost_way() {
 }
 
 fn is_inside() -> bool {
-    let thread = current();
     !matches!(mode(), Mode::Unset | Mode::Off)
-        && unsafe { thread.as_ref() }.is_some_and(|thread| thread.busy.load(Relaxed))
+        && glance().is_some_and(|thread| thread.busy.load(Relaxed))
 }

@@ -39,6 +39,8 @@ pub(crate) fn start() {
     }
     // MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED
     system_call(libc::SYS_membarrier, [16, 0, 0, 0, 0, 0]);
+    // SAFETY: the sets, the attributes and the handle are local variables that the C library is
+    // given to fill in, in the order that it asks for; `watch` takes no argument.
     unsafe {
         let mut old = std::mem::zeroed::<libc::sigset_t>();
         let mut all = std::mem::zeroed::<libc::sigset_t>();

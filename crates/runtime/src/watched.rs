@@ -70,3 +70,28 @@ impl Watched {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(address: u64, size: u64) -> Next {
+        Next { address, size, ..Next::default() }
+    }
+
+    #[test]
+    fn only_the_block_that_the_plan_means_is_gone() {
+        let memory = Memory { thread: 1, from: 3, to: 4, start: 0, size: 16 };
+        let mut watched = Watched::new(goal::FREED, memory);
+        let mut thread = Thread::new(0);
+        thread.planned = Some(1);
+        assert!(!watched.freed(&thread, 0x100, 16), "too early");
+        (0..3).for_each(|_| thread.count());
+        assert!(watched.freed(&thread, 0x200, 16));
+        thread.planned = Some(2);
+        assert!(!watched.freed(&thread, 0x300, 16), "another thread");
+        assert!(watched.is_gone(access(0x20f, 1)) && watched.is_gone(access(0x1ff, 2)));
+        assert!(!watched.is_gone(access(0x210, 8)) && !watched.is_gone(access(0x1f8, 8)));
+        assert!(!watched.is_gone(access(0x300, 8)) && !watched.is_gone(access(0x200, 0)));
+    }
+}

@@ -2,7 +2,7 @@
 //! the schedule.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use foretrace_recording::file::{ALL_THREADS, ending, table};
 use foretrace_recording::record::kind;
@@ -67,34 +67,46 @@ pub(crate) struct Entry {
     thread: *mut Thread,
 }
 
+/// An atomic field of the thread of an entry.
+macro_rules! shared {
+    ($entry:ident.$field:ident) => {
+        // SAFETY: threads are never freed. The field is one of those that others may touch at any
+        // time: there is no reference here to the thread as a whole.
+        unsafe { &(*$entry.thread).$field }
+    };
+}
+
 impl Entry {
     /// Lets the thread look at the world again.
     pub(crate) fn wake(&self) {
-        unsafe { (*self.thread).gate.open() };
+        shared!(self.gate).open();
     }
 
     /// The thread's turn is taken away: it asks again at its next operation.
     pub(crate) fn ousted(&self) -> &AtomicBool {
-        unsafe { &(*self.thread).ousted }
+        shared!(self.ousted)
     }
 
     /// Whether a signal came whose handler it has yet to run.
     pub(crate) fn was_signalled(&self) -> bool {
-        unsafe { (*self.thread).was_signalled() }
+        shared!(self.pending).load(Relaxed) & pending::SIGNALS != 0
     }
 
     pub(crate) fn busy(&self) -> &AtomicBool {
-        unsafe { &(*self.thread).busy }
+        shared!(self.busy)
     }
 
     /// Which thread of the recorded run it is, in a replay.
     pub(crate) fn recorded(&self) -> Option<u32> {
+        // SAFETY: threads are never freed, and this has not changed since before the entry was
+        // made.
         unsafe { (*self.thread).recorded }
     }
 
     /// How many visible operations it has done; a glance, it may go on meanwhile.
     pub(crate) fn operations(&self) -> u32 {
-        unsafe { (&raw const (*self.thread).ordinal).read_volatile() }
+        // SAFETY: threads are never freed, and the thread itself writes it atomically.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.thread).ordinal) }.load(Relaxed)
     }
 
     /// What it waits for, if that can come from outside of the process.
@@ -106,7 +118,7 @@ impl Entry {
     }
 
     pub(crate) fn kernel_id(&self) -> u32 {
-        unsafe { (*self.thread).kernel_id.load(Relaxed) }
+        shared!(self.kernel_id).load(Relaxed)
     }
 }
 
@@ -130,7 +142,8 @@ pub(crate) struct World {
 }
 
 struct Shared(UnsafeCell<Option<World>>);
-// Guarded by LOCK.
+// SAFETY: `Held` is the only way to the content once it is made, and there is one at a time: LOCK
+// sees to that.
 unsafe impl Sync for Shared {}
 
 static LOCK: Lock = Lock::new();
@@ -142,12 +155,15 @@ pub(crate) struct Held(());
 impl std::ops::Deref for Held {
     type Target = World;
     fn deref(&self) -> &World {
+        // SAFETY: whoever has this value holds LOCK. The world is there: it is made before the
+        // first thread of ours, and nobody holds it before.
         unsafe { (*WORLD.0.get()).as_ref().unwrap_unchecked() }
     }
 }
 
 impl std::ops::DerefMut for Held {
     fn deref_mut(&mut self) -> &mut World {
+        // SAFETY: as above, and the value is borrowed exclusively.
         unsafe { (*WORLD.0.get()).as_mut().unwrap_unchecked() }
     }
 }
@@ -193,6 +209,7 @@ pub(crate) fn create(
         blocked: 0,
         stamp: 0,
     };
+    // SAFETY: this happens once, before the process has a thread that could hold it.
     unsafe { *WORLD.0.get() = Some(world) };
 }
 
@@ -269,7 +286,7 @@ impl World {
         let mut words = [0; 4];
         words[..N].copy_from_slice(&operands);
         words[N] = self.stamp;
-        let writer = unsafe { &mut *thread.writer };
+        let writer = thread.writer();
         let head = head(kind, detail, site);
         match N {
             0 => writer.record(head, [words[0]]),
@@ -286,7 +303,7 @@ impl World {
 
     /// No thread can go on: says so, and ends the process.
     pub(crate) fn deadlock(&mut self) -> ! {
-        log::header(|header| header.ending = ending::DEADLOCK);
+        log::ends(ending::DEADLOCK, 0);
         if let Some(replay) = &mut self.replay {
             replay.finished();
         }
@@ -300,10 +317,7 @@ impl World {
             let site = thread.call_site;
             self.stamped(thread, kind::EXIT, 0, site, [status as u64]);
         }
-        log::header(|header| {
-            header.ending = ending::EXIT;
-            header.status = status as u32;
-        });
+        log::ends(ending::EXIT, status as u32);
         if let Some(replay) = &mut self.replay {
             replay.finished();
         }

@@ -189,7 +189,7 @@ fn supervise(socket: &UnixStream, program: &[OsString]) -> io::Result<Answer> {
         // SAFETY: a system call without pointers; it is a child that nobody has waited for.
         unsafe { libc::kill(child, libc::SIGKILL) };
         let mut raw = 0;
-        // SAFETY: the pointer is valid.
+        // SAFETY: the kernel writes to a local variable.
         unsafe { libc::waitpid(child, &mut raw, 0) };
         status = Some(raw);
     }
@@ -201,7 +201,8 @@ fn supervise(socket: &UnixStream, program: &[OsString]) -> io::Result<Answer> {
 /// blocked before.
 fn block_signals() -> io::Result<(OwnedFd, libc::sigset_t)> {
     let (mut signals, mut old) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-    // SAFETY: the pointers are valid, and each set is filled before it is used.
+    // SAFETY: both sets are local variables, and each is filled before it is used. The descriptor
+    // is new, and nobody else has it.
     unsafe {
         libc::sigfillset(signals.as_mut_ptr());
         if libc::sigprocmask(libc::SIG_SETMASK, signals.as_ptr(), old.as_mut_ptr()) != 0 {
@@ -239,7 +240,7 @@ fn wait_for(socket: &UnixStream, ended_children: &OwnedFd) -> io::Result<bool> {
 /// A child that has ended, and its raw status.
 fn wait_for_any() -> Option<(libc::pid_t, i32)> {
     let mut status = 0;
-    // SAFETY: the pointer is valid.
+    // SAFETY: the kernel writes to a local variable.
     let process = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) };
     (process > 0).then_some((process, status))
 }
@@ -274,7 +275,7 @@ pub(super) fn kill_children() -> Left {
 fn has_children() -> bool {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: the pointer is valid.
+    // SAFETY: the kernel writes to a local variable, which is large enough.
     unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options) == 0 }
 }
 

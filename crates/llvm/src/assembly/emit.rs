@@ -7,6 +7,7 @@ use llvm_sys::LLVMIntPredicate::*;
 use llvm_sys::core::*;
 
 use crate::build::Builder;
+use crate::ir::llvm;
 use crate::ir::{Type, Value};
 
 const UNNAMED: *const std::ffi::c_char = c"".as_ptr();
@@ -29,13 +30,13 @@ impl Builder {
             Order::Release => LLVMAtomicOrderingRelease,
             Order::Sequential => LLVMAtomicOrderingSequentiallyConsistent,
         };
-        unsafe { LLVMBuildFence(self.raw(), order, ALL_THREADS, UNNAMED) };
+        llvm!(LLVMBuildFence(self.raw(), order, ALL_THREADS, UNNAMED));
     }
 
     /// Orders memory for the compiler only.
     pub(super) fn compiler_fence(&self) {
         let order = LLVMAtomicOrderingSequentiallyConsistent;
-        unsafe { LLVMBuildFence(self.raw(), order, THIS_THREAD, UNNAMED) };
+        llvm!(LLVMBuildFence(self.raw(), order, THIS_THREAD, UNNAMED));
     }
 
     /// The thread waits for another one: let that run.
@@ -56,9 +57,14 @@ impl Builder {
             other => unreachable!("no instruction does operation {other}"),
         };
         let order = LLVMAtomicOrderingSequentiallyConsistent;
-        Value(unsafe {
-            LLVMBuildAtomicRMW(self.raw(), operation, address.0, operand.0, order, ALL_THREADS)
-        })
+        Value(llvm!(LLVMBuildAtomicRMW(
+            self.raw(),
+            operation,
+            address.0,
+            operand.0,
+            order,
+            ALL_THREADS
+        )))
     }
 
     /// Gives what was there.
@@ -69,6 +75,7 @@ impl Builder {
         new: Value,
     ) -> Value {
         let order = LLVMAtomicOrderingSequentiallyConsistent;
+        // SAFETY: see the invariant of `ir`; the instruction gives a pair.
         unsafe {
             let pair = LLVMBuildAtomicCmpXchg(
                 self.raw(),
@@ -86,18 +93,19 @@ impl Builder {
     /// A load that nothing comes into the midst of, with the order that all loads of x86-64 have.
     pub(super) fn atomic_load(&self, of: Type, address: Value) -> Value {
         let load = self.load(of, address);
-        unsafe { LLVMSetOrdering(load.0, LLVMAtomicOrderingAcquire) };
+        llvm!(LLVMSetOrdering(load.0, LLVMAtomicOrderingAcquire));
         load
     }
 
     pub(super) fn atomic_store(&self, value: Value, address: Value) {
         let store = self.store(value, address);
-        unsafe { LLVMSetOrdering(store.0, LLVMAtomicOrderingRelease) };
+        llvm!(LLVMSetOrdering(store.0, LLVMAtomicOrderingRelease));
     }
 
     /// One of the operations of [`rmw`], on values.
     pub(super) fn arithmetic(&self, operation: u32, left: Value, right: Value) -> Value {
         let (builder, left, right) = (self.raw(), left.0, right.0);
+        // SAFETY: see the invariant of `ir`: both are integers of the same type.
         Value(unsafe {
             match operation {
                 rmw::ADD => LLVMBuildAdd(builder, left, right, UNNAMED),
@@ -111,25 +119,25 @@ impl Builder {
     }
 
     pub(super) fn shift_left(&self, value: Value, by: Value) -> Value {
-        Value(unsafe { LLVMBuildShl(self.raw(), value.0, by.0, UNNAMED) })
+        Value(llvm!(LLVMBuildShl(self.raw(), value.0, by.0, UNNAMED)))
     }
 
     pub(super) fn shift_right(&self, value: Value, by: Value) -> Value {
-        Value(unsafe { LLVMBuildLShr(self.raw(), value.0, by.0, UNNAMED) })
+        Value(llvm!(LLVMBuildLShr(self.raw(), value.0, by.0, UNNAMED)))
     }
 
     pub(super) fn select(&self, condition: Value, then: Value, otherwise: Value) -> Value {
-        Value(unsafe { LLVMBuildSelect(self.raw(), condition.0, then.0, otherwise.0, UNNAMED) })
+        Value(llvm!(LLVMBuildSelect(self.raw(), condition.0, then.0, otherwise.0, UNNAMED)))
     }
 
     /// Without signs.
     pub(super) fn less(&self, left: Value, right: Value) -> Value {
-        Value(unsafe { LLVMBuildICmp(self.raw(), LLVMIntULT, left.0, right.0, UNNAMED) })
+        Value(llvm!(LLVMBuildICmp(self.raw(), LLVMIntULT, left.0, right.0, UNNAMED)))
     }
 
     pub(super) fn is_negative(&self, value: Value) -> Value {
         let zero = value.type_of().zero();
-        Value(unsafe { LLVMBuildICmp(self.raw(), LLVMIntSLT, value.0, zero.0, UNNAMED) })
+        Value(llvm!(LLVMBuildICmp(self.raw(), LLVMIntSLT, value.0, zero.0, UNNAMED)))
     }
 
     /// The other one of two truth values.
@@ -148,6 +156,8 @@ impl Builder {
     /// The address of the word that has this bit, counted from the first one. The number has a
     /// sign.
     pub(super) fn word_of_bit(&self, address: Value, number: Value, width: u32) -> Value {
+        // SAFETY: see the invariant of `ir`: all of these are integers of 64 bits, once it is
+        // extended.
         unsafe {
             let number = LLVMBuildSExt(self.raw(), number.0, self.i64.0, UNNAMED);
             let log = self.i64.number(u64::from(width.trailing_zeros()));
@@ -161,12 +171,12 @@ impl Builder {
     fn offset(&self, pointer: Value, bytes: Value) -> Value {
         let mut index = bytes.0;
         let of = self.i8.0;
-        Value(unsafe { LLVMBuildGEP2(self.raw(), of, pointer.0, &mut index, 1, UNNAMED) })
+        Value(llvm!(LLVMBuildGEP2(self.raw(), of, pointer.0, &mut index, 1, UNNAMED)))
     }
 
     /// A field of an aggregate that is put together.
     pub(super) fn insert(&self, whole: Value, field: Value, index: u32) -> Value {
-        Value(unsafe { LLVMBuildInsertValue(self.raw(), whole.0, field.0, index, UNNAMED) })
+        Value(llvm!(LLVMBuildInsertValue(self.raw(), whole.0, field.0, index, UNNAMED)))
     }
 
     /// The number that a constant is, with its sign.

@@ -28,6 +28,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 
 use crate::build::Builder;
+use crate::ir::llvm;
 use crate::ir::{Type, Value};
 use constraints::{Constraints, Place};
 use emit::Order;
@@ -166,7 +167,7 @@ fn results_of(of: Type) -> Vec<Type> {
         LLVMStructTypeKind => {
             // SAFETY: it is a structure, with so many fields.
             let count = unsafe { LLVMCountStructElementTypes(of.0) };
-            (0..count).map(|at| Type(unsafe { LLVMStructGetTypeAtIndex(of.0, at) })).collect()
+            (0..count).map(|at| Type(llvm!(LLVMStructGetTypeAtIndex(of.0, at)))).collect()
         }
         _ => vec![of],
     }

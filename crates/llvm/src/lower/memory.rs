@@ -6,6 +6,7 @@ use llvm_sys::target::LLVMABISizeOfType;
 
 use super::Lowerer;
 use super::code::{NOWHERE, Operand, Part};
+use crate::ir::llvm;
 use crate::ir::{Type, Value};
 use crate::locals::Memory;
 
@@ -210,7 +211,7 @@ impl Lowerer<'_> {
     pub(super) fn variable(&mut self, variable: Value) {
         // SAFETY: it is an alloca.
         let size =
-            unsafe { LLVMABISizeOfType(self.build.layout, LLVMGetAllocatedType(variable.0)) };
+            llvm!(LLVMABISizeOfType(self.build.layout, llvm!(LLVMGetAllocatedType(variable.0))));
         let count = self.operand(variable.operand(0));
         let count = match count {
             Operand::Constant { value, .. } => Operand::number(64, value),

@@ -10,6 +10,7 @@ use llvm_sys::core::{
 use super::Lowerer;
 use super::code::{NOWHERE, Operand};
 use crate::ir::Value;
+use crate::ir::llvm;
 
 /// The operation of the image that an instruction on integers is.
 fn binary_operation(opcode: LLVMOpcode) -> Option<u64> {
@@ -133,13 +134,12 @@ fn indices_of(extract: Value) -> Vec<u32> {
 fn opaque_name(instruction: Value, opcode: LLVMOpcode) -> String {
     let name = format!("{opcode:?}").trim_start_matches("LLVM").to_lowercase();
     match opcode {
-        // SAFETY: it compares.
         LLVMFCmp => {
-            let predicate = format!("{:?}", unsafe { LLVMGetFCmpPredicate(instruction.0) });
+            let predicate = format!("{:?}", llvm!(LLVMGetFCmpPredicate(instruction.0)));
             format!("{name} {}", predicate.trim_start_matches("LLVMReal").to_lowercase())
         }
         LLVMICmp => {
-            let predicate = format!("{:?}", unsafe { LLVMGetICmpPredicate(instruction.0) });
+            let predicate = format!("{:?}", llvm!(LLVMGetICmpPredicate(instruction.0)));
             format!("{name} {}", predicate.trim_start_matches("LLVMInt").to_lowercase())
         }
         LLVMExtractValue | LLVMInsertValue => {

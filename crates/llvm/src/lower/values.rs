@@ -10,6 +10,7 @@ use llvm_sys::target::{LLVMABISizeOfType, LLVMOffsetOfElement};
 use super::Lowerer;
 use super::code::Operand;
 use crate::calls;
+use crate::ir::llvm;
 use crate::ir::{Type, Value};
 use crate::tables;
 
@@ -111,7 +112,7 @@ impl Lowerer<'_> {
             } else {
                 // The first index counts what the pointer points at, the others go inside.
                 of = if position > 0 { of.element() } else { of };
-                let size = unsafe { LLVMABISizeOfType(self.build.layout, of.0) };
+                let size = llvm!(LLVMABISizeOfType(self.build.layout, of.0));
                 let index = self.index(index);
                 self.code.scale(index, size)
             };

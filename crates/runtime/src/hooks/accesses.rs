@@ -12,6 +12,8 @@ macro_rules! accesses {
             let done = hook(|thread| {
                 let site = thread.site(site);
                 thread.point(kind::LOAD, site, address as u64, size_of::<$type>() as u64);
+                // SAFETY: the plugin puts this in the place of a load of the program from this
+                // address: it is the program's own access, be it right or wrong.
                 let value = unsafe { address.read_unaligned() };
                 let detail = size_of::<$type>() as u8;
                 thread.access(kind::LOAD, detail, site, address as u64, u64::from(value));
@@ -19,6 +21,7 @@ macro_rules! accesses {
             });
             done.unwrap_or_else(|| {
                 refused();
+                // SAFETY: as above.
                 unsafe { address.read_unaligned() }
             })
         }
@@ -30,10 +33,13 @@ macro_rules! accesses {
                 thread.point(kind::STORE, site, address as u64, size_of::<$type>() as u64);
                 let detail = size_of::<$type>() as u8;
                 thread.access(kind::STORE, detail, site, address as u64, u64::from(value));
+                // SAFETY: the plugin puts this in the place of a store of the program to this
+                // address: it is the program's own access, be it right or wrong.
                 unsafe { address.write_unaligned(value) };
             })
             .unwrap_or_else(|| {
                 refused();
+                // SAFETY: as above.
                 unsafe { address.write_unaligned(value) }
             });
         }

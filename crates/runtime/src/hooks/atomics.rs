@@ -15,6 +15,9 @@ macro_rules! atomics {
     )*) => { $(
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $load(site: *const Site, address: *mut $type, order: u32) -> $type {
+            // SAFETY: the plugin puts this in the place of an atomic access of the program, to an
+            // address that is aligned (others it leaves alone). Plain accesses of the program that
+            // race with it go through hooks, and are its own.
             let cell = unsafe { <$atomic>::from_ptr(address) };
             let done = hook(|thread| {
                 let site = thread.site(site);
@@ -38,6 +41,9 @@ macro_rules! atomics {
             value: $type,
             order: u32,
         ) {
+            // SAFETY: the plugin puts this in the place of an atomic access of the program, to an
+            // address that is aligned (others it leaves alone). Plain accesses of the program that
+            // race with it go through hooks, and are its own.
             let cell = unsafe { <$atomic>::from_ptr(address) };
             hook(|thread| {
                 let site = thread.site(site);
@@ -59,6 +65,9 @@ macro_rules! atomics {
             operation: u32,
             order: u32,
         ) -> $type {
+            // SAFETY: the plugin puts this in the place of an atomic access of the program, to an
+            // address that is aligned (others it leaves alone). Plain accesses of the program that
+            // race with it go through hooks, and are its own.
             let cell = unsafe { <$atomic>::from_ptr(address) };
             let change = |old: $type| match operation {
                 rmw::EXCHANGE => operand,
@@ -103,6 +112,9 @@ macro_rules! atomics {
             success: u32,
             failure: u32,
         ) -> $type {
+            // SAFETY: the plugin puts this in the place of an atomic access of the program, to an
+            // address that is aligned (others it leaves alone). Plain accesses of the program that
+            // race with it go through hooks, and are its own.
             let cell = unsafe { <$atomic>::from_ptr(address) };
             let perform = || {
                 let exchanged = cell.compare_exchange(expected, desired, SeqCst, SeqCst);

@@ -155,6 +155,7 @@ extern "C-unwind" fn __ft_call_on(
 }
 
 fn leave(thread: &mut Thread, site: *const Site, target: u64) {
+    // SAFETY: the plugin gives the address of a site in the tables of the module whose code runs.
     let system = unsafe { (*site).column } & SYSTEM != 0;
     if !system || thread.call_site == 0 {
         thread.call_site = site as u64;

@@ -1,11 +1,16 @@
 //! The C library's string functions: which bytes they read and write is recorded, the work is left
 //! to them.
+//!
+//! The plugin puts these hooks in the place of calls of the C library's functions. So what the
+//! program promises about its strings is promised here, and each access is to bytes that the
+//! function itself accesses.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use foretrace_recording::site::Site;
 
 use super::ranges::{copy, look};
+use crate::real::pass_on;
 use crate::thread::{Thread, enter};
 
 fn with(site: *const Site, record: impl FnOnce(&mut Thread, u64)) -> bool {
@@ -17,12 +22,22 @@ fn with(site: *const Site, record: impl FnOnce(&mut Thread, u64)) -> bool {
 }
 
 /// Bytes of a string, its end included, at most `limit`.
+///
+/// # Safety
+///
+/// They can be read.
 unsafe fn length(text: *const c_char, limit: usize) -> usize {
+    // SAFETY: the caller says so.
     unsafe { (libc::strnlen(text, limit) + 1).min(limit) }
 }
 
 /// How many bytes a comparison looks at.
+///
+/// # Safety
+///
+/// Up to the first difference (and the end of the strings, if they end), `limit` bytes can be read.
 unsafe fn compared(a: *const u8, b: *const u8, limit: usize, ends: bool) -> usize {
+    // SAFETY: the caller says so, and the search ends at the first difference.
     let differs = |index: &usize| unsafe {
         let (a, b) = (*a.add(*index), *b.add(*index));
         a != b || (ends && a == 0)
@@ -32,8 +47,8 @@ unsafe fn compared(a: *const u8, b: *const u8, limit: usize, ends: bool) -> usiz
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __ft_strlen(site: *const Site, text: *const c_char) -> usize {
-    let size = unsafe { libc::strlen(text) };
-    with(site, |thread, site| look(thread, site, text.cast(), size + 1));
+    let size = pass_on!(libc::strlen(text));
+    with(site, |thread, site| pass_on!(look(thread, site, text.cast(), size + 1)));
     size
 }
 
@@ -43,8 +58,8 @@ unsafe extern "C-unwind" fn __ft_strnlen(
     text: *const c_char,
     limit: usize,
 ) -> usize {
-    let size = unsafe { libc::strnlen(text, limit) };
-    with(site, |thread, site| look(thread, site, text.cast(), (size + 1).min(limit)));
+    let size = pass_on!(libc::strnlen(text, limit));
+    with(site, |thread, site| pass_on!(look(thread, site, text.cast(), (size + 1).min(limit))));
     size
 }
 
@@ -54,9 +69,9 @@ unsafe extern "C-unwind" fn __ft_strcpy(
     to: *mut c_char,
     from: *const c_char,
 ) -> *mut c_char {
-    let size = unsafe { libc::strlen(from) } + 1;
-    if !with(site, |thread, site| copy(thread, site, to.cast(), from.cast(), size)) {
-        unsafe { libc::strcpy(to, from) };
+    let size = pass_on!(libc::strlen(from)) + 1;
+    if !with(site, |thread, site| pass_on!(copy(thread, site, to.cast(), from.cast(), size))) {
+        pass_on!(libc::strcpy(to, from));
     }
     to
 }
@@ -68,14 +83,14 @@ unsafe extern "C-unwind" fn __ft_strncpy(
     from: *const c_char,
     limit: usize,
 ) -> *mut c_char {
-    let size = unsafe { length(from, limit) };
+    let size = pass_on!(length(from, limit));
     let recorded = with(site, |thread, site| {
         let mut own = vec![0u8; limit];
-        super::ranges::load(thread, site, from.cast(), size, own.as_mut_ptr());
-        super::ranges::store(thread, site, to.cast(), limit, own.as_ptr());
+        pass_on!(super::ranges::load(&mut *thread, site, from.cast(), size, own.as_mut_ptr()));
+        pass_on!(super::ranges::store(thread, site, to.cast(), limit, own.as_ptr()));
     });
     if !recorded {
-        unsafe { libc::strncpy(to, from, limit) };
+        pass_on!(libc::strncpy(to, from, limit));
     }
     to
 }
@@ -86,13 +101,14 @@ unsafe extern "C-unwind" fn __ft_strcat(
     to: *mut c_char,
     from: *const c_char,
 ) -> *mut c_char {
-    let (end, size) = unsafe { (libc::strlen(to), libc::strlen(from) + 1) };
+    let (end, size) = (pass_on!(libc::strlen(to)), pass_on!(libc::strlen(from)) + 1);
     let recorded = with(site, |thread, site| {
-        look(thread, site, to.cast(), end + 1);
-        copy(thread, site, unsafe { to.add(end) }.cast(), from.cast(), size);
+        pass_on!(look(&mut *thread, site, to.cast(), end + 1));
+        let to = to.wrapping_add(end);
+        pass_on!(copy(thread, site, to.cast(), from.cast(), size));
     });
     if !recorded {
-        unsafe { libc::strcat(to, from) };
+        pass_on!(libc::strcat(to, from));
     }
     to
 }
@@ -104,11 +120,11 @@ unsafe extern "C-unwind" fn __ft_strcmp(
     b: *const c_char,
 ) -> c_int {
     with(site, |thread, site| {
-        let size = unsafe { compared(a.cast(), b.cast(), usize::MAX, true) };
-        look(thread, site, a.cast(), size);
-        look(thread, site, b.cast(), size);
+        let size = pass_on!(compared(a.cast(), b.cast(), usize::MAX, true));
+        pass_on!(look(&mut *thread, site, a.cast(), size));
+        pass_on!(look(&mut *thread, site, b.cast(), size));
     });
-    unsafe { libc::strcmp(a, b) }
+    pass_on!(libc::strcmp(a, b))
 }
 
 #[unsafe(no_mangle)]
@@ -119,11 +135,11 @@ unsafe extern "C-unwind" fn __ft_strncmp(
     limit: usize,
 ) -> c_int {
     with(site, |thread, site| {
-        let size = unsafe { compared(a.cast(), b.cast(), limit, true) };
-        look(thread, site, a.cast(), size);
-        look(thread, site, b.cast(), size);
+        let size = pass_on!(compared(a.cast(), b.cast(), limit, true));
+        pass_on!(look(&mut *thread, site, a.cast(), size));
+        pass_on!(look(&mut *thread, site, b.cast(), size));
     });
-    unsafe { libc::strncmp(a, b, limit) }
+    pass_on!(libc::strncmp(a, b, limit))
 }
 
 #[unsafe(no_mangle)]
@@ -134,11 +150,11 @@ unsafe extern "C-unwind" fn __ft_memcmp(
     size: usize,
 ) -> c_int {
     with(site, |thread, site| {
-        let size = unsafe { compared(a.cast(), b.cast(), size, false) };
-        look(thread, site, a.cast(), size);
-        look(thread, site, b.cast(), size);
+        let size = pass_on!(compared(a.cast(), b.cast(), size, false));
+        pass_on!(look(&mut *thread, site, a.cast(), size));
+        pass_on!(look(&mut *thread, site, b.cast(), size));
     });
-    unsafe { libc::memcmp(a, b, size) }
+    pass_on!(libc::memcmp(a, b, size))
 }
 
 #[unsafe(no_mangle)]
@@ -147,13 +163,10 @@ unsafe extern "C-unwind" fn __ft_strchr(
     text: *const c_char,
     wanted: c_int,
 ) -> *mut c_char {
-    let found = unsafe { libc::strchr(text, wanted) };
-    let size = if found.is_null() {
-        unsafe { libc::strlen(text) }
-    } else {
-        found as usize - text as usize
-    };
-    with(site, |thread, site| look(thread, site, text.cast(), size + 1));
+    let found = pass_on!(libc::strchr(text, wanted));
+    let size =
+        if found.is_null() { pass_on!(libc::strlen(text)) } else { found as usize - text as usize };
+    with(site, |thread, site| pass_on!(look(thread, site, text.cast(), size + 1)));
     found
 }
 
@@ -163,9 +176,9 @@ unsafe extern "C-unwind" fn __ft_strrchr(
     text: *const c_char,
     wanted: c_int,
 ) -> *mut c_char {
-    let size = unsafe { libc::strlen(text) };
-    with(site, |thread, site| look(thread, site, text.cast(), size + 1));
-    unsafe { libc::strrchr(text, wanted) }
+    let size = pass_on!(libc::strlen(text));
+    with(site, |thread, site| pass_on!(look(thread, site, text.cast(), size + 1)));
+    pass_on!(libc::strrchr(text, wanted))
 }
 
 #[unsafe(no_mangle)]
@@ -175,19 +188,20 @@ unsafe extern "C-unwind" fn __ft_memchr(
     wanted: c_int,
     size: usize,
 ) -> *mut c_void {
-    let found = unsafe { libc::memchr(start, wanted, size) };
+    let found = pass_on!(libc::memchr(start, wanted, size));
     let seen = if found.is_null() { size } else { found as usize - start as usize + 1 };
-    with(site, |thread, site| look(thread, site, start.cast(), seen));
+    with(site, |thread, site| pass_on!(look(thread, site, start.cast(), seen)));
     found
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __ft_strdup(site: *const Site, text: *const c_char) -> *mut c_char {
-    let size = unsafe { libc::strlen(text) } + 1;
-    let block = unsafe { libc::malloc(size) };
+    let size = pass_on!(libc::strlen(text)) + 1;
+    let block = pass_on!(libc::malloc(size));
     if !block.is_null()
-        && !with(site, |thread, site| copy(thread, site, block.cast(), text.cast(), size))
+        && !with(site, |thread, site| pass_on!(copy(thread, site, block.cast(), text.cast(), size)))
     {
+        // SAFETY: the string has so many bytes, its end included, and so has the new block.
         unsafe { std::ptr::copy_nonoverlapping(text.cast(), block.cast::<u8>(), size) };
     }
     block.cast()

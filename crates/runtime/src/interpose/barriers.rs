@@ -7,7 +7,7 @@ use libc::{
     pthread_barrierattr_t,
 };
 
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::sync;
 use crate::thread::enter;
 
@@ -27,12 +27,12 @@ pub(crate) unsafe extern "C" fn pthread_barrier_init(
     attributes: *const pthread_barrierattr_t,
     parties: c_uint,
 ) -> c_int {
-    let status = unsafe { next::pthread_barrier_init(barrier, attributes, parties) };
+    let status = pass_on!(next::pthread_barrier_init(barrier, attributes, parties));
     if status == 0 {
         enter(|thread| {
             let mut shared = PTHREAD_PROCESS_PRIVATE;
             if !attributes.is_null() {
-                unsafe { pthread_barrierattr_getpshared(attributes, &mut shared) };
+                pass_on!(pthread_barrierattr_getpshared(attributes, &mut shared));
             }
             if shared != PTHREAD_PROCESS_PRIVATE {
                 super::process::note_shared();
@@ -46,7 +46,7 @@ pub(crate) unsafe extern "C" fn pthread_barrier_init(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_barrier_destroy(barrier: Barrier) -> c_int {
     enter(|thread| sync::barrier_destroy(thread, barrier as usize));
-    unsafe { next::pthread_barrier_destroy(barrier) }
+    pass_on!(next::pthread_barrier_destroy(barrier))
 }
 
 #[unsafe(no_mangle)]
@@ -54,6 +54,6 @@ pub(crate) unsafe extern "C" fn pthread_barrier_wait(barrier: Barrier) -> c_int 
     match enter(|thread| sync::barrier_wait(thread, barrier as usize)) {
         Some(true) => libc::PTHREAD_BARRIER_SERIAL_THREAD,
         Some(false) => 0,
-        None => unsafe { next::pthread_barrier_wait(barrier) },
+        None => pass_on!(next::pthread_barrier_wait(barrier)),
     }
 }

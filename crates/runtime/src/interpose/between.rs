@@ -6,10 +6,10 @@ use foretrace_recording::input::call;
 use libc::{off_t, size_t, ssize_t};
 
 use super::transfers::cannot_be_given;
+use crate::errno::keeping_errno;
 use crate::kernel::Kernel;
-use crate::kernel::calls::keeping_errno;
 use crate::kernel::exchange::{Fate, Source, finish, give, start};
-use crate::real::real;
+use crate::real::{pass_on, real};
 
 mod next {
     use super::*;
@@ -63,18 +63,20 @@ pub(super) unsafe extern "C-unwind" fn sendfile(
     let of_child = |kernel: &mut Kernel| kernel.is_given(to);
     let source = Source { of_child: Some(&of_child), ..Source::new(call::WRITE, &outside) };
     let Some(begun) = start(&source, uses, None) else {
-        return unsafe { next::sendfile(to, from, at, size) };
+        return pass_on!(next::sendfile(to, from, at, size));
     };
     let result = match &begun.fate {
         Fate::Answered(answer) => {
             give(answer, &areas);
             // The place in the file has moved.
             if at.is_null() && answer.result > 0 {
+                // SAFETY: only numbers are involved, and the descriptor is one that the program has
+                // given.
                 keeping_errno(|| unsafe { libc::lseek(from, answer.result, libc::SEEK_CUR) });
             }
             answer.result
         }
-        _ => (unsafe { next::sendfile(to, from, at, size) }) as i64,
+        _ => (pass_on!(next::sendfile(to, from, at, size))) as i64,
     };
     finish(&begun, &source, result, &areas, |kernel| kernel.may_write(to));
     result as ssize_t
@@ -89,12 +91,12 @@ unsafe extern "C-unwind" fn splice(
     size: size_t,
     flags: c_uint,
 ) -> ssize_t {
-    between(from, to, || unsafe { next::splice(from, at, to, there, size, flags) })
+    between(from, to, || pass_on!(next::splice(from, at, to, there, size, flags)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn tee(from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t {
-    between(from, to, || unsafe { next::tee(from, to, size, flags) })
+    between(from, to, || pass_on!(next::tee(from, to, size, flags)))
 }
 
 #[unsafe(no_mangle)]
@@ -106,5 +108,5 @@ unsafe extern "C-unwind" fn copy_file_range(
     size: size_t,
     flags: c_uint,
 ) -> ssize_t {
-    between(from, to, || unsafe { next::copy_file_range(from, at, to, there, size, flags) })
+    between(from, to, || pass_on!(next::copy_file_range(from, at, to, there, size, flags)))
 }

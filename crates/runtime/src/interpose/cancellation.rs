@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use libc::pthread_t;
 
 use crate::kernel::calls;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::{enter, hook, pending};
 use crate::world::hold;
 
@@ -31,6 +31,8 @@ const ASYNCHRONOUS: c_int = 1;
 
 /// Ends the calling thread if it was cancelled.
 pub(crate) fn end_if_cancelled() {
+    // SAFETY: callers are `C-unwind` functions, and hold nothing of the runtime's that must be
+    // given back: it may unwind.
     unsafe { pthread_testcancel() };
 }
 
@@ -41,7 +43,7 @@ unsafe extern "C-unwind" fn pthread_cancel(handle: pthread_t) -> c_int {
         calls::begin_cancelling(thread, other.unwrap_or(u32::MAX));
     });
     // The C library first: a thread that we wake must find that it is cancelled.
-    let status = unsafe { next::pthread_cancel(handle) };
+    let status = pass_on!(next::pthread_cancel(handle));
     hook(|thread| {
         calls::end(thread);
         let mut world = hold();
@@ -58,7 +60,7 @@ unsafe extern "C-unwind" fn pthread_setcancelstate(state: c_int, old: *mut c_int
     enter(|thread| {
         hold().entry(thread.index).uncancellable = state == DISABLED;
     });
-    let status = unsafe { next::pthread_setcancelstate(state, old) };
+    let status = pass_on!(next::pthread_setcancelstate(state, old));
     hook(|_| ());
     status
 }
@@ -76,8 +78,9 @@ unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) 
         before & pending::ASYNCHRONOUS != 0
     });
     let Some(was_asynchronous) = before else {
-        return unsafe { next::pthread_setcanceltype(kind, old) };
+        return pass_on!(next::pthread_setcanceltype(kind, old));
     };
+    // SAFETY: the caller gives a place for the old type, or null.
     if let Some(old) = unsafe { old.as_mut() } {
         *old = if was_asynchronous { ASYNCHRONOUS } else { DEFERRED };
     }

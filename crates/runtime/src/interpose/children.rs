@@ -6,6 +6,7 @@
 //! ([`crate::kernel::given`]). Otherwise it starts them as the recorded run did, and only shows
 //! their numbers.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 
@@ -18,14 +19,14 @@ use libc::{id_t, idtype_t, pid_t, siginfo_t};
 
 use super::{numbers, process};
 use crate::config::{Mode, mode};
+use crate::errno::keeping_errno;
 use crate::futex::system_call;
 use crate::inputs::Answer;
 use crate::kernel::Kernel;
-use crate::kernel::calls::keeping_errno;
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
 use crate::log;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::{Thread, enter};
 use crate::world::hold;
 
@@ -131,12 +132,13 @@ fn bury(child: pid_t) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fork() -> pid_t {
-    copy(|| unsafe { next::fork() })
+    copy(|| pass_on!(next::fork()))
 }
 
 /// Without the handlers of the program.
 fn copy_quietly() -> pid_t {
     process::before_fork();
+    // SAFETY: it takes nothing, and the locks of the runtime are held or free in the copy.
     let child = unsafe { next::_Fork() };
     match child {
         0 => process::in_child(),
@@ -186,6 +188,7 @@ static BECOMES: [(&CStr, AtomicUsize); 9] = [
 pub(super) fn look_up() {
     for (name, known) in &BECOMES {
         if known.load(Relaxed) == 0 {
+            // SAFETY: the name is a C string.
             let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
             known.store(found as usize, Relaxed);
         }
@@ -249,27 +252,34 @@ fn started() {
 }
 
 /// The hash of a list of texts that ends with a null pointer.
+///
+/// # Safety
+///
+/// All are C strings or null, and so is `first`; the list may be null as well.
 unsafe fn hash_of_texts(first: *const c_char, list: *const *mut c_char) -> u64 {
     let of = |so_far: u64, text: *const c_char| match text.is_null() {
         true => so_far,
+        // SAFETY: the caller says so.
         false => hash(so_far, unsafe { CStr::from_ptr(text) }.to_bytes_with_nul()),
     };
     let mut all = of(NOTHING_SENT, first);
-    let mut at = list;
-    while !at.is_null() && unsafe { !(*at).is_null() } {
-        all = of(all, unsafe { *at });
-        at = unsafe { at.add(1) };
+    if list.is_null() {
+        return all;
+    }
+    // SAFETY: the caller says so: none is looked at behind the null pointer.
+    let texts = (0..).map(|at| unsafe { *list.add(at) });
+    for text in texts.take_while(|text| !text.is_null()) {
+        all = of(all, text);
     }
     all
 }
 
 /// Starts a program. `make` puts its number where it is told to.
 fn spawn(child: *mut pid_t, sent: u64, make: impl FnOnce(*mut pid_t) -> c_int) -> c_int {
-    let mut number: pid_t = 0;
-    let number = &raw mut number;
+    let number = Cell::new(0);
     let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
         if result == 0 {
-            visit(number.cast(), size_of::<pid_t>());
+            visit(number.as_ptr().cast(), size_of::<pid_t>());
         }
     };
     let sent = || sent;
@@ -282,15 +292,16 @@ fn spawn(child: *mut pid_t, sent: u64, make: impl FnOnce(*mut pid_t) -> c_int) -
             let again = enter(|_| hold().kernel.objects.children_again).unwrap_or(true);
             let mut own = 0;
             if again && answer.result == 0 && make(&mut own) == 0 {
-                numbers::add(own, unsafe { *number });
+                numbers::add(own, number.get());
             }
             answer.result as c_int
         }
-        _ => make(number),
+        _ => make(number.as_ptr()),
     };
     finish(&begun, &source, i64::from(status), &areas, |_| ());
     if status == 0 && !child.is_null() {
-        unsafe { *child = *number };
+        // SAFETY: the caller of `posix_spawn` gives a place for the number, or null.
+        unsafe { *child = number.get() };
     }
     status
 }
@@ -304,9 +315,9 @@ pub(super) unsafe extern "C-unwind" fn posix_spawn(
     arguments: *const *mut c_char,
     variables: *const *mut c_char,
 ) -> c_int {
-    let sent = unsafe { hash_of_texts(path, arguments) };
-    spawn(child, sent, |child| unsafe {
-        next::posix_spawn(child, path, actions, how, arguments, variables)
+    let sent = pass_on!(hash_of_texts(path, arguments));
+    spawn(child, sent, |child| {
+        pass_on!(next::posix_spawn(child, path, actions, how, arguments, variables))
     })
 }
 
@@ -319,15 +330,15 @@ unsafe extern "C-unwind" fn posix_spawnp(
     arguments: *const *mut c_char,
     variables: *const *mut c_char,
 ) -> c_int {
-    let sent = unsafe { hash_of_texts(file, arguments) };
-    spawn(child, sent, |child| unsafe {
-        next::posix_spawnp(child, file, actions, how, arguments, variables)
+    let sent = pass_on!(hash_of_texts(file, arguments));
+    spawn(child, sent, |child| {
+        pass_on!(next::posix_spawnp(child, file, actions, how, arguments, variables))
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn system(command: *const c_char) -> c_int {
-    let sent = || unsafe { hash_of_texts(command, std::ptr::null()) };
+    let sent = || pass_on!(hash_of_texts(command, std::ptr::null()));
     let source = Source {
         sent: Some(&sent),
         of_child: Some(&always),
@@ -335,7 +346,7 @@ unsafe extern "C-unwind" fn system(command: *const c_char) -> c_int {
     };
     let call = || {
         started();
-        i64::from(unsafe { next::system(command) })
+        i64::from(pass_on!(next::system(command)))
     };
     exchange(&source, |_| Uses::of(&START), None, &|_, _| (), call) as c_int
 }
@@ -384,7 +395,7 @@ pub(super) unsafe extern "C-unwind" fn wait4(
     };
     let meant = numbers::process_or_group(process);
     let wait = |process: pid_t, flags: c_int| {
-        i64::from(numbers::seen(unsafe { next::wait4(process, status, flags, usage) }))
+        i64::from(numbers::seen(pass_on!(next::wait4(process, status, flags, usage))))
     };
     wait_for(
         &areas,
@@ -396,12 +407,12 @@ pub(super) unsafe extern "C-unwind" fn wait4(
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn waitpid(process: pid_t, status: *mut c_int, flags: c_int) -> pid_t {
-    unsafe { wait4(process, status, flags, std::ptr::null_mut()) }
+    pass_on!(wait4(process, status, flags, std::ptr::null_mut()))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn wait(status: *mut c_int) -> pid_t {
-    unsafe { wait4(-1, status, 0, std::ptr::null_mut()) }
+    pass_on!(wait4(-1, status, 0, std::ptr::null_mut()))
 }
 
 #[unsafe(no_mangle)]
@@ -410,7 +421,7 @@ unsafe extern "C-unwind" fn wait3(
     flags: c_int,
     usage: *mut libc::rusage,
 ) -> pid_t {
-    unsafe { wait4(-1, status, flags, usage) }
+    pass_on!(wait4(-1, status, flags, usage))
 }
 
 #[unsafe(no_mangle)]
@@ -431,7 +442,8 @@ unsafe extern "C-unwind" fn waitid(
         _ => of,
     };
     let wait = |kind: idtype_t, of: id_t, flags: c_int| {
-        let status = unsafe { next::waitid(kind, of, info, flags) };
+        let status = pass_on!(next::waitid(kind, of, info, flags));
+        // SAFETY: the caller gives a place for the answer, or null.
         if let (0, Some(info)) = (status, unsafe { info.as_mut() }) {
             numbers::show_sender(info);
         }
@@ -440,6 +452,7 @@ unsafe extern "C-unwind" fn waitid(
     wait_for(
         &areas,
         |answer| match answer.data.as_ptr().cast::<siginfo_t>() {
+            // SAFETY: there are so many bytes, which the kernel set in the recorded run.
             told if answer.data.len() >= size_of::<siginfo_t>() => unsafe {
                 told.read_unaligned().si_pid()
             },

@@ -19,6 +19,7 @@ use foretrace_recording::channel::direction::BOTH;
 use foretrace_recording::input::call;
 
 use crate::config::{number, variable};
+use crate::errno::set_errno;
 use crate::futex::system_call;
 use crate::kernel::Kernel;
 use crate::kernel::exchange::{Fate, Source, finish, start as start_call};
@@ -166,11 +167,12 @@ fn base(clock: clockid_t) -> Option<&'static AtomicI64> {
 pub(crate) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
     match read(clock) {
         Ok(now) => {
+            // SAFETY: the caller gives a place for the time.
             unsafe { *time = now };
             0
         }
         Err(errno) => {
-            unsafe { *libc::__errno_location() = errno };
+            set_errno(errno);
             -1
         }
     }
@@ -199,6 +201,7 @@ fn wall() -> timespec {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gettimeofday(time: *mut timeval, _: *mut c_void) -> c_int {
     let now = wall();
+    // SAFETY: the caller gives a place for the time, or null.
     if let Some(time) = unsafe { time.as_mut() } {
         *time = timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1000 };
     }
@@ -208,6 +211,7 @@ unsafe extern "C" fn gettimeofday(time: *mut timeval, _: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn time(seconds: *mut time_t) -> time_t {
     let now = wall().tv_sec;
+    // SAFETY: the caller gives a place for the time, or null.
     if let Some(seconds) = unsafe { seconds.as_mut() } {
         *seconds = now;
     }
@@ -220,6 +224,7 @@ unsafe extern "C" fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
     if base != UTC {
         return 0;
     }
+    // SAFETY: the caller gives a place for the time.
     unsafe { *time = wall() };
     base
 }
@@ -237,6 +242,7 @@ unsafe extern "C" fn times(to: *mut libc::tms) -> libc::clock_t {
     const TICK: i64 = SECOND / 100;
     let (used, now) = (read(libc::CLOCK_PROCESS_CPUTIME_ID), read(libc::CLOCK_MONOTONIC));
     let ticks = |time: Result<timespec, c_int>| time.map_or(0, |time| nanoseconds(time) / TICK);
+    // SAFETY: the caller gives a place for the times, or null.
     if let Some(to) = unsafe { to.as_mut() } {
         *to = libc::tms { tms_utime: ticks(used), tms_stime: 0, tms_cutime: 0, tms_cstime: 0 };
     }

@@ -10,7 +10,7 @@ use libc::{
 
 use super::cancellation::end_if_cancelled;
 use super::mutexes::kind_of;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::sync;
 use crate::thread::enter;
 
@@ -31,6 +31,8 @@ mod next {
 
 /// The clock that a condition variable was initialised with: glibc's `__wrefs`, bit 1.
 fn clock_of(cond: Cond) -> clockid_t {
+    // SAFETY: the condition variable is one that the program waits for; its flags are behind nine
+    // words of the C library's structure, and do not change once it is made.
     let flags = unsafe { cond.cast::<u32>().add(9).read() };
     if flags & 2 != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
 }
@@ -57,25 +59,25 @@ unsafe extern "C" fn pthread_cond_init(cond: Cond, attributes: *const pthread_co
     enter(|thread| {
         let mut shared = PTHREAD_PROCESS_PRIVATE;
         if !attributes.is_null() {
-            unsafe { pthread_condattr_getpshared(attributes, &mut shared) };
+            pass_on!(pthread_condattr_getpshared(attributes, &mut shared));
         }
         if shared != PTHREAD_PROCESS_PRIVATE {
             super::process::note_shared();
         }
         sync::cond_note(thread, kind::COND_INIT, cond as usize);
     });
-    unsafe { next::pthread_cond_init(cond, attributes) }
+    pass_on!(next::pthread_cond_init(cond, attributes))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cond_destroy(cond: Cond) -> c_int {
     enter(|thread| sync::cond_note(thread, kind::COND_DESTROY, cond as usize));
-    unsafe { next::pthread_cond_destroy(cond) }
+    pass_on!(next::pthread_cond_destroy(cond))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_cond_wait(cond: Cond, mutex: Mutex) -> c_int {
-    wait(cond, mutex, None).unwrap_or_else(|| unsafe { next::pthread_cond_wait(cond, mutex) })
+    wait(cond, mutex, None).unwrap_or_else(|| pass_on!(next::pthread_cond_wait(cond, mutex)))
 }
 
 #[unsafe(no_mangle)]
@@ -84,8 +86,9 @@ unsafe extern "C-unwind" fn pthread_cond_timedwait(
     mutex: Mutex,
     time: *const timespec,
 ) -> c_int {
+    // SAFETY: the caller gives a time.
     wait(cond, mutex, Some((clock_of(cond), unsafe { *time })))
-        .unwrap_or_else(|| unsafe { next::pthread_cond_timedwait(cond, mutex, time) })
+        .unwrap_or_else(|| pass_on!(next::pthread_cond_timedwait(cond, mutex, time)))
 }
 
 #[unsafe(no_mangle)]
@@ -95,18 +98,19 @@ unsafe extern "C-unwind" fn pthread_cond_clockwait(
     clock: clockid_t,
     time: *const timespec,
 ) -> c_int {
+    // SAFETY: the caller gives a time.
     wait(cond, mutex, Some((clock, unsafe { *time })))
-        .unwrap_or_else(|| unsafe { next::pthread_cond_clockwait(cond, mutex, clock, time) })
+        .unwrap_or_else(|| pass_on!(next::pthread_cond_clockwait(cond, mutex, clock, time)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cond_signal(cond: Cond) -> c_int {
     enter(|thread| sync::cond_notify(thread, cond as usize, false))
-        .map_or_else(|| unsafe { next::pthread_cond_signal(cond) }, |()| 0)
+        .map_or_else(|| pass_on!(next::pthread_cond_signal(cond)), |()| 0)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cond_broadcast(cond: Cond) -> c_int {
     enter(|thread| sync::cond_notify(thread, cond as usize, true))
-        .map_or_else(|| unsafe { next::pthread_cond_broadcast(cond) }, |()| 0)
+        .map_or_else(|| pass_on!(next::pthread_cond_broadcast(cond)), |()| 0)
 }

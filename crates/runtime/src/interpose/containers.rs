@@ -13,7 +13,7 @@ use std::ffi::c_void;
 
 use foretrace_recording::record::kind;
 
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::{Thread, enter};
 
 /// A node of a tree, or the header of one.
@@ -56,7 +56,8 @@ mod next {
         buckets: usize) -> usize);
 }
 
-/// Words of memory: address and size.
+/// Words of memory: address and size. They are within nodes of a container that the program
+/// changes: nobody else uses it meanwhile, or the program races with itself.
 #[derive(Default)]
 struct Words(Vec<(*mut u8, usize)>);
 
@@ -64,13 +65,15 @@ impl Words {
     fn node(&mut self, node: *mut Node) {
         if !node.is_null() && !self.0.iter().any(|&(known, _)| known == node.cast()) {
             self.0.push((node.cast(), 4));
-            self.0.extend([8, 16, 24].map(|offset| (unsafe { node.byte_add(offset) }.cast(), 8)));
+            let node = node.cast::<u8>();
+            self.0.extend([8, 16, 24].map(|offset| (node.wrapping_add(offset), 8)));
         }
     }
 
     /// A node and three generations below it: as far as two rotations reach.
     fn around(&mut self, node: *mut Node, generations: u32) {
         self.node(node);
+        // SAFETY: the nodes of a tree of the program's lead to nodes, or are null.
         if let Some(node) = unsafe { node.as_ref() }
             && generations > 0
         {
@@ -83,20 +86,24 @@ impl Words {
     fn up(&mut self, mut node: *mut Node, header: *mut Node) {
         while !node.is_null() && node != header {
             self.around(node, 3);
+            // SAFETY: it is not null, and the nodes of the tree lead up to the header.
             node = unsafe { (*node).parent };
         }
         self.node(header);
     }
 
     fn link(&mut self, link: *mut Link) {
-        self.0.extend([0, 8].map(|offset| (unsafe { link.byte_add(offset) }.cast(), 8)));
+        let link = link.cast::<u8>();
+        self.0.extend([0, 8].map(|offset| (link.wrapping_add(offset), 8)));
     }
 
     /// Does the work, and records what it changes here.
     fn watch<R>(&self, thread: &mut Thread, work: impl FnOnce() -> R) -> R {
+        // SAFETY: these are aligned words of nodes, see above.
         let value = |at: *mut u8, size: usize| unsafe {
             if size == 4 { u64::from(at.cast::<u32>().read()) } else { at.cast::<u64>().read() }
         };
+        // SAFETY: as above; the C++ library has just written there itself.
         let write = |at: *mut u8, size: usize, value: u64| unsafe {
             if size == 4 {
                 at.cast::<u32>().write(value as u32)
@@ -133,10 +140,10 @@ unsafe extern "C-unwind" fn _ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_no
     parent: *mut Node,
     header: *mut Node,
 ) {
-    let work = || unsafe {
-        next::_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
+    let work = || {
+        pass_on!(next::_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
             left, node, parent, header,
-        );
+        ));
     };
     enter(|thread| {
         let mut words = Words::default();
@@ -152,15 +159,19 @@ unsafe extern "C-unwind" fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node
     node: *mut Node,
     header: *mut Node,
 ) -> *mut Node {
-    let work = || unsafe {
-        next::_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node, header)
+    let work = || {
+        pass_on!(next::_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node, header))
     };
     let done = enter(|thread| {
         let mut words = Words::default();
         // The node's place is taken by the next one, which may be far below.
+        // SAFETY: the caller gives a node of a tree.
         let mut successor = unsafe { (*node).right };
         while let Some(left) =
-            unsafe { successor.as_ref() }.map(|one| one.left).filter(|left| !left.is_null())
+            // SAFETY: the nodes of the tree lead to nodes, or are null.
+            unsafe { successor.as_ref() }
+                .map(|one| one.left)
+                .filter(|left| !left.is_null())
         {
             successor = left;
         }
@@ -175,9 +186,10 @@ unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(
     link: *mut Link,
     position: *mut Link,
 ) {
-    let work = || unsafe { next::_ZNSt8__detail15_List_node_base7_M_hookEPS0_(link, position) };
+    let work = || pass_on!(next::_ZNSt8__detail15_List_node_base7_M_hookEPS0_(link, position));
     enter(|thread| {
         let mut words = Words::default();
+        // SAFETY: the caller gives a link of a list.
         [link, position, unsafe { (*position).previous }]
             .into_iter()
             .for_each(|link| words.link(link));
@@ -188,9 +200,10 @@ unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base9_M_unhookEv(link: *mut Link) {
-    let work = || unsafe { next::_ZNSt8__detail15_List_node_base9_M_unhookEv(link) };
+    let work = || pass_on!(next::_ZNSt8__detail15_List_node_base9_M_unhookEv(link));
     enter(|thread| {
         let mut words = Words::default();
+        // SAFETY: the caller gives a link of a list.
         unsafe { [(*link).next, (*link).previous] }.into_iter().for_each(|link| words.link(link));
         words.watch(thread, work);
     })
@@ -204,11 +217,12 @@ unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_
     last: *mut Link,
 ) {
     let work =
-        || unsafe { next::_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link, first, last) };
+        || pass_on!(next::_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link, first, last));
     enter(|thread| {
         let mut words = Words::default();
         for one in [link, first, last] {
             words.link(one);
+            // SAFETY: the caller gives links of lists.
             words.link(unsafe { (*one).previous });
         }
         words.watch(thread, work);
@@ -219,7 +233,7 @@ unsafe extern "C-unwind" fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_
 /// The policy is a load factor and the number of elements at which to grow; only the latter
 /// changes.
 fn policy(policy: *const c_void) -> Words {
-    Words(vec![(unsafe { policy.byte_add(8) }.cast_mut().cast(), 8)])
+    Words(vec![(policy.cast_mut().cast::<u8>().wrapping_add(8), 8)])
 }
 
 #[unsafe(no_mangle)]
@@ -229,8 +243,10 @@ unsafe extern "C-unwind" fn _ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehas
     elements: usize,
     new: usize,
 ) -> Rehash {
-    let work = || unsafe {
-        next::_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm(at, buckets, elements, new)
+    let work = || {
+        pass_on!(next::_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm(
+            at, buckets, elements, new
+        ))
     };
     enter(|thread| policy(at).watch(thread, work)).unwrap_or_else(work)
 }
@@ -240,7 +256,6 @@ unsafe extern "C-unwind" fn _ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm
     at: *const c_void,
     buckets: usize,
 ) -> usize {
-    let work =
-        || unsafe { next::_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(at, buckets) };
+    let work = || pass_on!(next::_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(at, buckets));
     enter(|thread| policy(at).watch(thread, work)).unwrap_or_else(work)
 }

@@ -19,7 +19,7 @@ use crate::kernel::given;
 use crate::kernel::objects::Kind;
 use crate::kernel::timers::Timer;
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::enter;
 use crate::world::hold;
 
@@ -92,7 +92,7 @@ fn naming(kernel: &mut Kernel, folder: c_int, path: *const c_char, flags: c_int)
 unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     named_file(libc::AT_FDCWD, path, how_flagged(flags), |path| {
         let uses = |kernel: &mut Kernel| naming(kernel, libc::AT_FDCWD, path, flags);
-        open_one(uses, || unsafe { next::open(path, flags, mode) }, |_, _| ())
+        open_one(uses, || pass_on!(next::open(path, flags, mode)), |_, _| ())
     })
 }
 
@@ -105,13 +105,13 @@ unsafe extern "C-unwind" fn openat(
 ) -> c_int {
     named_file(folder, path, how_flagged(flags), |path| {
         let uses = |kernel: &mut Kernel| naming(kernel, folder, path, flags);
-        open_one(uses, || unsafe { next::openat(folder, path, flags, mode) }, |_, _| ())
+        open_one(uses, || pass_on!(next::openat(folder, path, flags, mode)), |_, _| ())
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    unsafe { open(path, flags, mode) }
+    pass_on!(open(path, flags, mode))
 }
 
 #[unsafe(no_mangle)]
@@ -121,22 +121,22 @@ unsafe extern "C-unwind" fn openat64(
     flags: c_int,
     mode: mode_t,
 ) -> c_int {
-    unsafe { openat(folder, path, flags, mode) }
+    pass_on!(openat(folder, path, flags, mode))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
-    unsafe { open(path, flags, 0) }
+    pass_on!(open(path, flags, 0))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
-    unsafe { open(path, flags, 0) }
+    pass_on!(open(path, flags, 0))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
-    unsafe { openat(folder, path, flags, 0) }
+    pass_on!(openat(folder, path, flags, 0))
 }
 
 #[unsafe(no_mangle)]
@@ -145,17 +145,17 @@ unsafe extern "C-unwind" fn __openat64_2(
     path: *const c_char,
     flags: c_int,
 ) -> c_int {
-    unsafe { openat(folder, path, flags, 0) }
+    pass_on!(openat(folder, path, flags, 0))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn creat(path: *const c_char, mode: mode_t) -> c_int {
-    unsafe { open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode) }
+    pass_on!(open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn creat64(path: *const c_char, mode: mode_t) -> c_int {
-    unsafe { creat(path, mode) }
+    pass_on!(creat(path, mode))
 }
 
 /// The last close of an object may be seen at its other end. (Of a file, only who asks for locks
@@ -172,7 +172,7 @@ pub(super) unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     let status = around_then(
         |kernel| ending(kernel, fd),
         None,
-        || unsafe { next::close(fd) },
+        || pass_on!(next::close(fd)),
         |kernel, &status| {
             if status == 0 {
                 kernel.closed(fd);
@@ -188,7 +188,7 @@ pub(super) unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
-    let call = || unsafe { next::close_range(first, last, flags) };
+    let call = || pass_on!(next::close_range(first, last, flags));
     let status = around(|_| Uses::every(), None, call);
     given::was_closed();
     status
@@ -196,7 +196,7 @@ unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_in
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn closefrom(first: c_int) {
-    around(|_| Uses::every(), None, || unsafe { next::closefrom(first) });
+    around(|_| Uses::every(), None, || pass_on!(next::closefrom(first)));
     given::was_closed();
 }
 
@@ -204,7 +204,7 @@ unsafe extern "C-unwind" fn closefrom(first: c_int) {
 unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     open_one(
         |_| Uses::default(),
-        || unsafe { next::dup(fd) },
+        || pass_on!(next::dup(fd)),
         |kernel, new| kernel.duplicated(fd, new),
     )
 }
@@ -224,7 +224,7 @@ unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
     let status = around_then(
         |kernel| replacing(kernel, fd, new),
         None,
-        || unsafe { next::dup2(fd, new) },
+        || pass_on!(next::dup2(fd, new)),
         |kernel, &status| {
             if status >= 0 && fd != new {
                 kernel.duplicated(fd, new);
@@ -244,7 +244,7 @@ unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
     let status = around_then(
         |kernel| replacing(kernel, fd, new),
         None,
-        || unsafe { next::dup3(fd, new, flags) },
+        || pass_on!(next::dup3(fd, new, flags)),
         |kernel, &status| {
             if status >= 0 {
                 kernel.duplicated(fd, new);
@@ -263,9 +263,10 @@ pub(super) unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> 
     around_then(
         |_| opening(),
         None,
-        || unsafe { next::pipe2(ends, flags) },
+        || pass_on!(next::pipe2(ends, flags)),
         |kernel, &status| {
             if status == 0 {
+                // SAFETY: the caller gives room for two descriptors, which the call has set.
                 kernel.piped(unsafe { [*ends, *ends.add(1)] }, flags);
             }
         },
@@ -274,14 +275,14 @@ pub(super) unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> 
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pipe(ends: *mut c_int) -> c_int {
-    unsafe { pipe2(ends, 0) }
+    pass_on!(pipe2(ends, 0))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn eventfd(count: c_uint, flags: c_int) -> c_int {
     open_one(
         |_| Uses::default(),
-        || unsafe { next::eventfd(count, flags) },
+        || pass_on!(next::eventfd(count, flags)),
         |kernel, fd| {
             kernel.created(fd, Kind::Counter, "eventfd");
             if count == 0 {
@@ -295,7 +296,7 @@ unsafe extern "C-unwind" fn eventfd(count: c_uint, flags: c_int) -> c_int {
 unsafe extern "C-unwind" fn timerfd_create(clock: c_int, flags: c_int) -> c_int {
     open_one(
         |_| Uses::default(),
-        || unsafe { next::timerfd_create(clock, flags) },
+        || pass_on!(next::timerfd_create(clock, flags)),
         |kernel, fd| {
             let virtually = clocks::is_virtual();
             kernel.created(fd, if virtually { Kind::Timer } else { Kind::Outside }, "timer");
@@ -323,6 +324,7 @@ unsafe extern "C-unwind" fn timerfd_settime(
     old: *mut libc::itimerspec,
 ) -> c_int {
     let set = |timer: &mut Timer, now: i64| {
+        // SAFETY: the caller gives a time.
         let (before, new) = (timer.left(now), unsafe { *new });
         let due = match clocks::nanoseconds(new.it_value) {
             0 => None,
@@ -335,8 +337,9 @@ unsafe extern "C-unwind" fn timerfd_settime(
         before
     };
     let call = || match with_timer(fd, set) {
-        None => unsafe { next::timerfd_settime(fd, flags, new, old) },
+        None => pass_on!(next::timerfd_settime(fd, flags, new, old)),
         Some(before) => {
+            // SAFETY: the caller gives a place for the old time, or null.
             if let Some(old) = unsafe { old.as_mut() } {
                 *old = before;
             }
@@ -349,8 +352,9 @@ unsafe extern "C-unwind" fn timerfd_settime(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn timerfd_gettime(fd: c_int, to: *mut libc::itimerspec) -> c_int {
     let call = || match with_timer(fd, |timer, now| timer.left(now)) {
-        None => unsafe { next::timerfd_gettime(fd, to) },
+        None => pass_on!(next::timerfd_gettime(fd, to)),
         Some(left) => {
+            // SAFETY: the caller gives a place for the time.
             unsafe { *to = left };
             0
         }
@@ -367,7 +371,7 @@ pub(super) fn timer_read(fd: c_int) -> Option<u64> {
 unsafe extern "C-unwind" fn signalfd(fd: c_int, set: *const libc::sigset_t, flags: c_int) -> c_int {
     open_one(
         |_| Uses::of(&[(SIGNALS, BOTH)]),
-        || unsafe { next::signalfd(fd, set, flags) },
+        || pass_on!(next::signalfd(fd, set, flags)),
         |kernel, new| {
             kernel.created(new, Kind::Outside, "signalfd");
             // Who reads from it notices signals that are sent.
@@ -382,21 +386,21 @@ unsafe extern "C-unwind" fn signalfd(fd: c_int, set: *const libc::sigset_t, flag
 unsafe extern "C-unwind" fn epoll_create1(flags: c_int) -> c_int {
     open_one(
         |_| Uses::default(),
-        || unsafe { next::epoll_create1(flags) },
+        || pass_on!(next::epoll_create1(flags)),
         |kernel, fd| kernel.created(fd, Kind::Inside, "epoll"),
     )
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn epoll_create(_: c_int) -> c_int {
-    unsafe { epoll_create1(0) }
+    pass_on!(epoll_create1(0))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn inotify_init1(flags: c_int) -> c_int {
     open_one(
         |_| Uses::default(),
-        || unsafe { next::inotify_init1(flags) },
+        || pass_on!(next::inotify_init1(flags)),
         |kernel, fd| {
             kernel.created(fd, Kind::Outside, "inotify");
             if let Some(slot) = kernel.slot(fd) {
@@ -408,17 +412,17 @@ unsafe extern "C-unwind" fn inotify_init1(flags: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn inotify_init() -> c_int {
-    unsafe { inotify_init1(0) }
+    pass_on!(inotify_init1(0))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn memfd_create(name: *const c_char, flags: c_uint) -> c_int {
-    open_one(|_| Uses::default(), || unsafe { next::memfd_create(name, flags) }, |_, _| ())
+    open_one(|_| Uses::default(), || pass_on!(next::memfd_create(name, flags)), |_, _| ())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
-    let call = || unsafe { next::fcntl(fd, command, argument) };
+    let call = || pass_on!(next::fcntl(fd, command, argument));
     match command {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
             open_one(|_| Uses::default(), call, |kernel, new| kernel.duplicated(fd, new))
@@ -437,7 +441,7 @@ unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) 
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
-    unsafe { fcntl(fd, command, argument) }
+    pass_on!(fcntl(fd, command, argument))
 }
 
 #[unsafe(no_mangle)]
@@ -447,13 +451,13 @@ unsafe extern "C-unwind" fn fstat(fd: c_int, to: *mut libc::stat) -> c_int {
         visit(to.cast(), size_of::<libc::stat>());
     };
     let source = Source::new(call::ABOUT, &outside);
-    let call = || i64::from(unsafe { next::fstat(fd, to) });
+    let call = || i64::from(pass_on!(next::fstat(fd, to)));
     exchange(&source, |kernel| kernel.question(fd), None, &areas, call) as c_int
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat) -> c_int {
-    unsafe { fstat(fd, to) }
+    pass_on!(fstat(fd, to))
 }
 
 #[unsafe(no_mangle)]
@@ -467,7 +471,7 @@ unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong
         }
     };
     let source = Source::new(call::ABOUT, &outside);
-    let call = || i64::from(unsafe { next::ioctl(fd, request, argument) });
+    let call = || i64::from(pass_on!(next::ioctl(fd, request, argument)));
     exchange(&source, |kernel| kernel.both(fd), None, &areas, call) as c_int
 }
 
@@ -476,13 +480,13 @@ unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong
 pub(super) unsafe extern "C-unwind" fn lseek(fd: c_int, offset: off_t, from: c_int) -> off_t {
     let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
     let source = Source::new(call::ABOUT, &outside);
-    let call = || unsafe { next::lseek(fd, offset, from) };
+    let call = || pass_on!(next::lseek(fd, offset, from));
     exchange(&source, |kernel| kernel.both(fd), None, &|_, _| (), call)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn lseek64(fd: c_int, offset: off_t, from: c_int) -> off_t {
-    unsafe { lseek(fd, offset, from) }
+    pass_on!(lseek(fd, offset, from))
 }
 
 /// Calls that ask or change something about one descriptor: `name(arguments) -> result`, the first
@@ -498,7 +502,7 @@ macro_rules! about {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C-unwind" fn $name($fd: c_int $(, $argument: $type)*) -> $result {
-                let call = || unsafe { about_next::$name($fd $(, $argument)*) };
+                let call = || pass_on!(about_next::$name($fd $(, $argument)*));
                 around(|kernel| kernel.both($fd), None, call)
             }
         )*

@@ -13,7 +13,7 @@ use crate::kernel::Kernel;
 use crate::kernel::exchange::{Fate, Source, finish, give, start};
 use crate::kernel::files::{How, how_opened, made, named_file};
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 
 /// Functions whose first argument is a name; or a folder, and a name in it.
 macro_rules! names {
@@ -27,7 +27,7 @@ macro_rules! names {
             unsafe extern "C-unwind" fn $name(
                 path: *const c_char $(, $argument: $type)*
             ) -> $result {
-                let call = |path| unsafe { plain::$name(path $(, $argument)*) };
+                let call = |path| pass_on!(plain::$name(path $(, $argument)*));
                 named_file(AT_FDCWD, path, How::$how, call)
             }
         )*
@@ -48,7 +48,7 @@ macro_rules! names_in_folders {
                 folder: c_int,
                 path: *const c_char $(, $argument: $type)*
             ) -> $result {
-                let call = |path| unsafe { in_folders::$name(folder, path $(, $argument)*) };
+                let call = |path| pass_on!(in_folders::$name(folder, path $(, $argument)*));
                 named_file(folder, path, How::$how, call)
             }
         )*
@@ -112,36 +112,37 @@ unsafe extern "C-unwind" fn fopen(path: *const c_char, how: *const c_char) -> *m
     if own_streams::is_fed(path, how) {
         return own_streams::open_fed(path, how);
     }
-    named_file(AT_FDCWD, path, how_opened(how), |path| unsafe { next::fopen(path, how) })
+    named_file(AT_FDCWD, path, how_opened(how), |path| pass_on!(next::fopen(path, how)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fopen64(path: *const c_char, how: *const c_char) -> *mut FILE {
-    unsafe { fopen(path, how) }
+    pass_on!(fopen(path, how))
 }
 
 /// Making a folder that is there changes nothing.
 fn how_made(folder: c_int, path: *const c_char) -> How {
+    // SAFETY: the path is one that the program gave to `mkdir` or `mkdirat`: a C string.
     let exists = unsafe { in_folders::faccessat(folder, path, libc::F_OK, 0) } == 0;
     if exists { How::Asks } else { How::Changes }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
-    let how = crate::kernel::calls::keeping_errno(|| how_made(AT_FDCWD, path));
-    named_file(AT_FDCWD, path, how, |path| unsafe { next::mkdir(path, mode) })
+    let how = crate::errno::keeping_errno(|| how_made(AT_FDCWD, path));
+    named_file(AT_FDCWD, path, how, |path| pass_on!(next::mkdir(path, mode)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn mkdirat(folder: c_int, path: *const c_char, mode: mode_t) -> c_int {
-    let how = crate::kernel::calls::keeping_errno(|| how_made(folder, path));
-    named_file(folder, path, how, |path| unsafe { next::mkdirat(folder, path, mode) })
+    let how = crate::errno::keeping_errno(|| how_made(folder, path));
+    named_file(folder, path, how, |path| pass_on!(next::mkdirat(folder, path, mode)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn rename(old: *const c_char, new: *const c_char) -> c_int {
     named_file(AT_FDCWD, old, How::Changes, |old| {
-        named_file(AT_FDCWD, new, How::Changes, |new| unsafe { next::rename(old, new) })
+        named_file(AT_FDCWD, new, How::Changes, |new| pass_on!(next::rename(old, new)))
     })
 }
 
@@ -154,8 +155,8 @@ unsafe extern "C-unwind" fn renameat2(
     flags: c_uint,
 ) -> c_int {
     named_file(old_folder, old, How::Changes, |old| {
-        named_file(new_folder, new, How::Changes, |new| unsafe {
-            next::renameat2(old_folder, old, new_folder, new, flags)
+        named_file(new_folder, new, How::Changes, |new| {
+            pass_on!(next::renameat2(old_folder, old, new_folder, new, flags))
         })
     })
 }
@@ -167,7 +168,7 @@ unsafe extern "C-unwind" fn renameat(
     new_folder: c_int,
     new: *const c_char,
 ) -> c_int {
-    unsafe { renameat2(old_folder, old, new_folder, new, 0) }
+    pass_on!(renameat2(old_folder, old, new_folder, new, 0))
 }
 
 /// What is changed through one name is changed under the other, too.
@@ -180,15 +181,15 @@ unsafe extern "C-unwind" fn linkat(
     flags: c_int,
 ) -> c_int {
     named_file(old_folder, old, How::Changes, |old| {
-        named_file(new_folder, new, How::Changes, |new| unsafe {
-            next::linkat(old_folder, old, new_folder, new, flags)
+        named_file(new_folder, new, How::Changes, |new| {
+            pass_on!(next::linkat(old_folder, old, new_folder, new, flags))
         })
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn link(old: *const c_char, new: *const c_char) -> c_int {
-    unsafe { linkat(AT_FDCWD, old, AT_FDCWD, new, 0) }
+    pass_on!(linkat(AT_FDCWD, old, AT_FDCWD, new, 0))
 }
 
 #[unsafe(no_mangle)]
@@ -197,22 +198,27 @@ unsafe extern "C-unwind" fn symlinkat(
     folder: c_int,
     path: *const c_char,
 ) -> c_int {
-    named_file(folder, path, How::Changes, |path| unsafe { next::symlinkat(target, folder, path) })
+    named_file(folder, path, How::Changes, |path| pass_on!(next::symlinkat(target, folder, path)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn symlink(target: *const c_char, path: *const c_char) -> c_int {
-    unsafe { symlinkat(target, AT_FDCWD, path) }
+    pass_on!(symlinkat(target, AT_FDCWD, path))
 }
 
 /// Makes a temporary file or folder; its name is that of the recorded run. `make` makes it with a
 /// name of its own, `again` with the name that is there.
+///
+/// # Safety
+///
+/// The template is a C string that may be changed.
 unsafe fn temporary(
     template: *mut c_char,
     make: impl FnOnce() -> c_int,
     again: impl FnOnce(*const c_char) -> c_int,
 ) -> c_int {
     let always = |_: &mut Kernel| true;
+    // SAFETY: the caller says so.
     let size = unsafe { CStr::from_ptr(template) }.to_bytes().len();
     let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| visit(template.cast(), size);
     let source = Source { optional: true, ..Source::new(call::TEMPORARY, &always) };
@@ -236,9 +242,10 @@ unsafe fn temporary(
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn mkostemps(template: *mut c_char, behind: c_int, flags: c_int) -> c_int {
-    let make = || unsafe { next::mkostemps(template, behind, flags) };
+    let make = || pass_on!(next::mkostemps(template, behind, flags));
     let exclusively = flags | libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
-    unsafe { temporary(template, make, |path| next::open(path, exclusively, 0o600)) }
+    let again = |path| pass_on!(next::open(path, exclusively, 0o600));
+    pass_on!(temporary(template, make, again))
 }
 
 /// The other names of the same.
@@ -246,7 +253,7 @@ macro_rules! temporaries {
     ($($name:ident($($argument:ident),*) = $behind:expr, $flags:expr;)*) => { $(
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $name(template: *mut c_char $(, $argument: c_int)*) -> c_int {
-            unsafe { mkostemps(template, $behind, $flags) }
+            pass_on!(mkostemps(template, $behind, $flags))
         }
     )* };
 }
@@ -263,8 +270,9 @@ temporaries! {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn mkdtemp(template: *mut c_char) -> *mut c_char {
-    let make = || if unsafe { next::mkdtemp(template) }.is_null() { -1 } else { 0 };
-    match unsafe { temporary(template, make, |path| next::mkdir(path, 0o700)) } {
+    let make = || if pass_on!(next::mkdtemp(template)).is_null() { -1 } else { 0 };
+    let again = |path| pass_on!(next::mkdir(path, 0o700));
+    match pass_on!(temporary(template, make, again)) {
         0 => template,
         _ => std::ptr::null_mut(),
     }

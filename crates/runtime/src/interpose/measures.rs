@@ -8,7 +8,7 @@ use foretrace_recording::input::call;
 use crate::kernel::Kernel;
 use crate::kernel::exchange::{Source, exchange};
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 
 mod next {
     use super::*;
@@ -34,16 +34,16 @@ fn if_done<T>(result: i64) -> usize {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn getrusage(who: c_int, usage: *mut libc::rusage) -> c_int {
-    ask(usage.cast(), if_done::<libc::rusage>, || unsafe { next::getrusage(who, usage) })
+    ask(usage.cast(), if_done::<libc::rusage>, || pass_on!(next::getrusage(who, usage)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sysinfo(info: *mut libc::sysinfo) -> c_int {
-    ask(info.cast(), if_done::<libc::sysinfo>, || unsafe { next::sysinfo(info) })
+    ask(info.cast(), if_done::<libc::sysinfo>, || pass_on!(next::sysinfo(info)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn getloadavg(list: *mut f64, count: c_int) -> c_int {
     let size = |result: i64| result.max(0) as usize * size_of::<f64>();
-    ask(list.cast(), size, || unsafe { next::getloadavg(list, count) })
+    ask(list.cast(), size, || pass_on!(next::getloadavg(list, count)))
 }

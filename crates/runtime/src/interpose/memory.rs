@@ -5,6 +5,8 @@ use std::ffi::{c_int, c_void};
 use foretrace_recording::record::alloc::{INHERITED, SHARED, ZERO};
 use foretrace_recording::record::kind;
 
+use crate::errno::set_errno;
+use crate::real::pass_on;
 use crate::thread::enter;
 use crate::world::hold;
 
@@ -21,11 +23,13 @@ unsafe extern "C" {
 /// same order.
 pub(crate) fn one_heap_for_each_thread() {
     const MOST: c_int = 1 << 16;
+    // SAFETY: only numbers are involved.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, MOST) };
 }
 
 /// The calling thread gets its heap. Threads do so in the order in which they are created.
 pub(super) fn settle() {
+    // SAFETY: the block is one that was just given out, or null.
     unsafe { __libc_free(__libc_malloc(1)) };
 }
 
@@ -51,6 +55,8 @@ pub(crate) fn allocated_with(block: *mut c_void, size: usize, detail: u8) -> *mu
 /// Before the block is given back, so that nobody can have it again earlier. Says whether it must
 /// not be given back at all.
 fn freed(block: *mut c_void) -> bool {
+    // SAFETY: the program gives the block to `free` or `realloc`, so it is one of the C library's
+    // that is in use.
     !block.is_null() && gone(block, unsafe { libc::malloc_usable_size(block) })
 }
 
@@ -69,13 +75,13 @@ pub(crate) fn gone(block: *mut c_void, size: usize) -> bool {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
-    allocated(unsafe { __libc_malloc(size) }, size)
+    allocated(pass_on!(__libc_malloc(size)), size)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     let size_of_all = count.saturating_mul(size);
-    allocated_with(unsafe { __libc_calloc(count, size) }, size_of_all, ZERO)
+    allocated_with(pass_on!(__libc_calloc(count, size)), size_of_all, ZERO)
 }
 
 #[unsafe(no_mangle)]
@@ -84,8 +90,8 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // first.
     let new = match freed(block) {
         true if size == 0 => std::ptr::null_mut(),
-        true => unsafe { copied(block, size) },
-        false => unsafe { __libc_realloc(block, size) },
+        true => pass_on!(copied(block, size)),
+        false => pass_on!(__libc_realloc(block, size)),
     };
     if new.is_null() && size > 0 {
         return new;
@@ -94,7 +100,12 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 }
 
 /// As `realloc`, but the old block stays.
+///
+/// # Safety
+///
+/// It is a block of the C library's that is in use.
 unsafe fn copied(block: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: the caller says so, and no more is copied than either block has.
     unsafe {
         let new = __libc_malloc(size);
         if !new.is_null() {
@@ -108,18 +119,18 @@ unsafe fn copied(block: *mut c_void, size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free(block: *mut c_void) {
     if !freed(block) {
-        unsafe { __libc_free(block) };
+        pass_on!(__libc_free(block));
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
-    allocated(unsafe { __libc_memalign(alignment, size) }, size)
+    allocated(pass_on!(__libc_memalign(alignment, size)), size)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
-    allocated(unsafe { __libc_memalign(alignment, size) }, size)
+    allocated(pass_on!(__libc_memalign(alignment, size)), size)
 }
 
 #[unsafe(no_mangle)]
@@ -127,10 +138,11 @@ unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<usize>()) {
         return libc::EINVAL;
     }
-    let block = unsafe { __libc_memalign(alignment, size) };
+    let block = pass_on!(__libc_memalign(alignment, size));
     if block.is_null() {
         return libc::ENOMEM;
     }
+    // SAFETY: the caller gives a place for the block.
     unsafe { *to = allocated(block, size) };
     0
 }
@@ -138,9 +150,9 @@ unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size
 #[unsafe(no_mangle)]
 unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
     match count.checked_mul(size) {
-        Some(size) => unsafe { realloc(block, size) },
+        Some(size) => pass_on!(realloc(block, size)),
         None => {
-            unsafe { *libc::__errno_location() = libc::ENOMEM };
+            set_errno(libc::ENOMEM);
             std::ptr::null_mut()
         }
     }
@@ -148,12 +160,12 @@ unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize)
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn valloc(size: usize) -> *mut c_void {
-    unsafe { memalign(4096, size) }
+    pass_on!(memalign(4096, size))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pvalloc(size: usize) -> *mut c_void {
-    unsafe { memalign(4096, size.next_multiple_of(4096)) }
+    pass_on!(memalign(4096, size.next_multiple_of(4096)))
 }
 
 mod next {
@@ -173,7 +185,7 @@ unsafe extern "C" fn mmap(
     file: c_int,
     offset: i64,
 ) -> *mut c_void {
-    let pages = unsafe { next::mmap(start, size, access, flags, file, offset) };
+    let pages = pass_on!(next::mmap(start, size, access, flags, file, offset));
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
     let is_shared = flags & libc::MAP_SHARED != 0;
     if pages == libc::MAP_FAILED {
@@ -210,13 +222,13 @@ unsafe extern "C" fn mmap64(
     file: c_int,
     offset: i64,
 ) -> *mut c_void {
-    unsafe { mmap(start, size, access, flags, file, offset) }
+    pass_on!(mmap(start, size, access, flags, file, offset))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
     match gone(start, size) {
         true => 0,
-        false => unsafe { next::munmap(start, size) },
+        false => pass_on!(next::munmap(start, size)),
     }
 }

@@ -14,6 +14,7 @@ mod descriptors;
 mod files;
 mod measures;
 pub(crate) mod memory;
+mod messages;
 mod mutexes;
 pub(crate) mod numbers;
 mod once;

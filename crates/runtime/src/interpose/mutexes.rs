@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use foretrace_recording::record::lock;
 use libc::{pthread_mutex_t, pthread_mutexattr_t, timespec};
 
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::sync::{self, Patience};
 use crate::thread::enter;
 
@@ -31,17 +31,29 @@ mod next {
 }
 
 /// Takes the C library's own mutex.
+///
+/// # Safety
+///
+/// There is a mutex at this address.
 pub(super) unsafe fn take(mutex: usize) {
+    // SAFETY: the caller says so.
     unsafe { next::pthread_mutex_lock(mutex as Mutex) };
 }
 
 /// Takes the C library's own spin lock.
+///
+/// # Safety
+///
+/// There is a spin lock at this address.
 pub(super) unsafe fn take_spin(spin: usize) {
+    // SAFETY: the caller says so.
     unsafe { next::pthread_spin_lock(spin as SpinLock) };
 }
 
 /// `__data.__kind`: two bits of kind, and what else is special about it.
 fn bits_of(mutex: Mutex) -> c_int {
+    // SAFETY: the mutex is one that the program gives to one of its functions. The word is the
+    // fifth of the C library's structure, and does not change once the mutex is made.
     unsafe { mutex.cast::<c_int>().add(4).read() }
 }
 
@@ -64,7 +76,7 @@ unsafe extern "C" fn pthread_mutex_init(
     mutex: Mutex,
     attributes: *const pthread_mutexattr_t,
 ) -> c_int {
-    let status = unsafe { next::pthread_mutex_init(mutex, attributes) };
+    let status = pass_on!(next::pthread_mutex_init(mutex, attributes));
     if status == 0 {
         enter(|thread| {
             if bits_of(mutex) & SHARED != 0 {
@@ -79,7 +91,7 @@ unsafe extern "C" fn pthread_mutex_init(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_destroy(mutex: Mutex) -> c_int {
     let free = enter(|thread| sync::lock_destroy(thread, mutex as usize, kind_of(mutex)));
-    if free == Some(false) { libc::EBUSY } else { unsafe { next::pthread_mutex_destroy(mutex) } }
+    if free == Some(false) { libc::EBUSY } else { pass_on!(next::pthread_mutex_destroy(mutex)) }
 }
 
 fn acquire(mutex: Mutex, patience: Patience) -> Option<c_int> {
@@ -88,19 +100,20 @@ fn acquire(mutex: Mutex, patience: Patience) -> Option<c_int> {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_lock(mutex: Mutex) -> c_int {
-    acquire(mutex, Patience::Blocking).unwrap_or_else(|| unsafe { next::pthread_mutex_lock(mutex) })
+    acquire(mutex, Patience::Blocking).unwrap_or_else(|| pass_on!(next::pthread_mutex_lock(mutex)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_trylock(mutex: Mutex) -> c_int {
-    acquire(mutex, Patience::Try).unwrap_or_else(|| unsafe { next::pthread_mutex_trylock(mutex) })
+    acquire(mutex, Patience::Try).unwrap_or_else(|| pass_on!(next::pthread_mutex_trylock(mutex)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_timedlock(mutex: Mutex, time: *const timespec) -> c_int {
+    // SAFETY: the caller gives a time.
     let until = super::monotonic(libc::CLOCK_REALTIME, unsafe { *time });
     acquire(mutex, Patience::Until(until))
-        .unwrap_or_else(|| unsafe { next::pthread_mutex_timedlock(mutex, time) })
+        .unwrap_or_else(|| pass_on!(next::pthread_mutex_timedlock(mutex, time)))
 }
 
 #[unsafe(no_mangle)]
@@ -109,54 +122,55 @@ unsafe extern "C" fn pthread_mutex_clocklock(
     clock: libc::clockid_t,
     time: *const timespec,
 ) -> c_int {
+    // SAFETY: the caller gives a time.
     let until = super::monotonic(clock, unsafe { *time });
     acquire(mutex, Patience::Until(until))
-        .unwrap_or_else(|| unsafe { next::pthread_mutex_clocklock(mutex, clock, time) })
+        .unwrap_or_else(|| pass_on!(next::pthread_mutex_clocklock(mutex, clock, time)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_unlock(mutex: Mutex) -> c_int {
     enter(|thread| sync::lock_release(thread, mutex as usize, kind_of(mutex)))
-        .unwrap_or_else(|| unsafe { next::pthread_mutex_unlock(mutex) })
+        .unwrap_or_else(|| pass_on!(next::pthread_mutex_unlock(mutex)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_consistent(mutex: Mutex) -> c_int {
     enter(|_| sync::make_consistent(mutex as usize))
-        .unwrap_or_else(|| unsafe { next::pthread_mutex_consistent(mutex) })
+        .unwrap_or_else(|| pass_on!(next::pthread_mutex_consistent(mutex)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_consistent_np(mutex: Mutex) -> c_int {
-    unsafe { pthread_mutex_consistent(mutex) }
+    pass_on!(pthread_mutex_consistent(mutex))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_init(spin: SpinLock, shared: c_int) -> c_int {
     enter(|thread| sync::lock_init(thread, spin as usize, lock::SPIN));
-    unsafe { next::pthread_spin_init(spin, shared) }
+    pass_on!(next::pthread_spin_init(spin, shared))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_destroy(spin: SpinLock) -> c_int {
     enter(|thread| sync::lock_destroy(thread, spin as usize, lock::SPIN));
-    unsafe { next::pthread_spin_destroy(spin) }
+    pass_on!(next::pthread_spin_destroy(spin))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_lock(spin: SpinLock) -> c_int {
     enter(|thread| sync::lock_acquire(thread, spin as usize, lock::SPIN, false, Patience::Blocking))
-        .unwrap_or_else(|| unsafe { next::pthread_spin_lock(spin) })
+        .unwrap_or_else(|| pass_on!(next::pthread_spin_lock(spin)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_trylock(spin: SpinLock) -> c_int {
     enter(|thread| sync::lock_acquire(thread, spin as usize, lock::SPIN, false, Patience::Try))
-        .unwrap_or_else(|| unsafe { next::pthread_spin_trylock(spin) })
+        .unwrap_or_else(|| pass_on!(next::pthread_spin_trylock(spin)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_unlock(spin: SpinLock) -> c_int {
     enter(|thread| sync::lock_release(thread, spin as usize, lock::SPIN))
-        .unwrap_or_else(|| unsafe { next::pthread_spin_unlock(spin) })
+        .unwrap_or_else(|| pass_on!(next::pthread_spin_unlock(spin)))
 }

@@ -15,9 +15,10 @@ use foretrace_recording::input::{Input, call, number};
 use libc::{pid_t, siginfo_t, size_t};
 
 use super::children;
+use crate::errno::set_errno;
 use crate::futex::system_call;
 use crate::inputs::Inputs;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::{Thread, enter};
 use crate::world::{World, hold};
 
@@ -211,7 +212,7 @@ fn ask_group(which: usize, number: i64, of: pid_t) -> pid_t {
     let ask = || {
         let own = ask(number, of);
         if own < 0 {
-            unsafe { *libc::__errno_location() = -own };
+            set_errno(-own);
             return -1;
         }
         i64::from(group_seen(which, own))
@@ -226,7 +227,7 @@ pub(super) unsafe extern "C" fn getpgid(of: pid_t) -> pid_t {
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn getpgrp() -> pid_t {
-    unsafe { getpgid(0) }
+    pass_on!(getpgid(0))
 }
 
 #[unsafe(no_mangle)]
@@ -245,14 +246,14 @@ mod next {
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn setpgid(process: pid_t, group: pid_t) -> c_int {
     let (process, group) = (meant(process), group_meant(group));
-    let set = || i64::from(unsafe { next::setpgid(process, group) });
+    let set = || i64::from(pass_on!(next::setpgid(process, group)));
     children::about(process, set) as c_int
 }
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn setsid() -> pid_t {
     keep_process();
-    seen(unsafe { next::setsid() })
+    seen(pass_on!(next::setsid()))
 }
 
 /// The process, thread or process group whose priority is meant.
@@ -266,12 +267,12 @@ fn whose(which: u32, who: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getpriority(which: u32, who: u32) -> c_int {
-    unsafe { next::getpriority(which, whose(which, who)) }
+    pass_on!(next::getpriority(which, whose(which, who)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setpriority(which: u32, who: u32, value: c_int) -> c_int {
-    unsafe { next::setpriority(which, whose(which, who), value) }
+    pass_on!(next::setpriority(which, whose(which, who), value))
 }
 
 /// Calls about the process or thread that is the first argument.
@@ -282,7 +283,7 @@ macro_rules! about {
         $(
             #[unsafe(no_mangle)]
             pub(super) unsafe extern "C" fn $name(process: pid_t $(, $argument: $type)*) -> c_int {
-                unsafe { about_next::$name(meant(process) $(, $argument)*) }
+                pass_on!(about_next::$name(meant(process) $(, $argument)*))
             }
         )*
     };

@@ -2,11 +2,12 @@
 //! that says whether it was done.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::*};
 
 use foretrace_recording::record::kind;
 use foretrace_recording::site::order;
 
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::sync::{self, GUARD, Patience};
 use crate::thread::{Thread, enter};
 use crate::world::hold;
@@ -66,11 +67,13 @@ impl Drop for GiveBack {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_once(control: *mut c_int, routine: Routine) -> c_int {
     let address = control as usize;
-    let begun = enter(|thread| {
-        begin(thread, address, 4, DONE as u64, || unsafe { *control } as u32 as u64)
-    });
+    // SAFETY: the caller gives a control variable, which is an aligned word; the C library uses it
+    // atomically too.
+    let state = unsafe { AtomicU32::from_ptr(control.cast()) };
+    let begun =
+        enter(|thread| begin(thread, address, 4, DONE as u64, || u64::from(state.load(Acquire))));
     match begun {
-        None => return unsafe { next::pthread_once(control, routine) },
+        None => return pass_on!(next::pthread_once(control, routine)),
         Some(false) => return 0,
         Some(true) => {}
     }
@@ -78,28 +81,32 @@ unsafe extern "C-unwind" fn pthread_once(control: *mut c_int, routine: Routine) 
     routine();
     std::mem::forget(unless_done);
     let done = enter(|thread| {
-        store(thread, address as u64, 4, DONE as u64, || unsafe { *control = DONE });
+        store(thread, address as u64, 4, DONE as u64, || state.store(DONE as u32, Release));
         sync::lock_release(thread, address, GUARD);
     });
     // The routine may have forked.
-    done.unwrap_or_else(|| unsafe { *control = DONE });
+    done.unwrap_or_else(|| state.store(DONE as u32, Release));
     0
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: *mut u8) -> c_int {
-    let begun =
-        enter(|thread| begin(thread, guard as usize, 1, 1, || u64::from(unsafe { *guard })));
-    begun.map_or_else(|| unsafe { next::__cxa_guard_acquire(guard) }, c_int::from)
+    // SAFETY: the compiler gives the guard of a variable, whose first byte code tests atomically.
+    let state = unsafe { AtomicU8::from_ptr(guard) };
+    let read = || u64::from(state.load(Acquire));
+    let begun = enter(|thread| begin(thread, guard as usize, 1, 1, read));
+    begun.map_or_else(|| pass_on!(next::__cxa_guard_acquire(guard)), c_int::from)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __cxa_guard_release(guard: *mut u8) {
+    // SAFETY: as in `__cxa_guard_acquire`.
+    let state = unsafe { AtomicU8::from_ptr(guard) };
     let done = enter(|thread| {
-        store(thread, guard as u64, 1, 1, || unsafe { *guard = 1 });
+        store(thread, guard as u64, 1, 1, || state.store(1, Release));
         sync::lock_release(thread, guard as usize, GUARD);
     });
-    done.unwrap_or_else(|| unsafe { next::__cxa_guard_release(guard) });
+    done.unwrap_or_else(|| pass_on!(next::__cxa_guard_release(guard)));
 }
 
 #[unsafe(no_mangle)]
@@ -107,5 +114,5 @@ unsafe extern "C-unwind" fn __cxa_guard_abort(guard: *mut u8) {
     let done = enter(|thread| {
         sync::lock_release(thread, guard as usize, GUARD);
     });
-    done.unwrap_or_else(|| unsafe { next::__cxa_guard_abort(guard) });
+    done.unwrap_or_else(|| pass_on!(next::__cxa_guard_abort(guard)));
 }

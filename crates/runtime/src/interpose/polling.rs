@@ -11,12 +11,13 @@ use foretrace_recording::input::{Input, call, problem};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use crate::config::{Mode, mode};
+use crate::errno::{keeping_errno, set_errno};
 use crate::kernel::Kernel;
-use crate::kernel::calls::{self, Wait, keeping_errno};
+use crate::kernel::calls::{self, Wait};
 use crate::kernel::exchange::{Areas, Begun, Fate, Source, finish, give, start};
 use crate::kernel::ready;
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::schedule::Waited;
 use crate::thread::enter;
 use crate::world::hold;
@@ -52,7 +53,11 @@ impl Limit {
         }
     }
 
+    /// # Safety
+    ///
+    /// It is null, or leads to a time.
     unsafe fn time(time: *const timespec) -> Limit {
+        // SAFETY: the caller says so.
         match unsafe { time.as_ref() } {
             None => Limit::Never,
             Some(time) if time.tv_sec == 0 && time.tv_nsec == 0 => Limit::Zero,
@@ -123,7 +128,7 @@ fn wait_for(
                     super::cancellation::end_if_cancelled();
                 }
                 if waited == Waited::Interrupted {
-                    unsafe { *libc::__errno_location() = libc::EINTR };
+                    set_errno(libc::EINTR);
                     break -1;
                 }
                 waited = wait_again(list, deadline);
@@ -198,28 +203,41 @@ fn of_all(kernel: &mut Kernel, list: &[pollfd]) -> Uses {
     uses
 }
 
+/// A copy of the program's list, which the kernel changes while others of ours look at this one.
+/// `None` from inside of the runtime.
+///
+/// # Safety
+///
+/// The list has so many elements.
+unsafe fn copy_of(list: *const pollfd, count: nfds_t) -> Option<Vec<pollfd>> {
+    // SAFETY: the caller says so, and nothing changes it while it is copied.
+    keeping_errno(|| enter(|_| (0..count as usize).map(|at| unsafe { *list.add(at) }).collect()))
+}
+
+/// # Safety
+///
+/// The program has given the list to `poll` or `ppoll`, and it has so many elements.
 unsafe fn poll_until(
     list: *mut pollfd,
     count: nfds_t,
     limit: Limit,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    let all: &[pollfd] = match count {
-        0 => &[],
-        _ => unsafe { std::slice::from_raw_parts(list, count as usize) },
-    };
-    if all.is_empty() && mode() == Mode::Scheduled {
+    if count == 0 && mode() == Mode::Scheduled {
         // Nothing but a sleep.
         if let Limit::After(time) = limit {
-            unsafe { super::sleeping::nanosleep(&time, std::ptr::null_mut()) };
+            pass_on!(super::sleeping::nanosleep(&time, std::ptr::null_mut()));
             return 0;
         }
     }
     let none = timespec { tv_sec: 0, tv_nsec: 0 };
-    let look = || unsafe { next::ppoll(list, count, &none, std::ptr::null()) };
+    let look = || pass_on!(next::ppoll(list, count, &none, std::ptr::null()));
+    let Some(all) = pass_on!(copy_of(list, count)) else { return block() };
     let (areas, said) = (poll_areas(list, count), poll_said(list, count));
-    let call = poll_call(all, limit, &areas, &said);
-    wait_for(&call, |kernel| of_all(kernel, all), look, block)
+    let call = poll_call(&all, limit, &areas, &said);
+    let result = wait_for(&call, |kernel| of_all(kernel, &all), look, block);
+    keeping_errno(|| enter(|_| drop(all)));
+    result
 }
 
 /// The list is what a poll sets.
@@ -237,6 +255,7 @@ fn poll_said(
 ) -> impl Fn(&mut Kernel, i64, &mut dyn FnMut(c_int, i16)) {
     move |_, _, each| {
         for at in 0..count as usize {
+            // SAFETY: the program has given so many.
             let one = unsafe { *list.add(at) };
             each(one.fd, one.revents);
         }
@@ -256,12 +275,13 @@ unsafe extern "C-unwind" fn poll(list: *mut pollfd, count: nfds_t, time: c_int) 
         Limit::Never => None,
     };
     let time = native.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    unsafe { poll_until(list, count, limit, || next::ppoll(list, count, time, std::ptr::null())) }
+    let block = || pass_on!(next::ppoll(list, count, time, std::ptr::null()));
+    pass_on!(poll_until(list, count, limit, block))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __poll(list: *mut pollfd, count: nfds_t, time: c_int) -> c_int {
-    unsafe { poll(list, count, time) }
+    pass_on!(poll(list, count, time))
 }
 
 #[unsafe(no_mangle)]
@@ -271,7 +291,7 @@ unsafe extern "C-unwind" fn __poll_chk(
     time: c_int,
     _: usize,
 ) -> c_int {
-    unsafe { poll(list, count, time) }
+    pass_on!(poll(list, count, time))
 }
 
 #[unsafe(no_mangle)]
@@ -281,18 +301,18 @@ unsafe extern "C-unwind" fn ppoll(
     time: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    let block = || unsafe { next::ppoll(list, count, time, mask) };
+    let block = || pass_on!(next::ppoll(list, count, time, mask));
     if !mask.is_null() {
         // A signal may end it: the kernel alone can change the mask and wait at once.
-        let all: &[pollfd] = match count {
-            0 => &[],
-            _ => unsafe { std::slice::from_raw_parts(list, count as usize) },
-        };
+        let Some(all) = pass_on!(copy_of(list, count)) else { return block() };
         let (areas, said) = (poll_areas(list, count), poll_said(list, count));
-        let call = poll_call(all, Limit::Zero, &areas, &said);
-        return wait_for(&call, |kernel| of_all(kernel, all), || 0, block);
+        let call = poll_call(&all, Limit::Zero, &areas, &said);
+        let result = wait_for(&call, |kernel| of_all(kernel, &all), || 0, block);
+        keeping_errno(|| enter(|_| drop(all)));
+        return result;
     }
-    unsafe { poll_until(list, count, Limit::time(time), block) }
+    let limit = pass_on!(Limit::time(time));
+    pass_on!(poll_until(list, count, limit, block))
 }
 
 #[unsafe(no_mangle)]
@@ -303,16 +323,21 @@ unsafe extern "C-unwind" fn __ppoll_chk(
     mask: *const sigset_t,
     _: usize,
 ) -> c_int {
-    unsafe { ppoll(list, count, time, mask) }
+    pass_on!(ppoll(list, count, time, mask))
 }
 
 /// The sets of a select as a list.
+///
+/// # Safety
+///
+/// Each is null, or has room for so many descriptors.
 unsafe fn as_list(
     count: c_int,
     read: *const fd_set,
     write: *const fd_set,
     except: *const fd_set,
 ) -> Vec<pollfd> {
+    // SAFETY: the caller says so.
     let has = |set: *const fd_set, fd: c_int| !set.is_null() && unsafe { libc::FD_ISSET(fd, set) };
     let events = |fd: c_int| {
         let sets = [(read, libc::POLLIN), (write, libc::POLLOUT), (except, libc::POLLPRI)];
@@ -333,17 +358,17 @@ unsafe extern "C-unwind" fn pselect(
     time: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    let block = || unsafe { next::pselect(count, read, write, except, time, mask) };
-    let Some(list) = enter(|_| unsafe { as_list(count, read, write, except) }) else {
+    let block = || pass_on!(next::pselect(count, read, write, except, time, mask));
+    let Some(list) = enter(|_| pass_on!(as_list(count, read, write, except))) else {
         return block();
     };
-    let limit = unsafe { Limit::time(time) };
+    let limit = pass_on!(Limit::time(time));
     if list.is_empty()
         && mode() == Mode::Scheduled
         && mask.is_null()
         && let Limit::After(time) = limit
     {
-        unsafe { super::sleeping::nanosleep(&time, std::ptr::null_mut()) };
+        pass_on!(super::sleeping::nanosleep(&time, std::ptr::null_mut()));
         return 0;
     }
     let uses = |kernel: &mut Kernel| of_all(kernel, &list);
@@ -356,14 +381,17 @@ unsafe extern "C-unwind" fn pselect(
     };
     let said = |_: &mut Kernel, result: i64, each: &mut dyn FnMut(c_int, i16)| {
         for (set, events) in sets.iter().filter(|(set, _)| result > 0 && !set.is_null()) {
+            // SAFETY: the set is one that the program has given, for `count` descriptors.
             let is_set = |fd: &c_int| unsafe { libc::FD_ISSET(*fd, *set) };
             (0..count).filter(is_set).for_each(|fd| each(fd, *events));
         }
     };
     let limit = if mask.is_null() { limit } else { Limit::Zero };
     let call = Call { number: call::SELECT, list: &list, limit, areas: &areas, said: &said };
+    // SAFETY: a set is null, or one that the program has given.
     let copy = |set: *mut fd_set| unsafe { set.as_ref().copied() };
     let asked = [copy(read), copy(write), copy(except)];
+    // SAFETY: sets that were copied are not null, and all are the program's; so is the rest.
     let look = || unsafe {
         // Each look begins with what was asked for.
         for (set, asked) in [read, write, except].into_iter().zip(&asked) {
@@ -387,10 +415,11 @@ unsafe extern "C-unwind" fn select(
     except: *mut fd_set,
     time: *mut timeval,
 ) -> c_int {
+    // SAFETY: the caller gives a time, or null.
     let native = unsafe { time.as_ref() }
         .map(|time| timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_usec * 1000 });
     let time = native.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    unsafe { pselect(count, read, write, except, time, std::ptr::null()) }
+    pass_on!(pselect(count, read, write, except, time, std::ptr::null()))
 }
 
 #[unsafe(no_mangle)]
@@ -405,7 +434,7 @@ unsafe extern "C-unwind" fn epoll_pwait(
     // What the program has said of a descriptor may be an address, and another one in a replay: so
     // the descriptors are kept, too.
     let Some(mut numbers) = enter(|_| vec![-1; room]) else {
-        return unsafe { next::epoll_pwait(fd, list, count, milliseconds, mask) };
+        return pass_on!(next::epoll_pwait(fd, list, count, milliseconds, mask));
     };
     let watched = numbers.as_mut_ptr();
     let find = |found: c_int| {
@@ -413,36 +442,45 @@ unsafe extern "C-unwind" fn epoll_pwait(
             enter(|_| {
                 let mut world = hold();
                 for at in 0..found.max(0) as usize {
-                    let says = unsafe { list.add(at).read_unaligned() }.u64;
-                    let known = world.kernel.watched(fd, says).unwrap_or(-1);
-                    unsafe { *watched.add(at) = known };
+                    // SAFETY: the kernel has set so many events of the caller's list, at most
+                    // `count`, and there are as many numbers.
+                    unsafe {
+                        let says = list.add(at).read_unaligned().u64;
+                        *watched.add(at) = world.kernel.watched(fd, says).unwrap_or(-1);
+                    }
                 }
             })
         });
         found
     };
-    let block = || find(unsafe { next::epoll_pwait(fd, list, count, milliseconds, mask) });
+    let block = || find(pass_on!(next::epoll_pwait(fd, list, count, milliseconds, mask)));
     let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
     let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
+        // In a replay the result is that of the recorded call, which may have had more room.
+        let result = room.min(usize::try_from(result).unwrap_or(0));
         if result > 0 {
-            visit(list.cast(), result as usize * size_of::<epoll_event>());
-            visit(watched.cast(), result as usize * size_of::<c_int>());
+            visit(list.cast(), result * size_of::<epoll_event>());
+            visit(watched.cast(), result * size_of::<c_int>());
         }
     };
     let said = |kernel: &mut Kernel, result: i64, each: &mut dyn FnMut(c_int, i16)| {
-        for at in 0..result.max(0) as usize {
-            let watched = unsafe { *watched.add(at) };
-            if let Some(says) = kernel.says(fd, watched) {
-                let mut event = unsafe { list.add(at).read_unaligned() };
-                event.u64 = says;
-                unsafe { list.add(at).write_unaligned(event) };
-                each(watched, event.events as i16);
+        for at in 0..room.min(usize::try_from(result).unwrap_or(0)) {
+            // SAFETY: the caller's list has room for `count` events, and there are as many numbers;
+            // those before `result` are set.
+            unsafe {
+                let (watched, place) = (*watched.add(at), list.add(at));
+                if let Some(says) = kernel.says(fd, watched) {
+                    let mut event = place.read_unaligned();
+                    event.u64 = says;
+                    place.write_unaligned(event);
+                    each(watched, event.events as i16);
+                }
             }
         }
     };
     let limit = Limit::milliseconds(if mask.is_null() { milliseconds } else { 0 });
     let call = Call { number: call::EPOLL, list: &waits, limit, areas: &areas, said: &said };
-    let look = || find(unsafe { next::epoll_pwait(fd, list, count, 0, std::ptr::null()) });
+    let look = || find(pass_on!(next::epoll_pwait(fd, list, count, 0, std::ptr::null())));
     let result = wait_for(&call, |kernel| kernel.input(fd), look, block);
     keeping_errno(|| enter(|_| drop(numbers)));
     result
@@ -455,7 +493,7 @@ unsafe extern "C-unwind" fn epoll_wait(
     count: c_int,
     milliseconds: c_int,
 ) -> c_int {
-    unsafe { epoll_pwait(fd, list, count, milliseconds, std::ptr::null()) }
+    pass_on!(epoll_pwait(fd, list, count, milliseconds, std::ptr::null()))
 }
 
 #[unsafe(no_mangle)]
@@ -466,11 +504,12 @@ unsafe extern "C-unwind" fn epoll_pwait2(
     time: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
+    // SAFETY: the caller gives a time, or null.
     let milliseconds = match unsafe { time.as_ref() } {
         None => -1,
         Some(time) => (time.tv_sec * 1000 + (time.tv_nsec + 999_999) / 1_000_000) as c_int,
     };
-    unsafe { epoll_pwait(fd, list, count, milliseconds, mask) }
+    pass_on!(epoll_pwait(fd, list, count, milliseconds, mask))
 }
 
 #[unsafe(no_mangle)]
@@ -489,7 +528,7 @@ unsafe extern "C-unwind" fn epoll_ctl(
     // makes no difference.
     let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(of);
     let source = Source::new(call::WATCH, &outside);
-    let make = || unsafe { next::epoll_ctl(fd, operation, of, event) };
+    let make = || pass_on!(next::epoll_ctl(fd, operation, of, event));
     let Some(begun) = start(&source, uses, None) else { return make() };
     let made = make();
     let status = match &begun.fate {
@@ -503,6 +542,7 @@ unsafe extern "C-unwind" fn epoll_ctl(
         // From now on, who waits for the one notices the other.
         match (status, operation) {
             (0, libc::EPOLL_CTL_DEL) => kernel.unwatch(fd, of),
+            // SAFETY: the caller gives an event, or null.
             (0, _) => kernel.watch(fd, of, unsafe { event.as_ref() }.map_or(0, |event| event.u64)),
             _ => {}
         }

@@ -10,7 +10,7 @@ use foretrace_recording::record::{kind, lock};
 use super::{children, mutexes, rwlocks};
 use crate::config::{Mode, mode, set_mode};
 use crate::futex::system_call;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::{self, Thread, enter};
 use crate::world::{self, hold};
 use crate::{annotations, arena, ending, explore, log};
@@ -40,7 +40,8 @@ unsafe extern "C" {
 }
 
 /// Registered first, so that they are called last: behind the program's own handlers.
-pub(crate) unsafe fn register() {
+pub(crate) fn register() {
+    // SAFETY: the handlers are there as long as the process: the runtime is never unloaded.
     unsafe {
         on_exit(exiting, null_mut());
         pthread_atfork(before_fork, behind_fork, in_child);
@@ -86,7 +87,7 @@ unsafe extern "C-unwind" fn __libc_start_main(
     stack: *mut c_void,
 ) -> c_int {
     MAIN.store(main as *mut c_void, Relaxed);
-    unsafe { next::__libc_start_main(run_main, count, arguments, start, end, linker_end, stack) }
+    pass_on!(next::__libc_start_main(run_main, count, arguments, start, end, linker_end, stack))
 }
 
 unsafe extern "C-unwind" fn run_main(
@@ -94,7 +95,7 @@ unsafe extern "C-unwind" fn run_main(
     arguments: *mut *mut c_char,
     variables: *mut *mut c_char,
 ) -> c_int {
-    let status = unsafe { far_below(count, arguments, variables) };
+    let status = pass_on!(far_below(count, arguments, variables));
     come_last();
     status
 }
@@ -122,26 +123,26 @@ unsafe extern "C-unwind" fn far_below(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
     come_last();
-    unsafe { next::exit(status) }
+    pass_on!(next::exit(status))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _exit(status: c_int) -> ! {
     come_last();
     end(status);
-    unsafe { next::_exit(status) }
+    pass_on!(next::_exit(status))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _Exit(status: c_int) -> ! {
-    unsafe { _exit(status) }
+    pass_on!(_exit(status))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn quick_exit(status: c_int) -> ! {
     come_last();
     end(status);
-    unsafe { next::quick_exit(status) }
+    pass_on!(next::quick_exit(status))
 }
 
 /// The thread that copies the process, while it does.
@@ -180,11 +181,13 @@ pub(super) extern "C" fn before_fork() {
     log::flag(flags::FORKED | flags::WAITS_END);
     children::look_up();
     // A handler that comes now must not want the world.
-    let was_busy = unsafe { &*thread }.busy.swap(true, Relaxed);
+    // SAFETY: threads are never freed, and the field may be touched at any time.
+    let was_busy = unsafe { &(*thread).busy }.swap(true, Relaxed);
     let mut world = hold();
     WAS_BUSY.store(was_busy, Relaxed);
     // From now on another process has our descriptors too.
     world.kernel.inherit();
+    // SAFETY: it is the caller's own thread, and is inside of the runtime now.
     unsafe { (*thread).child = log::add_child(child::COPY) };
     std::mem::forget(world);
     arena::lock();
@@ -197,7 +200,9 @@ pub(super) extern "C" fn behind_fork() {
         let was_busy = WAS_BUSY.load(Relaxed);
         arena::unlock();
         world::let_go();
-        unsafe { &*thread::current() }.busy.store(was_busy, Relaxed);
+        if let Some(thread) = thread::glance() {
+            thread.busy.store(was_busy, Relaxed);
+        }
     }
 }
 
@@ -208,17 +213,20 @@ pub(super) extern "C" fn in_child() {
     if thread.is_null() {
         return;
     }
-    children::is_child(unsafe { (*thread).child });
+    // SAFETY: the thread that copies the process is the only one of the child.
+    let (place, index) = unsafe { ((*thread).child, (*thread).index) };
+    children::is_child(place);
     log::abandon();
     set_mode(Mode::Off);
     behind_fork();
-    let (index, world) = (unsafe { (*thread).index }, hold());
+    let world = hold();
     for (&address, state) in &world.objects.locks {
         if state.guard {
             continue;
         }
         let mine = state.readers.iter().filter(|&&reader| reader == index).count() as u32;
         let depth = if state.owner == Some(index) { state.depth } else { 0 };
+        // SAFETY: the program has taken the lock, so there is one at this address, of this kind.
         unsafe {
             match state.kind {
                 lock::READER_WRITER => {
@@ -247,7 +255,7 @@ unsafe extern "C" fn abort() -> ! {
     if explore::is_on() {
         enter(|thread| explore::stop(thread, foretrace_recording::explore::stop::FAILED));
     }
-    unsafe { next::abort() }
+    pass_on!(next::abort())
 }
 
 #[unsafe(no_mangle)]
@@ -267,5 +275,5 @@ unsafe extern "C" fn __assert_fail(
         thread.record(kind::ASSERT, 0, site, []);
     });
     annotations::failed(expression, file, line, function);
-    unsafe { next::__assert_fail(expression, file, line, function) }
+    pass_on!(next::__assert_fail(expression, file, line, function))
 }

@@ -8,7 +8,7 @@ use libc::{size_t, ssize_t};
 use crate::kernel::Kernel;
 use crate::kernel::exchange::{Source, exchange};
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 
 mod next {
     #![allow(non_snake_case)]
@@ -38,19 +38,19 @@ pub(super) unsafe extern "C-unwind" fn getrandom(
     flags: c_uint,
 ) -> ssize_t {
     let size_of = |result: i64| result.max(0) as usize;
-    draw(to, size_of, || unsafe { next::getrandom(to, size, flags) as i64 }) as ssize_t
+    draw(to, size_of, || pass_on!(next::getrandom(to, size, flags)) as i64) as ssize_t
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn getentropy(to: *mut c_void, size: size_t) -> c_int {
     let size_of = |result: i64| if result == 0 { size } else { 0 };
-    draw(to, size_of, || unsafe { i64::from(next::getentropy(to, size)) }) as c_int
+    draw(to, size_of, || i64::from(pass_on!(next::getentropy(to, size)))) as c_int
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random_buf(to: *mut c_void, size: size_t) {
     let call = || {
-        unsafe { next::arc4random_buf(to, size) };
+        pass_on!(next::arc4random_buf(to, size));
         0
     };
     draw(to, |_| size, call);
@@ -59,13 +59,13 @@ unsafe extern "C-unwind" fn arc4random_buf(to: *mut c_void, size: size_t) {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random() -> u32 {
     let mut number = 0u32;
-    unsafe { arc4random_buf((&raw mut number).cast(), size_of::<u32>()) };
+    pass_on!(arc4random_buf((&raw mut number).cast(), size_of::<u32>()));
     number
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random_uniform(below: u32) -> u32 {
-    let call = || i64::from(unsafe { next::arc4random_uniform(below) });
+    let call = || i64::from(pass_on!(next::arc4random_uniform(below)));
     draw(std::ptr::null_mut(), |_| 0, call) as u32
 }
 
@@ -73,6 +73,6 @@ unsafe extern "C-unwind" fn arc4random_uniform(below: u32) -> u32 {
 #[allow(non_snake_case)]
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint {
-    let call = || i64::from(unsafe { next::_ZNSt13random_device9_M_getvalEv(device) });
+    let call = || i64::from(pass_on!(next::_ZNSt13random_device9_M_getvalEv(device)));
     draw(std::ptr::null_mut(), |_| 0, call) as c_uint
 }

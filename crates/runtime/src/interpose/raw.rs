@@ -7,7 +7,7 @@ use foretrace_recording::channel::direction::BOTH;
 use super::{children, numbers, sending};
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 
 mod next {
     use super::*;
@@ -31,8 +31,13 @@ const SILENT: [c_long; 10] = [
 
 /// Makes those that move bytes, or change what numbers stand for, by their names: what is known of
 /// descriptors must stay true.
+///
+/// # Safety
+///
+/// The arguments are those of the system call with this number.
 unsafe fn by_name(number: c_long, [a, b, c, d]: [c_long; 4]) -> Option<c_long> {
     let (fd, second, third) = (a as c_int, b as c_int, c as c_int);
+    // SAFETY: the caller says so, and the functions take what the system calls take.
     let result = unsafe {
         match number {
             libc::SYS_read => libc::read(fd, b as *mut _, c as usize) as c_long,
@@ -86,14 +91,14 @@ unsafe extern "C-unwind" fn syscall(
     e: c_long,
     f: c_long,
 ) -> c_long {
-    let call = || unsafe { next::syscall(number, a, b, c, d, e, f) };
-    if let Some(result) = unsafe { by_name(number, [a, b, c, d]) } {
+    let call = || pass_on!(next::syscall(number, a, b, c, d, e, f));
+    if let Some(result) = pass_on!(by_name(number, [a, b, c, d])) {
         return result;
     }
     match number {
         libc::SYS_getrandom => {
             let to = a as *mut std::ffi::c_void;
-            (unsafe { super::random::getrandom(to, b as usize, c as u32) }) as c_long
+            (pass_on!(super::random::getrandom(to, b as usize, c as u32))) as c_long
         }
         _ if SILENT.contains(&number) => call(),
         libc::SYS_execve | libc::SYS_execveat => {
@@ -101,12 +106,12 @@ unsafe extern "C-unwind" fn syscall(
             around(|_| Uses::every(), None, call)
         }
         // Which threads of the process are meant; the result is not what the C library makes of it.
-        libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => unsafe {
-            next::syscall(number, numbers::meant(a as c_int).into(), b, c, d, e, f)
-        },
+        libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => {
+            pass_on!(next::syscall(number, numbers::meant(a as c_int).into(), b, c, d, e, f))
+        }
         libc::SYS_clock_gettime => {
             let time = b as *mut libc::timespec;
-            c_long::from(unsafe { super::clocks::clock_gettime(a as c_int, time) })
+            c_long::from(pass_on!(super::clocks::clock_gettime(a as c_int, time)))
         }
         libc::SYS_futex => around(
             |kernel| {

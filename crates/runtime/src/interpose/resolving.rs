@@ -10,7 +10,7 @@ use libc::{addrinfo, size_t, sockaddr, socklen_t};
 use crate::kernel::Kernel;
 use crate::kernel::exchange::{Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::enter;
 
 mod next {
@@ -28,16 +28,23 @@ fn always(_: &mut Kernel) -> bool {
 }
 
 /// A list of addresses as bytes; see `foretrace_recording::input::call::RESOLVE`.
+///
+/// # Safety
+///
+/// The list is one that `getaddrinfo` made.
 unsafe fn to_bytes(mut list: *const addrinfo) -> Vec<u8> {
     let mut bytes = Vec::new();
+    // SAFETY: the caller says so: each leads to the next, or is null.
     while let Some(one) = unsafe { list.as_ref() } {
         let numbers = [one.ai_flags, one.ai_family, one.ai_socktype, one.ai_protocol];
         let name = match one.ai_canonname.is_null() {
             true => &[][..],
+            // SAFETY: as above; a name is a C string.
             false => unsafe { CStr::from_ptr(one.ai_canonname) }.to_bytes_with_nul(),
         };
         let address = match one.ai_addr.is_null() {
             true => &[][..],
+            // SAFETY: as above; an address has as many bytes as the element says.
             false => unsafe {
                 std::slice::from_raw_parts(one.ai_addr.cast(), one.ai_addrlen as usize)
             },
@@ -71,21 +78,24 @@ fn part<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 
 /// The list that these bytes are, in memory as the C library takes it: `freeaddrinfo` frees each
 /// address, and its name.
-unsafe fn from_bytes(mut bytes: &[u8]) -> *mut addrinfo {
+fn from_bytes(mut bytes: &[u8]) -> *mut addrinfo {
     let mut first: *mut addrinfo = null_mut();
     let mut place = &raw mut first;
     while !bytes.is_empty() {
         let numbers: [Option<u64>; 4] = std::array::from_fn(|_| word(&mut bytes));
         let [Some(flags), Some(family), Some(kind), Some(protocol)] = numbers else { break };
         let (Some(address), Some(name)) = (part(&mut bytes), part(&mut bytes)) else { break };
+        let name = CStr::from_bytes_until_nul(name).ok();
+        // SAFETY: the new block has room for the element and the address behind it; `place` is
+        // `first`, or within the element before.
         unsafe {
             let one: *mut addrinfo = libc::malloc(size_of::<addrinfo>() + address.len()).cast();
+            if one.is_null() {
+                break;
+            }
             let behind = one.add(1).cast::<u8>();
             std::ptr::copy_nonoverlapping(address.as_ptr(), behind, address.len());
-            let text = match name.is_empty() {
-                true => null_mut(),
-                false => libc::strdup(name.as_ptr().cast()),
-            };
+            let text = name.map_or(null_mut(), |name| libc::strdup(name.as_ptr()));
             one.write(addrinfo {
                 ai_flags: flags as c_int,
                 ai_family: family as c_int,
@@ -112,12 +122,13 @@ unsafe extern "C-unwind" fn getaddrinfo(
 ) -> c_int {
     let source = Source { optional: true, ..Source::new(call::RESOLVE, &always) };
     let Some(begun) = start(&source, |_| Uses::default(), None) else {
-        return unsafe { next::getaddrinfo(host, service, hints, list) };
+        return pass_on!(next::getaddrinfo(host, service, hints, list));
     };
     let (status, found) = match &begun.fate {
         Fate::Answered(answer) => {
             give(answer, &|_, _| ());
             if answer.result == 0 {
+                // SAFETY: the caller gives a place for the list.
                 unsafe { *list = from_bytes(answer.data) };
             }
             (answer.result as c_int, Vec::new())
@@ -125,6 +136,8 @@ unsafe extern "C-unwind" fn getaddrinfo(
         _ => {
             // What it does on the way, through libraries that know of names, is none of the
             // program's: a replay does nothing of it.
+            // SAFETY: the caller gives what the C library's own function asks for, and the list is
+            // our own until it is freed.
             let ask = || unsafe {
                 let mut own = null_mut();
                 let status = next::getaddrinfo(host, service, hints, &mut own);
@@ -136,6 +149,7 @@ unsafe extern "C-unwind" fn getaddrinfo(
             };
             let (status, found) = enter(|_| ask()).unwrap_or_else(ask);
             if status == 0 {
+                // SAFETY: the caller gives a place for the list.
                 unsafe { *list = from_bytes(&found) };
             }
             (status, found)
@@ -175,9 +189,15 @@ unsafe extern "C-unwind" fn getnameinfo(
         None,
         &areas,
         || {
-            i64::from(unsafe {
-                next::getnameinfo(address, length, host, host_size, service, service_size, flags)
-            })
+            i64::from(pass_on!(next::getnameinfo(
+                address,
+                length,
+                host,
+                host_size,
+                service,
+                service_size,
+                flags
+            )))
         },
     ) as c_int
 }
@@ -190,6 +210,45 @@ unsafe extern "C-unwind" fn gethostname(name: *mut c_char, size: size_t) -> c_in
         }
     };
     let source = Source { optional: true, ..Source::new(call::HOST, &always) };
-    let call = || i64::from(unsafe { next::gethostname(name, size) });
+    let call = || i64::from(pass_on!(next::gethostname(name, size)));
     exchange(&source, |_| Uses::default(), None, &areas, call) as c_int
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(bytes: &mut Vec<u8>, part: &[u8]) {
+        bytes.extend((part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+
+    fn one(address: &[u8], name: &[u8]) -> Vec<u8> {
+        let mut bytes: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|one| one.to_le_bytes()).collect();
+        put(&mut bytes, address);
+        put(&mut bytes, name);
+        bytes
+    }
+
+    #[test]
+    fn a_list_that_was_kept_is_the_same_again() {
+        let kept = [one(&[2, 0, 0, 80, 127, 0, 0, 1], b"name\0"), one(&[9; 28], b"")].concat();
+        let list = from_bytes(&kept);
+        // SAFETY: the list was made in the form of the C library, which frees it.
+        unsafe {
+            assert_eq!(to_bytes(list), kept);
+            libc::freeaddrinfo(list);
+        }
+    }
+
+    #[test]
+    fn a_name_without_an_end_is_none() {
+        let list = from_bytes(&one(&[], b"12345678"));
+        // SAFETY: the list has one element, in the form of the C library, which frees it.
+        unsafe {
+            assert!((*list).ai_canonname.is_null() && (*list).ai_addr.is_null());
+            libc::freeaddrinfo(list);
+        }
+    }
 }

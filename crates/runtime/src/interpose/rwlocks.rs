@@ -8,7 +8,7 @@ use libc::{
     pthread_rwlockattr_t, timespec,
 };
 
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::sync::{self, Patience};
 use crate::thread::enter;
 
@@ -32,12 +32,22 @@ mod next {
 }
 
 /// Takes the C library's own lock.
+///
+/// # Safety
+///
+/// There is a reader-writer lock at this address.
 pub(super) unsafe fn take_alone(lock: usize) {
+    // SAFETY: the caller says so.
     unsafe { next::pthread_rwlock_wrlock(lock as RwLock) };
 }
 
 /// Takes the C library's own lock, shared.
+///
+/// # Safety
+///
+/// As for [`take_alone`].
 pub(super) unsafe fn take_shared(lock: usize) {
+    // SAFETY: the caller says so.
     unsafe { next::pthread_rwlock_rdlock(lock as RwLock) };
 }
 
@@ -49,20 +59,20 @@ unsafe extern "C" fn pthread_rwlock_init(
     enter(|thread| {
         let mut shared = PTHREAD_PROCESS_PRIVATE;
         if !attributes.is_null() {
-            unsafe { pthread_rwlockattr_getpshared(attributes, &mut shared) };
+            pass_on!(pthread_rwlockattr_getpshared(attributes, &mut shared));
         }
         if shared != PTHREAD_PROCESS_PRIVATE {
             super::process::note_shared();
         }
         sync::lock_init(thread, lock as usize, READER_WRITER);
     });
-    unsafe { next::pthread_rwlock_init(lock, attributes) }
+    pass_on!(next::pthread_rwlock_init(lock, attributes))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_rwlock_destroy(lock: RwLock) -> c_int {
     let free = enter(|thread| sync::lock_destroy(thread, lock as usize, READER_WRITER));
-    if free == Some(false) { libc::EBUSY } else { unsafe { next::pthread_rwlock_destroy(lock) } }
+    if free == Some(false) { libc::EBUSY } else { pass_on!(next::pthread_rwlock_destroy(lock)) }
 }
 
 macro_rules! acquires {
@@ -72,12 +82,13 @@ macro_rules! acquires {
             enter(|thread| {
                 sync::lock_acquire(thread, lock as usize, READER_WRITER, $shared, $patience)
             })
-                .unwrap_or_else(|| unsafe { next::$name(lock $(, $argument)*) })
+                .unwrap_or_else(|| pass_on!(next::$name(lock $(, $argument)*)))
         }
     )* };
 }
 
 fn until(clock: clockid_t, time: *const timespec) -> Patience {
+    // SAFETY: it is the time that the caller of one of these functions gives.
     Patience::Until(super::monotonic(clock, unsafe { *time }))
 }
 
@@ -95,5 +106,5 @@ acquires! {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_rwlock_unlock(lock: RwLock) -> c_int {
     enter(|thread| sync::lock_release(thread, lock as usize, READER_WRITER))
-        .unwrap_or_else(|| unsafe { next::pthread_rwlock_unlock(lock) })
+        .unwrap_or_else(|| pass_on!(next::pthread_rwlock_unlock(lock)))
 }

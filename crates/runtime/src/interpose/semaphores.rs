@@ -9,7 +9,8 @@ use libc::{sem_t, timespec};
 
 use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
-use crate::real::real;
+use crate::errno::set_errno;
+use crate::real::{pass_on, real};
 use crate::schedule;
 use crate::sync::{self, Patience};
 use crate::thread::{self, Thread, enter, pending};
@@ -34,6 +35,7 @@ mod next {
 fn adopt(thread: &mut Thread, semaphore: Semaphore) {
     if !hold().objects.semaphores.contains_key(&(semaphore as usize)) {
         let mut count = 0;
+        // SAFETY: the program gives the semaphore to one of its functions.
         unsafe { next::sem_getvalue(semaphore, &mut count) };
         sync::semaphore_init(thread, semaphore as usize, count.max(0) as u32);
     }
@@ -47,13 +49,13 @@ unsafe extern "C" fn sem_init(semaphore: Semaphore, shared: c_int, count: c_uint
         }
         sync::semaphore_init(thread, semaphore as usize, count);
     });
-    unsafe { next::sem_init(semaphore, shared, count) }
+    pass_on!(next::sem_init(semaphore, shared, count))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sem_destroy(semaphore: Semaphore) -> c_int {
     enter(|thread| sync::semaphore_destroy(thread, semaphore as usize));
-    unsafe { next::sem_destroy(semaphore) }
+    pass_on!(next::sem_destroy(semaphore))
 }
 
 fn wait(semaphore: Semaphore, patience: Patience) -> Option<c_int> {
@@ -70,25 +72,26 @@ fn wait(semaphore: Semaphore, patience: Patience) -> Option<c_int> {
     if status == libc::ECANCELED {
         end_if_cancelled();
     }
-    unsafe { *libc::__errno_location() = status };
+    set_errno(status);
     Some(-1)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sem_wait(semaphore: Semaphore) -> c_int {
-    wait(semaphore, Patience::Blocking).unwrap_or_else(|| unsafe { next::sem_wait(semaphore) })
+    wait(semaphore, Patience::Blocking).unwrap_or_else(|| pass_on!(next::sem_wait(semaphore)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sem_trywait(semaphore: Semaphore) -> c_int {
-    wait(semaphore, Patience::Try).unwrap_or_else(|| unsafe { next::sem_trywait(semaphore) })
+    wait(semaphore, Patience::Try).unwrap_or_else(|| pass_on!(next::sem_trywait(semaphore)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sem_timedwait(semaphore: Semaphore, time: *const timespec) -> c_int {
+    // SAFETY: the caller gives a time.
     let until = super::monotonic(libc::CLOCK_REALTIME, unsafe { *time });
     wait(semaphore, Patience::Until(until))
-        .unwrap_or_else(|| unsafe { next::sem_timedwait(semaphore, time) })
+        .unwrap_or_else(|| pass_on!(next::sem_timedwait(semaphore, time)))
 }
 
 #[unsafe(no_mangle)]
@@ -97,9 +100,10 @@ unsafe extern "C-unwind" fn sem_clockwait(
     clock: libc::clockid_t,
     time: *const timespec,
 ) -> c_int {
+    // SAFETY: the caller gives a time.
     let until = super::monotonic(clock, unsafe { *time });
     wait(semaphore, Patience::Until(until))
-        .unwrap_or_else(|| unsafe { next::sem_clockwait(semaphore, clock, time) })
+        .unwrap_or_else(|| pass_on!(next::sem_clockwait(semaphore, clock, time)))
 }
 
 fn post(thread: &mut Thread, semaphore: usize) {
@@ -112,20 +116,17 @@ unsafe extern "C" fn sem_post(semaphore: Semaphore) -> c_int {
     if enter(|thread| post(thread, semaphore as usize)).is_some() {
         return 0;
     }
-    let current = thread::current();
     if matches!(mode(), Mode::Unset | Mode::Off) {
-        return unsafe { next::sem_post(semaphore) };
+        return pass_on!(next::sem_post(semaphore));
     }
-    if current.is_null() {
+    let Some(thread) = thread::glance() else {
         // A signal handler in a thread that has just begun, or is about to be gone.
         let mut world = hold();
         count_one(&mut world, semaphore as usize);
         went_up(&mut world);
         return 0;
-    }
+    };
     // A signal handler, while this thread is inside the runtime.
-    // SAFETY: a thread is never freed.
-    let thread = unsafe { &*current };
     let free = |slot: &&AtomicUsize| {
         slot.compare_exchange(0, semaphore as usize, Relaxed, Relaxed).is_ok()
     };
@@ -135,7 +136,7 @@ unsafe extern "C" fn sem_post(semaphore: Semaphore) -> c_int {
             0
         }
         None => {
-            unsafe { *libc::__errno_location() = libc::EOVERFLOW };
+            set_errno(libc::EOVERFLOW);
             -1
         }
     }
@@ -168,6 +169,7 @@ pub(crate) fn count_posts(world: &mut World, thread: &mut Thread) {
 fn count_one(world: &mut World, semaphore: usize) {
     let unknown = || {
         let mut count = 0;
+        // SAFETY: the program has posted it, so there is a semaphore.
         unsafe { next::sem_getvalue(semaphore as Semaphore, &mut count) };
         count.max(0) as u32
     };
@@ -185,7 +187,7 @@ fn went_up(world: &mut World) {
 /// Now that the thread may write to the recording, its posts are recorded.
 pub(crate) fn record_posts(world: &mut World, thread: &mut Thread) {
     while let Some(semaphore) = thread.posted.pop() {
-        thread.ordinal = thread.ordinal.wrapping_add(1);
+        thread.count();
         world.stamped(thread, kind::SEM_POST, 0, 0, [semaphore as u64]);
     }
 }
@@ -195,9 +197,10 @@ unsafe extern "C" fn sem_getvalue(semaphore: Semaphore, count: *mut c_int) -> c_
     let known = enter(|_| hold().objects.semaphores.get(&(semaphore as usize)).copied()).flatten();
     match known {
         Some(value) => {
+            // SAFETY: the caller gives a place for the count.
             unsafe { *count = value as c_int };
             0
         }
-        None => unsafe { next::sem_getvalue(semaphore, count) },
+        None => pass_on!(next::sem_getvalue(semaphore, count)),
     }
 }

@@ -15,12 +15,13 @@ use libc::{pid_t, timespec};
 
 use super::numbers::{meant, process_or_group};
 use super::signals::handler_of;
+use crate::errno::keeping_errno;
 use crate::futex::system_call;
 use crate::kernel::Kernel;
-use crate::kernel::calls::{around, keeping_errno};
+use crate::kernel::calls::around;
 use crate::kernel::exchange::{Source, exchange};
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::sync::Pending;
 use crate::thread::{self, Thread, enter, pending};
 use crate::world::{State, World, hold};
@@ -63,7 +64,7 @@ pub(super) fn arrives(signal: c_int) -> bool {
     let is_expected = count.arrived.fetch_add(1, Relaxed) < count.expected.load(Relaxed);
     // The handler of a thread that waits for a semaphore or the like runs at once, and is not
     // recorded.
-    let runs_at_once = unsafe { thread::current().as_ref() }.is_some_and(|thread| {
+    let runs_at_once = thread::glance().is_some_and(|thread| {
         thread.waits.load(Relaxed) && thread.pending.load(Relaxed) & pending::RECORDED == 0
     });
     is_expected && !runs_at_once
@@ -103,8 +104,8 @@ fn sending(signal: c_int, call: impl FnOnce() -> c_int) -> c_int {
 }
 
 fn set_sends(sends: bool) {
-    if let Some(thread) = unsafe { thread::current().as_mut() } {
-        thread.sends = sends;
+    if let Some(thread) = thread::glance() {
+        thread.sends.store(sends, Relaxed);
     }
 }
 
@@ -150,7 +151,7 @@ macro_rules! send {
         pub(super) unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
             $($( let $argument = $meant($argument); )?)*
             set_sends(true);
-            let call = || sending($signal, || unsafe { next::$name($($argument),*) });
+            let call = || sending($signal, || pass_on!(next::$name($($argument),*)));
             around(|_| Uses::of(&SEND), None, call)
         }
     )* };
@@ -207,15 +208,15 @@ fn parent(process: pid_t) -> Option<pid_t> {
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn kill(process: pid_t, signal: c_int) -> c_int {
-    send(process, signal, |process| unsafe { next::kill(process, signal) })
+    send(process, signal, |process| pass_on!(next::kill(process, signal)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn killpg(group: pid_t, signal: c_int) -> c_int {
-    unsafe { kill(-group, signal) }
+    pass_on!(kill(-group, signal))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int {
-    send(process, signal, |process| unsafe { next::sigqueue(process, signal, value) })
+    send(process, signal, |process| pass_on!(next::sigqueue(process, signal, value)))
 }

@@ -1,6 +1,7 @@
 //! Whether the program handles signals: then a thread that waits may be woken by one, and waiting
 //! for ever is no deadlock.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
@@ -11,15 +12,18 @@ use libc::{siginfo_t, sigset_t, timespec};
 
 use super::{numbers, sending};
 use crate::config::{Mode, mode};
+use crate::errno::{errno, keeping_errno};
 use crate::futex::system_call;
 use crate::inputs::{Inputs, Signal};
 use crate::kernel::Kernel;
-use crate::kernel::calls::{around, keeping_errno};
+use crate::kernel::calls::around;
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::{self, Thread, Told, enter, pending};
 use crate::world::hold;
+
+mod outside;
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
 /// Whether the process itself has sent the signal that was handled last.
@@ -60,9 +64,10 @@ unsafe extern "C" fn sigaction(
 ) -> c_int {
     // Who is interrupted notices that the handler is there, and who asks notices who set it.
     let set =
-        |new| around(|_| Uses::of(&WAIT), None, || unsafe { next::sigaction(signal, new, old) });
+        |new| around(|_| Uses::of(&WAIT), None, || pass_on!(next::sigaction(signal, new, old)));
+    // SAFETY: the caller gives an action, or null.
     let Some(&theirs) = (unsafe { new.as_ref() }) else {
-        return unsafe { with_their_handler(signal, old, set(new)) };
+        return pass_on!(with_their_handler(signal, old, set(new)));
     };
     note(signal, theirs.sa_sigaction);
     let before = (handler_of(signal), flags_of(signal));
@@ -75,6 +80,7 @@ unsafe extern "C" fn sigaction(
         ours.sa_flags |= libc::SA_SIGINFO;
     }
     let status = set(&raw const ours);
+    // SAFETY: the caller gives a place for the old action, or null.
     if let (0, Some(old)) = (status, unsafe { old.as_mut() })
         && old.sa_sigaction == handled_here as *const () as usize
     {
@@ -84,7 +90,12 @@ unsafe extern "C" fn sigaction(
 }
 
 /// What we have put in the place of the user's handler is not to be seen.
+///
+/// # Safety
+///
+/// `old` is null, or the call with this status has set it.
 unsafe fn with_their_handler(signal: c_int, old: *mut libc::sigaction, status: c_int) -> c_int {
+    // SAFETY: the caller says so.
     if let (0, Some(old)) = (status, unsafe { old.as_mut() })
         && old.sa_sigaction == handled_here as *const () as usize
     {
@@ -126,7 +137,10 @@ fn stand_before(signal: c_int, handler: usize) -> usize {
 /// A signal arrives. If its thread is inside of the runtime, and will come out, the handler runs
 /// then: so what it does is recorded.
 extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel says in it what is known of the signal: the handler is installed with
+    // SA_SIGINFO.
     let is_own = unsafe { info.as_ref() }.is_some_and(is_own);
+    // SAFETY: as above; it is the handler's own.
     if is_own && let Some(info) = unsafe { info.as_mut() } {
         numbers::show_sender(info);
     }
@@ -139,7 +153,7 @@ extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: 
     }
     let recording = matches!(mode(), Mode::Free | Mode::Scheduled);
     let bit = 1u64.checked_shl(signal as u32).unwrap_or(0);
-    if let Some(thread) = unsafe { thread::current().as_mut() }
+    if let Some(thread) = thread::glance()
         && recording
         && bit != 0
         && thread.busy.load(Relaxed)
@@ -148,7 +162,9 @@ extern "C-unwind" fn handled_here(signal: c_int, info: *mut siginfo_t, context: 
         if !is_own {
             thread.outside_signals.fetch_or(bit, Relaxed);
         }
-        thread.told[signal as usize % 64] = told(info);
+        // SAFETY: the handler runs on the thread itself, inside of the runtime, where nobody looks
+        // at what it was told: that is done when it has come out.
+        unsafe { (*thread::current()).told[signal as usize % 64] = told(info) };
         thread.pending.fetch_or(bit, Relaxed);
         // It may be about to sleep.
         thread.gate.open();
@@ -166,6 +182,7 @@ fn told(info: *const siginfo_t) -> Told {
 /// Whether the process has sent it to itself.
 fn is_own(info: &siginfo_t) -> bool {
     let sent = matches!(info.si_code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE);
+    // SAFETY: signals with these codes say who has sent them.
     sent && unsafe { info.si_pid() } == system_call(libc::SYS_getpid, [0; 6]) as i32
 }
 
@@ -194,6 +211,8 @@ fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: boo
     let handler = handler_of(signal);
     if handler > libc::SIG_IGN {
         // Those that want only the number do not look at the rest.
+        // SAFETY: the program has given this function as the handler, and it is none of the special
+        // values.
         let handler: extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void) =
             unsafe { std::mem::transmute(handler) };
         handler(signal, info, context);
@@ -205,8 +224,7 @@ fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: boo
 
 /// Lets the calling thread look whether its wait is over, if it is inside the runtime.
 fn interrupt_wait() {
-    // SAFETY: a thread is never freed.
-    if let Some(thread) = unsafe { crate::thread::current().as_ref() }
+    if let Some(thread) = thread::glance()
         && thread.busy.load(Relaxed)
     {
         thread.interrupted.store(true, Relaxed);
@@ -232,7 +250,7 @@ pub(crate) fn handle_deferred(thread: &mut Thread) {
 
 /// The signal that was handled at this place in the recorded run.
 fn recorded(thread: &mut Thread) -> Option<Signal> {
-    if thread.sends {
+    if thread.sends.load(Relaxed) {
         // It may be the one that is about to be sent.
         return None;
     }
@@ -245,6 +263,8 @@ fn recorded(thread: &mut Thread) -> Option<Signal> {
 
 fn handle_later(signal: c_int, told: &Told, is_own: bool) {
     RESTARTS.store(flags_of(signal) & libc::SA_RESTART != 0, Relaxed);
+    // SAFETY: zeros are a `siginfo_t` and a `sigset_t`; what is known of the signal is as large as
+    // its beginning; and what the kernel is given are local variables.
     unsafe {
         let mut info: siginfo_t = std::mem::zeroed();
         (&raw mut info).cast::<Told>().write(*told);
@@ -264,6 +284,7 @@ fn handle_later(signal: c_int, told: &Told, is_own: bool) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn signal(number: c_int, handler: usize) -> usize {
+    // SAFETY: zeros are a `sigaction`; the handler is the caller's, and both are local variables.
     unsafe {
         let mut new: libc::sigaction = std::mem::zeroed();
         let mut old: libc::sigaction = std::mem::zeroed();
@@ -278,17 +299,18 @@ unsafe extern "C" fn signal(number: c_int, handler: usize) -> usize {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bsd_signal(signal: c_int, handler: usize) -> usize {
-    unsafe { self::signal(signal, handler) }
+    pass_on!(self::signal(signal, handler))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ssignal(signal: c_int, handler: usize) -> usize {
-    unsafe { self::signal(signal, handler) }
+    pass_on!(self::signal(signal, handler))
 }
 
 /// What `signal` is in programs that ask for POSIX and nothing else: the handler is called once.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __sysv_signal(signal: c_int, handler: usize) -> usize {
+    // SAFETY: zeros are a `sigaction`; the handler is the caller's, and both are local variables.
     unsafe {
         let (mut new, mut old): (libc::sigaction, libc::sigaction) = std::mem::zeroed();
         new.sa_sigaction = handler;
@@ -299,7 +321,7 @@ unsafe extern "C" fn __sysv_signal(signal: c_int, handler: usize) -> usize {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sysv_signal(signal: c_int, handler: usize) -> usize {
-    unsafe { __sysv_signal(signal, handler) }
+    pass_on!(__sysv_signal(signal, handler))
 }
 
 fn note(signal: c_int, handler: usize) {
@@ -329,6 +351,8 @@ fn is_asynchronous(signal: c_int) -> bool {
 /// Watches for traps, by which failures may end: in replays only.
 pub(crate) fn watch_traps() {
     for signal in [libc::SIGILL, libc::SIGTRAP, libc::SIGFPE] {
+        // SAFETY: zeros are a `sigaction`, and the handler is one for a function without further
+        // arguments, as the flags say.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = trapped as *const () as usize;
@@ -340,6 +364,7 @@ pub(crate) fn watch_traps() {
 extern "C" fn trapped(signal: c_int) {
     crate::annotations::fails();
     // It then ends as it would have.
+    // SAFETY: zeros are a `sigaction`: the default one.
     unsafe {
         let default: libc::sigaction = std::mem::zeroed();
         next::sigaction(signal, &default, std::ptr::null_mut());
@@ -362,7 +387,7 @@ macro_rules! on {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
-                around(|_| Uses::of(&$channels), None, || unsafe { on_next::$name($($argument),*) })
+                around(|_| Uses::of(&$channels), None, || pass_on!(on_next::$name($($argument),*)))
             }
         )*
     };
@@ -381,150 +406,6 @@ on! {
     timer_getoverrun(timer: libc::timer_t) -> c_int: TIMER;
 }
 
-/// Signals that somebody outside sends, and timers, whose signals come when the world's time says
-/// so: a replay gets them as they came in the recorded run, and waits for none. What threads of the
-/// process send to each other comes really.
-mod outside {
-    use super::*;
-
-    mod next {
-        use super::*;
-        real!(fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t,
-            time: *const timespec) -> c_int);
-        real!(fn sigsuspend(set: *const sigset_t) -> c_int);
-        real!(fn pause() -> c_int);
-        real!(fn alarm(seconds: u32) -> u32);
-        real!(fn setitimer(which: c_int, new: *const libc::itimerval,
-            old: *mut libc::itimerval) -> c_int);
-        real!(fn timer_settime(timer: libc::timer_t, flags: c_int, new: *const libc::itimerspec,
-            old: *mut libc::itimerspec) -> c_int);
-    }
-
-    /// Makes a call that waits for a signal. `is_own` says behind it who has sent that one.
-    fn wait(areas: Areas, is_own: impl FnOnce() -> bool, call: impl FnOnce() -> c_int) -> c_int {
-        let always = |_: &mut Kernel| true;
-        let source = Source { optional: true, ..Source::new(call::WAIT_SIGNAL, &always) };
-        let uses = |_: &mut Kernel| Uses::of(&WAIT);
-        let Some(mut begun) = start(&source, uses, None) else { return call() };
-        let result = match &begun.fate {
-            Fate::Answered(answer) => {
-                give(answer, areas);
-                answer.result as c_int
-            }
-            _ => {
-                let result = call();
-                if is_own() {
-                    begun.fate = Fate::Made;
-                }
-                result
-            }
-        };
-        finish(&begun, &source, i64::from(result), areas, |_| ());
-        result
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn sigtimedwait(
-        set: *const sigset_t,
-        info: *mut siginfo_t,
-        time: *const timespec,
-    ) -> c_int {
-        let mut own: siginfo_t = unsafe { std::mem::zeroed() };
-        let own = &raw mut own;
-        let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
-            if result > 0 {
-                visit(own.cast(), size_of::<siginfo_t>());
-            }
-        };
-        let sent_by_own = || {
-            let is_own = is_own(unsafe { &*own });
-            if is_own {
-                numbers::keep_process();
-                numbers::show_sender(unsafe { &mut *own });
-            }
-            is_own
-        };
-        let result = wait(&areas, sent_by_own, || unsafe { next::sigtimedwait(set, own, time) });
-        if result > 0 && !info.is_null() {
-            unsafe { *info = *own };
-        }
-        result
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> c_int {
-        unsafe { sigtimedwait(set, info, std::ptr::null()) }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int {
-        loop {
-            let result = unsafe { sigtimedwait(set, std::ptr::null_mut(), std::ptr::null()) };
-            let errno = unsafe { *libc::__errno_location() };
-            match result {
-                1.. => {
-                    unsafe { *signal = result };
-                    return 0;
-                }
-                _ if errno == libc::EINTR => {}
-                _ => return errno,
-            }
-        }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn sigsuspend(set: *const sigset_t) -> c_int {
-        let call = || unsafe { next::sigsuspend(set) };
-        wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), call)
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn pause() -> c_int {
-        wait(&|_, _| (), || LAST_IS_OWN.load(Relaxed), || unsafe { next::pause() })
-    }
-
-    /// Makes a call that sets a timer; a replay sets none.
-    fn set(areas: Areas, call: impl FnOnce() -> i64) -> i64 {
-        let always = |_: &mut Kernel| true;
-        let source = Source::new(call::TIMER, &always);
-        exchange(&source, |_: &mut Kernel| Uses::of(&TIMER), None, areas, call)
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn alarm(seconds: u32) -> u32 {
-        set(&|_, _| (), || i64::from(unsafe { next::alarm(seconds) })) as u32
-    }
-
-    fn visit_old<T>(old: *mut T) -> impl Fn(i64, &mut dyn FnMut(*mut u8, usize)) {
-        move |result, visit| {
-            if result == 0 && !old.is_null() {
-                visit(old.cast(), size_of::<T>());
-            }
-        }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn setitimer(
-        which: c_int,
-        new: *const libc::itimerval,
-        old: *mut libc::itimerval,
-    ) -> c_int {
-        let call = || i64::from(unsafe { next::setitimer(which, new, old) });
-        set(&visit_old(old), call) as c_int
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C-unwind" fn timer_settime(
-        timer: libc::timer_t,
-        flags: c_int,
-        new: *const libc::itimerspec,
-        old: *mut libc::itimerspec,
-    ) -> c_int {
-        let call = || i64::from(unsafe { next::timer_settime(timer, flags, new, old) });
-        set(&visit_old(old), call) as c_int
-    }
-}
-
 mod timers {
     use super::*;
     real!(fn timer_create(clock: c_int, event: *mut libc::sigevent,
@@ -537,23 +418,23 @@ unsafe extern "C-unwind" fn timer_create(
     event: *mut libc::sigevent,
     timer: *mut libc::timer_t,
 ) -> c_int {
-    let notify = unsafe { event.as_ref() }.map(|event| event.sigev_notify);
+    // SAFETY: the caller gives an event, or null.
+    let mut meant = unsafe { event.as_ref() }.copied();
+    let notify = meant.map(|event| event.sigev_notify);
     if notify == Some(libc::SIGEV_THREAD) && crate::thread::enter(|_| ()).is_some() {
         super::process::refuse("a timer that starts threads (SIGEV_THREAD)");
     }
-    let mut meant = unsafe { event.as_ref() }.copied();
     if let Some(meant) = meant.as_mut().filter(|_| notify == Some(libc::SIGEV_THREAD_ID)) {
         meant.sigev_notify_thread_id = numbers::meant(meant.sigev_notify_thread_id);
     }
     let event = meant.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
-    around(|_| Uses::of(&TIMER), None, || unsafe { timers::timer_create(clock, event, timer) })
+    around(|_| Uses::of(&TIMER), None, || pass_on!(timers::timer_create(clock, event, timer)))
 }
 
 /// A handler may jump out of an access that faulted inside a hook: the thread is then outside of
 /// the runtime again.
 fn leave_runtime() {
-    let thread = crate::thread::current();
-    if let Some(thread) = unsafe { thread.as_ref() } {
+    if let Some(thread) = thread::glance() {
         thread.busy.store(false, Relaxed);
     }
     crate::thread::enter(|thread| {
@@ -568,7 +449,7 @@ macro_rules! jumps {
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $name(place: *mut std::ffi::c_void, value: c_int) -> ! {
             leave_runtime();
-            unsafe { jumps::$name(place, value) }
+            pass_on!(jumps::$name(place, value))
         }
     )* };
 }

@@ -7,7 +7,7 @@ use libc::timespec;
 
 use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::thread::enter;
 use crate::{futex, schedule, sync};
 
@@ -47,12 +47,9 @@ pub(super) unsafe extern "C-unwind" fn nanosleep(
     time: *const timespec,
     left: *mut timespec,
 ) -> c_int {
+    // SAFETY: the caller gives a time.
     let length = unsafe { *time };
-    if sleep_for(length.tv_sec, length.tv_nsec) {
-        0
-    } else {
-        unsafe { next::nanosleep(time, left) }
-    }
+    if sleep_for(length.tv_sec, length.tv_nsec) { 0 } else { pass_on!(next::nanosleep(time, left)) }
 }
 
 #[unsafe(no_mangle)]
@@ -62,13 +59,14 @@ unsafe extern "C-unwind" fn clock_nanosleep(
     time: *const timespec,
     left: *mut timespec,
 ) -> c_int {
+    // SAFETY: the caller gives a time.
     let length = unsafe { *time };
     let slept = if flags & libc::TIMER_ABSTIME == 0 {
         sleep_for(length.tv_sec, length.tv_nsec)
     } else {
         sleep_until(super::monotonic(clock, length))
     };
-    if slept { 0 } else { unsafe { next::clock_nanosleep(clock, flags, time, left) } }
+    if slept { 0 } else { pass_on!(next::clock_nanosleep(clock, flags, time, left)) }
 }
 
 #[unsafe(no_mangle)]
@@ -77,13 +75,13 @@ unsafe extern "C-unwind" fn usleep(microseconds: c_uint) -> c_int {
     if sleep_for(i64::from(seconds), i64::from(rest) * 1000) {
         0
     } else {
-        unsafe { next::usleep(microseconds) }
+        pass_on!(next::usleep(microseconds))
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
-    if sleep_for(i64::from(seconds), 0) { 0 } else { unsafe { next::sleep(seconds) } }
+    if sleep_for(i64::from(seconds), 0) { 0 } else { pass_on!(next::sleep(seconds)) }
 }
 
 #[unsafe(no_mangle)]
@@ -91,15 +89,15 @@ unsafe extern "C" fn sched_yield() -> c_int {
     if mode() == Mode::Scheduled && enter(schedule::give_way).is_some() {
         return 0;
     }
-    unsafe { next::sched_yield() }
+    pass_on!(next::sched_yield())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn thrd_yield() {
-    unsafe { sched_yield() };
+    pass_on!(sched_yield());
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_yield() -> c_int {
-    unsafe { sched_yield() }
+    pass_on!(sched_yield())
 }

@@ -9,16 +9,17 @@ use foretrace_recording::input::{Input, call, problem};
 use libc::{pollfd, sockaddr, socklen_t};
 
 use super::descriptors::{open_one, opening};
+use crate::errno::{errno, keeping_errno, set_errno};
 use crate::futex::system_call;
 use crate::kernel::Kernel;
-use crate::kernel::calls::{Wait, around_then, keeping_errno};
+use crate::kernel::calls::{Wait, around_then};
 use crate::kernel::exchange::{
     Fate, Source, exchange, exchange_then, finish, give, goes_on, start,
 };
 use crate::kernel::files::{How, named_file};
 use crate::kernel::objects::Kind;
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::schedule::Waited;
 use crate::thread::enter;
 use crate::world::hold;
@@ -43,7 +44,7 @@ mod next {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    open_one(|_| Uses::default(), || unsafe { next::socket(domain, kind, protocol) }, |_, _| ())
+    open_one(|_| Uses::default(), || pass_on!(next::socket(domain, kind, protocol)), |_, _| ())
 }
 
 #[unsafe(no_mangle)]
@@ -56,10 +57,11 @@ unsafe extern "C-unwind" fn socketpair(
     around_then(
         |_| opening(),
         None,
-        || unsafe { next::socketpair(domain, kind, protocol, ends) },
+        || pass_on!(next::socketpair(domain, kind, protocol, ends)),
         |kernel, &status| {
             if status == 0 {
                 let stream = kind & 0xff == libc::SOCK_STREAM;
+                // SAFETY: the caller gives room for two descriptors, which the call has set.
                 kernel.paired(unsafe { [*ends, *ends.add(1)] }, stream);
             }
         },
@@ -71,8 +73,10 @@ fn name_of(address: *const sockaddr, length: socklen_t) -> Option<Vec<u8>> {
     if address.is_null() || (length as usize) < size_of::<libc::sa_family_t>() {
         return None;
     }
+    // SAFETY: it is an address that the program gives to the kernel, or that the kernel has set,
+    // and has so many bytes.
     let bytes = unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length as usize) };
-    match c_int::from(unsafe { (*address).sa_family }) {
+    match c_int::from(u16::from_ne_bytes([bytes[0], bytes[1]])) {
         // By whatever address the machine is called: only the port counts.
         libc::AF_INET | libc::AF_INET6 => Some([&[0], bytes.get(2..4)?].concat()),
         libc::AF_UNIX => {
@@ -99,11 +103,13 @@ fn name_by(call: i64, fd: c_int) -> Option<Vec<u8>> {
     let arguments =
         [fd as usize, address.as_mut_ptr() as usize, (&raw mut length) as usize, 0, 0, 0];
     let status = crate::futex::system_call(call, arguments);
+    let length = length.min(size_of::<libc::sockaddr_storage>() as socklen_t);
     if status != 0 { None } else { name_of(address.as_ptr().cast(), length) }
 }
 
 /// How much room there is for an address.
 pub(super) fn room(address: *const sockaddr, length: *const socklen_t) -> usize {
+    // SAFETY: the caller of a function of sockets gives both, or null.
     if address.is_null() || length.is_null() { 0 } else { unsafe { *length as usize } }
 }
 
@@ -172,7 +178,7 @@ unsafe extern "C-unwind" fn accept4(
     };
     let source = Source::new(call::ACCEPT, &outside);
     let Some(mut begun) = start(&source, uses, wait) else {
-        return unsafe { next::accept4(fd, from, length, flags) };
+        return pass_on!(next::accept4(fd, from, length, flags));
     };
     let is_answered = matches!(begun.fate, Fate::Answered(_));
     let new = match &begun.fate {
@@ -185,14 +191,14 @@ unsafe extern "C-unwind" fn accept4(
             new
         }
         _ if begun.waited == Waited::Interrupted && !goes_on(wait) => {
-            unsafe { *libc::__errno_location() = libc::EINTR };
+            set_errno(libc::EINTR);
             -1
         }
         _ if begun.waited == Waited::TimedOut => {
-            unsafe { *libc::__errno_location() = libc::EAGAIN };
+            set_errno(libc::EAGAIN);
             -1
         }
-        _ => unsafe { next::accept4(fd, from, length, flags) },
+        _ => pass_on!(next::accept4(fd, from, length, flags)),
     };
     if !is_answered && new >= 0 && is_from_ourselves(new) {
         // A replay makes it again.
@@ -222,7 +228,7 @@ unsafe extern "C-unwind" fn accept(
     from: *mut sockaddr,
     length: *mut socklen_t,
 ) -> c_int {
-    unsafe { accept4(fd, from, length, 0) }
+    pass_on!(accept4(fd, from, length, 0))
 }
 
 #[unsafe(no_mangle)]
@@ -252,7 +258,7 @@ unsafe extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, length: sock
     });
     let outside = |kernel: &mut Kernel| !to_itself(kernel) && kernel.goes_to_others(fd);
     let source = Source::new(call::CONNECT, &outside);
-    let call = || i64::from(unsafe { next::connect(fd, to, length) });
+    let call = || i64::from(pass_on!(next::connect(fd, to, length)));
     exchange_then(&source, uses, None, &|_, _| (), call, |kernel, _| {
         // Sockets of the file system have no names of their own, and do not find each other.
         if to_itself(kernel) {
@@ -274,9 +280,9 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
     let mut is_made = false;
     let call = || {
         is_made = true;
-        let bind = || unsafe { next::bind(fd, address, length) };
+        let bind = || pass_on!(next::bind(fd, address, length));
         let status = bind();
-        let is_taken = status != 0 && unsafe { *libc::__errno_location() } == libc::EADDRINUSE;
+        let is_taken = status != 0 && errno() == libc::EADDRINUSE;
         i64::from(if is_taken && was_free() && vacate(address, length) { bind() } else { status })
     };
     let status = exchange_then(&source, uses, None, &|_, _| (), call, |kernel, status| {
@@ -336,6 +342,7 @@ fn with_file(address: *const sockaddr, length: socklen_t, make: impl FnOnce(&[u8
 }
 
 fn make_name(name: &[u8]) {
+    // SAFETY: both the name and what stands for it end with a 0.
     named_file(libc::AT_FDCWD, name.as_ptr().cast(), How::Changes, |name| unsafe {
         libc::mknod(name, libc::S_IFSOCK | 0o777, 0)
     });
@@ -355,7 +362,7 @@ unsafe extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
     };
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let source = Source::new(call::LISTEN, &outside);
-    let call = || i64::from(unsafe { next::listen(fd, backlog) });
+    let call = || i64::from(pass_on!(next::listen(fd, backlog)));
     exchange_then(&source, uses, None, &|_, _| (), call, |kernel, status| {
         if status == 0 {
             kernel.objects.bound.extend(own_name(fd));
@@ -367,7 +374,7 @@ unsafe extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
 unsafe extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let source = Source::new(call::SHUTDOWN, &outside);
-    let call = || i64::from(unsafe { next::shutdown(fd, how) });
+    let call = || i64::from(pass_on!(next::shutdown(fd, how)));
     exchange(&source, |kernel| kernel.both(fd).quiet(), None, &|_, _| (), call) as c_int
 }
 
@@ -387,7 +394,7 @@ unsafe extern "C-unwind" fn getsockopt(
     let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
         visit_address(value.cast(), room, length, visit);
     };
-    let call = || i64::from(unsafe { next::getsockopt(fd, level, name, value, length) });
+    let call = || i64::from(pass_on!(next::getsockopt(fd, level, name, value, length)));
     exchange(&source, |kernel| kernel.both(fd), None, &areas, call) as c_int
 }
 
@@ -401,7 +408,7 @@ unsafe extern "C-unwind" fn setsockopt(
 ) -> c_int {
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let source = Source::new(call::SET_OPTION, &outside);
-    let call = || i64::from(unsafe { next::setsockopt(fd, level, name, value, length) });
+    let call = || i64::from(pass_on!(next::setsockopt(fd, level, name, value, length)));
     // Others change how much fits in, for example.
     let uses = |kernel: &mut Kernel| match (level, name) {
         (libc::SOL_SOCKET, libc::SO_RCVTIMEO) => kernel.both(fd).changes_waits(),
@@ -427,7 +434,7 @@ macro_rules! addresses {
             let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
                 visit_address(to, room, length, visit);
             };
-            let call = || i64::from(unsafe { next::$name(fd, to, length) });
+            let call = || i64::from(pass_on!(next::$name(fd, to, length)));
             exchange(&source, |_| Uses::default(), None, &areas, call) as c_int
         }
     )* };

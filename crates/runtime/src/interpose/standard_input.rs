@@ -17,6 +17,8 @@ pub(crate) fn begin() {
     if matches!(kind, Some(Kind::Outside | Kind::Log | Kind::Socket))
         && let Some(ours) = own_streams::make(0, c"r".as_ptr(), 0).filter(|ours| !ours.is_null())
     {
+        // SAFETY: it is the C library's own variable, which programs may set, and there is one
+        // thread yet.
         unsafe { stdin = ours };
     }
 }

@@ -11,11 +11,12 @@ use libc::FILE;
 
 use super::descriptors::{closing, opening};
 use crate::config::{Mode, mode};
-use crate::kernel::calls::{around, around_then, keeping_errno};
+use crate::errno::keeping_errno;
+use crate::kernel::calls::{around, around_then};
 use crate::kernel::files::{how_opened, named_file};
 use crate::kernel::given;
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::schedule;
 use crate::thread::{Thread, enter};
 use crate::world::hold;
@@ -53,6 +54,8 @@ pub(crate) fn uses(stream: u64, output: bool) -> Uses {
 }
 
 fn descriptor_of(stream: *mut FILE) -> c_int {
+    // SAFETY: the program gives the stream to a function of the C library, or it is one of the
+    // standard ones.
     keeping_errno(|| unsafe { libc::fileno(stream) })
 }
 
@@ -67,6 +70,8 @@ pub(crate) fn output(descriptor: i32) -> Uses {
 /// The channels of a call that writes to standard output or standard error: none, unless the
 /// process has put something else in their place.
 pub(crate) fn standard(error: bool) -> Uses {
+    // SAFETY: these are variables of the C library that programs hardly ever set; this reads one of
+    // them.
     let (stream, number) = unsafe { if error { (stderr, 2) } else { (stdout, 1) } };
     let descriptor = if stream.is_null() { number } else { descriptor_of(stream) };
     let is_as_found = descriptor == number && !hold().kernel.is_redirected(number);
@@ -77,6 +82,7 @@ pub(crate) fn standard(error: bool) -> Uses {
 pub(crate) fn of_cxx(stream: u64) -> Uses {
     let is_one_of = |names: &[&std::ffi::CStr]| {
         names.iter().any(|name| {
+            // SAFETY: the name is a C string.
             let known = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
             !known.is_null() && known as u64 == stream
         })
@@ -107,7 +113,7 @@ pub(super) unsafe extern "C-unwind" fn fclose(stream: *mut FILE) -> c_int {
             }
         },
         None,
-        || unsafe { next::fclose(stream) },
+        || pass_on!(next::fclose(stream)),
         |kernel, _| kernel.closed(descriptor),
     );
     if is_shared {
@@ -133,7 +139,7 @@ unsafe extern "C-unwind" fn freopen(
                 uses
             },
             None,
-            || unsafe { next::freopen(name, how, stream) },
+            || pass_on!(next::freopen(name, how, stream)),
             |kernel, _| kernel.closed(descriptor),
         )
     })
@@ -145,7 +151,7 @@ unsafe extern "C-unwind" fn freopen64(
     how: *const c_char,
     stream: *mut FILE,
 ) -> *mut FILE {
-    unsafe { freopen(name, how, stream) }
+    pass_on!(freopen(name, how, stream))
 }
 
 /// Somebody has locked a stream, at some time.
@@ -161,11 +167,11 @@ unsafe extern "C-unwind" fn flockfile(stream: *mut FILE) {
         || {
             LOCKED.store(true, Relaxed);
             if mode() == Mode::Scheduled {
-                while unsafe { next::ftrylockfile(stream) } != 0 {
+                while pass_on!(next::ftrylockfile(stream)) != 0 {
                     enter(schedule::give_way);
                 }
             } else {
-                unsafe { next::flockfile(stream) };
+                pass_on!(next::flockfile(stream));
             }
         },
     );
@@ -178,7 +184,7 @@ unsafe extern "C-unwind" fn ftrylockfile(stream: *mut FILE) -> c_int {
         None,
         || {
             LOCKED.store(true, Relaxed);
-            unsafe { next::ftrylockfile(stream) }
+            pass_on!(next::ftrylockfile(stream))
         },
     )
 }
@@ -188,7 +194,7 @@ unsafe extern "C-unwind" fn funlockfile(stream: *mut FILE) {
     around(
         |kernel| Uses::of(&[(kernel.futex(stream as u64), BOTH)]),
         None,
-        || unsafe { next::funlockfile(stream) },
+        || pass_on!(next::funlockfile(stream)),
     );
 }
 
@@ -199,14 +205,18 @@ pub(crate) fn wait_until_free(thread: &mut Thread, effect: Option<Effect>, strea
     }
     let stream = match effect {
         Some(Effect::Stream { .. }) => stream as *mut FILE,
+        // SAFETY: as in `standard`.
         Some(Effect::Standard { error }) => unsafe { if error { stderr } else { stdout } },
         _ => return,
     };
     if stream.is_null() {
         return;
     }
+    // SAFETY: the program is about to give the stream to a function of the C library, and it is not
+    // null.
     while unsafe { next::ftrylockfile(stream) } != 0 {
         schedule::give_way(thread);
     }
+    // SAFETY: as above; we have just locked it.
     unsafe { next::funlockfile(stream) };
 }

@@ -12,7 +12,7 @@ use crate::config::{Mode, mode};
 use crate::futex::Gate;
 use crate::kernel::calls;
 use crate::kernel::uses::Uses;
-use crate::real::real;
+use crate::real::{pass_on, real};
 use crate::schedule::Waited;
 use crate::thread::{self, Thread, enter};
 use crate::world::hold;
@@ -42,6 +42,7 @@ struct Birth {
 
 /// The stack of the calling thread: lowest address and the one behind the highest.
 pub(crate) fn stack() -> [u64; 2] {
+    // SAFETY: the C library fills in the attributes, which are destroyed once they were read.
     unsafe {
         let mut attributes = std::mem::zeroed::<pthread_attr_t>();
         if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
@@ -62,6 +63,7 @@ fn end_key() -> libc::pthread_key_t {
         return known;
     }
     let mut key = 0;
+    // SAFETY: the destructor is there as long as the process.
     unsafe { libc::pthread_key_create(&mut key, Some(ended)) };
     match KEY.compare_exchange(u32::MAX, key, AcqRel, Acquire) {
         Ok(_) => key,
@@ -73,6 +75,7 @@ fn end_key() -> libc::pthread_key_t {
 /// round.
 extern "C" fn ended(round: *mut c_void) {
     if (round as usize) < 4 {
+        // SAFETY: the key is one that was made; its value is a number, and leads nowhere.
         unsafe { libc::pthread_setspecific(end_key(), (round as usize + 1) as *const c_void) };
         return;
     }
@@ -83,9 +86,16 @@ extern "C" fn ended(round: *mut c_void) {
 /// Destructors run only for values that are not null.
 const FIRST_ROUND: *const c_void = std::ptr::without_provenance(1);
 
+/// [`ended`] is called at the end of the calling thread.
+fn await_end_of_thread() {
+    // SAFETY: the key is one that was made; its value is a number, and leads nowhere.
+    unsafe { libc::pthread_setspecific(end_key(), FIRST_ROUND) };
+}
+
 /// The main thread may end before the process does.
 pub(crate) fn main_begins() {
-    unsafe { libc::pthread_setspecific(end_key(), FIRST_ROUND) };
+    await_end_of_thread();
+    // SAFETY: it takes nothing.
     hold().handles.push((unsafe { libc::pthread_self() }, 0));
 }
 
@@ -95,6 +105,8 @@ fn is_of_a_library(start: *const c_void) -> bool {
     if module::is_instrumented(start as u64) {
         return false;
     }
+    // SAFETY: `dladdr` takes any address and fills in what it finds. Names are C strings, and those
+    // of libraries that have threads stay.
     let object_of = |address: *const c_void| unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
         let is_known = libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null();
@@ -109,12 +121,14 @@ fn is_of_a_library(start: *const c_void) -> bool {
 }
 
 extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
+    // SAFETY: `pthread_create` has made it, for this thread alone.
     let Birth { start, argument, thread, settled } =
         *unsafe { Box::from_raw(birth.cast::<Birth>()) };
     super::memory::settle();
     // SAFETY: the parent waits for it.
     unsafe { (*settled).open() };
-    unsafe { libc::pthread_setspecific(end_key(), FIRST_ROUND) };
+    await_end_of_thread();
+    // SAFETY: threads are never freed, and this one is the caller.
     module::begin(unsafe { &mut *thread });
     enter(|thread| {
         if is_of_a_library(start as *const c_void) {
@@ -141,26 +155,29 @@ pub(crate) unsafe extern "C-unwind" fn pthread_create(
         parent.point(kind::FORK, site, 0, 0);
         let mut world = hold();
         let child = world.add_thread(Some(parent));
+        // SAFETY: it was just made, and does not run yet.
         let index = unsafe { (*child).index };
         world.stamped(parent, kind::FORK, 0, site, [u64::from(index)]);
         drop(world);
         let settled = Gate::new();
         let birth = Box::new(Birth { start, argument, thread: child, settled: &raw const settled });
         let birth = Box::into_raw(birth);
-        let status = unsafe { next::pthread_create(handle, attributes, born, birth.cast()) };
+        let status = pass_on!(next::pthread_create(handle, attributes, born, birth.cast()));
         if status == 0 {
             settled.pass(None, || false);
         }
         let mut world = hold();
         if status == 0 {
+            // SAFETY: the caller gives a place for the handle, which the C library has set.
             world.handles.push((unsafe { *handle }, index));
         } else {
+            // SAFETY: there is no thread that could have taken it.
             drop(unsafe { Box::from_raw(birth) });
             world.entry(index).state = crate::world::State::Done;
         }
         status
     });
-    created.unwrap_or_else(|| unsafe { next::pthread_create(handle, attributes, start, argument) })
+    created.unwrap_or_else(|| pass_on!(next::pthread_create(handle, attributes, start, argument)))
 }
 
 /// Waits for the end of the thread with this handle, as far as the runtime knows it. A thread that
@@ -189,7 +206,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_join(
     if await_end(handle, None) == Waited::Cancelled {
         end_if_cancelled();
     }
-    let status = unsafe { next::pthread_join(handle, result) };
+    let status = pass_on!(next::pthread_join(handle, result));
     if status == 0 {
         forget(handle);
     }
@@ -218,13 +235,13 @@ unsafe extern "C-unwind" fn pthread_tryjoin_np(
     result: *mut *mut c_void,
 ) -> c_int {
     if matches!(mode(), Mode::Unset | Mode::Off) {
-        return unsafe { next::pthread_tryjoin_np(handle, result) };
+        return pass_on!(next::pthread_tryjoin_np(handle, result));
     }
     if !joined_at_once(handle) {
         return libc::EBUSY;
     }
     // Behind its last event, but perhaps not quite gone.
-    let status = unsafe { next::pthread_join(handle, result) };
+    let status = pass_on!(next::pthread_join(handle, result));
     if status == 0 {
         forget(handle);
     }
@@ -239,16 +256,17 @@ unsafe extern "C-unwind" fn pthread_clockjoin_np(
     time: *const libc::timespec,
 ) -> c_int {
     if matches!(mode(), Mode::Unset | Mode::Off) {
-        return unsafe { next::pthread_clockjoin_np(handle, result, clock, time) };
+        return pass_on!(next::pthread_clockjoin_np(handle, result, clock, time));
     }
     end_if_cancelled();
+    // SAFETY: the caller gives a time, or null.
     let deadline = unsafe { time.as_ref() }.map(|time| super::monotonic(clock, *time));
     match await_end(handle, deadline) {
         Waited::Ready | Waited::Interrupted => {}
         Waited::TimedOut => return libc::ETIMEDOUT,
         Waited::Cancelled => end_if_cancelled(),
     }
-    let status = unsafe { next::pthread_join(handle, result) };
+    let status = pass_on!(next::pthread_join(handle, result));
     if status == 0 {
         forget(handle);
     }
@@ -261,5 +279,5 @@ unsafe extern "C-unwind" fn pthread_timedjoin_np(
     result: *mut *mut c_void,
     time: *const libc::timespec,
 ) -> c_int {
-    unsafe { pthread_clockjoin_np(handle, result, libc::CLOCK_REALTIME, time) }
+    pass_on!(pthread_clockjoin_np(handle, result, libc::CLOCK_REALTIME, time))
 }

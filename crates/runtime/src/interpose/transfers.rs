@@ -5,17 +5,18 @@
 //! and what the kernel gets is what was recorded.
 
 use std::cell::Cell;
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_void};
 
 use foretrace_recording::input::{call, problem};
 use foretrace_recording::record::{kind, stream, unseen};
-use libc::{iovec, mmsghdr, msghdr, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{iovec, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
+use crate::errno::keeping_errno;
 use crate::hooks::ranges;
 use crate::kernel::Kernel;
-use crate::kernel::calls::{Wait, keeping_errno};
-use crate::kernel::exchange::{Source, exchange, exchange_then, hash_of};
-use crate::real::real;
+use crate::kernel::calls::Wait;
+use crate::kernel::exchange::{Source, exchange_then, hash_of};
+use crate::real::{pass_on, real};
 use crate::thread::{Thread, enter};
 use crate::world::hold;
 
@@ -30,9 +31,6 @@ mod next {
     real!(fn recv(fd: c_int, to: *mut c_void, size: size_t, flags: c_int) -> ssize_t);
     real!(fn recvfrom(fd: c_int, to: *mut c_void, size: size_t, flags: c_int, from: *mut sockaddr,
         length: *mut socklen_t) -> ssize_t);
-    real!(fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t);
-    real!(fn recvmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int,
-        time: *mut libc::timespec) -> c_int);
     real!(fn write(fd: c_int, from: *const c_void, size: size_t) -> ssize_t);
     real!(fn pwrite(fd: c_int, from: *const c_void, size: size_t, at: off_t) -> ssize_t);
     real!(fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t);
@@ -42,8 +40,6 @@ mod next {
     real!(fn send(fd: c_int, from: *const c_void, size: size_t, flags: c_int) -> ssize_t);
     real!(fn sendto(fd: c_int, from: *const c_void, size: size_t, flags: c_int, to: *const sockaddr,
         length: socklen_t) -> ssize_t);
-    real!(fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t);
-    real!(fn sendmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int);
     real!(fn eventfd_read(fd: c_int, value: *mut u64) -> c_int);
     real!(fn eventfd_write(fd: c_int, value: u64) -> c_int);
 }
@@ -90,6 +86,7 @@ fn receive(
     };
     let counted = |result: i64| {
         let count = count.filter(|_| is_counter.get() && result == size_of::<u64>() as i64)?;
+        // SAFETY: the program has given at least 8 bytes there, and the call has set them.
         Some(unsafe { count.iov_base.cast::<i64>().read_unaligned() })
     };
     let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
@@ -120,7 +117,7 @@ fn note_mapped(thread: &mut Thread, fd: c_int) {
 }
 
 /// Visits the first `size` bytes of a list.
-fn visit_data(list: &[iovec], size: usize, visit: &mut dyn FnMut(*mut u8, usize)) {
+pub(super) fn visit_data(list: &[iovec], size: usize, visit: &mut dyn FnMut(*mut u8, usize)) {
     let mut left = size;
     for part in list {
         let now = part.iov_len.min(left);
@@ -156,6 +153,7 @@ fn transmit(
         match count {
             _ if how & stream::COUNTER == 0 => (how, size as u64),
             None => (0, 0),
+            // SAFETY: the program has given at least 8 bytes there to be written.
             Some(count) => (how, unsafe { count.iov_base.cast::<u64>().read_unaligned() }),
         }
     };
@@ -183,7 +181,7 @@ fn read_through(
 }
 
 /// The same, of a call that sets other memory as well.
-fn read_and(
+pub(super) fn read_and(
     function: usize,
     fd: c_int,
     flags: c_int,
@@ -205,8 +203,9 @@ fn read_and(
             for part in list {
                 let length = part.iov_len.min(size - done);
                 let site = thread.call_site;
-                let from = unsafe { own.as_ptr().add(done) };
-                ranges::store(thread, site, part.iov_base.cast(), length, from);
+                let from = own[done..].as_ptr();
+                // SAFETY: `own` has so many bytes there, and the program has given as much room.
+                unsafe { ranges::store(thread, site, part.iov_base.cast(), length, from) };
                 done += length;
             }
             drop(own);
@@ -216,7 +215,7 @@ fn read_and(
 }
 
 /// Loads what the user wants to write to memory of ours, and writes that.
-fn write_through(
+pub(super) fn write_through(
     function: usize,
     fd: c_int,
     flags: c_int,
@@ -231,8 +230,10 @@ fn write_through(
         let (mut own, mut done) = (vec![0u8; size], 0);
         for part in list {
             let site = thread.call_site;
-            let to = unsafe { own.as_mut_ptr().add(done) };
-            ranges::load(thread, site, part.iov_base.cast(), part.iov_len, to);
+            let to = own[done..].as_mut_ptr();
+            // SAFETY: the program has given so many bytes, and `own` has room for those of all
+            // parts.
+            unsafe { ranges::load(thread, site, part.iov_base.cast(), part.iov_len, to) };
             done += part.iov_len;
         }
         own
@@ -248,8 +249,14 @@ fn one(base: *const c_void, size: size_t) -> [iovec; 1] {
     [iovec { iov_base: base.cast_mut(), iov_len: size }]
 }
 
-unsafe fn parts<'a>(list: *const iovec, count: c_int) -> &'a [iovec] {
+/// The places that a call reads to, or writes from.
+///
+/// # Safety
+///
+/// The program has given a list of so many, for the time of a call.
+pub(super) unsafe fn parts<'a>(list: *const iovec, count: c_int) -> &'a [iovec] {
     match usize::try_from(count) {
+        // SAFETY: the caller says so.
         Ok(count) if !list.is_null() => unsafe { std::slice::from_raw_parts(list, count) },
         _ => &[],
     }
@@ -257,6 +264,8 @@ unsafe fn parts<'a>(list: *const iovec, count: c_int) -> &'a [iovec] {
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t {
+    // SAFETY: the list has one part, which is the caller's or has as much room; where 8 bytes were
+    // read there is room for 8.
     read_through(read as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
         let result = next::read(fd, list[0].iov_base, list[0].iov_len);
         if result == 8
@@ -275,16 +284,16 @@ pub(super) unsafe extern "C-unwind" fn pread(
     size: size_t,
     at: off_t,
 ) -> ssize_t {
-    read_through(pread as *const () as usize, fd, 0, &one(to, size), |list| unsafe {
-        next::pread(fd, list[0].iov_base, list[0].iov_len, at)
+    read_through(pread as *const () as usize, fd, 0, &one(to, size), |list| {
+        pass_on!(next::pread(fd, list[0].iov_base, list[0].iov_len, at))
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
-    let list = unsafe { parts(list, count) };
-    read_through(readv as *const () as usize, fd, 0, list, |list| unsafe {
-        next::readv(fd, list.as_ptr(), list.len() as c_int)
+    let list = pass_on!(parts(list, count));
+    read_through(readv as *const () as usize, fd, 0, list, |list| {
+        pass_on!(next::readv(fd, list.as_ptr(), list.len() as c_int))
     })
 }
 
@@ -295,9 +304,9 @@ pub(super) unsafe extern "C-unwind" fn preadv(
     count: c_int,
     at: off_t,
 ) -> ssize_t {
-    let list = unsafe { parts(list, count) };
-    read_through(preadv as *const () as usize, fd, 0, list, |list| unsafe {
-        next::preadv(fd, list.as_ptr(), list.len() as c_int, at)
+    let list = pass_on!(parts(list, count));
+    read_through(preadv as *const () as usize, fd, 0, list, |list| {
+        pass_on!(next::preadv(fd, list.as_ptr(), list.len() as c_int, at))
     })
 }
 
@@ -309,10 +318,10 @@ pub(super) unsafe extern "C-unwind" fn preadv2(
     at: off_t,
     flags: c_int,
 ) -> ssize_t {
-    let list = unsafe { parts(list, count) };
+    let list = pass_on!(parts(list, count));
     let patience = if flags & libc::RWF_NOWAIT != 0 { libc::MSG_DONTWAIT } else { 0 };
-    read_through(preadv2 as *const () as usize, fd, patience, list, |list| unsafe {
-        next::preadv2(fd, list.as_ptr(), list.len() as c_int, at, flags)
+    read_through(preadv2 as *const () as usize, fd, patience, list, |list| {
+        pass_on!(next::preadv2(fd, list.as_ptr(), list.len() as c_int, at, flags))
     })
 }
 
@@ -323,8 +332,8 @@ pub(super) unsafe extern "C-unwind" fn recv(
     size: size_t,
     flags: c_int,
 ) -> ssize_t {
-    read_through(recv as *const () as usize, fd, flags, &one(to, size), |list| unsafe {
-        next::recv(fd, list[0].iov_base, list[0].iov_len, flags)
+    read_through(recv as *const () as usize, fd, flags, &one(to, size), |list| {
+        pass_on!(next::recv(fd, list[0].iov_base, list[0].iov_len, flags))
     })
 }
 
@@ -342,94 +351,14 @@ pub(super) unsafe extern "C-unwind" fn recvfrom(
         super::sockets::visit_address(from, room, length, visit)
     };
     let function = recvfrom as *const () as usize;
-    read_and(function, fd, flags, &one(to, size), &beside, |list| unsafe {
-        next::recvfrom(fd, list[0].iov_base, list[0].iov_len, flags, from, length)
+    read_and(function, fd, flags, &one(to, size), &beside, |list| {
+        pass_on!(next::recvfrom(fd, list[0].iov_base, list[0].iov_len, flags, from, length))
     })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    let theirs = unsafe { *message };
-    let list = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
-    let beside = |visit: &mut dyn FnMut(*mut u8, usize)| visit_message(&theirs, message, visit);
-    let mut is_made = false;
-    let function = recvmsg as *const () as usize;
-    let result = read_and(function, fd, flags, list, &beside, |list| unsafe {
-        is_made = true;
-        (*message).msg_iov = list.as_ptr().cast_mut();
-        (*message).msg_iovlen = list.len();
-        let result = next::recvmsg(fd, message, flags);
-        (*message).msg_iov = theirs.msg_iov;
-        (*message).msg_iovlen = theirs.msg_iovlen;
-        result
-    });
-    if result >= 0 && !is_made && unsafe { brings_descriptors(message) } {
-        // It names descriptors that are not there.
-        cannot_be_given(call::READ);
-    }
-    result
 }
 
 /// In a replay: the recorded run got something here that is not kept.
 pub(super) fn cannot_be_given(call: u32) {
     enter(|thread| hold().other_call(thread, call, problem::NOT_GIVEN));
-}
-
-/// Whether a message brings descriptors.
-unsafe fn brings_descriptors(message: *const msghdr) -> bool {
-    unsafe {
-        let mut part = libc::CMSG_FIRSTHDR(message);
-        while let Some(header) = part.as_ref() {
-            if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
-                return true;
-            }
-            part = libc::CMSG_NXTHDR(message, header);
-        }
-    }
-    false
-}
-
-/// Visits what a received message sets beside its data; `before` is the message as it was.
-fn visit_message(before: &msghdr, message: *mut msghdr, visit: &mut dyn FnMut(*mut u8, usize)) {
-    if !before.msg_name.is_null() {
-        visit(before.msg_name.cast(), before.msg_namelen as usize);
-    }
-    if !before.msg_control.is_null() {
-        visit(before.msg_control.cast(), before.msg_controllen);
-    }
-    unsafe {
-        visit((&raw mut (*message).msg_namelen).cast(), size_of::<socklen_t>());
-        visit((&raw mut (*message).msg_controllen).cast(), size_of::<usize>());
-        visit((&raw mut (*message).msg_flags).cast(), size_of::<c_int>());
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn recvmmsg(
-    fd: c_int,
-    list: *mut mmsghdr,
-    count: c_uint,
-    flags: c_int,
-    time: *mut libc::timespec,
-) -> c_int {
-    // One call for several messages: the data is that of each message that came.
-    let waits = [pollfd { fd, events: libc::POLLIN, revents: 0 }];
-    let wait = Wait::on(&waits, flags, libc::SO_RCVTIMEO);
-    let outside = |kernel: &mut Kernel| kernel.is_answered_by_others(fd);
-    let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
-        for at in 0..result.max(0) as usize {
-            let message = unsafe { list.add(at) };
-            let theirs = unsafe { (*message).msg_hdr };
-            let parts = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
-            visit(unsafe { &raw mut (*message).msg_len }.cast(), size_of::<c_uint>());
-            visit_data(parts, usize::MAX, visit);
-            visit_message(&theirs, unsafe { &raw mut (*message).msg_hdr }, visit);
-        }
-    };
-    let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
-    let source = Source { of_child: Some(&of_child), ..Source::new(call::READ, &outside) };
-    let call = || i64::from(unsafe { next::recvmmsg(fd, list, count, flags, time) });
-    exchange(&source, |kernel| kernel.input(fd), wait, &areas, call) as c_int
 }
 
 #[unsafe(no_mangle)]
@@ -438,8 +367,8 @@ pub(super) unsafe extern "C-unwind" fn write(
     from: *const c_void,
     size: size_t,
 ) -> ssize_t {
-    write_through(write as *const () as usize, fd, 0, &one(from, size), |list| unsafe {
-        next::write(fd, list[0].iov_base, list[0].iov_len)
+    write_through(write as *const () as usize, fd, 0, &one(from, size), |list| {
+        pass_on!(next::write(fd, list[0].iov_base, list[0].iov_len))
     })
 }
 
@@ -450,16 +379,16 @@ pub(super) unsafe extern "C-unwind" fn pwrite(
     size: size_t,
     at: off_t,
 ) -> ssize_t {
-    write_through(pwrite as *const () as usize, fd, 0, &one(from, size), |list| unsafe {
-        next::pwrite(fd, list[0].iov_base, list[0].iov_len, at)
+    write_through(pwrite as *const () as usize, fd, 0, &one(from, size), |list| {
+        pass_on!(next::pwrite(fd, list[0].iov_base, list[0].iov_len, at))
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
-    let list = unsafe { parts(list, count) };
-    write_through(writev as *const () as usize, fd, 0, list, |list| unsafe {
-        next::writev(fd, list.as_ptr(), list.len() as c_int)
+    let list = pass_on!(parts(list, count));
+    write_through(writev as *const () as usize, fd, 0, list, |list| {
+        pass_on!(next::writev(fd, list.as_ptr(), list.len() as c_int))
     })
 }
 
@@ -470,9 +399,9 @@ pub(super) unsafe extern "C-unwind" fn pwritev(
     count: c_int,
     at: off_t,
 ) -> ssize_t {
-    let list = unsafe { parts(list, count) };
-    write_through(pwritev as *const () as usize, fd, 0, list, |list| unsafe {
-        next::pwritev(fd, list.as_ptr(), list.len() as c_int, at)
+    let list = pass_on!(parts(list, count));
+    write_through(pwritev as *const () as usize, fd, 0, list, |list| {
+        pass_on!(next::pwritev(fd, list.as_ptr(), list.len() as c_int, at))
     })
 }
 
@@ -484,9 +413,9 @@ pub(super) unsafe extern "C-unwind" fn pwritev2(
     at: off_t,
     flags: c_int,
 ) -> ssize_t {
-    let list = unsafe { parts(list, count) };
-    write_through(pwritev2 as *const () as usize, fd, 0, list, |list| unsafe {
-        next::pwritev2(fd, list.as_ptr(), list.len() as c_int, at, flags)
+    let list = pass_on!(parts(list, count));
+    write_through(pwritev2 as *const () as usize, fd, 0, list, |list| {
+        pass_on!(next::pwritev2(fd, list.as_ptr(), list.len() as c_int, at, flags))
     })
 }
 
@@ -497,8 +426,8 @@ unsafe extern "C-unwind" fn send(
     size: size_t,
     flags: c_int,
 ) -> ssize_t {
-    write_through(send as *const () as usize, fd, flags, &one(from, size), |list| unsafe {
-        next::send(fd, list[0].iov_base, list[0].iov_len, flags)
+    write_through(send as *const () as usize, fd, flags, &one(from, size), |list| {
+        pass_on!(next::send(fd, list[0].iov_base, list[0].iov_len, flags))
     })
 }
 
@@ -512,76 +441,18 @@ unsafe extern "C-unwind" fn sendto(
     length: socklen_t,
 ) -> ssize_t {
     super::sockets::note_destination(to, length);
-    write_through(sendto as *const () as usize, fd, flags, &one(from, size), |list| unsafe {
-        next::sendto(fd, list[0].iov_base, list[0].iov_len, flags, to, length)
+    write_through(sendto as *const () as usize, fd, flags, &one(from, size), |list| {
+        pass_on!(next::sendto(fd, list[0].iov_base, list[0].iov_len, flags, to, length))
     })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
-    let mut theirs = unsafe { *message };
-    note_passed_on(&theirs);
-    super::sockets::note_destination(theirs.msg_name.cast(), theirs.msg_namelen);
-    let list = unsafe { parts(theirs.msg_iov, theirs.msg_iovlen as c_int) };
-    write_through(sendmsg as *const () as usize, fd, flags, list, |list| unsafe {
-        theirs.msg_iov = list.as_ptr().cast_mut();
-        theirs.msg_iovlen = list.len();
-        next::sendmsg(fd, &theirs, flags)
-    })
-}
-
-/// Descriptors that are sent with a message may come to other processes.
-fn note_passed_on(message: &msghdr) {
-    if message.msg_controllen > 0 {
-        crate::log::flag(foretrace_recording::file::flags::WAITS_END);
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn sendmmsg(
-    fd: c_int,
-    list: *mut mmsghdr,
-    count: c_uint,
-    flags: c_int,
-) -> c_int {
-    for at in 0..count as usize {
-        let message = unsafe { (*list.add(at)).msg_hdr };
-        note_passed_on(&message);
-        super::sockets::note_destination(message.msg_name.cast(), message.msg_namelen);
-    }
-    let waits = [pollfd { fd, events: libc::POLLOUT, revents: 0 }];
-    let wait = Wait::on(&waits, flags, libc::SO_SNDTIMEO);
-    let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
-    let sent = || {
-        (0..count as usize).fold(0u64, |so_far, at| {
-            let message = unsafe { (*list.add(at)).msg_hdr };
-            let parts = unsafe { parts(message.msg_iov, message.msg_iovlen as c_int) };
-            so_far.rotate_left(1) ^ hash_of(parts)
-        })
-    };
-    let areas = |result: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
-        for at in 0..result.max(0) as usize {
-            visit(unsafe { &raw mut (*list.add(at)).msg_len }.cast(), size_of::<c_uint>());
-        }
-    };
-    let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
-    let source = Source {
-        sent: Some(&sent),
-        of_child: Some(&of_child),
-        ..Source::new(call::WRITE, &outside)
-    };
-    let call = || i64::from(unsafe { next::sendmmsg(fd, list, count, flags) });
-    let uses = |kernel: &mut Kernel| kernel.output(fd, false);
-    let then = |kernel: &mut Kernel, _: i64| kernel.may_write(fd);
-    exchange_then(&source, uses, wait, &areas, call, then) as c_int
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn eventfd_read(fd: c_int, value: *mut u64) -> c_int {
     let function = eventfd_read as *const () as usize;
     let list = one(value.cast(), 8);
-    let result = read_through(function, fd, 0, &list, |list| unsafe {
-        if next::eventfd_read(fd, list[0].iov_base.cast()) == 0 { 8 } else { -1 }
+    let result = read_through(function, fd, 0, &list, |list| {
+        let status = pass_on!(next::eventfd_read(fd, list[0].iov_base.cast()));
+        if status == 0 { 8 } else { -1 }
     });
     if result == 8 { 0 } else { -1 }
 }
@@ -589,6 +460,7 @@ unsafe extern "C-unwind" fn eventfd_read(fd: c_int, value: *mut u64) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn eventfd_write(fd: c_int, value: u64) -> c_int {
     let list = one((&raw const value).cast(), 8);
-    let result = transmit(fd, 8, 0, &list, || unsafe { next::eventfd_write(fd, value) as ssize_t });
+    let call = || pass_on!(next::eventfd_write(fd, value)) as ssize_t;
+    let result = transmit(fd, 8, 0, &list, call);
     result as c_int
 }

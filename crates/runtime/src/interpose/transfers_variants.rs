@@ -7,6 +7,7 @@ use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
 use super::between::sendfile;
 use super::transfers::{pread, preadv, preadv2, pwrite, pwritev, pwritev2, read, recv, recvfrom};
+use crate::real::pass_on;
 use crate::thread::enter;
 
 #[unsafe(no_mangle)]
@@ -17,7 +18,7 @@ unsafe extern "C-unwind" fn pread64(
     at: off_t,
 ) -> ssize_t {
     as_called(pread64 as *const () as usize, pread as *const () as usize);
-    unsafe { pread(fd, to, size, at) }
+    pass_on!(pread(fd, to, size, at))
 }
 
 #[unsafe(no_mangle)]
@@ -28,7 +29,7 @@ unsafe extern "C-unwind" fn pwrite64(
     at: off_t,
 ) -> ssize_t {
     as_called(pwrite64 as *const () as usize, pwrite as *const () as usize);
-    unsafe { pwrite(fd, from, size, at) }
+    pass_on!(pwrite(fd, from, size, at))
 }
 
 #[unsafe(no_mangle)]
@@ -38,7 +39,7 @@ unsafe extern "C-unwind" fn sendfile64(
     at: *mut off_t,
     size: size_t,
 ) -> ssize_t {
-    unsafe { sendfile(to, from, at, size) }
+    pass_on!(sendfile(to, from, at, size))
 }
 
 /// `name as function(fd, list, count, offset and what follows)`.
@@ -52,7 +53,7 @@ macro_rules! vectors {
             $($argument: $type),*
         ) -> ssize_t {
             as_called($name as *const () as usize, $function as *const () as usize);
-            unsafe { $function(fd, list, count, $($argument),*) }
+            pass_on!($function(fd, list, count, $($argument),*))
         }
     )* };
 }
@@ -73,7 +74,7 @@ unsafe extern "C-unwind" fn __read_chk(
 ) -> ssize_t {
     check(size, room);
     as_called(__read_chk as *const () as usize, read as *const () as usize);
-    unsafe { read(fd, to, size) }
+    pass_on!(read(fd, to, size))
 }
 
 #[unsafe(no_mangle)]
@@ -86,7 +87,7 @@ unsafe extern "C-unwind" fn __recv_chk(
 ) -> ssize_t {
     check(size, room);
     as_called(__recv_chk as *const () as usize, recv as *const () as usize);
-    unsafe { recv(fd, to, size, flags) }
+    pass_on!(recv(fd, to, size, flags))
 }
 
 #[unsafe(no_mangle)]
@@ -99,7 +100,7 @@ unsafe extern "C-unwind" fn __pread_chk(
 ) -> ssize_t {
     check(size, room);
     as_called(__pread_chk as *const () as usize, pread as *const () as usize);
-    unsafe { pread(fd, to, size, at) }
+    pass_on!(pread(fd, to, size, at))
 }
 
 #[unsafe(no_mangle)]
@@ -112,7 +113,7 @@ unsafe extern "C-unwind" fn __pread64_chk(
 ) -> ssize_t {
     check(size, room);
     as_called(__pread64_chk as *const () as usize, pread as *const () as usize);
-    unsafe { pread(fd, to, size, at) }
+    pass_on!(pread(fd, to, size, at))
 }
 
 #[unsafe(no_mangle)]
@@ -127,7 +128,7 @@ unsafe extern "C-unwind" fn __recvfrom_chk(
 ) -> ssize_t {
     check(size, room);
     as_called(__recvfrom_chk as *const () as usize, recvfrom as *const () as usize);
-    unsafe { recvfrom(fd, to, size, flags, from, length) }
+    pass_on!(recvfrom(fd, to, size, flags, from, length))
 }
 
 /// The user called one name, and we go on with another.
@@ -142,6 +143,7 @@ fn as_called(called: usize, function: usize) {
 fn check(size: size_t, room: size_t) {
     if size > room {
         crate::message::say("buffer overflow detected by a checked function");
+        // SAFETY: it may be called at any time.
         unsafe { libc::abort() };
     }
 }

@@ -18,6 +18,7 @@ use super::ready::Ready;
 use super::uses::Uses;
 use super::{Kernel, limits};
 use crate::config::{Mode, mode};
+use crate::errno::keeping_errno;
 use crate::interpose::clocks;
 use crate::log;
 use crate::schedule::{self, Waited};
@@ -191,15 +192,6 @@ pub(crate) fn around_then<R>(
         })
     });
     result
-}
-
-pub(crate) fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
-    unsafe {
-        let errno = *libc::__errno_location();
-        let result = work();
-        *libc::__errno_location() = errno;
-        result
-    }
 }
 
 /// A function of a library that the program calls at `site` begins: one that uses these channels,

@@ -7,9 +7,10 @@
 use foretrace_recording::input::{Input, NOTHING_SENT, OF_CHILD, call, hash, problem};
 
 use super::Kernel;
-use super::calls::{OnStream, Wait, begin_on, end_with, keeping_errno, wait_more};
+use super::calls::{OnStream, Wait, begin_on, end_with, wait_more};
 use super::ready::Ready;
 use super::uses::Uses;
+use crate::errno::{errno, keeping_errno, set_errno};
 use crate::inputs::Answer;
 use crate::schedule::{self, Waited};
 use crate::sync::Pending;
@@ -71,13 +72,15 @@ pub(crate) struct Begun {
     sent: u64,
 }
 
-/// Visits the memory that a call with this result has set.
+/// Visits the memory that a call with this result has set. The result may be that of another call,
+/// in a recording: what is visited is nonetheless within what the program has given.
 pub(crate) type Areas<'a> = &'a dyn Fn(i64, &mut dyn FnMut(*mut u8, usize));
 
 /// The hash of bytes in pieces.
 pub(crate) fn hash_of(list: &[libc::iovec]) -> u64 {
     list.iter().fold(NOTHING_SENT, |so_far, part| match part.iov_len {
         0 => so_far,
+        // SAFETY: the program gives these bytes to be written.
         size => hash(so_far, unsafe { std::slice::from_raw_parts(part.iov_base.cast(), size) }),
     })
 }
@@ -160,11 +163,13 @@ pub(crate) fn give(answer: &Answer, areas: Areas) {
     let mut rest = answer.data;
     areas(answer.result, &mut |to, size| {
         let (now, later) = rest.split_at(size.min(rest.len()));
+        // SAFETY: `areas` visits memory that the program has given for the call to set, and says
+        // how much of it there is: never more, whatever the recorded call returned.
         unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), to, now.len()) };
         rest = later;
     });
     if answer.result < 0 {
-        unsafe { *libc::__errno_location() = answer.errno };
+        set_errno(answer.errno);
     }
 }
 
@@ -176,7 +181,7 @@ pub(crate) fn finish(
     areas: Areas,
     then: impl FnOnce(&mut Kernel),
 ) {
-    let errno = unsafe { *libc::__errno_location() };
+    let errno = errno();
     keeping_errno(|| {
         enter(|thread| {
             let mut world = hold();
@@ -185,6 +190,8 @@ pub(crate) fn finish(
             if let Fate::Kept = begun.fate {
                 let mut data = Vec::new();
                 areas(result, &mut |from, size| {
+                    // SAFETY: it is memory that the call has set, or the program has given it for
+                    // that.
                     data.extend_from_slice(unsafe { std::slice::from_raw_parts(from, size) });
                 });
                 let by_child = source.of_child.is_some_and(|of_child| of_child(&mut world.kernel));
@@ -254,11 +261,11 @@ pub(crate) fn exchange_then(
             answer.result
         }
         _ if interrupted => {
-            unsafe { *libc::__errno_location() = libc::EINTR };
+            set_errno(libc::EINTR);
             -1
         }
         _ if begun.waited == Waited::TimedOut => {
-            unsafe { *libc::__errno_location() = libc::EAGAIN };
+            set_errno(libc::EAGAIN);
             -1
         }
         _ => call(),

@@ -44,6 +44,7 @@ struct Private {
 static PRIVATE: AtomicPtr<Private> = AtomicPtr::new(std::ptr::null_mut());
 
 fn private() -> Option<&'static Private> {
+    // SAFETY: it is null, or set once to what is never freed or changed.
     unsafe { PRIVATE.load(Acquire).as_ref() }
 }
 
@@ -62,6 +63,7 @@ pub(crate) enum How {
 
 /// The name of a file as everybody would write it.
 fn absolute(folder: i32, path: *const c_char) -> Option<Vec<u8>> {
+    // SAFETY: the program gives a C string, or null.
     let path = unsafe { path.as_ref().map(|path| CStr::from_ptr(path)) }?.to_bytes();
     let mut whole = [0u8; libc::PATH_MAX as usize];
     let mut name: Vec<u8> = Vec::new();
@@ -250,6 +252,7 @@ fn put(place: &[u8], mode: u32, content: &[u8]) -> bool {
 
 fn special(place: &OsStr, mode: u32) -> std::io::Result<()> {
     let place = named(place.as_bytes());
+    // SAFETY: the name ends with a 0.
     match unsafe { libc::mknod(place.as_ptr().cast(), mode, 0) } {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),
@@ -303,9 +306,11 @@ fn prepare(folder: i32, path: *const c_char, how: How) -> Option<Vec<u8>> {
 }
 
 fn differs(why: u64, call: u32) -> ! {
-    // SAFETY: the caller is inside of the runtime, as a thread of the program.
-    let thread = unsafe { &*crate::thread::current() };
-    hold().other_call(thread, call, why)
+    match crate::thread::glance() {
+        Some(thread) => hold().other_call(thread, call, why),
+        // The caller is inside of the runtime, as a thread of the program.
+        None => unreachable!(),
+    }
 }
 
 /// Makes a call on a file by the name that leads to it.
@@ -315,7 +320,7 @@ pub(crate) fn named_file<R>(
     how: How,
     call: impl FnOnce(*const c_char) -> R,
 ) -> R {
-    let keep = || super::calls::keeping_errno(|| enter(|_| prepare(folder, path, how)));
+    let keep = || crate::errno::keeping_errno(|| enter(|_| prepare(folder, path, how)));
     let place = match keep() {
         Some(place) => place,
         // The runtime is off: in a child, or at the end. Names still lead where they led.
@@ -326,12 +331,13 @@ pub(crate) fn named_file<R>(
     };
     let Some(place) = place else { return call(path) };
     let result = call(place.as_ptr().cast());
-    super::calls::keeping_errno(|| enter(|_| drop(place)));
+    crate::errno::keeping_errno(|| enter(|_| drop(place)));
     result
 }
 
 /// How a stream is opened.
 pub(crate) fn how_opened(how: *const c_char) -> How {
+    // SAFETY: the program gives a C string, or null.
     let how = unsafe { how.as_ref().map(|how| CStr::from_ptr(how)) };
     let changes = how.is_none_or(|how| how.to_bytes().iter().any(|byte| b"wa+".contains(byte)));
     if changes { How::Writes } else { How::Reads }

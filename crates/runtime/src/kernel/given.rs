@@ -17,12 +17,11 @@ use foretrace_recording::input::{Input, OF_CHILD, call};
 
 use super::Kernel;
 use super::looks::{Identity, look};
+use crate::errno::keeping_errno;
 use crate::futex::system_call;
 use crate::log;
 use crate::thread::enter;
 use crate::world::hold;
-
-use super::calls::keeping_errno;
 
 /// A pipe or pair of sockets.
 pub(super) struct Piece {

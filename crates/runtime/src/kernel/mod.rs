@@ -177,6 +177,7 @@ impl Kernel {
 
 /// Whether two functions are of the same library.
 fn is_beside(one: u64, other: u64) -> bool {
+    // SAFETY: `dladdr` takes any address, and fills in a local variable.
     let library = |function: u64| unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
         let known = libc::dladdr(function as *const libc::c_void, &mut found) != 0;
@@ -187,6 +188,8 @@ fn is_beside(one: u64, other: u64) -> bool {
 
 /// The name of the function at an address.
 fn symbol(function: u64) -> String {
+    // SAFETY: `dladdr` takes any address, and fills in a local variable; a name is a C string of
+    // the library that the function is in.
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
         let known = libc::dladdr(function as *const libc::c_void, &mut found) != 0;

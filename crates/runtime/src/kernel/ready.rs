@@ -49,10 +49,15 @@ impl Ready {
         Ready { list: list.as_ptr(), count: list.len(), outside }
     }
 
+    fn list<'a>(self) -> &'a [pollfd] {
+        // SAFETY: the thread that waits has the list, and does not touch it meanwhile. Others look
+        // at it only while the world is held and that thread still waits.
+        unsafe { std::slice::from_raw_parts(self.list, self.count) }
+    }
+
     /// The descriptors.
     pub(crate) fn descriptors(self) -> impl Iterator<Item = i32> {
-        let list = unsafe { std::slice::from_raw_parts(self.list, self.count) };
-        list.iter().map(|one| one.fd)
+        self.list().iter().map(|one| one.fd)
     }
 
     /// Whether one of them is ready (or is no descriptor any more, which the call itself will say).
@@ -62,7 +67,7 @@ impl Ready {
 
     /// The same, after waiting for them for a while.
     pub(crate) fn wait(self, nanoseconds: i64) -> bool {
-        let list = unsafe { std::slice::from_raw_parts(self.list, self.count) };
+        let list = self.list();
         let mut few = [pollfd { fd: -1, events: 0, revents: 0 }; FEW];
         if let Some(copy) = few.get_mut(..list.len()) {
             copy.copy_from_slice(list);

@@ -23,6 +23,7 @@ pub(super) fn is_made_up(descriptor: i32, found: &Found) -> bool {
 
 /// The same of the regular file of this name in a folder.
 pub(super) fn is_name_made_up(folder: i32, name: *const c_char, found: &Found) -> bool {
+    // SAFETY: the file of this name was found, so it is a C string.
     let is_whole = folder == libc::AT_FDCWD || unsafe { *name.cast::<u8>() } == b'/';
     found.is_on_no_device()
         && match is_whole {
@@ -44,5 +45,6 @@ pub(crate) fn is_fed(name: *const c_char) -> bool {
 fn is_system(call: libc::c_long, of: usize) -> bool {
     let mut system = MaybeUninit::<libc::statfs>::zeroed();
     system_call(call, [of, system.as_mut_ptr() as usize, 0, 0, 0, 0]) == 0
+        // SAFETY: it was all zeros, which is a `statfs`, and the kernel has set it.
         && MADE_UP.contains(&unsafe { system.assume_init() }.f_type)
 }

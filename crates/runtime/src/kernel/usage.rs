@@ -198,6 +198,7 @@ impl Kernel {
             Some(known) => known.channel,
             None if is_name_made_up(folder, name, &found) => self.system_files(),
             None => {
+                // SAFETY: the file of this name was found, so it is a C string.
                 let name = unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
                 let channel = self.channel(name);
                 let slot = Slot { identity, channel, kind: Kind::Inside, end: End::None };

@@ -155,6 +155,7 @@ unsafe extern "C-unwind" fn __kmpc_reduce(
     combine: *const c_void,
     name: *mut c_void,
 ) -> c_int {
+    // SAFETY: compiled code gives what the other asks for, too.
     unsafe { __kmpc_reduce_nowait(place, number, count, size, data, combine, name) }
 }
 
@@ -164,6 +165,7 @@ unsafe extern "C-unwind" fn __kmpc_end_reduce(
     number: Number,
     name: *mut c_void,
 ) {
+    // SAFETY: as above.
     unsafe { __kmpc_end_reduce_nowait(place, number, name) };
     current().team.meet();
 }

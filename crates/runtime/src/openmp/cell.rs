@@ -3,27 +3,33 @@
 //! A cell has an address of its own, which nothing else ever has, so it begins with 0 whatever
 //! happened before. Nothing is stored at that address; the value is kept by the team.
 
-use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 use foretrace_recording::record::kind;
 use foretrace_recording::site::order;
 
-use crate::futex::{Spin, system_call};
+use crate::futex::{Guarded, system_call};
 use crate::interpose::process::refuse;
 use crate::thread::enter;
 use crate::world::hold;
 
 /// Stores a result where the caller wants it, as compiled code would do it: with a record.
+///
+/// # Safety
+///
+/// There is room for it.
 pub(super) unsafe fn give<T: Copy>(to: *mut T, value: T) {
+    const { assert!(size_of::<T>() <= size_of::<u64>()) };
     let size = size_of::<T>();
     enter(|thread| {
         let site = thread.call_site;
         let mut bits = 0u64;
-        unsafe { (&raw mut bits).cast::<T>().write(value) };
+        // SAFETY: a `T` is not larger, see above, and not aligned to more.
+        unsafe { (&raw mut bits).cast::<T>().write_unaligned(value) };
         thread.point(kind::STORE, site, to as u64, size as u64);
         thread.access(kind::STORE, size as u8, site, to as u64, bits);
     });
+    // SAFETY: the caller says so.
     unsafe { to.write(value) };
 }
 
@@ -48,10 +54,7 @@ pub(super) fn addresses(words: u64) -> usize {
 /// Memory at such addresses: zeroed, and the same in every run with the same schedule. The C
 /// library's own is not, since which block it gives out next depends on when threads are really
 /// gone.
-pub(super) struct Store {
-    lock: Spin,
-    state: UnsafeCell<Stored>,
-}
+pub(super) struct Store(Guarded<Stored>);
 
 struct Stored {
     /// Where the next new block begins, and where the memory ends that can be touched.
@@ -61,22 +64,17 @@ struct Stored {
     free: Vec<(usize, usize)>,
 }
 
-// Guarded by its lock.
-unsafe impl Sync for Store {}
-
 /// Memory is made ready to be touched in such pieces.
 const PIECE: usize = 1 << 20;
 
 impl Store {
     pub(super) const fn new() -> Store {
-        let state = UnsafeCell::new(Stored { next: 0, end: 0, free: Vec::new() });
-        Store { lock: Spin::new(), state }
+        Store(Guarded::new(Stored { next: 0, end: 0, free: Vec::new() }))
     }
 
     pub(super) fn take(&self, size: usize) -> *mut u8 {
         let size = size.next_multiple_of(16);
-        let block = self.lock.with(|| {
-            let state = unsafe { &mut *self.state.get() };
+        let block = self.0.with(|state| {
             if let Some(at) = state.free.iter().rposition(|(_, free)| *free == size) {
                 return state.free.swap_remove(at).0;
             }
@@ -94,15 +92,14 @@ impl Store {
             state.next - size
         });
         let block = block as *mut u8;
+        // SAFETY: the block is within memory that was made ready, and nobody else has it.
         unsafe { block.write_bytes(0, size) };
         block
     }
 
     pub(super) fn give_back(&self, block: *mut u8, size: usize) {
-        self.lock.with(|| {
-            let state = unsafe { &mut *self.state.get() };
-            state.free.push((block as usize, size.next_multiple_of(16)));
-        });
+        let size = size.next_multiple_of(16);
+        self.0.with(|state| state.free.push((block as usize, size)));
     }
 }
 
@@ -145,7 +142,8 @@ impl Cell {
         done.unwrap_or_else(perform)
     }
 
-    /// Counts one up, which is recorded, and does the work in the same step.
+    /// Counts one up, which is recorded, and does the work in the same step: while nobody else does
+    /// any such work.
     pub(super) fn step<R>(&self, work: impl FnOnce() -> R) -> R {
         let mut work = Some(work);
         let done = enter(|thread| {
@@ -159,7 +157,11 @@ impl Cell {
         });
         match (done.flatten(), work) {
             (Some(result), _) => result,
-            (None, Some(work)) => work(),
+            (None, Some(work)) => {
+                // Nothing is recorded any more, but others may still do the same.
+                let _alone = hold();
+                work()
+            }
             (None, None) => unreachable!("work that was taken has a result"),
         }
     }

@@ -66,8 +66,12 @@ impl Dependences {
     }
 }
 
+/// # Safety
+///
+/// There are so many.
 unsafe fn list<'a>(count: c_int, first: *const Dependence) -> &'a [Dependence] {
     match usize::try_from(count) {
+        // SAFETY: the caller says so.
         Ok(count @ 1..) => unsafe { std::slice::from_raw_parts(first, count) },
         _ => &[],
     }
@@ -83,6 +87,7 @@ unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     other_count: c_int,
     other_first: *const Dependence,
 ) -> c_int {
+    // SAFETY: compiled code gives lists of so many.
     let all = unsafe { [list(count, first), list(other_count, other_first)].concat() };
     create(data, &all, true);
     0

@@ -308,6 +308,8 @@ macro_rules! loops {
                 member.work = None;
                 return 0;
             };
+            // SAFETY: compiled code gives places for the bounds of a piece, and for the rest or
+            // null.
             unsafe {
                 if !last.is_null() {
                     give(last, c_int::from(first + count == work.range.count));

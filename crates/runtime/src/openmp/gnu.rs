@@ -62,6 +62,7 @@ extern "C-unwind" fn GOMP_parallel_end() {
     if BEGUN.get().is_null() {
         return;
     }
+    // SAFETY: `GOMP_parallel_start` has made it, on this thread, and it leaves the list now.
     let begun = unsafe { Box::from_raw(BEGUN.get()) };
     BEGUN.set(begun.outer);
     begun.workers.end();
@@ -193,11 +194,13 @@ macro_rules! loops {
             upper: *mut c_long,
         ) -> bool {
             Loop::begin(range(first, end, step), $schedule(chunk.max(0) as u64), false);
+            // SAFETY: compiled code gives places for the bounds.
             unsafe { $next(lower, upper) }
         }
 
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $next(lower: *mut c_long, upper: *mut c_long) -> bool {
+            // SAFETY: compiled code gives places for the bounds.
             unsafe { give_next(lower, upper) }
         }
 
@@ -212,11 +215,13 @@ macro_rules! loops {
             upper: *mut u64,
         ) -> bool {
             Loop::begin(range_up_or_down(is_up, first, end, step), $schedule(chunk), false);
+            // SAFETY: compiled code gives places for the bounds.
             unsafe { $ull_next(lower, upper) }
         }
 
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $ull_next(lower: *mut u64, upper: *mut u64) -> bool {
+            // SAFETY: compiled code gives places for the bounds.
             unsafe { give_next(lower.cast(), upper.cast()) }
         }
 
@@ -254,8 +259,13 @@ loops! {
 }
 
 /// Bounds of the next piece for the caller, who is not instrumented.
+///
+/// # Safety
+///
+/// There is room for them.
 unsafe fn give_next(lower: *mut c_long, upper: *mut c_long) -> bool {
     let Some((first, end)) = next() else { return false };
+    // SAFETY: the caller says so.
     unsafe { (*lower, *upper) = (first as c_long, end as c_long) };
     true
 }
@@ -272,11 +282,13 @@ macro_rules! runtime_loops {
             upper: *mut c_long,
         ) -> bool {
             Work { range: range(first, end, step), schedule: None }.begin();
+            // SAFETY: compiled code gives places for the bounds.
             unsafe { $next(lower, upper) }
         }
 
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $next(lower: *mut c_long, upper: *mut c_long) -> bool {
+            // SAFETY: compiled code gives places for the bounds.
             unsafe { give_next(lower, upper) }
         }
 
@@ -290,11 +302,13 @@ macro_rules! runtime_loops {
             upper: *mut u64,
         ) -> bool {
             Work { range: range_up_or_down(is_up, first, end, step), schedule: None }.begin();
+            // SAFETY: compiled code gives places for the bounds.
             unsafe { $ull_next(lower, upper) }
         }
 
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $ull_next(lower: *mut u64, upper: *mut u64) -> bool {
+            // SAFETY: compiled code gives places for the bounds.
             unsafe { give_next(lower.cast(), upper.cast()) }
         }
 

@@ -127,6 +127,8 @@ macro_rules! loops {
             step: $signed,
             chunk: $signed,
         ) {
+            // SAFETY: compiled code gives the bounds of the loop and places for what becomes of
+            // them, all its own; for `last` perhaps null.
             unsafe {
                 let bounds = (i128::from(*lower), i128::from(*upper));
                 let piece = piece(kind, bounds.0, bounds.1, i128::from(step), i128::from(chunk));

@@ -19,6 +19,8 @@ type Address = *mut c_void;
 
 /// The lock's own memory, where nothing is recorded.
 fn unrecorded<'a>(address: Address) -> &'a futex::Lock {
+    // SAFETY: it is the memory of a lock of `omp.h`, or of a `critical`: an aligned word at least,
+    // zero before its first use, which only functions like this one touch.
     unsafe { &*address.cast::<futex::Lock>() }
 }
 
@@ -38,6 +40,7 @@ pub(super) fn release_plain(address: Address) {
 
 fn init(address: Address, kind: u8) {
     // GNU's plain lock has four bytes, all others have eight or more.
+    // SAFETY: the program gives the memory of a lock of this kind, which nobody uses yet.
     unsafe {
         match kind {
             PLAIN => address.cast::<u32>().write(0),
@@ -105,6 +108,7 @@ extern "C-unwind" fn omp_set_nest_lock(lock: Address) {
     });
     taken.unwrap_or_else(|| {
         while Nested(lock).try_acquire() == 0 {
+            // SAFETY: it takes nothing.
             unsafe { libc::sched_yield() };
         }
     });
@@ -136,10 +140,13 @@ struct Nested(Address);
 
 impl Nested {
     fn word(&self) -> &AtomicU64 {
+        // SAFETY: a nested lock has an aligned word of 8 bytes at least, which only these functions
+        // touch.
         unsafe { AtomicU64::from_ptr(self.0.cast()) }
     }
 
     fn try_acquire(&self) -> u32 {
+        // SAFETY: it takes nothing.
         let own = unsafe { libc::gettid() } as u64;
         let word = self.word().load(Relaxed);
         let depth = match (word as u32, word >> 32) {

@@ -29,12 +29,17 @@ const REGISTERS: usize = 4;
 
 impl Body {
     /// Takes the variables from where the caller of a variadic function put them.
+    ///
+    /// # Safety
+    ///
+    /// There are so many: three in registers, the rest on the stack. The code takes as many.
     unsafe fn microtask(
         code: *const c_void,
         count: usize,
         in_registers: *const usize,
         on_stack: *const usize,
     ) -> Body {
+        // SAFETY: the caller says so.
         let argument = |at: usize| unsafe {
             if at < 3 { in_registers.add(at).read() } else { on_stack.add(at - 3).read() }
         };
@@ -47,6 +52,8 @@ impl Body {
             Body::Microtask { code, arguments } => {
                 let own: *mut c_int = numbers().cast();
                 let count = arguments.len() - REGISTERS;
+                // SAFETY: compiled code has given this function and its arguments, and there are
+                // [`REGISTERS`] words more.
                 unsafe { call(*code, own, own.add(1), arguments.as_ptr(), count) };
             }
             Body::Function { code, data, work } => {
@@ -111,6 +118,7 @@ struct Birth {
 }
 
 extern "C-unwind" fn born(birth: *mut c_void) -> *mut c_void {
+    // SAFETY: `Workers::begin` has made it, for this thread alone.
     let Birth { team, number, settings, body } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
     Member::new(team, number, settings).enter();
     body.run();
@@ -149,6 +157,7 @@ impl Workers {
             let birth = Box::new(Birth { team: team.clone(), number, settings, body });
             let mut handle = 0;
             let birth = Box::into_raw(birth).cast();
+            // SAFETY: the handle is a local variable, and the thread takes what was made for it.
             if unsafe { pthread_create(&mut handle, null(), born, birth) } != 0 {
                 refuse("a thread of an OpenMP region cannot be created");
             }
@@ -164,6 +173,7 @@ impl Workers {
         enter(|thread| thread.call_site = self.site);
         is_idle();
         for handle in self.handles {
+            // SAFETY: the thread was created in `begin`, and is joined once.
             unsafe { pthread_join(handle, null_mut()) };
         }
         if let Some(pool) = &current().team.pool {
@@ -197,6 +207,7 @@ unsafe extern "C-unwind" fn fork(
     in_registers: *const usize,
     on_stack: *const usize,
 ) {
+    // SAFETY: the entry below has put the arguments of its caller there.
     let body = unsafe { Body::microtask(code, count as usize, in_registers, on_stack) };
     run(team_size(None), &body);
 }
@@ -210,6 +221,7 @@ unsafe extern "C-unwind" fn fork_teams(
     on_stack: *const usize,
 ) {
     let wanted = current().wanted.take();
+    // SAFETY: the entry below has put the arguments of its caller there.
     let body = unsafe { Body::microtask(code, count as usize, in_registers, on_stack) };
     let own = current();
     let before = own.settings.threads;
@@ -265,6 +277,7 @@ unsafe extern "C-unwind" fn __kmpc_fork_call_if(
     argument: usize,
 ) {
     let words = [argument, 0, 0];
+    // SAFETY: compiled code gives at most one argument to such a region.
     let body = unsafe { Body::microtask(code, count as usize, words.as_ptr(), null()) };
     run(if condition == 0 { 1 } else { team_size(None) }, &body);
 }

@@ -37,25 +37,35 @@ struct Search<'a> {
 /// Whether a module that is loaded now refers to a function of that name that it does not define.
 pub(super) fn refer_to(name: &CStr) -> bool {
     let mut search = Search { name, found: false };
+    // SAFETY: `look` takes what it is called with, and the search outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
     search.found
 }
 
 unsafe extern "C" fn look(module: *mut libc::dl_phdr_info, _: usize, to: *mut c_void) -> c_int {
+    // SAFETY: the dynamic linker gives a module that is loaded, and what `refer_to` gave it.
     let (module, search) = unsafe { (&*module, &mut *to.cast::<Search>()) };
     let count = usize::from(module.dlpi_phnum);
+    // SAFETY: the module has so many headers.
     let headers = unsafe { std::slice::from_raw_parts(module.dlpi_phdr, count) };
     let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
     if let Some(dynamic) = dynamic {
         let entries = (module.dlpi_addr + dynamic.p_vaddr) as *const Entry;
+        // SAFETY: the header says where the dynamic section is, once the module is loaded.
         search.found |= unsafe { refers(module.dlpi_addr, entries, search.name) };
     }
     c_int::from(search.found)
 }
 
+/// Whether the module with this dynamic section does.
+///
+/// # Safety
+///
+/// It is loaded at `base`, and the section ends with an entry of tag 0.
 unsafe fn refers(base: u64, mut entry: *const Entry, name: &CStr) -> bool {
     let (mut strings, mut symbols) = (0, 0);
     let mut tables = [(0, 0); 2];
+    // SAFETY: the caller says so: no entry behind the last one is read.
     while let Entry { tag: tag @ 1.., value } = unsafe { entry.read() } {
         // The dynamic linker has made addresses of them, but for the kernel's own module.
         let address = if value < base { value + base } else { value };
@@ -68,11 +78,13 @@ unsafe fn refers(base: u64, mut entry: *const Entry, name: &CStr) -> bool {
             tag::CALLS_SIZE => tables[1].1 = value,
             _ => {}
         }
-        entry = unsafe { entry.add(1) };
+        entry = entry.wrapping_add(1);
     }
     if strings == 0 || symbols == 0 {
         return false;
     }
+    // SAFETY: relocations name symbols of the module's table, and symbols names of its strings,
+    // both of which are loaded.
     let is_it = |relocation: &Relocation| unsafe {
         let symbol = (symbols as *const libc::Elf64_Sym).add((relocation.what >> 32) as usize);
         let text = (strings + u64::from((*symbol).st_name)) as *const c_char;
@@ -80,6 +92,7 @@ unsafe fn refers(base: u64, mut entry: *const Entry, name: &CStr) -> bool {
     };
     tables.iter().filter(|(start, _)| *start != 0).any(|&(start, size)| {
         let count = size as usize / size_of::<Relocation>();
+        // SAFETY: the table is loaded, and has as many bytes as its entry says.
         let all = unsafe { std::slice::from_raw_parts(start as *const Relocation, count) };
         all.iter().any(is_it)
     })

@@ -63,6 +63,7 @@ pub(super) fn is_true(value: &[u8]) -> bool {
 }
 
 fn processors() -> c_int {
+    // SAFETY: only numbers are involved.
     unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.clamp(1, 0x7fff) as c_int
 }
 
@@ -151,6 +152,7 @@ extern "C" fn omp_set_schedule(kind: c_int, chunk: c_int) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_get_schedule(kind: *mut c_int, chunk: *mut c_int) {
     let (own_kind, own_chunk) = current().settings.schedule.for_user();
+    // SAFETY: the program gives places for both.
     unsafe {
         give(kind, own_kind);
         give(chunk, own_chunk);
@@ -189,6 +191,7 @@ extern "C" fn omp_get_team_size(level: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn omp_get_wtime() -> c_double {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is a local variable.
     unsafe { clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as c_double + time.tv_nsec as c_double * 1e-9
 }

@@ -37,12 +37,21 @@ pub(super) const FINAL: c_int = 2;
 pub(super) const HAS_DESTRUCTORS: c_int = 8;
 pub(super) const IS_DETACHED: c_int = 64;
 
+/// # Safety
+///
+/// [`allocate`] has made it, and it was not given back. This is so for all of the functions here.
 pub(super) unsafe fn header<'a>(data: *mut Data) -> &'a Header {
+    // SAFETY: the caller says so, and `allocate` puts a header before it.
     unsafe { &*data.byte_sub(size_of::<Header>()).cast() }
 }
 
 /// Gives the memory of a task back.
+///
+/// # Safety
+///
+/// As for [`header`], and nobody uses it any more.
 pub(super) unsafe fn free(data: *mut Data) {
+    // SAFETY: the caller says so; the header says how large the block is.
     unsafe {
         let Header { size, shared_size, .. } = *header(data);
         let (block, all) =
@@ -56,14 +65,11 @@ pub(super) unsafe fn free(data: *mut Data) {
 static STORE: Store = Store::new();
 
 /// Makes the memory of a task, recorded as a block of the heap.
-unsafe fn allocate(
-    flags: c_int,
-    size: usize,
-    shared_size: usize,
-    entry: Option<Entry>,
-) -> *mut Data {
+fn allocate(flags: c_int, size: usize, shared_size: usize, entry: Option<Entry>) -> *mut Data {
     let size = size.max(size_of::<Data>()).next_multiple_of(16);
     let shared_size = shared_size.next_multiple_of(16);
+    // SAFETY: the new block has room for the header, the data behind it, and what is shared behind
+    // that; it is aligned to 16 bytes, and nobody else has it.
     unsafe {
         let all = size_of::<Header>() + size + shared_size;
         let block: *mut c_void = STORE.take(all).cast();
@@ -86,11 +92,16 @@ unsafe extern "C-unwind" fn __kmpc_omp_task_alloc(
     shared_size: usize,
     entry: Option<Entry>,
 ) -> *mut Data {
-    unsafe { allocate(flags, size, shared_size, entry) }
+    allocate(flags, size, shared_size, entry)
 }
 
 /// Copies what compiled code has put into a task.
+///
+/// # Safety
+///
+/// As for [`header`].
 unsafe fn copy(from: *mut Data) -> *mut Data {
+    // SAFETY: the caller says so; both have as many bytes as the header says, in whole words.
     unsafe {
         let Header { size, shared_size, flags } = *header(from);
         let to = allocate(flags, size, shared_size, (*from).entry);
@@ -126,6 +137,7 @@ unsafe extern "C-unwind" fn __kmpc_taskloop(
     size: u64,
     duplicate: Option<extern "C-unwind" fn(*mut Data, *mut Data, c_int)>,
 ) {
+    // SAFETY: compiled code gives places of the bounds within the data.
     let (first, last) = unsafe { (*lower, *upper) };
     let distance = if step < 0 { first.wrapping_sub(last) } else { last.wrapping_sub(first) };
     let count = match (distance as i64) < 0 {
@@ -144,9 +156,11 @@ unsafe extern "C-unwind" fn __kmpc_taskloop(
     for number in (0..tasks).filter(|_| count > 0) {
         let (start, length) = share(count, tasks, number);
         let at = |iteration: u64| first.wrapping_add(iteration.wrapping_mul(step as u64));
+        // SAFETY: compiled code gives data that `__kmpc_omp_task_alloc` made. The places of the
+        // bounds are within it, and at the same distance within the copy, which is as large.
         unsafe {
             let one = copy(data);
-            let moved = |place: *mut u64| place.byte_offset(one.byte_offset_from(data));
+            let moved = |place: *mut u64| one.byte_add(place.addr() - data.addr()).cast::<u64>();
             give(moved(lower), at(start));
             give(moved(upper), at(start + length - 1));
             if let Some(duplicate) = duplicate {
@@ -158,6 +172,7 @@ unsafe extern "C-unwind" fn __kmpc_taskloop(
     if no_group == 0 {
         end_group();
     }
+    // SAFETY: it was only a pattern, and compiled code does not use it any more.
     unsafe { free(data) };
 }
 
@@ -177,6 +192,7 @@ unsafe extern "C-unwind" fn __kmpc_taskloop_5(
     _: c_int,
     duplicate: Option<extern "C-unwind" fn(*mut Data, *mut Data, c_int)>,
 ) {
+    // SAFETY: compiled code gives what the other asks for, too.
     unsafe {
         __kmpc_taskloop(
             place, number, data, condition, lower, upper, step, no_group, kind, size, duplicate,

@@ -119,6 +119,7 @@ impl Pool {
     }
 
     fn step<R>(&self, work: impl FnOnce(&mut State) -> R) -> R {
+        // SAFETY: nobody else is in a step of the pool meanwhile, and only steps touch the state.
         self.steps.step(|| work(unsafe { &mut *self.state.get() }))
     }
 
@@ -154,6 +155,7 @@ impl Pool {
                 refuse("tasks of OpenMP wait for each other");
             }
         }
+        // SAFETY: all of these are over, and so is what was below them.
         over.iter().for_each(|task| unsafe { free(task.data) });
     }
 
@@ -256,8 +258,10 @@ struct Own {
     dependences: Dependences,
 }
 
-// See `guarded` and `own`.
+// SAFETY: see `guarded` and `own`, which say who touches them and when. The data is memory that any
+// thread may use.
 unsafe impl Sync for Task {}
+// SAFETY: as above.
 unsafe impl Send for Task {}
 
 impl Task {
@@ -274,6 +278,7 @@ impl Task {
     }
 
     fn explicit(data: *mut Data, parent: &Task, is_ordered: bool) -> Task {
+        // SAFETY: compiled code has got the data from us, and gives it for the new task.
         let is_final = parent.is_final || unsafe { header(data).flags } & FINAL != 0;
         Task { data, is_final, order: is_ordered.then(Cell::new), ..Task::implicit(parent.root) }
     }
@@ -287,18 +292,22 @@ impl Task {
 
     #[allow(clippy::mut_from_ref)]
     fn guarded(&self) -> &mut Guarded {
+        // SAFETY: callers are in a step of the pool or of the task, or the only ones who know the
+        // task yet; and they let go of the reference before they ask again.
         unsafe { &mut *self.guarded.get() }
     }
 
     #[allow(clippy::mut_from_ref)]
     fn own(&self) -> &mut Own {
+        // SAFETY: the caller runs the task, or has waited for its end; and it lets go of the
+        // reference before it asks again.
         unsafe { &mut *self.own.get() }
     }
 
     /// It waits for so many tasks less; whether for none any more.
     fn waits_less(&self, tasks: usize) -> bool {
-        let guarded = self.guarded();
         let none_left = || {
+            let guarded = self.guarded();
             guarded.waits_for -= tasks;
             guarded.waits_for == 0
         };
@@ -331,6 +340,7 @@ impl Task {
     /// Runs it on the calling thread.
     fn run(self: &Arc<Self>) {
         let outer = std::mem::replace(&mut current().task, self.clone());
+        // SAFETY: the data is compiled code's own, and there until the task is over.
         unsafe {
             if let Some(entry) = (*self.data).entry {
                 entry(0, self.data);
@@ -382,6 +392,8 @@ impl Task {
             enter(schedule::give_way);
             runner = self.runner.load(Acquire);
         }
+        // SAFETY: it is the handle of the runner, which nobody has joined: those who wait for a
+        // task have it from the one that created it.
         unsafe { pthread_join(runner as libc::pthread_t, null_mut()) };
         self.runner.store(JOINED, Release);
         pool.is_idle(self.guarded().number);
@@ -430,6 +442,7 @@ struct Birth {
 }
 
 extern "C-unwind" fn runs(birth: *mut c_void) -> *mut c_void {
+    // SAFETY: `run_elsewhere` has made it, for this thread alone.
     let Birth { team, number, settings, task } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
     let Some(pool) = &team.pool else { return null_mut() };
     Member::new(team.clone(), number, settings).enter();
@@ -445,6 +458,7 @@ fn run_elsewhere((task, number): Grant) {
     let (team, settings) = (member.team.clone(), member.settings);
     let birth = Box::into_raw(Box::new(Birth { team, number, settings, task: task.clone() }));
     let mut runner = 0;
+    // SAFETY: the handle is a local variable, and the thread takes what was made for it.
     if unsafe { pthread_create(&mut runner, null(), runs, birth.cast()) } != 0 {
         refuse("a thread for a task of OpenMP cannot be created");
     }
@@ -455,6 +469,7 @@ fn run_elsewhere((task, number): Grant) {
 pub(super) fn create(data: *mut Data, dependences: &[Dependence], may_be_deferred: bool) {
     let member = current();
     let (team, parent) = (member.team.clone(), member.task.clone());
+    // SAFETY: compiled code has got the data from us, and gives it for the new task.
     let flags = unsafe { header(data).flags };
     if flags & IS_DETACHED != 0 {
         refuse("the program uses detached tasks of OpenMP");
@@ -488,6 +503,7 @@ impl Task {
     fn keep(&self, child: Arc<Task>) {
         child.runner.store(JOINED, Release);
         if child.own().children.is_empty() {
+            // SAFETY: the child is over, and nothing is below it.
             unsafe { free(child.data) };
         } else {
             self.own().children.push(child);

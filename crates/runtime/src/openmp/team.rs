@@ -2,6 +2,7 @@
 
 use std::cell::Cell as Local;
 use std::ffi::{c_int, c_void};
+use std::marker::PhantomPinned;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
@@ -51,10 +52,14 @@ pub(super) struct Shared {
     pub(super) turn: AtomicU32,
 }
 
-// The barrier has its own lock, the others are touched under `constructs`.
+// SAFETY: threads use the barrier by functions that are made for that, and touch what is shared
+// under `constructs`. The rest is not changed, or may be by any thread.
 unsafe impl Sync for Team {}
+// SAFETY: as above; nothing in it belongs to the thread that made it.
 unsafe impl Send for Team {}
+// SAFETY: `turns` is touched under the team's `constructs`, and the rest is atomic.
 unsafe impl Sync for Shared {}
+// SAFETY: as above.
 unsafe impl Send for Shared {}
 
 fn is_main_thread() -> bool {
@@ -83,6 +88,7 @@ impl Team {
             active_level,
             ancestors,
             initial,
+            // SAFETY: zeros are a barrier that was not made yet.
             barrier: Local::new(unsafe { std::mem::zeroed() }),
             constructs: Spin::new(),
             shared: Local::new(Vec::new()),
@@ -90,6 +96,7 @@ impl Team {
             pool: Pool::new(size),
         });
         if size > 1 {
+            // SAFETY: the barrier stays where it is as long as the team, and nobody uses it yet.
             unsafe { pthread_barrier_init(team.barrier.as_ptr(), std::ptr::null(), size) };
             let address = (team.barrier.as_ptr() as u64).to_le_bytes();
             enter(|_| hold().tables.table(table::LOCK_NAME, &[&address, b"team"]));
@@ -108,6 +115,7 @@ impl Team {
     /// All threads of the team meet here.
     pub(super) fn meet_alone(&self) {
         if self.size > 1 {
+            // SAFETY: the barrier was made with the team.
             unsafe { pthread_barrier_wait(self.barrier.as_ptr()) };
         }
     }
@@ -115,6 +123,7 @@ impl Team {
     /// What is shared of the construct with that number. The first who comes makes it.
     pub(super) fn construct(&self, number: usize) -> Arc<Shared> {
         self.constructs.with(|| {
+            // SAFETY: `constructs` is held, and nobody touches the list without it.
             let all = unsafe { &mut *self.shared.as_ptr() };
             while all.len() <= number {
                 let (turns, turn) = (Local::new(0), AtomicU32::new(0));
@@ -138,6 +147,7 @@ impl Team {
 impl Drop for Team {
     fn drop(&mut self) {
         if self.size > 1 {
+            // SAFETY: it was made with the team, and no thread of the team is there any more.
             unsafe { pthread_barrier_destroy(self.barrier.as_ptr()) };
         }
     }
@@ -159,6 +169,7 @@ pub(super) struct Member {
     pub(super) work: Option<Loop>,
     /// What it was before it became this.
     pub(super) outer: *mut Member,
+    _shared: PhantomPinned,
 }
 
 thread_local! {
@@ -174,6 +185,9 @@ pub(super) fn current<'a>() -> &'a mut Member {
         member = Box::into_raw(Box::new(Member::new(Team::new(1, None), 0, settings)));
         CURRENT.set(member);
     }
+    // SAFETY: it is the calling thread's own, and there until `leave`. Callers may have several
+    // such references at a time, which `PhantomPinned` allows for; none uses one that it had before
+    // it let others change the same.
     unsafe { &mut *member }
 }
 
@@ -200,6 +214,7 @@ impl Member {
             wanted: None,
             work: None,
             outer: null_mut(),
+            _shared: PhantomPinned,
         }
     }
 
@@ -218,6 +233,7 @@ impl Member {
 
 /// The calling thread is what it was before.
 pub(super) fn leave() {
+    // SAFETY: `enter` has made it, on this thread, and nobody refers to it any more.
     let member = unsafe { Box::from_raw(CURRENT.get()) };
     CURRENT.set(member.outer);
 }

@@ -4,13 +4,12 @@
 //! region end with it. A copy belongs to a number in the outermost teams; the first thread uses the
 //! variable itself, as in LLVM's runtime.
 
-use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
 
 use super::team::current;
 use super::{Number, Place};
-use crate::futex::Spin;
+use crate::futex::Guarded;
 
 type Constructor = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -24,18 +23,10 @@ struct Variable {
     copies: Vec<(Vec<u32>, usize)>,
 }
 
-struct Variables(UnsafeCell<Option<HashMap<usize, Variable>>>);
-// Guarded by LOCK.
-unsafe impl Sync for Variables {}
-
-static LOCK: Spin = Spin::new();
-static VARIABLES: Variables = Variables(UnsafeCell::new(None));
+static VARIABLES: Guarded<Option<HashMap<usize, Variable>>> = Guarded::new(None);
 
 fn with<R>(variable: *mut c_void, work: impl FnOnce(&mut Variable) -> R) -> R {
-    LOCK.with(|| {
-        let all = unsafe { &mut *VARIABLES.0.get() }.get_or_insert_default();
-        work(all.entry(variable as usize).or_default())
-    })
+    VARIABLES.with(|all| work(all.get_or_insert_default().entry(variable as usize).or_default()))
 }
 
 /// How the copies of a variable are made. They live as long as the process, so nothing ends them.
@@ -69,6 +60,7 @@ unsafe extern "C-unwind" fn __kmpc_threadprivate_cached(
     }
     let (known, constructor) = with(variable, |known| {
         if known.image.is_empty() {
+            // SAFETY: compiled code gives a variable of this size.
             known.image = unsafe { std::slice::from_raw_parts(variable.cast(), size) }.to_vec();
         }
         if numbers.is_empty() {
@@ -82,6 +74,7 @@ unsafe extern "C-unwind" fn __kmpc_threadprivate_cached(
     }
     let copy = with(variable, |known| {
         let words = vec![0u128; known.image.len().div_ceil(16)].leak().as_mut_ptr();
+        // SAFETY: there are at least as many bytes in the words.
         unsafe { words.cast::<u8>().copy_from(known.image.as_ptr(), known.image.len()) };
         known.copies.push((numbers, words as usize));
         words.cast()

@@ -353,7 +353,7 @@ pub(crate) fn cond_wait(
     }
     let how = u8::from(timed_out) | u8::from(cancelled) << 1;
     world.stamped(thread, kind::WAKE, how, site, [cond as u64, lock as u64]);
-    thread.ordinal = thread.ordinal.wrapping_add(1);
+    thread.count();
     match (timed_out, cancelled) {
         (false, true) => libc::ECANCELED,
         _ if taken != 0 => taken,
