@@ -10,6 +10,7 @@ mod demo;
 mod dependencies;
 mod documents;
 mod metadata;
+mod sanitize;
 mod shell;
 mod suite;
 mod tools;
@@ -33,6 +34,7 @@ cargo xtask COMMAND
                               compare with exhaustive enumeration on random traces
   differential [--programs N] [--seed S]
                               compare with all schedules of random C programs
+  sanitize                    record a dozen programs under valgrind, which watches the runtime
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
   bench [front|classes|causality|public|symbolic|programs|reference|staged|recording|rewalk] [--quick]
                               throughput of the front end; predictions with many pairs;
@@ -73,6 +75,7 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
             tools::ensure_for_tests()?;
             suite::differential(programs, seed)
         }
+        ["sanitize"] => sanitize::sanitize().map(drop),
         ["corpus"] => corpus::corpus(&corpus::default_folder()).map(drop),
         ["corpus", folder] => corpus::corpus(folder.as_ref()).map(drop),
         ["bench", rest @ ..] => {

@@ -47,6 +47,12 @@ pub(crate) fn ensure_for_benchmarks() -> Result<(), Stop> {
     if there { Ok(()) } else { install(&["libclang-rt-19-dev"]) }
 }
 
+/// And valgrind.
+pub(crate) fn ensure_for_sanitizing() -> Result<(), Stop> {
+    ensure_for_programs()?;
+    ensure_all(&[("valgrind", "valgrind")])
+}
+
 fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
     let missing: Vec<&str> = programs
         .iter()
