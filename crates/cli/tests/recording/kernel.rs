@@ -43,6 +43,25 @@ fn what_the_kernel_orders_is_no_race() {
     }
 }
 
+/// Whoever learns from the kernel what another thread did comes behind that.
+#[test]
+fn what_one_thread_learns_from_the_kernel_of_another_is_no_race() {
+    let program = compile("learned", &["learned.c"]);
+    let folder = program.beside("folder");
+    let ways = program.alone(&[], "").ended_with(0).out;
+    assert!(ways.lines().count() >= 20, "{ways}");
+    for way in ways.lines() {
+        // Until it has learnt it in one run.
+        let has_learnt = (1..20).any(|seed| {
+            let _ = std::fs::remove_dir_all(&folder);
+            let options = ["test", "--seed", &seed.to_string()];
+            let done = program.with(&options, &[way, &folder]).ended_with(0).says_not("race-");
+            format!("{}{}", done.out, done.log).contains("x is 1")
+        });
+        assert!(has_learnt, "{way}");
+    }
+}
+
 #[test]
 fn functions_with_offsets_of_64_bits_order_as_well() {
     let program = compile("wide", &["wide.c"]);

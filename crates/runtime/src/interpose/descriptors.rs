@@ -427,8 +427,7 @@ unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) 
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
             open_one(|_| Uses::default(), call, |kernel, new| kernel.duplicated(fd, new))
         }
-        // What only concerns this descriptor's own flags, nobody else notices.
-        libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => call(),
+        libc::F_GETFD | libc::F_GETFL => around(|kernel| kernel.question(fd).quiet(), None, call),
         // How many bytes fit into a pipe, or whether it passes on messages.
         libc::F_SETPIPE_SZ => around(|kernel| kernel.both(fd), None, call),
         libc::F_SETFL if argument as c_int & libc::O_DIRECT != 0 => {
