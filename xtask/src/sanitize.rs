@@ -31,8 +31,8 @@ const PROGRAMS: [&str; 13] = [
     "omp-sum/fixed.c",
 ];
 
-/// Valgrind must find that this one gives the kernel an address where nothing is: else it would find
-/// nothing at all.
+/// Valgrind must find that this one gives the kernel an address where nothing is: else it would
+/// find nothing at all.
 const WRONG: &str = "#include <sys/stat.h>\nint main(void) { return !stat(\"/\", (void *)8); }\n";
 
 /// The status by which valgrind says that it has found something.
