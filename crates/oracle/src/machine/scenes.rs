@@ -341,7 +341,8 @@ impl Machine {
         let mode = if shared { Mode::Shared } else { Mode::Exclusive };
         self.acquire(FIRST, lock.id, mode);
         match self.random.below(4) {
-            0 => {
+            // It may be in the midst of a wait, where a thread does nothing.
+            0 if self.is_idle(FIRST) => {
                 let id = self.trace.object("own");
                 let block = Block { id, size: 2, address: None, live: true, unit: 1 };
                 self.blocks.push(block);
@@ -368,7 +369,9 @@ impl Machine {
         let mode = if shared { Mode::Shared } else { Mode::Exclusive };
         self.acquire(SECOND, lock.id, mode);
         let own = self.trace.object("own");
-        if let Some(block) = self.blocks.iter_mut().find(|block| block.id == own) {
+        let is_idle = self.is_idle(SECOND);
+        let found = self.blocks.iter_mut().find(|block| block.id == own && is_idle);
+        if let Some(block) = found {
             block.live = false;
             self.record(SECOND, Op::Free { object: own });
         } else {
