@@ -35,9 +35,8 @@ pub(crate) use real;
 /// function that is called here asks for no more than that, since
 ///
 /// * it is the C library's own function of the same name, our own function for another spelling or
-///   a
-///   special case of it (`openat64`, `creat`), or a part of ours that accesses just the memory that
-///   the function accesses;
+///   a special case of it (`openat64`, `creat`), or a part of ours that accesses just the memory
+///   that the function accesses;
 /// * each pointer is one that the program gave for this very purpose, or leads to a variable of the
 ///   caller that outlives the call;
 /// * numbers (descriptors, processes, flags) may be others than the program's: the kernel checks

@@ -11,9 +11,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 
 use foretrace_recording::channel::direction::{BOTH, TAKES};
-use foretrace_recording::channel::{CHILDREN, DESCRIPTORS, ENVIRONMENT, NAMES, OUTSIDE};
+use foretrace_recording::channel::{CHILDREN, NAMES, OUTSIDE};
 use foretrace_recording::file::child;
 use foretrace_recording::input::{NOTHING_SENT, call, hash};
+use foretrace_recording::library;
 use foretrace_recording::record::{kind, unseen};
 use libc::{id_t, idtype_t, pid_t, siginfo_t};
 
@@ -50,9 +51,7 @@ mod next {
 // Children make, rename and remove files: another thread that looks for one may learn from it what
 // the thread has done that started the child, or waited for it.
 // They inherit descriptors and the environment.
-const FORK: [(u32, u32); 5] =
-    [(CHILDREN, BOTH), (OUTSIDE, BOTH), (DESCRIPTORS, BOTH), (NAMES, BOTH), (ENVIRONMENT, TAKES)];
-const START: [(u32, u32); 5] = FORK;
+const START: &[(u32, u32)] = library::HIDDEN[library::CHILDREN_LIST as usize];
 const WAIT: [(u32, u32); 3] = [(CHILDREN, BOTH), (OUTSIDE, TAKES), (NAMES, BOTH)];
 
 fn always(_: &mut Kernel) -> bool {
@@ -71,7 +70,7 @@ fn own_number() -> pid_t {
 /// Copies the process.
 fn copy(make: impl FnOnce() -> pid_t) -> pid_t {
     let source = Source { optional: true, ..Source::new(call::FORK, &always) };
-    let Some(begun) = start(&source, |_| Uses::of(&FORK), None) else { return make() };
+    let Some(begun) = start(&source, |_| Uses::of(START), None) else { return make() };
     let result = match &begun.fate {
         Fate::Answered(answer) if answer.result < 0 => {
             give(answer, &|_, _| ());
@@ -284,7 +283,7 @@ fn spawn(child: *mut pid_t, sent: u64, make: impl FnOnce(*mut pid_t) -> c_int) -
     };
     let sent = || sent;
     let source = Source { optional: true, sent: Some(&sent), ..Source::new(call::SPAWN, &always) };
-    let Some(begun) = start(&source, |_| Uses::of(&START), None) else { return make(child) };
+    let Some(begun) = start(&source, |_| Uses::of(START), None) else { return make(child) };
     started();
     let status = match &begun.fate {
         Fate::Answered(answer) => {
@@ -348,7 +347,7 @@ unsafe extern "C-unwind" fn system(command: *const c_char) -> c_int {
         started();
         i64::from(pass_on!(next::system(command)))
     };
-    exchange(&source, |_| Uses::of(&START), None, &|_, _| (), call) as c_int
+    exchange(&source, |_| Uses::of(START), None, &|_, _| (), call) as c_int
 }
 
 /// Waits for a child. Where children were started again, `again` waits for the one that the

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
-use foretrace_recording::channel::{CHILDREN, DESCRIPTORS, LOOPBACK, OUTSIDE};
+use foretrace_recording::channel::{DESCRIPTORS, LOOPBACK, OUTSIDE};
 use foretrace_recording::record::stream;
 
 use super::Kernel;
@@ -121,10 +121,6 @@ impl Kernel {
             || self.objects.answered.iter().any(|&one| self.find(one) == self.find(slot.channel));
         if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
             uses.add(OUTSIDE, TAKES);
-        } else if matches!(slot.end, End::None) {
-            // A child that is started later may change the file: who finds it as it was came
-            // before.
-            uses.add(CHILDREN, TAKES);
         }
         uses
     }
