@@ -64,6 +64,10 @@ fn who_is_fed_or_does_not_wait_for_ever_is_not_stuck() {
         "forked",
         "counted",
         "cancelled",
+        "later-flag",
+        "later-ioctl",
+        "later-limit",
+        "later-number",
     ];
     for way in ways {
         for schedule in ONE_AT_A_TIME {

@@ -105,7 +105,8 @@ fn wait_for(
         call.list.iter().any(|one| one.fd >= 0 && kernel.is_answered_by_others(one.fd))
     };
     // A replay may begin the wait when more is watched already than in the recorded run.
-    let source = Source { optional: true, ..Source::new(call.number, &outside) };
+    let source =
+        Source { optional: true, only_moves_bytes: true, ..Source::new(call.number, &outside) };
     let gives_way = mode() == Mode::Scheduled && !matches!(call.limit, Limit::Zero);
     let (list, deadline) = (call.list, call.limit.deadline());
     let wait = gives_way.then_some(Wait { list, limit: calls::Limit::Until(deadline) });

@@ -94,6 +94,7 @@ fn receive(
         stream: Some(&stream),
         counted: &counted,
         of_child: Some(&of_child),
+        only_moves_bytes: true,
         ..Source::new(call::READ, &outside)
     };
     let then = |kernel: &mut Kernel, result: i64| {
@@ -163,6 +164,7 @@ fn transmit(
         sent: Some(&sent),
         stream,
         of_child: Some(&of_child),
+        only_moves_bytes: true,
         ..Source::new(call::WRITE, &outside)
     };
     let then = |kernel: &mut Kernel, result: i64| kernel.wrote(fd, result.max(0) as u64);

@@ -7,7 +7,7 @@
 use foretrace_recording::input::{Input, NOTHING_SENT, OF_CHILD, call, hash, problem};
 
 use super::Kernel;
-use super::calls::{OnStream, Wait, begin_on, end_with, wait_more};
+use super::calls::{Wait, begin_on, end_with, is_in_unknown_call, wait_more};
 use super::ready::Ready;
 use super::uses::Uses;
 use crate::errno::{errno, keeping_errno, set_errno};
@@ -16,6 +16,10 @@ use crate::schedule::{self, Waited};
 use crate::sync::Pending;
 use crate::thread::{Thread, enter};
 use crate::world::{World, hold};
+
+/// How a call is one on a stream of bytes or a counter, see
+/// [`foretrace_recording::record::stream`], and how much it wants to read or write.
+type OnStream<'a> = &'a dyn Fn(&mut Kernel) -> (u8, u64);
 
 /// A call that may get something from outside.
 pub(crate) struct Source<'a> {
@@ -33,6 +37,8 @@ pub(crate) struct Source<'a> {
     pub(crate) of_child: Option<&'a dyn Fn(&mut Kernel) -> bool>,
     /// A replay makes it really where the recording does not have it.
     pub(crate) optional: bool,
+    /// It does not change what descriptors stand for.
+    pub(crate) only_moves_bytes: bool,
 }
 
 impl<'a> Source<'a> {
@@ -45,6 +51,7 @@ impl<'a> Source<'a> {
             counted: &|_| None,
             of_child: None,
             optional: false,
+            only_moves_bytes: false,
         }
     }
 }
@@ -94,7 +101,7 @@ pub(crate) fn start(
     let begun = keeping_errno(|| {
         enter(|thread| {
             let mut fate = Fate::Made;
-            let opened = begin_on(thread, uses, source.stream, wait, |world, thread| {
+            let opened = begin_on(thread, uses, Some(source), wait, |world, thread| {
                 fate = decide(world, thread, source);
                 matches!(fate, Fate::Answered(_))
             });
@@ -185,7 +192,11 @@ pub(crate) fn finish(
     keeping_errno(|| {
         enter(|thread| {
             let mut world = hold();
-            world.kernel.look_anew();
+            if source.only_moves_bytes && !is_in_unknown_call(thread) {
+                world.kernel.moved_bytes();
+            } else {
+                world.kernel.look_anew();
+            }
             then(&mut world.kernel);
             if let Fate::Kept = begun.fate {
                 let mut data = Vec::new();

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -151,7 +152,8 @@ static void open_both(void)
         from = to = eventfd(1, 0);
     } else if (is("internet") || is("local")) {
         connect_to_myself(is("internet") ? AF_INET : AF_UNIX);
-    } else if (is("recv") || is("time-limit") || is("dont-wait") || is("shutdown")) {
+    } else if (is("recv") || is("time-limit") || is("dont-wait") || is("shutdown") ||
+               is("later-limit")) {
         socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
         from = ends[0], to = ends[1];
         if (is("time-limit"))
@@ -181,6 +183,26 @@ static void disturb(void)
         fcntl(from, F_SETFL, 0);
 }
 
+/* Reads once, as the user does; whoever reads from then on does not wait. */
+static void change_later(void)
+{
+    struct timeval limit = {0, 20000};
+    int ends[2], on = 1;
+    char byte = 0;
+
+    assert(write(to, &byte, 1) == 1 && read(from, &byte, 1) == 1);
+    if (is("later-flag"))
+        fcntl(from, F_SETFL, O_NONBLOCK);
+    else if (is("later-ioctl"))
+        ioctl(from, FIONBIO, &on);
+    else if (is("later-limit"))
+        setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    else {
+        assert(pipe2(ends, O_NONBLOCK) == 0);
+        dup2(ends[0], from), dup2(ends[1], to);
+    }
+}
+
 int main(int count, char **arguments)
 {
     pthread_t helper, user, first, more = 0;
@@ -188,6 +210,8 @@ int main(int count, char **arguments)
     way = count > 1 ? arguments[1] : "pipe";
     open_both();
     disturb();
+    if (strncmp(way, "later", 5) == 0)
+        change_later();
     if (is("crossed")) {
         pthread_create(&first, NULL, give_first, NULL);
         usleep(SETTLE);
