@@ -206,6 +206,10 @@ pub mod stream {
     /// It reads, and waits without a time limit until something is there. With [`QUIET`]: it
     /// changes whether reads do so.
     pub const WAITS: u8 = 32;
+    /// It looks whether something is there to read, in each of the streams and counters of the list
+    /// whose number is the second operand: of a stream with `TAKES` in the one direction, with
+    /// `GIVES` in the other, see [`BACK`]. With [`WAITS`] it waits until there is.
+    pub const LOOKS: u8 = QUIET | READ;
     /// With [`QUIET`]: it connects a socket, from which nobody can read before.
     pub const CONNECTS: u8 = 128;
     /// No stream but a counter that was 0 at first: a write adds its second operand to it, and a

@@ -95,8 +95,9 @@ pub(super) fn begin_on(
     let uses = uses(&mut world.kernel);
     let world_ref = &mut *world;
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
-    let (detail, size) =
-        source.and_then(|source| source.stream).map_or((0, 0), |stream| stream(&mut world.kernel));
+    let (detail, size) = source
+        .and_then(|source| source.stream)
+        .map_or((0, 0), |stream| stream(&mut world_ref.kernel, &mut world_ref.tables));
     let size = if detail == 0 { 0 } else { size };
     let detail = if detail == 0 { uses.detail() } else { detail };
     world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);

@@ -12,14 +12,16 @@ use super::ready::Ready;
 use super::uses::Uses;
 use crate::errno::{errno, keeping_errno, set_errno};
 use crate::inputs::Answer;
+use crate::log::Writer;
 use crate::schedule::{self, Waited};
 use crate::sync::Pending;
 use crate::thread::{Thread, enter};
 use crate::world::{World, hold};
 
 /// How a call is one on a stream of bytes or a counter, see
-/// [`foretrace_recording::record::stream`], and how much it wants to read or write.
-type OnStream<'a> = &'a dyn Fn(&mut Kernel) -> (u8, u64);
+/// [`foretrace_recording::record::stream`], and how much it wants to read or write, or the list of
+/// those that it looks at.
+type OnStream<'a> = &'a dyn Fn(&mut Kernel, &mut Writer) -> (u8, u64);
 
 /// A call that may get something from outside.
 pub(crate) struct Source<'a> {
