@@ -3,10 +3,10 @@
 //! Each time that it is asked is a system call, so its answers are kept as long as nothing can have
 //! changed them.
 //!
-//! Most calls may do that, from their beginning to their end. Those that move bytes, or look whether
-//! they could, may not, unless code of which nothing is known has made them. So answers last while
-//! there is no call of the first kind. Where threads run one at a time they last until one ends: it
-//! does nothing before others have given it the turn, and has done all when it gives the turn back.
+//! Most calls may do that, from their beginning to their end. Those that move bytes, or look
+//! whether they could, may not, unless code of which nothing is known has made them. So answers
+//! last while there is no call of the first kind. Where threads run one at a time they last until
+//! such a call ends: it does nothing before it has the turn, and all before it gives the turn back.
 //! Otherwise an answer is kept for one call, until the kernel does what it is asked for, and no
 //! longer than until another call begins or ends.
 

@@ -1,10 +1,10 @@
 //! Which calls wait until another one feeds them.
 //!
 //! **Computes.** For each read that blocks while its pipe, connection or counter is empty, the
-//! writes that put in what it took out: its *piece*. A `poll` or `select` takes nothing: its piece is
-//! a write that put in what it found there, or, if it waits for one of several, all writes. Calls that may end such a wait otherwise (the
-//! end of a stream, a change of the descriptor's flags), and writes of which something was taken by
-//! no such read, feed all reads.
+//! writes that put in what it took out: its *piece*. A `poll` or `select` takes nothing: its piece
+//! is a write that put in what it found, or, if it waits for one of several, all writes. Calls that
+//! may end such a wait otherwise (the end of a stream, a change of the descriptor's flags), and
+//! writes of which something was taken by no such read, feed all reads.
 //!
 //! **Why that is right** is in `docs/theory.md`, section 6: whatever was put in by the writes that
 //! have been made was taken out by reads that have returned, so nothing is left. For this any
