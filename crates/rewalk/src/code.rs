@@ -6,6 +6,7 @@
 
 use foretrace_recording::image::{self, flags, opcode, operand, take, take_signed, terminator};
 use foretrace_trace::import::recording::Code;
+use foretrace_words::{BinaryOp, Cast, RmwOp};
 
 /// A function.
 #[derive(Debug)]
@@ -54,13 +55,13 @@ pub(crate) enum Operand {
 #[derive(Debug)]
 pub(crate) enum Op {
     Binary {
-        op: u8,
+        op: BinaryOp,
         width: u8,
         left: Operand,
         right: Operand,
     },
     Cast {
-        kind: u8,
+        cast: Cast,
         from: u8,
         value: Operand,
     },
@@ -82,7 +83,7 @@ pub(crate) enum Op {
     },
     Rmw {
         private: bool,
-        op: u8,
+        op: RmwOp,
         size: u8,
         address: Operand,
         value: Operand,
@@ -345,7 +346,7 @@ impl Reader<'_> {
     fn op(&mut self, opcode: u64) -> Option<Op> {
         Some(match opcode {
             opcode::BINARY => {
-                let op = self.small()?;
+                let op = *BinaryOp::ALL.get(usize::from(self.small()?))?;
                 let before = self.rest;
                 let (left, right) = (self.operand()?, self.operand()?);
                 let width =
@@ -354,12 +355,12 @@ impl Reader<'_> {
                 Op::Binary { op, width, left, right }
             }
             opcode::CAST => {
-                let kind = self.small()?;
+                let cast = *Cast::ALL.get(usize::from(self.small()?))?;
                 let before = self.rest;
                 let value = self.operand()?;
                 let from = self.width(value).or_else(|| constant_width(before));
                 let from = from.filter(|width| (1..=64).contains(width))?;
-                Op::Cast { kind, from, value }
+                Op::Cast { cast, from, value }
             }
             opcode::SELECT => Op::Select {
                 condition: self.operand()?,
@@ -442,14 +443,17 @@ impl Reader<'_> {
                 _ => Op::StoreWide { private, size, address, value: self.operand()? },
             });
         }
-        let op = if opcode == opcode::RMW { self.small()? } else { 0 };
+        let op = if opcode == opcode::RMW { self.small()?.into() } else { 0 };
         let size = self.small().filter(|size| (1..=8).contains(size))?;
         self.number()?;
         let address = self.operand()?;
         Some(match opcode {
             opcode::LOAD => Op::Load { private, size, address },
             opcode::STORE => Op::Store { private, size, address, value: self.operand()? },
-            opcode::RMW => Op::Rmw { private, op, size, address, value: self.operand()? },
+            opcode::RMW => {
+                let op = *RmwOp::ALL.get(op)?;
+                Op::Rmw { private, op, size, address, value: self.operand()? }
+            }
             _ => Op::CompareExchange {
                 private,
                 size,

@@ -183,7 +183,7 @@ impl Thread {
                 if transfer.size <= SMALL && value.known {
                     for offset in (0..transfer.size).step_by(8) {
                         let piece = (transfer.size - offset).min(8) as u8;
-                        let word = Value::number(crate::arithmetic::cut(value.bits, 8 * piece));
+                        let word = Value::number(foretrace_words::cut(value.bits, 8 * piece));
                         let at = address.map(|address| address + offset);
                         self.store_private(context, at, piece, word, site);
                     }

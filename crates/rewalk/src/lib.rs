@@ -34,7 +34,6 @@
 //! | `updates` | operations that read and write in one step |
 //! | `copies` | copies and accesses of many bytes |
 
-mod arithmetic;
 mod calls;
 mod code;
 mod copies;
