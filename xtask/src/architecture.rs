@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 21] = [
+const MAY_USE: [(&str, &[&str]); 22] = [
     // For tests only.
     ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
@@ -17,6 +17,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
     ("foretrace-trace", &["foretrace-recording"]),
     ("foretrace-verdict", &["foretrace-recording", "foretrace-trace"]),
     ("foretrace-rewalk", &["foretrace-recording", "foretrace-trace", "foretrace-words"]),
+    ("foretrace-importer", &["foretrace-recording", "foretrace-trace", "foretrace-rewalk"]),
     ("foretrace-program", &["foretrace-trace", "foretrace-words"]),
     ("foretrace-model", &["foretrace-trace", "foretrace-verdict", "foretrace-words"]),
     ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
@@ -58,6 +59,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "foretrace-reference",
             "foretrace-model",
             "foretrace-causality",
+            "foretrace-importer",
         ],
     ),
     (
@@ -66,7 +68,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "foretrace-recording",
             "foretrace-trace",
             "foretrace-verdict",
-            "foretrace-rewalk",
+            "foretrace-importer",
             "foretrace-program",
             "foretrace-summarise",
             "foretrace-reference",

@@ -4,7 +4,6 @@
 //! go to where it is stored. Longer ones are recorded in blocks; their contents are kept as
 //! recorded.
 
-use foretrace_trace::import::recording::{Sharing, Step, Told};
 use foretrace_trace::provenance::{Kept, Lost};
 
 use crate::code::{Instruction, Op};
@@ -12,6 +11,7 @@ use crate::memory::Memory;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Phase, Thread};
+use crate::told::{Sharing, Step, Told};
 
 /// Copies of private memory up to this size keep their terms.
 const SMALL: u64 = 4096;

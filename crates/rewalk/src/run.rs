@@ -3,7 +3,6 @@
 use foretrace_recording::image::flags;
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Extent, Step};
 use foretrace_trace::provenance::{Kept, Lost, Walked};
 use foretrace_words::{BinaryOp as WordOp, RmwOp, cut};
 
@@ -12,6 +11,7 @@ use crate::code::{Instruction, Op, Target, Terminator};
 use crate::simple::load_private;
 use crate::terms::{TermId, Value};
 use crate::thread::{Caller, Context, Phase, Thread};
+use crate::told::{Extent, Step};
 
 /// So many jumps without a record or an outcome are a loop that never ends.
 pub(crate) const IDLE: u32 = 1 << 20;

@@ -15,12 +15,12 @@
 
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::Step;
 use foretrace_words::{BinaryOp as WordOp, Cast};
 use rustc_hash::FxHashSet;
 
 use crate::expressions::{cut_to, extended, operation};
 use crate::sharing::Shared;
+use crate::told::Step;
 
 mod keep;
 

@@ -1,17 +1,17 @@
 //! Terms against plain computation: what a term says must hold for every value of its reads, not
 //! only the recorded ones.
 
-use foretrace_testing::Random;
 use std::collections::BTreeMap;
 
+use foretrace_testing::Random;
 use foretrace_trace::expr::Expr;
-use foretrace_trace::import::recording::Step;
 use foretrace_trace::text::eval::evaluate;
 use foretrace_words::{BinaryOp, Cast, RmwOp, cut};
 use rustc_hash::FxHashMap;
 
 use crate::memory::{Memory, bytes_of};
 use crate::terms::{Terms, Value};
+use crate::told::Step;
 
 fn any_word(random: &mut Random, width: u8) -> u64 {
     let word = match random.below_u64(4) {

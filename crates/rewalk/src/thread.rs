@@ -6,7 +6,6 @@ use foretrace_recording::plan::NULL_PAGE;
 use foretrace_recording::record::PATH_OUTCOMES;
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Extent, Seen, Sharing, Step, Told};
 use foretrace_trace::provenance::{Kept, Lost, Walked};
 use foretrace_words::BinaryOp as WordOp;
 
@@ -17,6 +16,7 @@ use crate::counts::Counts;
 use crate::memory::Memory;
 use crate::records::Access;
 use crate::terms::{TermId, Terms, Value};
+use crate::told::{Extent, Seen, Sharing, Step, Told};
 
 /// Where the memory of private variables is: no program has addresses there.
 pub(crate) const PRIVATE: u64 = 0xf000_0000_0000_0000;

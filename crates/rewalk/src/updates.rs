@@ -1,7 +1,6 @@
 //! Operations that read and write in one step.
 
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Sharing, Step, Told};
 use foretrace_trace::provenance::{Differing, Kept, Lost};
 use foretrace_words::BinaryOp as WordOp;
 
@@ -11,6 +10,7 @@ use crate::libraries::is_openmp;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Thread};
+use crate::told::{Sharing, Step, Told};
 
 impl Thread {
     /// A compare-exchange fails only where it does not find what it expects.

@@ -2,18 +2,18 @@
 
 use foretrace_recording::file::flags;
 use foretrace_recording::record::kind;
+use foretrace_rewalk::{Extent, Seen, Sharing, Step, Told, Walker};
+use foretrace_trace::*;
 
 use super::chunks::Recording;
 use super::emit::{Emit, Now};
 use super::objects::Change;
 use super::records::{Touch, Value};
 use super::tables::Tables;
-use super::walk::{Extent, Seen, Sharing, Step, Told, Walk};
-use crate::*;
 
 /// The walk, and what it told of the last record.
 pub(super) struct Walking<'r> {
-    walk: &'r mut dyn Walk,
+    walk: &'r mut Walker,
     /// Kept for the next record, so that nothing is allocated for each.
     spare: Told,
     names: u32,
@@ -22,7 +22,7 @@ pub(super) struct Walking<'r> {
 impl<'r> Walking<'r> {
     /// A walk, if the recording has what it needs.
     pub(super) fn new(
-        walk: Option<&'r mut dyn Walk>,
+        walk: Option<&'r mut Walker>,
         recording: &Recording,
         tables: &Tables,
     ) -> Option<Walking<'r>> {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{BarrierId, CondId, LockId, Mode, SemId};
+use foretrace_trace::{BarrierId, CondId, LockId, Mode, SemId};
 
 /// All that is alive, by address.
 #[derive(Default)]

@@ -1,13 +1,13 @@
 //! Events of memory that is given out and back, and of threads that begin and end.
 
 use foretrace_recording::record::kind;
+use foretrace_trace::import::ImportError;
+use foretrace_trace::provenance::{LeftOut, Taken};
+use foretrace_trace::*;
 
-use super::super::ImportError;
 use super::emit::{Emit, Now};
 use super::objects::{Change, Found, What};
 use super::survey::{Life, Survey};
-use crate::provenance::{LeftOut, Taken};
-use crate::*;
 
 impl Emit<'_> {
     pub(super) fn heap(&mut self, now: Now, change: Change) {

@@ -5,10 +5,10 @@ use foretrace_recording::channel::{EVERY, FIRST_OBJECT, direction};
 use foretrace_recording::file::{flags, table};
 use foretrace_recording::record::kind;
 use foretrace_recording::record::stream::*;
+use foretrace_trace::{ChannelId, Channels, EventId, Op, Trace};
 
 use super::import;
 use super::writer::Writer;
-use crate::{ChannelId, Channels, EventId, Op, Trace};
 
 /// The lists of channels: a write that found room, anything else, and two channels at once.
 const SURE: u64 = 1;

@@ -1,13 +1,13 @@
 //! What is said of the recording as a whole: benign races, facts, whether forks are counted alike.
 
 use foretrace_recording::file::{ending, flags};
+use foretrace_trace::provenance::{Cut, LeftOut, Private, Recorded, Taken};
+use foretrace_trace::{LocationId, Place, Provenance};
 
 use super::chunks::Recording;
 use super::emit::{Emit, Row};
 use super::objects::{Found, What};
 use super::order::Order;
-use crate::provenance::{Cut, LeftOut, Private, Recorded, Taken};
-use crate::{LocationId, Place, Provenance};
 
 /// Locations for which reads with an unknown writer are counted one by one.
 const COUNTED_LOCATIONS: usize = 50;

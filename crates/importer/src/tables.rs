@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use foretrace_recording::file::table;
 use foretrace_recording::site::{self, SYSTEM};
+use foretrace_rewalk::Code;
+use foretrace_trace::Location;
+use foretrace_trace::import::{ImportError, Position, Problem};
 use rustc_hash::FxHashMap;
 
-use super::super::{ImportError, Position, Problem};
 use super::chunks::Recording;
-use super::code::{Code, Image};
-use crate::Location;
+use super::code::Image;
 
 /// All tables of all modules.
 #[derive(Default)]

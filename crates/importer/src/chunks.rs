@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use foretrace_recording::file::{self, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER};
-
-use super::super::{ImportError, Position, Problem};
+use foretrace_trace::import::{ImportError, Position, Problem};
 
 /// Threads have smaller numbers; more would be damage.
 pub(super) const MAX_THREADS: u32 = 1 << 20;

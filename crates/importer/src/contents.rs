@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use foretrace_trace::*;
+
 use super::emit::{Emit, Now};
 use super::objects::{Found, What};
 use super::records::Touch;
-use crate::*;
 
 /// Of larger objects it is not said what all bytes hold: addresses do not range over them.
 const MOST_BYTES: u32 = 1 << 20;

@@ -19,9 +19,9 @@
 use std::collections::VecDeque;
 
 use foretrace_recording::record::kind;
+use foretrace_trace::import::{ImportError, Problem};
 use rustc_hash::FxHashMap;
 
-use super::super::{ImportError, Problem};
 use super::chunks::Recording;
 use super::image::Image;
 use super::records::{Record, Stream, Touch};

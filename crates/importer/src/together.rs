@@ -18,9 +18,11 @@
 use std::fs::File;
 use std::path::Path;
 
+use foretrace_rewalk::Walker;
+use foretrace_trace::Trace;
+use foretrace_trace::import::{ImportError, Position, Problem};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::{ImportError, Position, Problem};
 use super::chunks::Recording;
 use super::emit::Emit;
 use super::objects::{Found, What};
@@ -28,25 +30,16 @@ use super::order::Order;
 use super::shadow::Shadow;
 use super::survey::Survey;
 use super::tables::Tables;
-use super::walk::Walk;
-use crate::Trace;
 
 /// How often recordings are read to find the objects that addresses range over: what is found in
 /// one pass may show more in the next.
 const PASSES: usize = 4;
 
-/// Reads recordings of one program; each walk adds what threads computed in one of them.
+/// Reads recordings of one program; a walk adds what threads computed in each of them.
 ///
 /// If addresses are to `range` over their objects, the traces have all accesses to objects in which
 /// an address depends on what was read.
-///
-/// # Panics
-/// If there are not as many walks as paths.
-pub fn read_together(
-    paths: &[&Path],
-    walks: &mut [&mut dyn Walk],
-    range: bool,
-) -> Result<Vec<Trace>, ImportError> {
+pub fn read_together(paths: &[&Path], range: bool) -> Result<Vec<(Trace, Walker)>, ImportError> {
     let mut maps = Vec::new();
     for path in paths {
         let io = |error: std::io::Error| Problem::Io(error).at(Position::File).in_file(path);
@@ -59,19 +52,14 @@ pub fn read_together(
         maps.push(map);
     }
     let bytes: Vec<&[u8]> = maps.iter().map(|map| map.as_deref().unwrap_or_default()).collect();
-    parse_together(&bytes, walks, range).map_err(|(number, error)| error.in_file(paths[number]))
+    parse_together(&bytes, range).map_err(|(number, error)| error.in_file(paths[number]))
 }
 
 /// Reads the bytes of recordings; an error is told with the number of its recording.
-///
-/// # Panics
-/// If there are not as many walks as recordings.
 pub fn parse_together(
     all: &[&[u8]],
-    walks: &mut [&mut dyn Walk],
     range: bool,
-) -> Result<Vec<Trace>, (usize, ImportError)> {
-    assert_eq!(all.len(), walks.len(), "each recording has a walk");
+) -> Result<Vec<(Trace, Walker)>, (usize, ImportError)> {
     let mut parsed = Vec::new();
     for (number, bytes) in all.iter().enumerate() {
         let parts = || {
@@ -116,22 +104,21 @@ pub fn parse_together(
     for pass in 1.. {
         let (mut traces, mut found) = (Vec::new(), whole.clone());
         for (number, (recording, tables, order)) in parsed.iter().enumerate() {
-            // A reference to the same walk that lives no longer than what it looks at.
-            let walk = &mut *walks[number] as &mut dyn Walk;
-            let emit = Emit::new(recording, tables, &surveys[number], Some(walk)).together();
+            let mut walker = Walker::default();
+            let walk = Some(&mut walker);
+            let emit = Emit::new(recording, tables, &surveys[number], walk).together();
             let (trace, ranged_over) = emit.trace(order).map_err(|error| (number, error))?;
-            traces.push(trace);
+            traces.push((trace, walker));
             found.extend(ranged_over.iter().filter_map(|object| known[number].get(object)));
         }
         if !range || found.len() == whole.len() || pass == PASSES {
             return Ok(traces);
         }
         whole = found;
-        for ((survey, known), walk) in surveys.iter_mut().zip(&known).zip(walks.iter_mut()) {
+        for (survey, known) in surveys.iter_mut().zip(&known) {
             let is_whole = |(_, key): &(&u32, &u32)| whole.contains(key);
             survey.whole = known.iter().filter(is_whole).map(|(&object, _)| object).collect();
             survey.shadow.share_whole(&survey.whole);
-            walk.again();
         }
     }
     unreachable!("the last pass returns")

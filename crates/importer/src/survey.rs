@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use foretrace_recording::record::kind;
+use foretrace_trace::import::ImportError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::ImportError;
 use super::calls::Usage;
 use super::chunks::Recording;
 use super::feeds::Feeds;

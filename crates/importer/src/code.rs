@@ -1,28 +1,8 @@
-//! What the code of a module is, for a walk along the recorded path. `docs/image.md` has the
-//! encoding of images.
+//! The table of a module's code. `docs/image.md` has the encoding of images.
 
-use super::super::Problem;
+use foretrace_trace::import::Problem;
+
 use super::tables::Words;
-
-/// What the code of a module is.
-#[derive(Clone, Debug)]
-pub struct Code<'a> {
-    /// The address of its first site; each has 16 bytes.
-    pub sites_base: u64,
-    /// Of each site whether it is in a header of the system: its records may have the site of the
-    /// user's call instead.
-    pub is_system: Vec<bool>,
-    /// Its strings, each ended by a NUL.
-    pub strings: &'a [u8],
-    /// Its functions, encoded.
-    pub image: &'a [u8],
-    /// The addresses that the image names.
-    pub symbols: &'a [u64],
-    /// Addresses and contents of constants. Those that were too long are not there.
-    pub constants: Vec<(u64, &'a [u8])>,
-    /// Addresses and names of the functions that are instrumented.
-    pub functions: &'a [(u64, String)],
-}
 
 /// A table of code.
 pub(super) struct Image {

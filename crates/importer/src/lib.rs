@@ -34,8 +34,9 @@
 //! | `inputs` | what came from outside, for replays |
 //! | `contents` | what memory holds at first, and whether reads see what it holds |
 //! | `survey`, then `emit`, `emit_life`, `emit_sync`, `closing` | the two passes |
-//! | `walk`, `emit_walk` | what a walk along the recorded paths adds |
+//! | `emit_walk` | what a walk along the recorded paths adds |
 //! | `together` | several recordings of one program |
+//! | `open` | a trace in whatever format it is |
 
 mod calls;
 mod chunks;
@@ -50,6 +51,7 @@ mod feeds;
 mod image;
 mod inputs;
 mod objects;
+mod open;
 mod order;
 mod pages;
 mod records;
@@ -62,23 +64,22 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod together;
-mod walk;
 
-pub use code::Code;
+pub use open::{is_recording, open, open_recording};
 pub use together::{parse_together, read_together};
-pub use walk::{Extent, Seen, Sharing, Step, Told, Walk};
 
 use std::fs::File;
 use std::path::Path;
 
-use super::{ImportError, Position, Problem};
-use crate::Trace;
+use foretrace_rewalk::Walker;
+use foretrace_trace::Trace;
+use foretrace_trace::import::{ImportError, Position, Problem};
 
 /// The first bytes of a recording.
 pub const MAGIC: [u8; 8] = foretrace_recording::file::MAGIC;
 
 /// Reads the recording at a path; a walk adds what threads computed.
-pub fn read(path: &Path, walk: Option<&mut dyn Walk>) -> Result<Trace, ImportError> {
+pub fn read(path: &Path, walk: Option<&mut Walker>) -> Result<Trace, ImportError> {
     let io = |error: std::io::Error| Problem::Io(error).at(Position::File).in_file(path);
     let file = File::open(path).map_err(io)?;
     if file.metadata().map_err(io)?.len() == 0 {
@@ -93,12 +94,10 @@ pub fn read(path: &Path, walk: Option<&mut dyn Walk>) -> Result<Trace, ImportErr
 }
 
 /// Reads the bytes of a recording.
-pub fn parse(bytes: &[u8], walk: Option<&mut dyn Walk>) -> Result<Trace, ImportError> {
+pub fn parse(bytes: &[u8], walk: Option<&mut Walker>) -> Result<Trace, ImportError> {
     let recording = chunks::Recording::parse(bytes)?;
     let tables = tables::Tables::parse(&recording)?;
     let order = order::Order::find(&recording)?;
     let survey = survey::Survey::of(&recording, &tables, &order)?;
-    // A reference to the same walk that lives no longer than what it looks at.
-    let walk = walk.map(|walk| walk as &mut dyn Walk);
     emit::Emit::new(&recording, &tables, &survey, walk).trace(&order).map(|(trace, _)| trace)
 }

@@ -10,16 +10,16 @@
 
 use foretrace_recording::channel::{self, direction};
 use foretrace_recording::record::{kind, stream};
+use foretrace_trace::import::{ImportError, Problem};
+use foretrace_trace::provenance::LeftOut;
+use foretrace_trace::*;
 use rustc_hash::FxHashMap;
 
-use super::super::{ImportError, Problem};
 use super::emit::{Emit, Now};
 use super::feeds::Source;
 use super::records::Record;
 use super::streams::{After, Exact};
 use super::tables::Tables;
-use crate::provenance::LeftOut;
-use crate::*;
 
 /// Who uses what.
 #[derive(Default)]

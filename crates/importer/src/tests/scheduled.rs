@@ -3,11 +3,11 @@
 use expect_test::expect;
 use foretrace_recording::file::{ending, flags, table};
 use foretrace_recording::record::{acquire, kind, lock, release, unseen};
+use foretrace_trace::provenance::Private;
+use foretrace_trace::{Op, Place, ThreadId};
 
 use super::writer::{FUNCTION, M, STATICS, Writer, X, site};
 use super::*;
-use crate::provenance::Private;
-use crate::{Op, Place, ThreadId};
 
 #[test]
 fn every_kind_of_record_becomes_its_event() {

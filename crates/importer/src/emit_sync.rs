@@ -1,12 +1,12 @@
 //! Events of synchronisation, as far as the rules allow them.
 
 use foretrace_recording::record::{acquire, kind, lock, release};
+use foretrace_trace::import::{ImportError, Problem};
+use foretrace_trace::provenance::{LeftOut, Taken};
+use foretrace_trace::*;
 
-use super::super::{ImportError, Problem};
 use super::emit::{Emit, Now, Waiting};
 use super::sync::{Acquired, Barrier, Lock, Released, Semaphore};
-use crate::provenance::{LeftOut, Taken};
-use crate::*;
 
 impl Emit<'_> {
     pub(super) fn synchronise(&mut self, now: Now) -> Result<(), ImportError> {

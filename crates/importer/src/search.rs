@@ -14,9 +14,9 @@
 //! returns without progress the search gives up, and goes on behind a load that it does not
 //! explain.
 
+use foretrace_trace::import::ImportError;
 use rustc_hash::FxHashSet;
 
-use super::super::ImportError;
 use super::order::{Run, Windows, words};
 use super::records::Touch;
 

@@ -5,10 +5,10 @@ use foretrace_recording::record::{head, kind, with_outcome};
 
 use super::writer::{FUNCTION, M, SITES, Writer, X, site};
 use super::*;
-use crate::import::recording::chunks::Recording;
-use crate::import::recording::order::Order;
-use crate::import::recording::records::for_each;
-use crate::import::recording::tables::Tables;
+use crate::chunks::Recording;
+use crate::order::Order;
+use crate::records::for_each;
+use crate::tables::Tables;
 
 /// Three bytes of code with one symbol, a constant of 4 bytes and one whose bytes are not kept.
 fn image() -> Vec<u64> {
@@ -98,7 +98,7 @@ fn records_for_the_walk_are_handed_through() {
         let mut seen = [const { Vec::new() }; 2];
         for_each(&recording, &order, |thread, record| {
             if record.kind == kind::PATH {
-                assert_eq!(record.outcomes(), (0b101, 3));
+                assert_eq!((record.site, record.detail), (0b101, 3));
             }
             if !record.has_site() {
                 assert!(record.kind == kind::PATH || record.site == FUNCTION);

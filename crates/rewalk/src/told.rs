@@ -1,13 +1,11 @@
-//! What a walk along the recorded path of each thread adds to its events.
+//! What the walk is shown of a record, and what it tells of it.
 //!
 //! The importer shows the walk every record of every thread, in the order in which it makes events
 //! of them, and puts into the trace what the walk tells: names of reads, expressions of writes, and
 //! between the records branches, assertions and guards.
 
-use super::code::Code;
-use crate::Fault;
-use crate::expr::Expr;
-use crate::provenance::Walked;
+use foretrace_trace::Fault;
+use foretrace_trace::expr::Expr;
 
 /// Whether what a record accesses is in the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,19 +156,4 @@ impl Told {
         (self.name, self.value, self.assumed) = (None, None, None);
         (self.is_told, self.ranges) = (false, false);
     }
-}
-
-/// A walk along the recorded paths.
-pub trait Walk {
-    /// Code that the records may run. All modules come before the first record.
-    fn module(&mut self, code: &Code<'_>);
-
-    /// A record of a thread, in program order. `told` is empty.
-    fn follow(&mut self, thread: u32, seen: Seen, told: &mut Told);
-
-    /// The recording is read once more, from its modules on.
-    fn again(&mut self);
-
-    /// What the walk has to say of itself, with counts.
-    fn facts(&self) -> Vec<(Walked, u64)>;
 }

@@ -2,15 +2,15 @@
 //! knows is recorded.
 
 use foretrace_recording::record::{head, kind};
+use foretrace_testing::Random;
+use foretrace_trace::provenance::{Private, Provenance, Taken};
+use foretrace_trace::{Op, ThreadId};
 
 use super::writer::{M, Writer, X};
 use super::*;
-use crate::import::recording::chunks;
-use crate::import::recording::order::Order;
-use crate::import::recording::records::for_each;
-use crate::provenance::{Private, Provenance, Taken};
-use crate::{Op, ThreadId};
-use foretrace_testing::Random;
+use crate::chunks;
+use crate::order::Order;
+use crate::records::for_each;
 
 /// What a thread of a small program does: on variables 0 to 2, or the lock.
 #[derive(Clone, Copy)]

@@ -6,11 +6,11 @@
 
 use foretrace_recording::file::flags;
 use foretrace_recording::record::alloc;
+use foretrace_trace::provenance::Taken;
 
 use super::emit::{Emit, Now};
 use super::objects::{Block, Found, What};
 use super::records::Touch;
-use crate::provenance::Taken;
 
 /// Longer accesses are not looked at byte by byte.
 const LONGEST: u64 = 4096;

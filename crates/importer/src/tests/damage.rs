@@ -2,10 +2,10 @@
 
 use foretrace_recording::file::{CHUNK, HEADER};
 use foretrace_recording::record::{acquire, kind};
+use foretrace_testing::Random;
 
 use super::writer::{M, Writer, X, site};
 use super::*;
-use foretrace_testing::Random;
 
 fn example(mut writer: Writer) -> Writer {
     writer.chunk_words = 60;

@@ -2,11 +2,11 @@
 
 use foretrace_recording::file;
 use foretrace_recording::record::{self, PATH_OUTCOMES, kind, near};
+use foretrace_trace::MemoryOrder;
+use foretrace_trace::import::{ImportError, Position, Problem};
 
-use super::super::{ImportError, Position, Problem};
 use super::chunks::{Chunk, MAX_THREADS, Recording, long};
 use super::order::Order;
-use crate::MemoryOrder;
 
 /// One record, with its operands.
 #[derive(Clone, Copy)]
@@ -71,12 +71,6 @@ impl<'a> Record<'a> {
     #[inline]
     pub(super) fn has_site(&self) -> bool {
         !matches!(self.kind, kind::ENTER | kind::PATH)
-    }
-
-    /// The outcomes of branches in a path record, the first one lowest, and how many there are.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nobody walks along the path yet"))]
-    pub(super) fn outcomes(&self) -> (u64, u32) {
-        (self.site, u32::from(self.detail))
     }
 
     /// The stamp, if records of this kind have one.

@@ -12,9 +12,9 @@
 use std::collections::BTreeMap;
 
 use foretrace_recording::record::{alloc, kind};
+use foretrace_trace::import::ImportError;
 use rustc_hash::FxHashMap;
 
-use super::super::ImportError;
 use super::records::Record;
 use super::tables::Global;
 

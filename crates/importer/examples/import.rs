@@ -5,9 +5,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use foretrace_importer::read;
 use foretrace_rewalk::Walker;
-use foretrace_trace::import::recording::{Code, Seen, Told, Walk, read};
-use foretrace_trace::provenance::Walked;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -19,9 +18,8 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut counting = Counting { walker: Walker::default(), records: 0 };
-    let walk: Option<&mut dyn Walk> = if walks { Some(&mut counting) } else { None };
-    let trace = match read(Path::new(file), walk) {
+    let mut walker = Walker::default();
+    let trace = match read(Path::new(file), walks.then_some(&mut walker)) {
         Ok(trace) => trace,
         Err(error) => {
             eprintln!("import: {file}: {error}");
@@ -29,41 +27,16 @@ fn main() -> ExitCode {
         }
     };
     println!("time {} ns", time_used());
-    println!("records {} records", counting.records);
-    let (instructions, branches) = counting.walker.followed();
+    let (records, instructions, branches) = walker.followed();
+    println!("records {records} records");
     println!("instructions {instructions} instructions");
     println!("branches {branches} branches");
     println!("events {} events", trace.len());
     println!("memory {} bytes", peak_memory());
-    for (fact, count) in counting.walker.facts() {
+    for (fact, count) in walker.facts() {
         eprintln!("{fact:?} = {count}");
     }
     ExitCode::SUCCESS
-}
-
-/// A walk that counts what it is shown.
-struct Counting {
-    walker: Walker,
-    records: u64,
-}
-
-impl Walk for Counting {
-    fn module(&mut self, code: &Code<'_>) {
-        self.walker.module(code);
-    }
-
-    fn follow(&mut self, thread: u32, seen: Seen, told: &mut Told) {
-        self.records += 1;
-        self.walker.follow(thread, seen, told);
-    }
-
-    fn again(&mut self) {
-        self.walker.again();
-    }
-
-    fn facts(&self) -> Vec<(Walked, u64)> {
-        self.walker.facts()
-    }
 }
 
 /// The time that this thread has run on a core, in nanoseconds; 0 where it is not known.

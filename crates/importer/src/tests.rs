@@ -8,10 +8,10 @@ mod scheduled;
 mod writer;
 
 use expect_test::Expect;
+use foretrace_trace::validate::validate;
+use foretrace_trace::{EventId, Trace, binary, text};
 
-use crate::import::recording::parse;
-use crate::validate::validate;
-use crate::{EventId, Trace, binary, text};
+use crate::parse;
 
 /// Imports, and checks what holds for every import.
 fn import(bytes: &[u8]) -> Trace {

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use foretrace_recording::record::{self, acquire, kind, unseen};
+use foretrace_rewalk::{Extent, Sharing, Walker};
+use foretrace_trace::import::{ImportError, Position, Problem};
+use foretrace_trace::provenance::{Taken, Unseen};
+use foretrace_trace::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::{ImportError, Position, Problem};
 use super::calls::Calls;
 use super::chunks::Recording;
 use super::emit_walk::Walking;
@@ -16,9 +19,6 @@ use super::records::{Record, Touch, for_each};
 use super::survey::{Survey, synchronises};
 use super::sync::{Signals, Sync};
 use super::tables::Tables;
-use super::walk::{Extent, Sharing, Walk};
-use crate::provenance::{Taken, Unseen};
-use crate::*;
 
 pub(super) struct Emit<'r> {
     pub(super) recording: &'r Recording<'r>,
@@ -116,14 +116,16 @@ impl<'r> Emit<'r> {
         recording: &'r Recording<'r>,
         tables: &'r Tables,
         survey: &'r Survey,
-        walk: Option<&'r mut dyn Walk>,
+        walk: Option<&'r mut Walker>,
     ) -> Self {
+        let mut builder = Trace::builder();
+        builder.set_dependences(Dependences::Unknown);
         Emit {
             walk: Walking::new(walk, recording, tables),
             recording,
             tables,
             survey,
-            builder: crate::import::imported(),
+            builder,
             objects: Objects::new(&tables.globals),
             image: Image::default(),
             sync: Sync::default(),
