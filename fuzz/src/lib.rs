@@ -14,8 +14,7 @@ use std::{array, env, fs, process, thread};
 
 use foretrace_oracle::compare;
 use foretrace_trace::import::{
-    csv as csv_import, rapidbin as rapidbin_import, rapidstd, recording as recording_import,
-    rvpredict as rvpredict_import,
+    csv as csv_import, rapidbin as rapidbin_import, rapidstd, rvpredict as rvpredict_import,
 };
 use foretrace_trace::validate::validate;
 use foretrace_trace::{Trace, binary as binary_form, export, text as text_form};
@@ -79,15 +78,15 @@ pub fn recording(bytes: &[u8]) {
     let scheduled = bytes.first().is_some_and(|byte| byte % 2 == 1);
     let words = bytes.get(1..).unwrap_or(&[]);
     let words = &words[..words.len().min(200_000)];
-    file[..8].copy_from_slice(&recording_import::MAGIC);
-    file[8] = 2;
+    file[..8].copy_from_slice(&foretrace_importer::MAGIC);
+    file[8] = 3;
     file[12] = u8::from(scheduled);
     file[4096..4100].copy_from_slice(b"CHNK");
     let stream: u32 = if scheduled { u32::MAX - 1 } else { 0 };
     file[4100..4104].copy_from_slice(&stream.to_le_bytes());
     file[4128..4128 + words.len()].copy_from_slice(words);
     for bytes in [bytes, &file] {
-        match recording_import::parse(bytes, None) {
+        match foretrace_importer::parse(bytes, None) {
             Ok(trace) => accepted(&trace),
             Err(error) => drop(error.to_string()),
         }

@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 22] = [
     // For tests only.
     ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
+    ("foretrace-words", &[]),
     // What runs inside the compiler and inside the user's program knows only the layouts.
     ("foretrace-llvm", &["foretrace-recording"]),
     ("foretrace-runtime", &["foretrace-recording"]),
     ("foretrace-trace", &["foretrace-recording"]),
     ("foretrace-verdict", &["foretrace-recording", "foretrace-trace"]),
-    ("foretrace-rewalk", &["foretrace-recording", "foretrace-trace"]),
-    ("foretrace-program", &["foretrace-trace"]),
-    ("foretrace-model", &["foretrace-trace", "foretrace-verdict"]),
+    ("foretrace-rewalk", &["foretrace-recording", "foretrace-trace", "foretrace-words"]),
+    ("foretrace-importer", &["foretrace-recording", "foretrace-trace", "foretrace-rewalk"]),
+    ("foretrace-program", &["foretrace-trace", "foretrace-words"]),
+    ("foretrace-model", &["foretrace-trace", "foretrace-verdict", "foretrace-words"]),
     ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
     ("foretrace-causality", &["foretrace-trace", "foretrace-verdict", "foretrace-model"]),
     ("foretrace-solve", &[]),
@@ -57,6 +59,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "foretrace-reference",
             "foretrace-model",
             "foretrace-causality",
+            "foretrace-importer",
         ],
     ),
     (
@@ -65,7 +68,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "foretrace-recording",
             "foretrace-trace",
             "foretrace-verdict",
-            "foretrace-rewalk",
+            "foretrace-importer",
             "foretrace-program",
             "foretrace-summarise",
             "foretrace-reference",

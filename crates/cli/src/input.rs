@@ -6,9 +6,8 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use foretrace_predict::{Options, Prediction, Progress};
-use foretrace_rewalk::Walker;
 use foretrace_trace::validate::validate;
-use foretrace_trace::{Format, OpenError, Opened, Trace, binary, export, open_with, text};
+use foretrace_trace::{Format, OpenError, Opened, Trace, binary, export, open_as, text};
 
 use crate::args::{InputFormat, OutputFormat};
 use crate::failure::Failure;
@@ -37,8 +36,16 @@ pub(crate) fn open_valid(
 }
 
 fn read(path: &Path, format: Option<InputFormat>) -> Result<Opened, Failure> {
-    let mut walker = Walker::default();
-    let opened = open_with(path, format.map(library_format), Some(&mut walker));
+    let opened = match format {
+        None => foretrace_importer::open(path),
+        Some(InputFormat::Recording) => foretrace_importer::open_recording(path),
+        Some(InputFormat::Text) => open_as(path, Format::Text),
+        Some(InputFormat::Binary) => open_as(path, Format::Binary),
+        Some(InputFormat::Std) => open_as(path, Format::Std),
+        Some(InputFormat::Rapidbin) => open_as(path, Format::RapidBin),
+        Some(InputFormat::Rvpredict) => open_as(path, Format::RvPredict),
+        Some(InputFormat::Csv) => open_as(path, Format::Csv),
+    };
     opened.map_err(|error: OpenError| {
         let failure = Failure::input(&error);
         match error.hint() {
@@ -46,18 +53,6 @@ fn read(path: &Path, format: Option<InputFormat>) -> Result<Opened, Failure> {
             None => failure,
         }
     })
-}
-
-fn library_format(format: InputFormat) -> Format {
-    match format {
-        InputFormat::Text => Format::Text,
-        InputFormat::Binary => Format::Binary,
-        InputFormat::Recording => Format::Recording,
-        InputFormat::Std => Format::Std,
-        InputFormat::Rapidbin => Format::RapidBin,
-        InputFormat::Rvpredict => Format::RvPredict,
-        InputFormat::Csv => Format::Csv,
-    }
 }
 
 /// Writes a trace.

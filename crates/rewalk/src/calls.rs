@@ -1,14 +1,14 @@
 //! Calls: functions that begin, code that is left and come back to, exceptions.
 
-use foretrace_trace::import::recording::Step;
 use foretrace_trace::provenance::{Differing, Kept, Lost};
+use foretrace_words::cut;
 
 use crate::Program;
-use crate::arithmetic::cut;
 use crate::code::{Function, Op, Operand, Terminator};
 use crate::libraries::{Reach, Routine, changes_stack, reach, returns_twice, routine};
 use crate::terms::Value;
 use crate::thread::{Caller, Context, PRIVATE, Phase, Start, Thread};
+use crate::told::Step;
 
 /// So many bytes behind an argument may be written by a function that gives results through its
 /// arguments.

@@ -5,7 +5,27 @@
 //! named exist.
 
 use foretrace_recording::image::{self, flags, opcode, operand, take, take_signed, terminator};
-use foretrace_trace::import::recording::Code;
+use foretrace_words::{BinaryOp, Cast, RmwOp};
+
+/// What the code of a module is.
+#[derive(Clone, Debug)]
+pub struct Code<'a> {
+    /// The address of its first site; each has 16 bytes.
+    pub sites_base: u64,
+    /// Of each site whether it is in a header of the system: its records may have the site of the
+    /// user's call instead.
+    pub is_system: Vec<bool>,
+    /// Its strings, each ended by a NUL.
+    pub strings: &'a [u8],
+    /// Its functions, encoded.
+    pub image: &'a [u8],
+    /// The addresses that the image names.
+    pub symbols: &'a [u64],
+    /// Addresses and contents of constants. Those that were too long are not there.
+    pub constants: Vec<(u64, &'a [u8])>,
+    /// Addresses and names of the functions that are instrumented.
+    pub functions: &'a [(u64, String)],
+}
 
 /// A function.
 #[derive(Debug)]
@@ -54,13 +74,13 @@ pub(crate) enum Operand {
 #[derive(Debug)]
 pub(crate) enum Op {
     Binary {
-        op: u8,
+        op: BinaryOp,
         width: u8,
         left: Operand,
         right: Operand,
     },
     Cast {
-        kind: u8,
+        cast: Cast,
         from: u8,
         value: Operand,
     },
@@ -82,7 +102,7 @@ pub(crate) enum Op {
     },
     Rmw {
         private: bool,
-        op: u8,
+        op: RmwOp,
         size: u8,
         address: Operand,
         value: Operand,
@@ -345,7 +365,7 @@ impl Reader<'_> {
     fn op(&mut self, opcode: u64) -> Option<Op> {
         Some(match opcode {
             opcode::BINARY => {
-                let op = self.small()?;
+                let op = *BinaryOp::ALL.get(usize::from(self.small()?))?;
                 let before = self.rest;
                 let (left, right) = (self.operand()?, self.operand()?);
                 let width =
@@ -354,12 +374,12 @@ impl Reader<'_> {
                 Op::Binary { op, width, left, right }
             }
             opcode::CAST => {
-                let kind = self.small()?;
+                let cast = *Cast::ALL.get(usize::from(self.small()?))?;
                 let before = self.rest;
                 let value = self.operand()?;
                 let from = self.width(value).or_else(|| constant_width(before));
                 let from = from.filter(|width| (1..=64).contains(width))?;
-                Op::Cast { kind, from, value }
+                Op::Cast { cast, from, value }
             }
             opcode::SELECT => Op::Select {
                 condition: self.operand()?,
@@ -442,14 +462,17 @@ impl Reader<'_> {
                 _ => Op::StoreWide { private, size, address, value: self.operand()? },
             });
         }
-        let op = if opcode == opcode::RMW { self.small()? } else { 0 };
+        let op = if opcode == opcode::RMW { self.small()?.into() } else { 0 };
         let size = self.small().filter(|size| (1..=8).contains(size))?;
         self.number()?;
         let address = self.operand()?;
         Some(match opcode {
             opcode::LOAD => Op::Load { private, size, address },
             opcode::STORE => Op::Store { private, size, address, value: self.operand()? },
-            opcode::RMW => Op::Rmw { private, op, size, address, value: self.operand()? },
+            opcode::RMW => {
+                let op = *RmwOp::ALL.get(op)?;
+                Op::Rmw { private, op, size, address, value: self.operand()? }
+            }
             _ => Op::CompareExchange {
                 private,
                 size,

@@ -4,7 +4,6 @@
 //! go to where it is stored. Longer ones are recorded in blocks; their contents are kept as
 //! recorded.
 
-use foretrace_trace::import::recording::{Sharing, Step, Told};
 use foretrace_trace::provenance::{Kept, Lost};
 
 use crate::code::{Instruction, Op};
@@ -12,6 +11,7 @@ use crate::memory::Memory;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Phase, Thread};
+use crate::told::{Sharing, Step, Told};
 
 /// Copies of private memory up to this size keep their terms.
 const SMALL: u64 = 4096;
@@ -183,7 +183,7 @@ impl Thread {
                 if transfer.size <= SMALL && value.known {
                     for offset in (0..transfer.size).step_by(8) {
                         let piece = (transfer.size - offset).min(8) as u8;
-                        let word = Value::number(crate::arithmetic::cut(value.bits, 8 * piece));
+                        let word = Value::number(foretrace_words::cut(value.bits, 8 * piece));
                         let at = address.map(|address| address + offset);
                         self.store_private(context, at, piece, word, site);
                     }

@@ -7,6 +7,8 @@ use foretrace_trace::provenance::{Differing, Kept, Walked};
 /// What happened to values, and why some are numbers though they depend on reads.
 #[derive(Default, Debug)]
 pub(crate) struct Counts {
+    /// Records that were shown.
+    pub(crate) records: u64,
     /// Writes of memory that others touch, and branches.
     pub(crate) writes: u64,
     pub(crate) branches: u64,

@@ -1,8 +1,8 @@
 //! Expressions of the trace for operations of the image, over words in which values of fewer bits
 //! are zero-extended.
 
-use foretrace_recording::image::binary;
 use foretrace_trace::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
+use foretrace_words::{BinaryOp as WordOp, cut, signed};
 
 fn cast_width(width: u8) -> CastWidth {
     CastWidth::new(width.into()).expect("casts of 64 bits are left out, of 0 there are none")
@@ -37,7 +37,7 @@ fn lowest(width: u8, expr: Expr) -> Expr {
 pub(crate) fn cut_to(width: u8, expr: Expr) -> Expr {
     match (width, lowest(width, expr)) {
         (64.., expr) => expr,
-        (width, Expr::Literal(word)) => Expr::Literal(crate::arithmetic::cut(word, width)),
+        (width, Expr::Literal(word)) => Expr::Literal(cut(word, width)),
         (width, expr) => Expr::Unary(UnaryOp::ZeroExtend(cast_width(width)), Box::new(expr)),
     }
 }
@@ -46,14 +46,12 @@ pub(crate) fn cut_to(width: u8, expr: Expr) -> Expr {
 pub(crate) fn extended(width: u8, expr: Expr) -> Expr {
     match (width, lowest(width, expr)) {
         (64.., expr) => expr,
-        (width, Expr::Literal(word)) => {
-            Expr::Literal(crate::arithmetic::signed(word, width) as u64)
-        }
+        (width, Expr::Literal(word)) => Expr::Literal(signed(word, width) as u64),
         (width, expr) => Expr::Unary(UnaryOp::SignExtend(cast_width(width)), Box::new(expr)),
     }
 }
 
-pub(crate) fn operation(op: u8, width: u8, left: Expr, right: Expr) -> Expr {
+pub(crate) fn operation(op: WordOp, width: u8, left: Expr, right: Expr) -> Expr {
     let is_word = width >= 64;
     let make = |op: BinaryOp, left: Expr, right: Expr| {
         // As people write comparisons: the number on the right.
@@ -66,28 +64,28 @@ pub(crate) fn operation(op: u8, width: u8, left: Expr, right: Expr) -> Expr {
     let with_signs = |op: BinaryOp, left: Expr, right: Expr| {
         make(op, extended(width, left), extended(width, right))
     };
-    match u64::from(op) {
-        binary::ADD => cut_to(width, make(BinaryOp::Add, left, right)),
-        binary::SUB => cut_to(width, make(BinaryOp::Sub, left, right)),
-        binary::MUL => cut_to(width, make(BinaryOp::Mul, left, right)),
-        binary::UDIV => cut_to(width, make(BinaryOp::UDiv, left, right)),
-        binary::UREM => make(BinaryOp::URem, left, right),
-        binary::SDIV => cut_to(width, with_signs(BinaryOp::Div, left, right)),
-        binary::SREM => cut_to(width, with_signs(BinaryOp::Rem, left, right)),
-        binary::AND => make(BinaryOp::And, left, right),
-        binary::OR => make(BinaryOp::Or, left, right),
-        binary::XOR => make(BinaryOp::Xor, left, right),
-        binary::SHL => cut_to(width, make(BinaryOp::Shl, left, right)),
-        binary::LSHR => make(BinaryOp::LShr, left, right),
-        binary::ASHR => cut_to(width, make(BinaryOp::Shr, extended(width, left), right)),
-        binary::EQ => make(BinaryOp::Eq, left, right),
-        binary::NE => make(BinaryOp::Ne, left, right),
+    match op {
+        WordOp::Add => cut_to(width, make(BinaryOp::Add, left, right)),
+        WordOp::Sub => cut_to(width, make(BinaryOp::Sub, left, right)),
+        WordOp::Mul => cut_to(width, make(BinaryOp::Mul, left, right)),
+        WordOp::UDiv => cut_to(width, make(BinaryOp::UDiv, left, right)),
+        WordOp::URem => make(BinaryOp::URem, left, right),
+        WordOp::SDiv => cut_to(width, with_signs(BinaryOp::Div, left, right)),
+        WordOp::SRem => cut_to(width, with_signs(BinaryOp::Rem, left, right)),
+        WordOp::And => make(BinaryOp::And, left, right),
+        WordOp::Or => make(BinaryOp::Or, left, right),
+        WordOp::Xor => make(BinaryOp::Xor, left, right),
+        WordOp::Shl => cut_to(width, make(BinaryOp::Shl, left, right)),
+        WordOp::LShr => make(BinaryOp::LShr, left, right),
+        WordOp::AShr => cut_to(width, make(BinaryOp::Shr, extended(width, left), right)),
+        WordOp::Eq => make(BinaryOp::Eq, left, right),
+        WordOp::Ne => make(BinaryOp::Ne, left, right),
         // Words that are zero-extended have no sign.
-        binary::ULT if !is_word => make(BinaryOp::Lt, left, right),
-        binary::ULE if !is_word => make(BinaryOp::Le, left, right),
-        binary::ULT => make(BinaryOp::Ult, left, right),
-        binary::ULE => make(BinaryOp::Ule, left, right),
-        binary::SLT => with_signs(BinaryOp::Lt, left, right),
-        _ => with_signs(BinaryOp::Le, left, right),
+        WordOp::Ult if !is_word => make(BinaryOp::Lt, left, right),
+        WordOp::Ule if !is_word => make(BinaryOp::Le, left, right),
+        WordOp::Ult => make(BinaryOp::Ult, left, right),
+        WordOp::Ule => make(BinaryOp::Ule, left, right),
+        WordOp::Slt => with_signs(BinaryOp::Lt, left, right),
+        WordOp::Sle => with_signs(BinaryOp::Le, left, right),
     }
 }

@@ -20,7 +20,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `code` | images, decoded |
-//! | `arithmetic` | what operations are worth |
+//! | `told` | what the walk is shown, and what it tells |
 //! | `terms` | values in terms of reads, and their expressions |
 //! | `sharing` | equal terms are one |
 //! | `expressions` | how operations are written in the trace |
@@ -34,7 +34,6 @@
 //! | `updates` | operations that read and write in one step |
 //! | `copies` | copies and accesses of many bytes |
 
-mod arithmetic;
 mod calls;
 mod code;
 mod copies;
@@ -50,18 +49,20 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod told;
 mod updates;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use foretrace_trace::import::recording::{Code, Seen, Told, Walk};
-use foretrace_trace::provenance::Walked;
-use rustc_hash::FxHashMap;
-
 use code::Function;
 use counts::Counts;
+use foretrace_trace::provenance::Walked;
+use rustc_hash::FxHashMap;
 use thread::Thread;
+
+pub use code::Code;
+pub use told::{Extent, Seen, Sharing, Step, Told};
 
 /// A walk along the paths of all threads of a recording.
 #[derive(Default)]
@@ -138,14 +139,14 @@ impl Walker {
         self.threads.get(&thread).map_or(&[], |thread| &thread.assertions)
     }
 
-    /// Instructions of the image that were followed between records, and branches among them.
-    pub fn followed(&self) -> (u64, u64) {
-        (self.counts.instructions, self.counts.branches)
+    /// Records, instructions of the image that were followed between them, and branches among
+    /// these.
+    pub fn followed(&self) -> (u64, u64, u64) {
+        (self.counts.records, self.counts.instructions, self.counts.branches)
     }
-}
 
-impl Walk for Walker {
-    fn module(&mut self, code: &Code<'_>) {
+    /// Code that the records may run. All modules come before the first record.
+    pub fn module(&mut self, code: &Code<'_>) {
         let program = &mut self.program;
         let end = code.sites_base + 16 * code.is_system.len() as u64;
         program.systems.push((code.sites_base, end, code.is_system.clone()));
@@ -165,7 +166,9 @@ impl Walk for Walker {
         }
     }
 
-    fn follow(&mut self, number: u32, seen: Seen, told: &mut Told) {
+    /// A record of a thread, in program order. `told` is empty.
+    pub fn follow(&mut self, number: u32, seen: Seen, told: &mut Told) {
+        self.counts.records += 1;
         if let Seen::Alloc { address, size } | Seen::Free { address, size } = seen {
             let end = address.saturating_add(size);
             self.threads.values_mut().for_each(|thread| thread.forget(address, end));
@@ -179,11 +182,8 @@ impl Walk for Walker {
         thread.follow(&self.program, &mut self.counts, seen, told);
     }
 
-    fn again(&mut self) {
-        *self = Walker::default();
-    }
-
-    fn facts(&self) -> Vec<(Walked, u64)> {
+    /// What the walk has to say of itself, with counts.
+    pub fn facts(&self) -> Vec<(Walked, u64)> {
         self.counts.facts()
     }
 }

@@ -13,10 +13,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use foretrace_recording::image::binary;
+use foretrace_words::{BinaryOp, Cast};
 
-use crate::arithmetic::cut;
 use crate::terms::{TermId, Terms, Value};
+use foretrace_words::cut;
 
 /// The contents of some bytes.
 #[derive(Default, Debug)]
@@ -296,9 +296,9 @@ pub(crate) fn bytes_of(terms: &mut Terms, value: Value, offset: u8, size: u8) ->
     let amount = Value::number(8 * u64::from(offset));
     let shifted = match offset {
         0 => value,
-        _ => terms.binary(binary::LSHR as u8, 64, value, amount),
+        _ => terms.binary(BinaryOp::LShr, 64, value, amount),
     };
-    terms.cast(foretrace_recording::image::cast::TRUNCATE as u8, shifted, 64, 8 * size)
+    terms.cast(Cast::Truncate, shifted, 64, 8 * size)
 }
 
 /// The value of bytes of which parts are kept.
@@ -326,8 +326,8 @@ fn compose(
     }
     let mut whole = Value::number(rest);
     for (piece, shift) in pieces {
-        let placed = terms.binary(binary::SHL as u8, 64, piece, Value::number(shift));
-        whole = terms.binary(binary::OR as u8, 64, whole, placed);
+        let placed = terms.binary(BinaryOp::Shl, 64, piece, Value::number(shift));
+        whole = terms.binary(BinaryOp::Or, 64, whole, placed);
     }
     whole
 }

@@ -1,13 +1,13 @@
 //! Records, and the instructions that made them.
 
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Extent, Seen, Sharing, Step, Told};
 use foretrace_trace::provenance::{Differing, Kept, Lost};
 
 use crate::Program;
 use crate::code::{Op, Terminator};
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Phase, Thread, as_recorded};
+use crate::told::{Extent, Seen, Sharing, Step, Told};
 
 /// An access of at most 8 bytes.
 #[derive(Clone, Copy)]

@@ -1,17 +1,17 @@
 //! Instructions that need no record: from one record of a thread to the next.
 
-use foretrace_recording::image::{binary, flags};
+use foretrace_recording::image::flags;
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Extent, Step};
 use foretrace_trace::provenance::{Kept, Lost, Walked};
+use foretrace_words::{BinaryOp as WordOp, RmwOp, cut};
 
 use crate::Program;
-use crate::arithmetic::{Update, cut, update};
 use crate::code::{Instruction, Op, Target, Terminator};
 use crate::simple::load_private;
 use crate::terms::{TermId, Value};
 use crate::thread::{Caller, Context, Phase, Thread};
+use crate::told::{Extent, Step};
 
 /// So many jumps without a record or an outcome are a loop that never ends.
 pub(crate) const IDLE: u32 = 1 << 20;
@@ -100,7 +100,7 @@ impl Thread {
                 let address = self.private_address(context, self.value(*address), site);
                 let old = self.load_private(context.program, address, *size);
                 let (expected, new) = (self.value(*expected), self.value(*new));
-                let found = self.terms.binary(binary::EQ as u8, 8 * *size, old, expected);
+                let found = self.terms.binary(WordOp::Eq, 8 * *size, old, expected);
                 let stored = self.terms.choice(found, new, old);
                 self.store_private(context, address, *size, stored, site);
                 old
@@ -177,66 +177,71 @@ impl Thread {
     fn guard_undefined(
         &mut self,
         context: &mut Context,
-        op: u8,
+        op: WordOp,
         width: u8,
         left: Value,
         right: Value,
         site: u64,
     ) {
         let ones = cut(u64::MAX, width);
-        match u64::from(op) {
-            binary::UDIV | binary::UREM => {
+        match op {
+            WordOp::UDiv | WordOp::URem => {
                 self.demand(
                     context,
-                    (binary::NE, width),
+                    (WordOp::Ne, width),
                     (right, 0),
                     site,
                     (Fault::Division, Extent::default()),
                 );
-                self.require(context, (binary::NE, width), (right, 0), site, Kept::Divisor);
+                self.require(context, (WordOp::Ne, width), (right, 0), site, Kept::Divisor);
             }
-            binary::SDIV | binary::SREM => {
+            WordOp::SDiv | WordOp::SRem => {
                 self.demand(
                     context,
-                    (binary::NE, width),
+                    (WordOp::Ne, width),
                     (right, 0),
                     site,
                     (Fault::Division, Extent::default()),
                 );
-                self.require(context, (binary::NE, width), (right, 0), site, Kept::Divisor);
+                self.require(context, (WordOp::Ne, width), (right, 0), site, Kept::Divisor);
                 if right.known && right.bits == ones {
                     let least = 1 << (width - 1);
                     self.guard(context, right, site, Kept::Divisor);
-                    self.require(context, (binary::NE, width), (left, least), site, Kept::Dividend);
+                    self.require(context, (WordOp::Ne, width), (left, least), site, Kept::Dividend);
                 } else {
-                    self.require(context, (binary::NE, width), (right, ones), site, Kept::Divisor);
+                    self.require(context, (WordOp::Ne, width), (right, ones), site, Kept::Divisor);
                 }
             }
-            binary::SHL | binary::LSHR | binary::ASHR => {
+            WordOp::Shl | WordOp::LShr | WordOp::AShr => {
                 let limit = u64::from(width);
-                self.require(context, (binary::ULT, width), (right, limit), site, Kept::Shift);
+                self.require(context, (WordOp::Ult, width), (right, limit), site, Kept::Shift);
             }
             _ => {}
         }
     }
 
     /// What a read-modify-write stores.
-    pub(crate) fn updated(&mut self, op: u8, width: u8, old: Value, operand: Value) -> Value {
-        match update(op) {
-            Update::Operand => operand,
-            Update::Binary(op) => self.terms.binary(op, width, old, operand),
-            Update::Nand => {
-                let both = self.terms.binary(binary::AND as u8, width, old, operand);
+    pub(crate) fn updated(&mut self, op: RmwOp, width: u8, old: Value, operand: Value) -> Value {
+        let mut with = |op, operand| self.terms.binary(op, width, old, operand);
+        match op {
+            RmwOp::Exchange => operand,
+            RmwOp::Add => with(WordOp::Add, operand),
+            RmwOp::Sub => with(WordOp::Sub, operand),
+            RmwOp::And => with(WordOp::And, operand),
+            RmwOp::Or => with(WordOp::Or, operand),
+            RmwOp::Xor => with(WordOp::Xor, operand),
+            RmwOp::Nand => {
+                let both = with(WordOp::And, operand);
                 let ones = Value::number(cut(u64::MAX, width));
-                self.terms.binary(binary::XOR as u8, width, both, ones)
+                self.terms.binary(WordOp::Xor, width, both, ones)
             }
-            Update::Choose(op) => {
-                let keeps = self.terms.binary(op, width, old, operand);
-                self.terms.choice(keeps, old, operand)
-            }
-            Update::Avoid(op) => {
-                let changes = self.terms.binary(op, width, old, operand);
-                self.terms.choice(changes, operand, old)
+            RmwOp::Max | RmwOp::UMax | RmwOp::Min | RmwOp::UMin => {
+                let is_signed = matches!(op, RmwOp::Max | RmwOp::Min);
+                let less = with(if is_signed { WordOp::Slt } else { WordOp::Ult }, operand);
+                match op {
+                    RmwOp::Min | RmwOp::UMin => self.terms.choice(less, old, operand),
+                    _ => self.terms.choice(less, operand, old),
+                }
             }
         }
     }
@@ -461,7 +466,7 @@ impl Thread {
                 for (case, _) in cases {
                     self.require(
                         context,
-                        (binary::NE, *width),
+                        (WordOp::Ne, *width),
                         (value, *case),
                         *site,
                         Kept::SwitchDefault,

@@ -84,7 +84,7 @@ fn hash(kind: Kind) -> u64 {
         Kind::Number(number) => (0, number),
         Kind::Read(name) => (1, name.into()),
         Kind::Binary { op, width, left, right } => {
-            (word(tag(2, op, width), left.0), right.0.into())
+            (word(tag(2, op as u8, width), left.0), right.0.into())
         }
         Kind::Truncate { to, of } => (word(tag(3, to, 0), of.0), 0),
         Kind::SignExtend { from, to, of } => (word(tag(4, from, to), of.0), 0),

@@ -5,15 +5,15 @@
 //! **Cost.** These are nearly all that programs do between two records: one loop, in which nothing
 //! is looked up twice and nothing allocated.
 
-use foretrace_recording::image::{binary, flags};
+use foretrace_recording::image::flags;
 
 use crate::Program;
-use crate::arithmetic::{apply, cut};
 use crate::code::{Instruction, Op, Operand, Target, Terminator};
 use crate::memory::Memory;
 use crate::run::IDLE;
 use crate::terms::{TermId, Terms, Value};
 use crate::thread::{Context, PRIVATE, Thread};
+use foretrace_words::{BinaryOp, cut};
 
 impl Thread {
     /// Goes on until something is next that may need a record or a guard.
@@ -114,16 +114,16 @@ fn simple(
                 (value_of(terms, registers, *left), value_of(terms, registers, *right));
             let are_numbers = left.term == TermId::NONE && right.term == TermId::NONE;
             if are_numbers && left.known && right.known {
-                Value::number(apply(*op, *width, left.bits, right.bits))
+                Value::number(op.apply(left.bits, right.bits, *width))
             } else if !are_numbers && may_be_undefined(*op, *width, right) {
                 return None;
             } else {
                 terms.binary(*op, *width, left, right)
             }
         }
-        Op::Cast { kind, from, value } => {
+        Op::Cast { cast, from, value } => {
             let to = if instruction.result.is_some() { instruction.width } else { 64 };
-            terms.cast(*kind, value_of(terms, registers, *value), *from, to)
+            terms.cast(*cast, value_of(terms, registers, *value), *from, to)
         }
         Op::Select { condition, then, otherwise } => {
             let [condition, then, otherwise] =
@@ -144,12 +144,12 @@ fn simple(
 
 /// Whether the machine may trap, or anything may happen, for other values of the operands than the
 /// recorded ones.
-fn may_be_undefined(op: u8, width: u8, right: Value) -> bool {
-    match u64::from(op) {
-        binary::UDIV | binary::UREM | binary::SHL | binary::LSHR | binary::ASHR => {
+fn may_be_undefined(op: BinaryOp, width: u8, right: Value) -> bool {
+    match op {
+        BinaryOp::UDiv | BinaryOp::URem | BinaryOp::Shl | BinaryOp::LShr | BinaryOp::AShr => {
             right.term != TermId::NONE
         }
-        binary::SDIV | binary::SREM => {
+        BinaryOp::SDiv | BinaryOp::SRem => {
             right.term != TermId::NONE || right.known && right.bits == cut(u64::MAX, width)
         }
         _ => false,

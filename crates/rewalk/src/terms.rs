@@ -13,15 +13,14 @@
 //! **Cost.** Constant time per operation. An expression has at most [`LARGE`] operators: what is
 //! larger gets names for its parts.
 
-use foretrace_recording::image::{binary, cast};
 use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::Step;
+use foretrace_words::{BinaryOp as WordOp, Cast};
 use rustc_hash::FxHashSet;
 
-use crate::arithmetic::{apply, convert, is_comparison};
 use crate::expressions::{cut_to, extended, operation};
 use crate::sharing::Shared;
+use crate::told::Step;
 
 mod keep;
 
@@ -67,7 +66,7 @@ pub(crate) enum Kind {
     Number(u64),
     Read(u32),
     Binary {
-        op: u8,
+        op: WordOp,
         width: u8,
         left: TermId,
         right: TermId,
@@ -262,18 +261,18 @@ impl Terms {
     }
 
     /// An operation on two values of `width` bits.
-    pub(crate) fn binary(&mut self, op: u8, width: u8, left: Value, right: Value) -> Value {
+    pub(crate) fn binary(&mut self, op: WordOp, width: u8, left: Value, right: Value) -> Value {
         let (left, right) = (self.now(left), self.now(right));
         let depends = left.term != TermId::NONE || right.term != TermId::NONE;
         if !left.known || !right.known || !self.is_exact(left) || !self.is_exact(right) {
             let known = left.known && right.known;
-            let bits = if known { apply(op, width, left.bits, right.bits) } else { 0 };
+            let bits = if known { op.apply(left.bits, right.bits, width) } else { 0 };
             return match depends {
                 true => Value { bits, known, ..self.unmodelled([left, right]) },
                 false => Value { bits, known, term: TermId::NONE },
             };
         }
-        let bits = apply(op, width, left.bits, right.bits);
+        let bits = op.apply(left.bits, right.bits, width);
         if !depends {
             return Value::number(bits);
         }
@@ -281,32 +280,32 @@ impl Terms {
             return Value { bits, known: true, term: simple };
         }
         let (left, right) = (self.term_of(left), self.term_of(right));
-        let result = if is_comparison(op) { 1 } else { width };
+        let result = if op.is_comparison() { 1 } else { width };
         let term = self.push(Kind::Binary { op, width, left, right }, bits, result);
         Value { bits, known: true, term }
     }
 
     /// A comparison of a bit with 0 or 1 is the bit, or its contrary. (So compilers write
     /// conditions.)
-    fn simplify(&mut self, op: u8, left: Value, right: Value) -> Option<TermId> {
+    fn simplify(&mut self, op: WordOp, left: Value, right: Value) -> Option<TermId> {
         if left.term == TermId::NONE || right.term != TermId::NONE {
-            let is_neutral = match u64::from(op) {
-                binary::ADD | binary::OR | binary::XOR => left.bits == 0,
+            let is_neutral = match op {
+                WordOp::Add | WordOp::Or | WordOp::Xor => left.bits == 0,
                 _ => false,
             };
             return (left.term == TermId::NONE && is_neutral).then_some(right.term);
         }
         let (node, constant) = (*self.node(left.term), right.bits);
-        match u64::from(op) {
-            binary::ADD | binary::SUB | binary::OR | binary::XOR | binary::SHL | binary::LSHR
+        match op {
+            WordOp::Add | WordOp::Sub | WordOp::Or | WordOp::Xor | WordOp::Shl | WordOp::LShr
                 if constant == 0 =>
             {
                 Some(left.term)
             }
-            binary::NE if node.width == 1 && constant == 0 => Some(left.term),
-            binary::EQ if node.width == 1 && constant == 1 => Some(left.term),
-            binary::EQ | binary::NE if node.width == 1 && constant <= 1 => self.contrary(left.term),
-            binary::XOR if node.width == 1 && constant == 1 => self.contrary(left.term),
+            WordOp::Ne if node.width == 1 && constant == 0 => Some(left.term),
+            WordOp::Eq if node.width == 1 && constant == 1 => Some(left.term),
+            WordOp::Eq | WordOp::Ne if node.width == 1 && constant <= 1 => self.contrary(left.term),
+            WordOp::Xor if node.width == 1 && constant == 1 => self.contrary(left.term),
             _ => None,
         }
     }
@@ -323,20 +322,20 @@ impl Terms {
     }
 
     /// A change of width.
-    pub(crate) fn cast(&mut self, kind: u8, value: Value, from: u8, to: u8) -> Value {
+    pub(crate) fn cast(&mut self, cast: Cast, value: Value, from: u8, to: u8) -> Value {
         let value = self.now(value);
-        let bits = if value.known { convert(kind, value.bits, from, to) } else { 0 };
+        let bits = if value.known { cast.apply(value.bits, from, to) } else { 0 };
         if value.term == TermId::NONE || !self.is_exact(value) {
             return Value { bits, ..value };
         }
         let width = self.node(value.term).width;
-        let is_same = match u64::from(kind) {
-            cast::SIGN_EXTEND => from == to || width < from,
+        let is_same = match cast {
+            Cast::SignExtend => from == to || width < from,
             _ => width <= to,
         };
-        let term = match u64::from(kind) {
+        let term = match cast {
             _ if is_same => value.term,
-            cast::SIGN_EXTEND => self.push(Kind::SignExtend { from, to, of: value.term }, bits, to),
+            Cast::SignExtend => self.push(Kind::SignExtend { from, to, of: value.term }, bits, to),
             _ => self.push(Kind::Truncate { to, of: value.term }, bits, to),
         };
         Value { bits, known: true, term }
@@ -398,8 +397,8 @@ impl Terms {
         }
         // An equation that holds fixes one side if the other is fixed.
         let Kind::Binary { op, left, right, .. } = node.kind else { return };
-        let holds = (u64::from(op), node.bits);
-        if holds == (binary::EQ, 1) || holds == (binary::NE, 0) {
+        let holds = (op, node.bits);
+        if holds == (WordOp::Eq, 1) || holds == (WordOp::Ne, 0) {
             let sides = [left, right].map(|side| self.node(side).fixed);
             if sides[0] || sides[1] {
                 for side in [left, right] {
@@ -414,7 +413,7 @@ impl Terms {
         let mut value = value;
         while value.term != TermId::NONE
             && let Kind::Binary { op, width: 64, left, right } = self.node(value.term).kind
-            && u64::from(op) == binary::ADD
+            && op == WordOp::Add
         {
             let (a, b) = (self.node(left), self.node(right));
             let term = match (a.fixed, b.fixed) {
@@ -555,14 +554,14 @@ fn children(kind: Kind) -> impl Iterator<Item = TermId> {
 /// The comparison that holds where this one does not.
 fn contrary(kind: Kind) -> Option<Kind> {
     let Kind::Binary { op, width, left, right } = kind else { return None };
-    let (op, left, right) = match u64::from(op) {
-        binary::EQ => (binary::NE, left, right),
-        binary::NE => (binary::EQ, left, right),
-        binary::ULT => (binary::ULE, right, left),
-        binary::ULE => (binary::ULT, right, left),
-        binary::SLT => (binary::SLE, right, left),
-        binary::SLE => (binary::SLT, right, left),
+    let (op, left, right) = match op {
+        WordOp::Eq => (WordOp::Ne, left, right),
+        WordOp::Ne => (WordOp::Eq, left, right),
+        WordOp::Ult => (WordOp::Ule, right, left),
+        WordOp::Ule => (WordOp::Ult, right, left),
+        WordOp::Slt => (WordOp::Sle, right, left),
+        WordOp::Sle => (WordOp::Slt, right, left),
         _ => return None,
     };
-    Some(Kind::Binary { op: op as u8, width, left, right })
+    Some(Kind::Binary { op, width, left, right })
 }

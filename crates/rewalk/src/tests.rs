@@ -1,18 +1,17 @@
 //! Terms against plain computation: what a term says must hold for every value of its reads, not
 //! only the recorded ones.
 
-use foretrace_testing::Random;
 use std::collections::BTreeMap;
 
-use foretrace_recording::image::{binary, cast};
+use foretrace_testing::Random;
 use foretrace_trace::expr::Expr;
-use foretrace_trace::import::recording::Step;
 use foretrace_trace::text::eval::evaluate;
+use foretrace_words::{BinaryOp, Cast, RmwOp, cut};
 use rustc_hash::FxHashMap;
 
-use crate::arithmetic::{apply, convert, cut, is_comparison};
 use crate::memory::{Memory, bytes_of};
 use crate::terms::{Terms, Value};
+use crate::told::Step;
 
 fn any_word(random: &mut Random, width: u8) -> u64 {
     let word = match random.below_u64(4) {
@@ -73,20 +72,20 @@ impl Run {
         let Some(left) = self.pick(random, None) else { return };
         let made = match random.below_u64(8) {
             0..=4 => {
-                let op = random.below_u64(binary::SLE + 1) as u8;
+                let op = random.pick(&BinaryOp::ALL);
                 let right = self.pick(random, Some(left.width)).unwrap_or(left);
                 let value = self.terms.binary(op, left.width, left.value, right.value);
-                let width = if is_comparison(op) { 1 } else { left.width };
-                Both { value, width, other: apply(op, left.width, left.other, right.other) }
+                let width = if op.is_comparison() { 1 } else { left.width };
+                Both { value, width, other: op.apply(left.other, right.other, left.width) }
             }
             5 | 6 => {
                 let to = WIDTHS[random.below_u64(6) as usize];
-                let kind = match to.cmp(&left.width) {
-                    std::cmp::Ordering::Less => cast::TRUNCATE,
-                    _ => random.below_u64(2),
-                } as u8;
-                let value = self.terms.cast(kind, left.value, left.width, to);
-                Both { value, width: to, other: convert(kind, left.other, left.width, to) }
+                let cast = match to.cmp(&left.width) {
+                    std::cmp::Ordering::Less => Cast::Truncate,
+                    _ => random.pick(&[Cast::ZeroExtend, Cast::SignExtend]),
+                };
+                let value = self.terms.cast(cast, left.value, left.width, to);
+                Both { value, width: to, other: cast.apply(left.other, left.width, to) }
             }
             _ => {
                 let Some(condition) = self.pick(random, Some(1)) else { return };
@@ -255,7 +254,7 @@ fn deep_terms_get_names() {
     let (mut sum, _) = terms.read(1, 32);
     for number in 0..4_000 {
         let (next, _) = terms.read(number, 32);
-        sum = terms.binary(binary::ADD as u8, 32, sum, next);
+        sum = terms.binary(BinaryOp::Add, 32, sum, next);
     }
     let mut lets = Vec::new();
     let expr = terms.express(sum, &mut lets);
@@ -272,7 +271,7 @@ fn too_deep_terms_are_not_expressed() {
     let (mut sum, _) = terms.read(1, 32);
     for number in 0..100_000 {
         let (next, _) = terms.read(number, 32);
-        sum = terms.binary(binary::ADD as u8, 32, sum, next);
+        sum = terms.binary(BinaryOp::Add, 32, sum, next);
     }
     assert!(sum.known && !terms.is_exact(sum));
     assert_eq!(terms.fix_reads(sum).len(), 100_001);
@@ -284,8 +283,8 @@ fn terms_that_are_kept_stay_what_they_are() {
     let (first, name) = terms.read(5, 32);
     let (second, other) = terms.read(7, 32);
     let (third, _) = terms.read(9, 32);
-    terms.binary(binary::MUL as u8, 32, second, third);
-    let mut sum = terms.binary(binary::ADD as u8, 32, first, second);
+    terms.binary(BinaryOp::Mul, 32, second, third);
+    let mut sum = terms.binary(BinaryOp::Add, 32, first, second);
     terms.fix(first);
     let before = terms.express(sum, &mut Vec::new());
     let mut keep = terms.keep();
@@ -297,4 +296,35 @@ fn terms_that_are_kept_stay_what_they_are() {
     // is the second.
     assert!(name != other && format!("{before:?}").contains(&format!("NameId({other})")));
     assert_eq!(terms.fix_reads(sum).len(), 1);
+}
+
+#[test]
+fn operations_have_the_numbers_of_the_image() {
+    use foretrace_recording::image::{binary::*, cast};
+    use foretrace_recording::site::rmw;
+    let codes = [
+        ADD, SUB, MUL, UDIV, SDIV, UREM, SREM, AND, OR, XOR, SHL, LSHR, ASHR, EQ, NE, ULT, ULE,
+        SLT, SLE,
+    ];
+    let names = codes.map(|code| format!("{:?}", BinaryOp::ALL[code as usize]));
+    let expected = "Add Sub Mul UDiv SDiv URem SRem And Or Xor Shl LShr AShr Eq Ne Ult Ule Slt Sle";
+    assert_eq!(names.join(" "), expected);
+    let codes = [cast::ZERO_EXTEND, cast::SIGN_EXTEND, cast::TRUNCATE];
+    let casts = codes.map(|code| Cast::ALL[code as usize]);
+    assert_eq!(casts, [Cast::ZeroExtend, Cast::SignExtend, Cast::Truncate]);
+    let codes = [
+        rmw::EXCHANGE,
+        rmw::ADD,
+        rmw::SUB,
+        rmw::AND,
+        rmw::NAND,
+        rmw::OR,
+        rmw::XOR,
+        rmw::MAX,
+        rmw::MIN,
+        rmw::UMAX,
+        rmw::UMIN,
+    ];
+    let names = codes.map(|code| format!("{:?}", RmwOp::ALL[code as usize]));
+    assert_eq!(names.join(" "), "Exchange Add Sub And Nand Or Xor Max Min UMax UMin");
 }

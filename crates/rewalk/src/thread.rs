@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use foretrace_recording::image::binary;
 use foretrace_recording::plan::NULL_PAGE;
 use foretrace_recording::record::PATH_OUTCOMES;
 use foretrace_trace::Fault;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Extent, Seen, Sharing, Step, Told};
 use foretrace_trace::provenance::{Kept, Lost, Walked};
+use foretrace_words::BinaryOp as WordOp;
 
 use crate::Program;
 use crate::code::{Function, Instruction, Operand};
@@ -17,6 +16,7 @@ use crate::counts::Counts;
 use crate::memory::Memory;
 use crate::records::Access;
 use crate::terms::{TermId, Terms, Value};
+use crate::told::{Extent, Seen, Sharing, Step, Told};
 
 /// Where the memory of private variables is: no program has addresses there.
 pub(crate) const PRIVATE: u64 = 0xf000_0000_0000_0000;
@@ -314,7 +314,7 @@ impl Thread {
     pub(crate) fn set(&mut self, program: &Program, register: Option<u32>, value: Value) {
         let (Some(register), Some(frame)) = (register, self.frames.last_mut()) else { return };
         let width = program.functions[frame.function as usize].registers[register as usize];
-        let bits = crate::arithmetic::cut(value.bits, width);
+        let bits = foretrace_words::cut(value.bits, width);
         frame.registers[register as usize] =
             Value { bits, known: value.known && width > 0, ..value };
     }
@@ -483,13 +483,13 @@ impl Thread {
         let Extent { start, end, .. } = access.extent;
         if offset < NULL_PAGE {
             let what = (Fault::Null, Extent::default());
-            self.demand(context, (binary::NE, 64), (base, 0), access.site, what);
+            self.demand(context, (WordOp::Ne, 64), (base, 0), access.site, what);
         } else if (start..end).contains(&offset) && end - start >= u64::from(access.size) {
             let before = Value::number(offset - start);
-            let index = self.terms.binary(binary::ADD as u8, 64, base, before);
+            let index = self.terms.binary(WordOp::Add, 64, base, before);
             let most = end - start - u64::from(access.size);
             let fault = (Fault::Bounds, access.extent);
-            self.demand(context, (binary::ULE, 64), (index, most), access.site, fault);
+            self.demand(context, (WordOp::Ule, 64), (index, most), access.site, fault);
         }
     }
 
@@ -497,12 +497,12 @@ impl Thread {
     pub(crate) fn demand(
         &mut self,
         context: &mut Context,
-        (op, width): (u64, u8),
+        (op, width): (WordOp, u8),
         (left, right): (Value, u64),
         site: u64,
         (fault, extent): (Fault, Extent),
     ) {
-        let holds = self.terms.binary(op as u8, width, left, Value::number(right));
+        let holds = self.terms.binary(op, width, left, Value::number(right));
         let holds = self.terms.refresh(holds);
         if holds.term == TermId::NONE || holds.bits != 1 || !self.terms.is_exact(holds) {
             return;
@@ -516,7 +516,7 @@ impl Thread {
     pub(crate) fn require(
         &mut self,
         context: &mut Context,
-        (op, width): (u64, u8),
+        (op, width): (WordOp, u8),
         (left, right): (Value, u64),
         site: u64,
         why: Kept,
@@ -525,7 +525,7 @@ impl Thread {
         if left.term == TermId::NONE {
             return;
         }
-        let holds = self.terms.binary(op as u8, width, left, Value::number(right));
+        let holds = self.terms.binary(op, width, left, Value::number(right));
         if !holds.known || !self.terms.is_exact(holds) {
             return self.guard(context, left, site, why);
         }

@@ -1,9 +1,8 @@
 //! Operations that read and write in one step.
 
-use foretrace_recording::image::binary;
 use foretrace_trace::expr::{BinaryOp, Expr};
-use foretrace_trace::import::recording::{Sharing, Step, Told};
 use foretrace_trace::provenance::{Differing, Kept, Lost};
+use foretrace_words::BinaryOp as WordOp;
 
 use crate::Program;
 use crate::code::Op;
@@ -11,6 +10,7 @@ use crate::libraries::is_openmp;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Thread};
+use crate::told::{Sharing, Step, Told};
 
 impl Thread {
     /// A compare-exchange fails only where it does not find what it expects.
@@ -24,7 +24,7 @@ impl Thread {
     ) {
         let expected = self.terms.now(expected);
         let width = 8 * access.size;
-        let differs = self.terms.binary(binary::NE as u8, width, old, expected);
+        let differs = self.terms.binary(WordOp::Ne, width, old, expected);
         if differs.term == TermId::NONE {
             return;
         }
@@ -104,7 +104,7 @@ impl Thread {
         access: Access,
         told: &mut Told,
     ) {
-        let equal = self.terms.binary(binary::EQ as u8, 8 * access.size, old, expected);
+        let equal = self.terms.binary(WordOp::Eq, 8 * access.size, old, expected);
         if equal.term == TermId::NONE {
             return;
         }

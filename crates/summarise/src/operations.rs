@@ -1,6 +1,6 @@
 //! What instructions become.
 
-use foretrace_model::terms::{BinaryOp as TermOp, SymbolId, TermId};
+use foretrace_model::terms::{SymbolId, TermId};
 use foretrace_program::ir::{
     BinaryOp, Callee, Cast, Instruction, MemoryOrder, Op, Operand, RegisterId, RmwOp, Site, SyncRef,
 };
@@ -201,27 +201,6 @@ impl Summariser<'_> {
                 let strange = if matches!(a, Value::Bits(_)) { b } else { a };
                 return self.unsupported(format!("{} as a number", strange.kind()), site);
             }
-        };
-        let op = match op {
-            BinaryOp::Add => TermOp::Add,
-            BinaryOp::Sub => TermOp::Sub,
-            BinaryOp::Mul => TermOp::Mul,
-            BinaryOp::UDiv => TermOp::UDiv,
-            BinaryOp::SDiv => TermOp::SDiv,
-            BinaryOp::URem => TermOp::URem,
-            BinaryOp::SRem => TermOp::SRem,
-            BinaryOp::And => TermOp::And,
-            BinaryOp::Or => TermOp::Or,
-            BinaryOp::Xor => TermOp::Xor,
-            BinaryOp::Shl => TermOp::Shl,
-            BinaryOp::LShr => TermOp::LShr,
-            BinaryOp::AShr => TermOp::AShr,
-            BinaryOp::Eq => TermOp::Eq,
-            BinaryOp::Ne => return Ok(Value::Bits(self.terms.ne(a, b))),
-            BinaryOp::Ult => TermOp::Ult,
-            BinaryOp::Ule => TermOp::Ule,
-            BinaryOp::Slt => TermOp::Slt,
-            BinaryOp::Sle => TermOp::Sle,
         };
         Ok(Value::Bits(self.terms.binary(op, a, b)))
     }

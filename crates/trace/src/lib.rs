@@ -22,6 +22,6 @@ pub use event::*;
 pub use ids::*;
 pub use implicit::Otherwise;
 pub use location::Location;
-pub use open::{Format, OpenError, Opened, open, open_as, open_with};
+pub use open::{Format, OpenError, Opened, open, open_as};
 pub use provenance::Provenance;
 pub use store::{Builder, Dependences, LockKind, Names, Trace};

@@ -1,9 +1,9 @@
 //! Opens a trace in whatever format it is.
 //!
 //! **Computes.** The format, by content: a directory is RV-Predict's, the first bytes tell the
-//! binary form, recordings and gzip, the lengths in its header tell RapidBin, the first line that
-//! is not empty tells STD and CSV. What is left is the text form, whose reader says best what is
-//! wrong with it.
+//! binary form and gzip, the lengths in its header tell RapidBin, the first line that is not empty
+//! tells STD and CSV. What is left is the text form, whose reader says best what is wrong with it.
+//! (Recordings of our runtime are not traces yet: `foretrace_importer` reads them.)
 //!
 //! **Invariant.** The name of the file is not looked at, so a wrong ending never matters.
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Trace;
 use crate::binary::{self, BinaryError};
-use crate::import::{ImportError, csv, rapidbin, rapidstd, recording, rvpredict};
+use crate::import::{ImportError, csv, rapidbin, rapidstd, rvpredict};
 use crate::text::{self, Lines};
 
 /// The formats that can be read.
@@ -31,8 +31,6 @@ pub enum Format {
     RvPredict,
     /// The CSV of SpeedyGo.
     Csv,
-    /// What our runtime records in the user's process (`.ftrec`).
-    Recording,
 }
 
 /// A trace, and how it came.
@@ -40,8 +38,6 @@ pub enum Format {
 pub struct Opened {
     /// The trace; whether it is valid has not been checked.
     pub trace: Trace,
-    /// In which format it was.
-    pub format: Format,
     /// On which line each event is, if it was in text form.
     pub lines: Option<Lines>,
 }
@@ -117,65 +113,37 @@ impl OpenError {
 
 /// Opens a trace and finds out its format.
 pub fn open(path: impl AsRef<Path>) -> Result<Opened, OpenError> {
-    open_with(path, None, None)
-}
-
-/// Opens a trace in a given format.
-pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Opened, OpenError> {
-    open_with(path, Some(format), None)
-}
-
-/// Opens a trace in a given format, or finds it out. If it is a recording, the walk adds what
-/// threads computed.
-pub fn open_with(
-    path: impl AsRef<Path>,
-    format: Option<Format>,
-    walk: Option<&mut dyn recording::Walk>,
-) -> Result<Opened, OpenError> {
     let path = path.as_ref();
-    if let Some(format) = format {
-        return read_as(path, format, walk);
-    }
     if is_directory(path)? {
-        return read_as(path, Format::RvPredict, None);
+        return open_as(path, Format::RvPredict);
     }
     // The binary form is for large files: only its first bytes are read here.
     let mut start = [0; binary::MAGIC.len()];
     let read = fs::File::open(path).and_then(|mut file| read_start(&mut file, &mut start));
     let read = read.map_err(|error| OpenError::Io { path: path.to_path_buf(), error })?;
     if start[..read].starts_with(&binary::MAGIC[..4]) {
-        return read_as(path, Format::Binary, None);
-    }
-    if start[..read] == recording::MAGIC {
-        return read_as(path, Format::Recording, walk);
+        return open_as(path, Format::Binary);
     }
     let bytes = load(path)?;
-    let format = detect(&bytes);
-    parse(path, &bytes, format)
+    parse(path, &bytes, detect(&bytes))
 }
 
-fn read_as(
-    path: &Path,
-    format: Format,
-    walk: Option<&mut dyn recording::Walk>,
-) -> Result<Opened, OpenError> {
+/// Opens a trace in a given format.
+pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<Opened, OpenError> {
+    let path = path.as_ref();
     match (format, is_directory(path)?) {
         (Format::RvPredict, _) => {
             let trace = rvpredict::read(path).map_err(|error| match has_traces(path) {
                 Ok(false) => OpenError::NoTraces(path.to_path_buf()),
                 _ => OpenError::Import(error),
             })?;
-            Ok(Opened { trace, format, lines: None })
+            Ok(Opened { trace, lines: None })
         }
         (_, true) => Err(OpenError::Directory(path.to_path_buf())),
         (Format::Binary, false) => {
             let trace = binary::read(path)
                 .map_err(|error| OpenError::Binary { path: path.to_path_buf(), error })?;
-            Ok(Opened { trace, format, lines: None })
-        }
-        (Format::Recording, false) => {
-            let trace = recording::read(path, walk)?;
-            Ok(Opened { trace, format, lines: None })
+            Ok(Opened { trace, lines: None })
         }
         _ => parse(path, &load(path)?, format),
     }
@@ -203,14 +171,14 @@ fn parse(path: &Path, bytes: &[u8], format: Format) -> Result<Opened, OpenError>
         Format::RapidBin => rapidbin::parse(bytes),
         Format::Csv => csv::parse(bytes),
         // The others are not read from bytes: `open_as` has dealt with them.
-        Format::Text | Format::Binary | Format::RvPredict | Format::Recording => {
+        Format::Text | Format::Binary | Format::RvPredict => {
             let (trace, lines) = text::parse_with_lines(bytes)
                 .map_err(|error| OpenError::Text { path: path.to_path_buf(), error })?;
-            return Ok(Opened { trace, format, lines: Some(lines) });
+            return Ok(Opened { trace, lines: Some(lines) });
         }
     };
     let trace = imported.map_err(|error| error.in_file(path))?;
-    Ok(Opened { trace, format, lines: None })
+    Ok(Opened { trace, lines: None })
 }
 
 fn load(path: &Path) -> Result<Vec<u8>, OpenError> {
@@ -293,20 +261,12 @@ mod tests {
         assert!(line.to_string().contains("broken.std: line 2: `A|x|1`; expected"));
 
         let mut bytes = binary::encode(&crate::Trace::builder().finish()).unwrap();
-        assert_eq!(open(file("good", &bytes)).unwrap().format, Format::Binary);
+        assert!(open(file("good", &bytes)).unwrap().trace.is_empty());
         bytes[8] = 2;
         let checksum = crc32fast::hash(&bytes[..12]).to_le_bytes();
         bytes[12..16].copy_from_slice(&checksum);
         let version = hinted(open(file("new.ftb", &bytes)).unwrap_err());
         assert!(version.0.contains("version 2 of the binary form") && version.1);
-
-        let mut recording = foretrace_recording::file::MAGIC.to_vec();
-        recording.resize(foretrace_recording::file::HEADER, 0);
-        recording[8] = foretrace_recording::file::VERSION as u8;
-        recording[12] = 1;
-        assert_eq!(open(file("run.ftrec", &recording)).unwrap().format, Format::Recording);
-        let cut = open(file("cut.ftrec", &recording[..100])).unwrap_err().to_string();
-        assert!(cut.contains("cut.ftrec: byte 0: a file of 100 bytes; expected a recording"));
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -3,7 +3,8 @@
 //! **Computes.** For programs of `benches/programs`: records, events and instructions of the image
 //! that were followed; of the import with and without the walk the CPU time and the peak of the
 //! resident set, which has the mapped recording in it. Each measurement is a process of its own
-//! (`crates/rewalk/examples/import.rs`), the two ways in turn; the least time of the rounds counts.
+//! (`crates/importer/examples/import.rs`), the two ways in turn; the least time of the rounds
+//! counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ const MOST_MEMORY: f64 = 200.0;
 pub(super) fn rewalk(quick: bool) -> Result<(), Stop> {
     tools::ensure_for_benchmarks()?;
     let foretrace = release_build()?;
-    let package = ["--package", "foretrace-rewalk", "--example", "import"];
+    let package = ["--package", "foretrace-importer", "--example", "import"];
     run("build", cargo(&["build", "--release", "--locked"]).args(package))?;
     let bench = Bench { program: target_folder().join("release").join("examples").join("import") };
     let folder = root().join(".bench").join("rewalk");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use foretrace_recording::file::{HEADER, Header, ending, flags, starts_children_again};
 use foretrace_trace::provenance::Private;
 use foretrace_trace::validate::validate;
-use foretrace_trace::{ThreadId, Trace, binary, import};
+use foretrace_trace::{ThreadId, Trace, binary};
 
 use super::launch::{Ended, Input, Launch, Output, Task};
 use crate::args::{RecordOptions, RunArguments};
@@ -256,9 +256,8 @@ fn import(recording: &Path) -> Result<Trace, Failure> {
             recording.display()
         ))
     };
-    let mut walker = foretrace_rewalk::Walker::default();
-    let trace =
-        import::recording::read(recording, Some(&mut walker)).map_err(|error| keep(&error))?;
+    let opened = foretrace_importer::open_recording(recording);
+    let trace = opened.map_err(|error| keep(&error))?.trace;
     validate(&trace).map_err(|error| keep(&error))?;
     Ok(trace)
 }

@@ -1,8 +1,6 @@
 //! `foretrace predict` of several runs: what they share, what of their mixtures is certain, and
 //! what a replay needs.
 
-use std::fs::File;
-use std::io::Read;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
@@ -10,8 +8,6 @@ use foretrace_program::merge::{Merged, MixedTrace, Mixture};
 use foretrace_program::{Operand, Site, run};
 use foretrace_report as report;
 use foretrace_report::{Kind, Report};
-use foretrace_rewalk::Walker;
-use foretrace_trace::import::recording::{self, Walk};
 use foretrace_trace::provenance::Walked;
 use foretrace_trace::validate::validate;
 use foretrace_trace::{EventId, Place, Provenance, Trace};
@@ -41,7 +37,7 @@ impl Runs {
         range: bool,
     ) -> Result<Runs, Failure> {
         let is_wanted = matches!(format, None | Some(InputFormat::Recording));
-        if is_wanted && paths.iter().all(|path| is_recording(path)) {
+        if is_wanted && paths.iter().all(|path| foretrace_importer::is_recording(path)) {
             return Runs::of_recordings(paths, range);
         }
         let open = |path: &&Path| input::open_valid(path, format);
@@ -62,16 +58,13 @@ impl Runs {
     /// Reads recordings together; if addresses are to range over their objects, with all accesses
     /// to these.
     pub(crate) fn of_recordings(paths: &[&Path], range: bool) -> Result<Runs, Failure> {
-        let mut walkers: Vec<Walker> = paths.iter().map(|_| Walker::default()).collect();
-        let mut walks: Vec<&mut dyn Walk> =
-            walkers.iter_mut().map(|walker| walker as &mut dyn Walk).collect();
-        let traces = recording::read_together(paths, &mut walks, range).map_err(Failure::input)?;
-        for (trace, path) in traces.iter().zip(paths) {
+        let traces = foretrace_importer::read_together(paths, range).map_err(Failure::input)?;
+        for ((trace, _), path) in traces.iter().zip(paths) {
             validate(trace).map_err(|invalid| {
                 Failure::internal(format_args!("{}: {invalid}", path.display()))
             })?;
         }
-        let traces = traces.into_iter().map(ManuallyDrop::new).collect();
+        let traces = traces.into_iter().map(|(trace, _)| ManuallyDrop::new(trace)).collect();
         Ok(Runs { traces, left_out: None })
     }
 
@@ -122,12 +115,6 @@ impl Runs {
         }
         reasons
     }
-}
-
-fn is_recording(path: &Path) -> bool {
-    let mut start = [0; recording::MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == recording::MAGIC
 }
 
 /// Says in a report that parts of the runs are not in it: nothing that is not found there is

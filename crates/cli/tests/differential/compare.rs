@@ -5,13 +5,13 @@ use std::path::Path;
 
 use foretrace_predict::{Granularity, Options, Prediction, predict};
 use foretrace_rewalk::Walker;
-use foretrace_trace::import::recording::{self, Code, Seen, Told, Walk};
 use foretrace_trace::provenance::{Lost, Walked};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{EventId, Op, Provenance, Trace};
 use foretrace_verdict::{Certainty, Model, Property, Violation};
 
 use crate::explorer::{Failure, Operation, Recorded, Truth};
+use crate::faults::ways;
 
 /// A difference that begins like this is a finding that no execution shows.
 pub(crate) const FALSE_ALARM: &str = "FALSE ALARM";
@@ -24,40 +24,6 @@ pub(crate) struct Predicted {
     pub(crate) keeps_order: bool,
     /// Nothing is kept as recorded for want of an expression, nor the order of calls.
     pub(crate) is_exact: bool,
-}
-
-/// A walk that keeps which way the threads went.
-#[derive(Default)]
-pub(crate) struct Watched {
-    walker: Walker,
-    outcomes: Vec<Vec<bool>>,
-    has_switch: bool,
-}
-
-impl Walk for Watched {
-    fn module(&mut self, code: &Code<'_>) {
-        self.walker.module(code);
-    }
-
-    fn follow(&mut self, thread: u32, seen: Seen, told: &mut Told) {
-        let index = thread as usize;
-        if self.outcomes.len() <= index {
-            self.outcomes.resize(index + 1, Vec::new());
-        }
-        if let Seen::Path { outcomes, count } = seen {
-            self.outcomes[index].extend((0..count).map(|at| outcomes >> at & 1 == 1));
-        }
-        self.has_switch |= matches!(seen, Seen::Switch { .. });
-        self.walker.follow(thread, seen, told);
-    }
-
-    fn again(&mut self) {
-        *self = Watched::default();
-    }
-
-    fn facts(&self) -> Vec<(Walked, u64)> {
-        self.walker.facts()
-    }
 }
 
 /// What a recording says of the operations of its threads.
@@ -74,7 +40,8 @@ pub(crate) fn thread_number(trace: &Trace, event: EventId) -> u32 {
 }
 
 impl Recording {
-    pub(crate) fn new(trace: &Trace, walk: Watched) -> Recording {
+    /// Of a recording, the trace that became of it, and the walk along its paths.
+    pub(crate) fn new(path: &Path, trace: &Trace, walker: &Walker) -> Recording {
         let mut kinds = HashMap::new();
         let mut assertions = BTreeMap::new();
         let mut branches: HashMap<u32, usize> = HashMap::new();
@@ -92,14 +59,14 @@ impl Recording {
                     None => {
                         let which = branches.entry(thread).or_default();
                         *which += 1;
-                        Failure::Branch(thread, walk.walker.assertions(thread)[*which - 1])
+                        Failure::Branch(thread, walker.assertions(thread)[*which - 1])
                     }
                 };
                 assertions.insert(id, failure);
             }
         }
-        let recorded = Recorded { outcomes: walk.outcomes, kinds };
-        Recording { recorded, assertions, has_switch: walk.has_switch }
+        let (outcomes, has_switch) = ways(path);
+        Recording { recorded: Recorded { outcomes, kinds }, assertions, has_switch }
     }
 
     /// The operation that an access is.
@@ -112,10 +79,10 @@ impl Recording {
 /// Reads a recording and predicts. `is_initialised`: all that is read without having been written
 /// has a recorded value.
 pub(crate) fn prepare(recording: &Path, is_initialised: bool) -> Predicted {
-    let mut walk = Watched::default();
-    let trace = recording::read(recording, Some(&mut walk)).unwrap();
+    let mut walker = Walker::default();
+    let trace = foretrace_importer::read(recording, Some(&mut walker)).unwrap();
     validate(&trace).unwrap();
-    let recording = Recording::new(&trace, walk);
+    let recording = Recording::new(recording, &trace, &walker);
     let options = Options {
         model: Some(Model::Symbolic),
         properties: vec![Property::Race, Property::Assertion],

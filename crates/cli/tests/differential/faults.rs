@@ -1,5 +1,6 @@
 //! Recordings as a runtime with a fault would have written them: what is predicted of some must
-//! differ from the truth, or the comparison would not notice such a fault.
+//! differ from the truth, or the comparison would not notice such a fault. And which way the
+//! threads of a recording went.
 
 use std::collections::HashMap;
 use std::fs;
@@ -54,6 +55,28 @@ pub(crate) fn seed(recording: &Path, fault: Fault) -> Option<PathBuf> {
     let faulty = recording.with_extension("faulty.ftrec");
     fs::write(&faulty, file.bytes).unwrap();
     Some(faulty)
+}
+
+/// Which way the threads of a recording went: the outcomes of their branches, and whether one came
+/// to a switch.
+pub(crate) fn ways(recording: &Path) -> (Vec<Vec<bool>>, bool) {
+    let file = Recording { bytes: fs::read(recording).unwrap() };
+    let (mut outcomes, mut has_switch) = (Vec::new(), false);
+    for (thread, at) in file.records() {
+        if outcomes.len() <= thread {
+            outcomes.resize(thread + 1, Vec::new());
+        }
+        let head = file.word(at);
+        match head as u8 {
+            kind::PATH => {
+                let count = (head >> 8) as u8;
+                outcomes[thread].extend((0..count).map(|which| head >> (16 + which) & 1 == 1));
+            }
+            kind::SWITCH => has_switch = true,
+            _ => {}
+        }
+    }
+    (outcomes, has_switch)
 }
 
 struct Recording {
@@ -120,11 +143,11 @@ impl Recording {
         }
     }
 
-    /// Gives calls another list of channels and another size.
-    fn change_calls(&mut self, change: impl Fn(&Call) -> Option<(u64, u64)>) {
-        let mut open: HashMap<u64, Vec<usize>> = HashMap::new();
+    /// The records, each with its thread.
+    fn records(&self) -> Vec<(usize, usize)> {
+        let mut records = Vec::new();
         let mut thread = 0;
-        let mut words = self.stream(ALL_THREADS).into_iter().peekable();
+        let mut words = self.stream(ALL_THREADS).into_iter();
         while let Some(at) = words.next() {
             let head = self.word(at);
             let number = head as u8;
@@ -134,10 +157,27 @@ impl Recording {
             }
             let mut length = record::operands(number).expect("our own records are known");
             match number {
-                kind::THREAD => thread = self.word(at + 8),
+                kind::THREAD => thread = self.word(at + 8) as usize,
                 kind::LOAD_RANGE | kind::STORE_RANGE => {
                     length += (self.word(at + 16) as usize).div_ceil(8);
                 }
+                _ => {}
+            }
+            if number != kind::THREAD {
+                records.push((thread, at));
+            }
+            for _ in 0..length {
+                words.next();
+            }
+        }
+        records
+    }
+
+    /// Gives calls another list of channels and another size.
+    fn change_calls(&mut self, change: impl Fn(&Call) -> Option<(u64, u64)>) {
+        let mut open: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (thread, at) in self.records() {
+            match self.word(at) as u8 {
                 kind::ENTER_CALL => open.entry(thread).or_default().push(at),
                 kind::LEAVE_CALL => {
                     let enter = open.entry(thread).or_default().pop().unwrap();
@@ -154,9 +194,6 @@ impl Recording {
                     }
                 }
                 _ => {}
-            }
-            for _ in 0..length {
-                words.next();
             }
         }
     }

@@ -10,12 +10,11 @@ use std::path::Path;
 
 use foretrace_predict::{Granularity, Options, Prediction, predict, predict_program};
 use foretrace_program::merge_recorded;
-use foretrace_trace::import::recording::{self, Walk};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{EventId, Trace};
 use foretrace_verdict::{Model, Property, Violation};
 
-use crate::compare::{Recording, Watched, keeps_something};
+use crate::compare::{Recording, keeps_something};
 use crate::explorer::{Recorded, Truth};
 use crate::generator::Random;
 
@@ -34,9 +33,8 @@ pub(crate) struct Ranging {
 
 /// Reads a recording and predicts, with addresses that range over their objects.
 pub(crate) fn prepare(path: &Path) -> Ranging {
-    let mut walk = Watched::default();
-    let walks: &mut [&mut dyn Walk] = &mut [&mut walk];
-    let trace = recording::read_together(&[path], walks, true).unwrap().pop().unwrap();
+    let mut read = foretrace_importer::read_together(&[path], true).unwrap();
+    let (trace, walker) = read.pop().expect("there is one recording");
     validate(&trace).unwrap();
     let merged = merge_recorded(&[&trace]).unwrap();
     let options = Options {
@@ -47,7 +45,7 @@ pub(crate) fn prepare(path: &Path) -> Ranging {
     };
     let answer = predict_program(&merged.program, &options, &()).unwrap();
     assert!(answer.prediction.undecided.is_empty(), "nothing keeps the solver from deciding all");
-    let recording = Recording::new(&trace, walk);
+    let recording = Recording::new(path, &trace, &walker);
     let event = |of: EventId| {
         let origins = merged.origins(answer.summary.origins[of.index()].site);
         origins.first().expect("what is found was recorded").1

@@ -9,12 +9,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 use foretrace_predict::{Granularity, Options, predict};
-use foretrace_trace::import::recording;
+use foretrace_rewalk::Walker;
 use foretrace_trace::validate::validate;
 use foretrace_trace::{EventId, Op, Trace};
 use foretrace_verdict::{Certainty, Model, Property, Violation};
 
-use crate::compare::{FALSE_ALARM, Recording, Watched, thread_number};
+use crate::compare::{FALSE_ALARM, Recording, thread_number};
 use crate::explorer::{Operation, Recorded, Truth};
 use crate::generator::Random;
 
@@ -172,10 +172,10 @@ pub(crate) struct Waiting {
 
 /// Reads a recording and predicts deadlocks.
 pub(crate) fn prepare(path: &Path) -> Waiting {
-    let mut walk = Watched::default();
-    let trace = recording::read(path, Some(&mut walk)).unwrap();
+    let mut walker = Walker::default();
+    let trace = foretrace_importer::read(path, Some(&mut walker)).unwrap();
     validate(&trace).unwrap();
-    let recorded = Recording::new(&trace, walk).recorded;
+    let recorded = Recording::new(path, &trace, &walker).recorded;
     let options = Options {
         model: Some(Model::Symbolic),
         properties: vec![Property::Deadlock],

@@ -48,7 +48,7 @@ fn run(program: &Program, way: &str, settings: &[(&str, &str)]) -> Vec<u8> {
         .status()
         .unwrap();
     assert!(status.success(), "{way}: {status}");
-    foretrace_trace::open(&file).unwrap();
+    foretrace_importer::open(&file).unwrap();
     fs::read(&file).unwrap()
 }
 

@@ -45,10 +45,10 @@ binary! {
     lshr LShr,
     /// a, shifted right by b; the sign comes in.
     ashr AShr,
-    /// The bits of a above those of b; of any widths.
-    concat Concat,
     /// a = b
     eq Eq,
+    /// a ≠ b
+    ne Ne,
     /// a < b, unsigned.
     ult Ult,
     /// a ≤ b, unsigned.
@@ -60,22 +60,21 @@ binary! {
 }
 
 impl Terms {
-    /// Any operation on two terms.
+    /// Any operation on two terms of one width.
     pub fn binary(&mut self, op: BinaryOp, a: TermId, b: TermId) -> TermId {
-        let (width_a, width_b) = (self.width(a), self.width(b));
-        match op {
-            BinaryOp::Concat => {
-                assert!(width_a + width_b <= MAX_WIDTH, "{width_a} ++ {width_b} bits")
-            }
-            _ => assert_eq!(width_a, width_b, "{op:?} of different widths"),
+        assert_eq!(self.width(a), self.width(b), "{op:?} of different widths");
+        if op == BinaryOp::Ne {
+            let equal = self.eq(a, b);
+            return self.not(equal);
         }
         self.make(self.binary_row(op, a, b))
     }
 
-    /// a ≠ b
-    pub fn ne(&mut self, a: TermId, b: TermId) -> TermId {
-        let equal = self.eq(a, b);
-        self.not(equal)
+    /// The bits of a above those of b; of any widths.
+    pub fn concat(&mut self, a: TermId, b: TermId) -> TermId {
+        let (width_a, width_b) = (self.width(a), self.width(b));
+        assert!(width_a + width_b <= MAX_WIDTH, "{width_a} ++ {width_b} bits");
+        self.make(self.concat_row(a, b))
     }
 
     /// a > b, unsigned.
@@ -177,11 +176,12 @@ impl Terms {
 
     /// An operation as a row, operands unchecked.
     pub(super) fn binary_row(&self, op: BinaryOp, a: TermId, b: TermId) -> Row {
-        let width = match op {
-            BinaryOp::Concat => self.width(a) + self.width(b),
-            op if op.is_comparison() => 1,
-            _ => self.width(a),
-        };
+        let width = if op.is_comparison() { 1 } else { self.width(a) };
         Row::new(Node::Binary(op, a, b), width)
+    }
+
+    /// A concatenation as a row, operands unchecked.
+    pub(super) fn concat_row(&self, a: TermId, b: TermId) -> Row {
+        Row::new(Node::Concat(a, b), self.width(a) + self.width(b))
     }
 }

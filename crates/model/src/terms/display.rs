@@ -11,7 +11,9 @@
 
 use std::fmt;
 
-use super::value::{ones, signed};
+use foretrace_words::signed;
+
+use super::value::ones;
 use super::{BinaryOp, Node, SymbolId, TermId, Terms, UnaryOp};
 
 /// How deep a term is shown, if nobody says otherwise.
@@ -140,7 +142,7 @@ impl<N: Fn(SymbolId) -> String> Printer<'_, N> {
                 self.write(f, of, at(TERNARY))?;
                 write!(f, ", {low}..{})", low as u32 + width)
             }
-            Node::Binary(BinaryOp::Concat, a, b) => {
+            Node::Concat(a, b) => {
                 f.write_str("concat(")?;
                 self.write(f, a, at(TERNARY))?;
                 f.write_str(", ")?;
@@ -195,11 +197,11 @@ impl<N: Fn(SymbolId) -> String> Printer<'_, N> {
             LShr => infix(SHIFT, ">>u", false),
             AShr => infix(SHIFT, ">>", false),
             Eq => infix(EQUALITY, "==", false),
+            Ne => infix(EQUALITY, "!=", false),
             Ult => infix(ORDER, if is_turned { ">u" } else { "<u" }, true),
             Ule => infix(ORDER, if is_turned { ">=u" } else { "<=u" }, true),
             Slt => infix(ORDER, if is_turned { ">" } else { "<" }, false),
             Sle => infix(ORDER, if is_turned { ">=" } else { "<=" }, false),
-            Concat => unreachable!("written as a call"),
         };
         let (a, b) = if is_turned { (b, a) } else { (a, b) };
         self.infix(f, place, written, a, b)

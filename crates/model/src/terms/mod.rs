@@ -17,7 +17,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `node` | what a term is made of |
-//! | `value` | what an operation is worth |
+//! | `value` | what an operation on one term is worth |
 //! | `build` | the operations, as callers ask for them |
 //! | `rewrite` | the rules that make a term simpler while it is built |
 //! | `walk` | all that looks at whole terms: evaluation, substitution, symbols, size |
@@ -32,13 +32,15 @@ mod rewrite;
 mod value;
 mod walk;
 
+use foretrace_words::cut;
 use rustc_hash::FxHashMap;
 
 use node::Row;
 
 pub use display::Shown;
+pub use foretrace_words::BinaryOp;
 pub(crate) use from_expr::WORD;
-pub use node::{BinaryOp, Bits, Node, SymbolId, TermId, UnaryOp};
+pub use node::{Bits, Node, SymbolId, TermId, UnaryOp};
 pub use walk::{Evaluation, Substitution, Values};
 
 /// The widest term, in bits.
@@ -73,7 +75,7 @@ impl Terms {
     /// The number `value`, cut to `width` bits.
     pub fn constant(&mut self, value: u128, width: u32) -> TermId {
         check_width(width);
-        self.intern(Row::new(Node::Constant(Bits::new(value::cut(value, width))), width))
+        self.intern(Row::new(Node::Constant(Bits::new(cut(value, width))), width))
     }
 
     /// The constant of one bit.

@@ -4,6 +4,8 @@
 //! greater-than is less-than with its operands swapped, an implication is `!a || b`, a truncation
 //! is the extraction of the lowest bits. Booleans are terms of one bit.
 
+use foretrace_words::BinaryOp;
+
 /// A term of one arena.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TermId(u32);
@@ -59,8 +61,10 @@ pub enum Node {
     Symbol(SymbolId),
     /// An operation on one term.
     Unary(UnaryOp, TermId),
-    /// An operation on two terms.
+    /// An operation on two terms of one width; never [`BinaryOp::Ne`].
     Binary(BinaryOp, TermId, TermId),
+    /// The first operand's bits above the second's; of any widths.
+    Concat(TermId, TermId),
     /// As many bits as the term is wide, from bit `low` of a wider term on; bit 0 is the lowest.
     Extract {
         /// The wider term.
@@ -85,70 +89,13 @@ pub enum UnaryOp {
     SignExtend,
 }
 
-/// Operations on two terms: of the same width, unless they say otherwise.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BinaryOp {
-    /// Sum.
-    Add,
-    /// Difference.
-    Sub,
-    /// Product.
-    Mul,
-    /// Unsigned quotient.
-    UDiv,
-    /// Signed quotient, towards zero.
-    SDiv,
-    /// Unsigned remainder.
-    URem,
-    /// Signed remainder, with the sign of the dividend.
-    SRem,
-    /// Bits that both have.
-    And,
-    /// Bits that one of them has.
-    Or,
-    /// Bits that only one of them has.
-    Xor,
-    /// Shifted left.
-    Shl,
-    /// Shifted right, zeros come in.
-    LShr,
-    /// Shifted right, the sign comes in.
-    AShr,
-    /// The first operand's bits above the second's; of any widths.
-    Concat,
-    /// One bit: equal.
-    Eq,
-    /// One bit: less, unsigned.
-    Ult,
-    /// One bit: less or equal, unsigned.
-    Ule,
-    /// One bit: less, signed.
-    Slt,
-    /// One bit: less or equal, signed.
-    Sle,
-}
-
-impl BinaryOp {
-    /// Whether the operands may be swapped.
-    pub fn is_commutative(self) -> bool {
-        use BinaryOp::*;
-        matches!(self, Add | Mul | And | Or | Xor | Eq)
-    }
-
-    /// Whether the result is one bit, whatever the operands are.
-    pub fn is_comparison(self) -> bool {
-        use BinaryOp::*;
-        matches!(self, Eq | Ult | Ule | Slt | Sle)
-    }
-}
-
 impl Node {
     /// The operands, from left to right.
     pub fn children(self) -> impl Iterator<Item = TermId> {
         let children = match self {
             Node::Constant(_) | Node::Symbol(_) => [None; 3],
             Node::Unary(_, a) | Node::Extract { of: a, .. } => [Some(a), None, None],
-            Node::Binary(_, a, b) => [Some(a), Some(b), None],
+            Node::Binary(_, a, b) | Node::Concat(a, b) => [Some(a), Some(b), None],
             Node::Ite(a, b, c) => [Some(a), Some(b), Some(c)],
         };
         children.into_iter().flatten()

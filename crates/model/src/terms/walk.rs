@@ -132,7 +132,8 @@ impl Values {
                 value
             }
             Node::Unary(op, a) => value::unary(op, value(a), terms.width(a), width),
-            Node::Binary(op, a, b) => value::binary(op, value(a), value(b), terms.width(b)),
+            Node::Binary(op, a, b) => op.apply(value(a), value(b), terms.width(b)),
+            Node::Concat(a, b) => value(a) << terms.width(b) | value(b),
             Node::Extract { of, low } => value::extract(value(of), low as u32, width),
             Node::Ite(condition, then, other) => {
                 if value(condition) == 1 {
@@ -202,6 +203,7 @@ impl Terms {
             Node::Unary(ZeroExtend, a) => self.zext(new(a), width),
             Node::Unary(SignExtend, a) => self.sext(new(a), width),
             Node::Binary(op, a, b) => self.binary(op, new(a), new(b)),
+            Node::Concat(a, b) => self.concat(new(a), new(b)),
             Node::Extract { of, low } => self.extract(new(of), low as u32, width),
             Node::Ite(condition, then, other) => self.ite(new(condition), new(then), new(other)),
         }

@@ -77,7 +77,7 @@ pub(crate) fn slt(a: u128, b: u128, w: u32) -> bool {
     }
 }
 
-pub(crate) fn binary(op: BinaryOp, a: u128, b: u128, w: u32, width_b: u32) -> u128 {
+pub(crate) fn binary(op: BinaryOp, a: u128, b: u128, w: u32) -> u128 {
     let per_bit = |f: fn(u128, u128) -> bool| {
         (0..w).fold(0, |all, bit| all | (f(a >> bit & 1, b >> bit & 1) as u128) << bit)
     };
@@ -95,8 +95,8 @@ pub(crate) fn binary(op: BinaryOp, a: u128, b: u128, w: u32, width_b: u32) -> u1
         Shl => shift(a, b, w, |a| double(a, w)),
         LShr => shift(a, b, w, |a| a / 2),
         AShr => shift(a, b, w, |a| (a / 2) | ((a >> (w - 1)) << (w - 1))),
-        Concat => (0..width_b).fold(a, |a, _| a * 2) + b,
         Eq => (a == b) as u128,
+        Ne => (a != b) as u128,
         Ult => (a < b) as u128,
         Ule => (a <= b) as u128,
         Slt => slt(a, b, w) as u128,

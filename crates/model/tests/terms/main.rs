@@ -24,7 +24,7 @@ enum Kind {
     Sext,
     Extract(u32),
     Binary(BinaryOp),
-    Ne,
+    Concat,
     Ugt,
     Uge,
     Sgt,
@@ -33,15 +33,10 @@ enum Kind {
     Ite,
 }
 
-const BINARY: [BinaryOp; 19] = [
-    Add, Sub, Mul, UDiv, SDiv, URem, SRem, And, Or, Xor, Shl, LShr, AShr, Eq, Ult, Ule, Slt, Sle,
-    Concat,
-];
-
 /// Those that need operands of one width.
 fn binary_kinds() -> impl Iterator<Item = Kind> {
-    let derived = [Kind::Ne, Kind::Ugt, Kind::Uge, Kind::Sgt, Kind::Sge];
-    BINARY[..18].iter().map(|&op| Kind::Binary(op)).chain(derived)
+    let derived = [Kind::Ugt, Kind::Uge, Kind::Sgt, Kind::Sge];
+    BinaryOp::ALL.iter().map(|&op| Kind::Binary(op)).chain(derived)
 }
 
 struct Tree {
@@ -68,9 +63,9 @@ impl Forest {
     fn operation(&mut self, kind: Kind, children: &[usize]) -> usize {
         let width_of = |child: usize| self.trees[children[child]].width;
         let width = match kind {
-            Kind::Binary(Concat) => width_of(0) + width_of(1),
+            Kind::Concat => width_of(0) + width_of(1),
             Kind::Binary(op) if op.is_comparison() => 1,
-            Kind::Ne | Kind::Ugt | Kind::Uge | Kind::Sgt | Kind::Sge => 1,
+            Kind::Ugt | Kind::Uge | Kind::Sgt | Kind::Sge => 1,
             Kind::Ite => width_of(1),
             _ => width_of(0),
         };
@@ -82,7 +77,7 @@ impl Forest {
         let term = self.build(kind, &operands, width);
         assert_eq!(self.terms.width(term), width, "{kind:?}");
         self.measure();
-        let negations = matches!(kind, Kind::Ne | Kind::Implies) as u64;
+        let negations = matches!(kind, Kind::Binary(Ne) | Kind::Implies) as u64;
         let size = |term: TermId| self.sizes[term.index()];
         let asked = operands.iter().fold(1 + negations, |sum, &a| sum.saturating_add(size(a)));
         if size(term) > asked {
@@ -106,7 +101,7 @@ impl Forest {
             Kind::Sext => terms.sext(of[0], width),
             Kind::Extract(low) => terms.extract(of[0], low, width),
             Kind::Binary(op) => terms.binary(op, of[0], of[1]),
-            Kind::Ne => terms.ne(of[0], of[1]),
+            Kind::Concat => terms.concat(of[0], of[1]),
             Kind::Ugt => terms.ugt(of[0], of[1]),
             Kind::Uge => terms.uge(of[0], of[1]),
             Kind::Sgt => terms.sgt(of[0], of[1]),
@@ -151,7 +146,7 @@ impl Forest {
         let w = tree.width;
         let of = |child: usize| values[tree.children[child]];
         let width_of = |child: usize| self.trees[tree.children[child]].width;
-        let compared = |op, a, b| binary(op, of(a), of(b), width_of(0), width_of(1));
+        let compared = |op, a, b| binary(op, of(a), of(b), width_of(0));
         match tree.kind {
             Kind::Constant(value) => value & mask(w),
             Kind::Symbol(symbol) => read(SymbolId(symbol)),
@@ -164,7 +159,7 @@ impl Forest {
                 (0..w).fold(0, |all, bit| all | (of(0) >> (low + bit) & 1) << bit)
             }
             Kind::Binary(op) => compared(op, 0, 1),
-            Kind::Ne => (of(0) != of(1)) as u128,
+            Kind::Concat => (0..width_of(1)).fold(of(0), |a, _| a * 2) + of(1),
             Kind::Ugt => compared(Ult, 1, 0),
             Kind::Uge => compared(Ule, 1, 0),
             Kind::Sgt => compared(Slt, 1, 0),
@@ -246,7 +241,7 @@ fn every_operation_exhaustively() {
                 for kind in binary_kinds() {
                     forest.operation(kind, &[a, b]);
                 }
-                forest.operation(Kind::Binary(Concat), &[a, b]);
+                forest.operation(Kind::Concat, &[a, b]);
                 if width == 1 {
                     forest.operation(Kind::Implies, &[a, b]);
                     for &c in &leaves {
@@ -271,7 +266,9 @@ fn two_operations_exhaustively() {
             inner.extend([Kind::Not, Kind::Neg].map(|kind| forest.operation(kind, &[a])));
             for &b in &leaves {
                 inner.extend(
-                    BINARY[..13].iter().map(|&op| forest.operation(Kind::Binary(op), &[a, b])),
+                    BinaryOp::ALL[..13]
+                        .iter()
+                        .map(|&op| forest.operation(Kind::Binary(op), &[a, b])),
                 );
             }
         }
@@ -308,7 +305,7 @@ fn operations_on_casts_exhaustively() {
         }
         inner.extend([0, 1].map(|low| forest.push(Kind::Extract(low), &[a], 1)));
         for &b in base {
-            inner.push(forest.operation(Kind::Binary(Concat), &[a, b]));
+            inner.push(forest.operation(Kind::Concat, &[a, b]));
             inner.push(forest.operation(Kind::Ite, &[condition, a, b]));
             inner.extend(
                 [Eq, Ult, Ule, Slt, Sle].map(|op| forest.operation(Kind::Binary(op), &[a, b])),
@@ -330,7 +327,7 @@ fn operations_on_casts_exhaustively() {
         let same = inner.iter().copied().filter(|&b| forest.trees[b].width == width);
         let others: Vec<usize> = of_width(width).iter().copied().chain(same.step_by(3)).collect();
         for b in others {
-            for kind in binary_kinds().chain([Kind::Binary(Concat)]) {
+            for kind in binary_kinds().chain([Kind::Concat]) {
                 forest.operation(kind, &[a, b]);
                 forest.operation(kind, &[b, a]);
             }
@@ -359,7 +356,7 @@ fn promoted_operations_exhaustively() {
     for &a in &promoted {
         results.extend([Kind::Not, Kind::Neg].map(|kind| forest.operation(kind, &[a])));
         for &b in &promoted {
-            let kinds = BINARY[..13].iter().map(|&op| Kind::Binary(op));
+            let kinds = BinaryOp::ALL[..13].iter().map(|&op| Kind::Binary(op));
             results.extend(kinds.map(|kind| forest.operation(kind, &[a, b])));
             results.push(forest.operation(Kind::Ite, &[condition, a, b]));
         }
@@ -412,8 +409,9 @@ fn narrow_numbers_in_words_exhaustively() {
     for &a in &extended {
         results.extend([Kind::Not, Kind::Neg].map(|kind| forest.operation(kind, &[a])));
         for &b in &extended {
-            results
-                .extend(BINARY[..13].iter().map(|&op| forest.operation(Kind::Binary(op), &[a, b])));
+            results.extend(
+                BinaryOp::ALL[..13].iter().map(|&op| forest.operation(Kind::Binary(op), &[a, b])),
+            );
             results.push(forest.operation(Kind::Ite, &[condition, a, b]));
             for kind in binary_kinds().skip(13) {
                 forest.operation(kind, &[a, b]);
@@ -514,7 +512,7 @@ fn random_forest(random: &mut Random, widths: &[u32], count: usize) -> Forest {
                 let other = random.pick(widths);
                 if width + other <= 128 {
                     let b = operand(&mut forest, random, other);
-                    forest.operation(Kind::Binary(Concat), &[a, b]);
+                    forest.operation(Kind::Concat, &[a, b]);
                 }
             }
             _ => {

@@ -267,8 +267,8 @@ impl Encoder<'_> {
                     BinaryOp::Shl => return circuits.shl(a, b),
                     BinaryOp::LShr => return circuits.lshr(a, b),
                     BinaryOp::AShr => return circuits.ashr(a, b),
-                    BinaryOp::Concat => return a.concat(b),
                     BinaryOp::Eq => circuits.eq(a, b),
+                    BinaryOp::Ne => !circuits.eq(a, b),
                     BinaryOp::Ult => circuits.ult(a, b),
                     BinaryOp::Ule => circuits.ule(a, b),
                     BinaryOp::Slt => circuits.slt(a, b),
@@ -276,6 +276,7 @@ impl Encoder<'_> {
                 };
                 Word::new([bit])
             }
+            Node::Concat(a, b) => words[&a].concat(&words[&b]),
             Node::Extract { of, low } => words[&of].extract(low as usize, width),
             Node::Ite(condition, then, other) => {
                 let condition = words[&condition].bits()[0];

@@ -2,6 +2,8 @@
 
 use foretrace_trace::{BarrierId, CondId, LocationId, LockId, MemoryOrder, Mode, Patience, SemId};
 
+use foretrace_words::{BinaryOp, Cast, RmwOp, cut};
+
 use super::{BlockId, FunctionId, GlobalId, RegisterId};
 
 /// A value that an instruction uses.
@@ -126,95 +128,6 @@ pub enum Op {
     RegionBegin,
     /// It ends.
     RegionEnd,
-}
-
-/// Operations on two values. Greater-than is less-than with its operands swapped.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BinaryOp {
-    /// Sum.
-    Add,
-    /// Difference.
-    Sub,
-    /// Product.
-    Mul,
-    /// Unsigned quotient.
-    UDiv,
-    /// Signed quotient, towards zero.
-    SDiv,
-    /// Unsigned remainder.
-    URem,
-    /// Signed remainder, with the sign of the dividend.
-    SRem,
-    /// Bits that both have.
-    And,
-    /// Bits that one of them has.
-    Or,
-    /// Bits that only one of them has.
-    Xor,
-    /// Shifted left.
-    Shl,
-    /// Shifted right, zeros come in.
-    LShr,
-    /// Shifted right, the sign comes in.
-    AShr,
-    /// One bit: equal.
-    Eq,
-    /// One bit: different.
-    Ne,
-    /// One bit: less, unsigned.
-    Ult,
-    /// One bit: less or equal, unsigned.
-    Ule,
-    /// One bit: less, signed.
-    Slt,
-    /// One bit: less or equal, signed.
-    Sle,
-}
-
-impl BinaryOp {
-    /// Whether the result is one bit, whatever the operands are.
-    pub fn is_comparison(self) -> bool {
-        use BinaryOp::*;
-        matches!(self, Eq | Ne | Ult | Ule | Slt | Sle)
-    }
-}
-
-/// Changes of width.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Cast {
-    /// To more bits; zeros come in.
-    ZeroExtend,
-    /// To more bits; the sign comes in.
-    SignExtend,
-    /// To fewer bits, the lowest.
-    Truncate,
-}
-
-/// What a read-modify-write stores.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum RmwOp {
-    /// The operand.
-    Exchange,
-    /// The sum.
-    Add,
-    /// The difference.
-    Sub,
-    /// Bits that both have.
-    And,
-    /// Bits that not both have.
-    Nand,
-    /// Bits that one of them has.
-    Or,
-    /// Bits that only one of them has.
-    Xor,
-    /// The larger one, signed.
-    Max,
-    /// The smaller one, signed.
-    Min,
-    /// The larger one, unsigned.
-    UMax,
-    /// The smaller one, unsigned.
-    UMin,
 }
 
 /// How a block ends.
@@ -417,7 +330,7 @@ impl TerminatorKind {
 impl Operand {
     /// A number, cut to its width.
     pub fn constant(value: u64, width: u8) -> Operand {
-        Operand::Constant(Constant { value: super::cut(value, width), width })
+        Operand::Constant(Constant { value: cut(value, width), width })
     }
 
     /// The register, if it is one.

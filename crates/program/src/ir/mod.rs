@@ -11,7 +11,6 @@
 //! | --- | --- |
 //! | `ids` | indices of functions, blocks, registers and globals |
 //! | `instruction` | instructions, terminators, operands |
-//! | `value` | what an operation is worth |
 //! | `graph` | successors, orders, dominators; the call graph |
 //! | `canonical` | blocks and registers in the order in which a reader meets them |
 
@@ -19,15 +18,14 @@ mod canonical;
 mod graph;
 mod ids;
 mod instruction;
-mod value;
 
 pub use foretrace_trace::{
     BarrierId, CondId, LocationId, LockId, MemoryOrder, Mode, Names, Patience, SemId,
 };
+pub use foretrace_words::{BinaryOp, Cast, RmwOp, cut, fits, signed};
 pub use graph::Dominators;
 pub use ids::*;
 pub use instruction::*;
-pub use value::{cut, fits, signed};
 
 /// How many bits an address has.
 pub const ADDRESS_WIDTH: u8 = 64;

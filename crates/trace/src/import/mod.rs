@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 pub mod csv;
 pub mod rapidbin;
 pub mod rapidstd;
-pub mod recording;
 mod rvmeta;
 mod rvorder;
 pub mod rvpredict;
@@ -94,11 +93,13 @@ impl ImportError {
 }
 
 impl Problem {
-    fn at(self, at: Position) -> ImportError {
+    /// An error at this place.
+    pub fn at(self, at: Position) -> ImportError {
         ImportError { file: None, at, problem: self }
     }
 
-    fn syntax(found: impl Into<String>, expected: impl Into<String>) -> Self {
+    /// The bytes are not of this format.
+    pub fn syntax(found: impl Into<String>, expected: impl Into<String>) -> Self {
         Problem::Syntax { found: found.into(), expected: expected.into() }
     }
 

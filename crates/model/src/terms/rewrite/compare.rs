@@ -3,7 +3,9 @@
 //! What is done to both sides, and keeps or reverses the order, is undone; bounds of the operands
 //! decide.
 
-use super::super::value::{cut, least, most, ones, signed};
+use foretrace_words::{cut, signed};
+
+use super::super::value::{least, most, ones};
 use super::super::{BinaryOp, BinaryOp::*, Node, TermId, Terms, UnaryOp};
 use super::Step;
 
@@ -36,7 +38,7 @@ impl Terms {
                 return step;
             }
         }
-        if let (Some((x, y)), Some((u, v))) = (self.binary_of(Concat, a), self.binary_of(Concat, b))
+        if let (Some((x, y)), Some((u, v))) = (self.concat_of(a), self.concat_of(b))
             && self.width(y) == self.width(v)
             && (x == u || y == v)
         {
@@ -103,15 +105,15 @@ impl Terms {
                 (Sub, Some(d), _) => self.try_with(Eq, y, d.wrapping_sub(c)),
                 (Sub | Xor, ..) if c == 0 => self.try_binary(Eq, x, y),
                 (Or, _, Some(d)) if d & !c != 0 => self.is_boolean(false),
-                (Concat, Some(high), _) => match c >> self.width(y) == high {
-                    true => self.try_with(Eq, y, c),
-                    false => self.is_boolean(false),
-                },
-                (Concat, _, Some(low)) => match cut(c, self.width(y)) == low {
-                    true => self.try_with(Eq, x, c >> self.width(y)),
-                    false => self.is_boolean(false),
-                },
                 _ => Step::Keep,
+            },
+            Node::Concat(x, y) => match (self.as_constant(x), self.as_constant(y)) {
+                (Some(high), _) if c >> self.width(y) == high => self.try_with(Eq, y, c),
+                (_, Some(low)) if cut(c, self.width(y)) == low => {
+                    self.try_with(Eq, x, c >> self.width(y))
+                }
+                (None, None) => Step::Keep,
+                _ => self.is_boolean(false),
             },
             _ => Step::Keep,
         }

@@ -90,6 +90,7 @@ impl Terms {
             Node::Unary(UnaryOp::SignExtend, a) => self.simpler_sext(a, width),
             Node::Extract { of, low } => self.simpler_extract(of, low as u32, width),
             Node::Ite(condition, then, other) => self.simpler_ite(condition, then, other),
+            Node::Concat(a, b) => self.simpler_concat(a, b),
             Node::Binary(op, a, b) => match op {
                 Add => self.simpler_add(a, b),
                 Sub => self.simpler_sub(a, b),
@@ -103,8 +104,11 @@ impl Terms {
                 Shl => self.simpler_shl(a, b),
                 LShr => self.simpler_lshr(a, b),
                 AShr => self.simpler_ashr(a, b),
-                Concat => self.simpler_concat(a, b),
                 Eq => self.simpler_eq(a, b),
+                Ne => {
+                    let equal = self.eq(a, b);
+                    self.try_unary(UnaryOp::Not, equal)
+                }
                 Ult | Ule | Slt | Sle => self.simpler_order(op, a, b),
             },
         }
@@ -125,14 +129,17 @@ impl Terms {
                 let fold = |arm| value::extract(arm, low as u32, width);
                 (condition, fold(then), fold(other))
             }
-            Node::Binary(op, a, b) => {
-                let operand_width = self.width(b);
+            Node::Binary(_, a, b) | Node::Concat(a, b) => {
+                let low_width = self.width(b);
                 let (condition_a, then_a, other_a) = self.constant_arms(a)?;
                 let (condition_b, then_b, other_b) = self.constant_arms(b)?;
                 if condition_a.is_some() && condition_b.is_some() && condition_a != condition_b {
                     return None;
                 }
-                let fold = |arm_a, arm_b| value::binary(op, arm_a, arm_b, operand_width);
+                let fold = |arm_a: u128, arm_b| match row.node {
+                    Node::Binary(op, ..) => op.apply(arm_a, arm_b, low_width),
+                    _ => arm_a << low_width | arm_b,
+                };
                 (condition_a.or(condition_b), fold(then_a, then_b), fold(other_a, other_b))
             }
             _ => return None,
@@ -170,6 +177,14 @@ impl Terms {
     fn binary_of(&self, op: BinaryOp, term: TermId) -> Option<(TermId, TermId)> {
         match self.node(term) {
             Node::Binary(other, a, b) if other == op => Some((a, b)),
+            _ => None,
+        }
+    }
+
+    /// The operands, if the term is a concatenation.
+    fn concat_of(&self, term: TermId) -> Option<(TermId, TermId)> {
+        match self.node(term) {
+            Node::Concat(a, b) => Some((a, b)),
             _ => None,
         }
     }

@@ -6,8 +6,10 @@
 //! `NARROWING_DEPTH` operations at most, but only where it needs no extraction that was not there
 //! before. The bytes of one word, put together again, are the word.
 
+use foretrace_words::signed;
+
 use super::super::node::Row;
-use super::super::value::{ones, signed};
+use super::super::value::ones;
 use super::super::{BinaryOp, BinaryOp::*, Node, TermId, Terms, UnaryOp};
 use super::Step;
 
@@ -41,7 +43,7 @@ impl Terms {
             Node::Unary(op @ (UnaryOp::ZeroExtend | UnaryOp::SignExtend), x) => {
                 self.extract_of_extension(op, x, low, width)
             }
-            Node::Binary(Concat, x, y) => {
+            Node::Concat(x, y) => {
                 let split = self.width(y);
                 if low + width <= split {
                     self.try_extract(y, low, width)
@@ -50,7 +52,7 @@ impl Terms {
                 } else if low == 0 || low + width == self.width(of) {
                     let high = self.extract(x, 0, low + width - split);
                     let low = self.extract(y, low, split - low);
-                    self.try_binary(Concat, high, low)
+                    Step::Try(self.concat_row(high, low))
                 } else {
                     Step::Keep
                 }
@@ -139,7 +141,7 @@ impl Terms {
         }
         let is_narrow = |x: TermId| self.is_narrow(x, width, depth - 1);
         match node {
-            Node::Constant(_) | Node::Symbol(_) | Node::Extract { .. } => false,
+            Node::Constant(_) | Node::Symbol(_) | Node::Extract { .. } | Node::Concat(..) => false,
             Node::Unary(_, x) => is_narrow(x),
             Node::Ite(_, x, y) => is_narrow(x) && is_narrow(y),
             Node::Binary(op, x, y) => match op {
@@ -243,15 +245,15 @@ impl Terms {
         if let Some(joined) = self.joined(high, low) {
             return Step::Is(joined);
         }
-        if let Some((x, y)) = self.binary_of(Concat, high)
+        if let Some((x, y)) = self.concat_of(high)
             && let Some(joined) = self.joined(y, low)
         {
-            return self.try_binary(Concat, x, joined);
+            return Step::Try(self.concat_row(x, joined));
         }
-        if let Some((x, y)) = self.binary_of(Concat, low)
+        if let Some((x, y)) = self.concat_of(low)
             && let Some(joined) = self.joined(high, x)
         {
-            return self.try_binary(Concat, joined, y);
+            return Step::Try(self.concat_row(joined, y));
         }
         Step::Keep
     }

@@ -1,0 +1,207 @@
+//! Puts into the trace what a walk along the recorded paths tells.
+
+use foretrace_recording::file::flags;
+use foretrace_recording::record::kind;
+use foretrace_rewalk::{Extent, Seen, Sharing, Step, Told, Walker};
+use foretrace_trace::*;
+
+use super::chunks::Recording;
+use super::emit::{Emit, Now};
+use super::objects::Change;
+use super::records::{Touch, Value};
+use super::tables::Tables;
+
+/// The walk, and what it told of the last record.
+pub(super) struct Walking<'r> {
+    walk: &'r mut Walker,
+    /// Kept for the next record, so that nothing is allocated for each.
+    spare: Told,
+    names: u32,
+}
+
+impl<'r> Walking<'r> {
+    /// A walk, if the recording has what it needs.
+    pub(super) fn new(
+        walk: Option<&'r mut Walker>,
+        recording: &Recording,
+        tables: &Tables,
+    ) -> Option<Walking<'r>> {
+        let walk = walk.filter(|_| recording.flags & flags::PATH_LOST == 0)?;
+        let code = tables.code();
+        if code.is_empty() || tables.incomplete {
+            return None;
+        }
+        code.iter().for_each(|code| walk.module(code));
+        Some(Walking { walk, spare: Told::default(), names: 0 })
+    }
+}
+
+impl Emit<'_> {
+    /// A record that only the walk looks at.
+    pub(super) fn walk_way(&mut self, now: Now) {
+        let record = now.record;
+        let seen = match record.kind {
+            kind::ENTER => Seen::Enter { function: record.site },
+            kind::PATH => Seen::Path { outcomes: record.site, count: record.detail },
+            kind::SWITCH => Seen::Switch { site: record.site, value: record.word(0) },
+            kind::CALL => Seen::Call { site: record.site, target: record.word(0) },
+            kind::RETURN => Seen::Return { site: record.site, value: record.word(0) },
+            _ => Seen::Land { function: record.word(0), block: record.word(1) },
+        };
+        let told = self.follow(now, seen);
+        self.end_walk(now, told);
+    }
+
+    /// Shows the walk an access.
+    pub(super) fn walk_access(
+        &mut self,
+        now: Now,
+        touch: &Touch,
+        sharing: Sharing,
+        extent: Extent,
+    ) -> Told {
+        let (site, address, size) = (now.record.site, touch.address, touch.size as u8);
+        let seen = match (touch.reads, touch.writes) {
+            (Some(Value::Scalar(old)), Some(Value::Scalar(new))) => {
+                Seen::Rmw { site, address, size, old, new, sharing, extent }
+            }
+            (Some(Value::Scalar(value)), _) => {
+                Seen::Load { site, address, size, value, sharing, extent }
+            }
+            (_, Some(Value::Scalar(value))) => {
+                Seen::Store { site, address, size, value, sharing, extent }
+            }
+            (Some(Value::Bytes(bytes)), _) => Seen::LoadRange { address, bytes, sharing },
+            (_, Some(Value::Bytes(bytes))) => Seen::StoreRange { address, bytes, sharing },
+            (None, None) => Seen::Other,
+        };
+        self.follow(now, seen)
+    }
+
+    /// Shows the walk any other record.
+    pub(super) fn begin_walk(&mut self, now: Now, change: &Change) -> Told {
+        let record = now.record;
+        let seen = match record.kind {
+            kind::FENCE => Seen::Fence,
+            kind::REGION_BEGIN | kind::REGION_END => Seen::Region,
+            kind::ASSERT => Seen::Assert { site: record.site, holds: record.detail != 0 },
+            kind::ALLOC => Seen::Alloc { address: record.word(0), size: record.word(1) },
+            kind::FREE => match change {
+                Change::Free(Some(block)) => {
+                    Seen::Free { address: block.start, size: block.end - block.start }
+                }
+                _ => Seen::Free { address: record.word(0), size: 1 },
+            },
+            kind::FORK => record.thread().map_or(Seen::Other, |child| Seen::Fork { child }),
+            _ => Seen::Other,
+        };
+        self.follow(now, seen)
+    }
+
+    fn follow(&mut self, now: Now, seen: Seen) -> Told {
+        let Some(walking) = &mut self.walk else { return Told::default() };
+        let mut told = std::mem::take(&mut walking.spare);
+        told.clear();
+        walking.walk.follow(now.thread, seen, &mut told);
+        self.push_steps(now, &mut told.before);
+        told
+    }
+
+    /// Gives the event that was pushed last what the walk told of it.
+    pub(super) fn express(&mut self, told: &mut Told) {
+        let event = EventId(self.builder.so_far().len() as u32 - 1);
+        if let Some(name) = told.name {
+            let name = self.name(name);
+            self.builder.bind(event, name);
+        }
+        if let Some(value) = told.value.take() {
+            self.builder.express(event, value);
+        }
+        if let Some(assumed) = told.assumed.take() {
+            self.builder.assume(event, assumed);
+        }
+    }
+
+    /// Appends what comes behind the record.
+    pub(super) fn end_walk(&mut self, now: Now, mut told: Told) {
+        if self.walk.is_none() {
+            return;
+        }
+        self.push_steps(now, &mut told.after);
+        if let Some(walking) = &mut self.walk {
+            walking.spare = told;
+        }
+    }
+
+    /// The names of a walk are numbered; those of all threads are the same.
+    fn name(&mut self, number: u32) -> NameId {
+        let walking = self.walk.as_mut().expect("only a walk gives names");
+        while walking.names <= number {
+            self.builder.name(&format!("r{}", walking.names));
+            walking.names += 1;
+        }
+        NameId(number)
+    }
+
+    /// Appends steps, and leaves none.
+    fn push_steps(&mut self, now: Now, steps: &mut Vec<Step>) {
+        if steps.is_empty() || !self.may_add(now.thread) {
+            return;
+        }
+        for step in steps.drain(..) {
+            let (mut bound, mut fault, mut object) = (None, None, None);
+            let (op, site, expression) = match step {
+                Step::Branch { condition, taken, site } => {
+                    (Op::Branch { taken }, site, Some(condition))
+                }
+                Step::Demand {
+                    condition,
+                    site,
+                    fault: otherwise,
+                    extent: Extent { start, end, .. },
+                } => {
+                    fault = Some(otherwise);
+                    object = (start < end).then(|| (start, end - start));
+                    (Op::Branch { taken: true }, site, Some(condition))
+                }
+                Step::Address { condition, bytes, site } => {
+                    (fault, object) = (Some(Fault::Address), Some((0, bytes.into())));
+                    (Op::Branch { taken: true }, site, Some(condition))
+                }
+                Step::Assert { condition, holds, site } => {
+                    (Op::Assert { holds }, site, Some(condition))
+                }
+                Step::Let { name, value } => {
+                    bound = Some(self.name(name));
+                    (Op::Let, 0, Some(value))
+                }
+                Step::Unexplained => {
+                    self.pin(now);
+                    continue;
+                }
+                Step::Opaque => (Op::External, now.record.site, None),
+            };
+            let location = self.location_of(site);
+            let event = self.push_between(now.thread, op, location);
+            if let Some(expression) = expression {
+                self.builder.express(event, expression);
+            }
+            if let Some(fault) = fault {
+                let has_operation = !matches!(fault, Fault::Division | Fault::Address);
+                let operation = now.access_ordinal().filter(|_| has_operation);
+                self.builder.fails_otherwise(event, Otherwise { fault, operation, object });
+            }
+            if let Some(name) = bound {
+                self.builder.bind(event, name);
+            }
+        }
+    }
+
+    /// What the walk has to say of itself.
+    pub(super) fn finish_walk(&mut self) {
+        let facts = self.walk.as_ref().map(|walking| walking.walk.facts()).unwrap_or_default();
+        for (fact, count) in facts {
+            self.builder.tell(fact, count);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Records: the words of a stream, one operation after the other.
+
+use foretrace_recording::file;
+use foretrace_recording::record::{self, PATH_OUTCOMES, kind, near};
+use foretrace_trace::MemoryOrder;
+use foretrace_trace::import::{ImportError, Position, Problem};
+
+use super::chunks::{Chunk, MAX_THREADS, Recording, long};
+use super::order::Order;
+
+/// One record, with its operands.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    /// Where it is in the file.
+    pub(super) offset: u64,
+    pub(super) kind: u8,
+    pub(super) detail: u8,
+    pub(super) site: u64,
+    operands: &'a [u8],
+    /// Address and value of a near access, which has no such operands.
+    near: Option<[u64; 2]>,
+}
+
+/// A load or store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Touch<'a> {
+    pub(super) address: u64,
+    pub(super) size: u64,
+    pub(super) reads: Option<Value<'a>>,
+    pub(super) writes: Option<Value<'a>>,
+    pub(super) order: MemoryOrder,
+}
+
+/// What was loaded or stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Value<'a> {
+    Scalar(u64),
+    Bytes(&'a [u8]),
+}
+
+impl Value<'_> {
+    /// The byte at that offset of the access.
+    #[inline]
+    pub(super) fn byte(&self, offset: usize) -> u8 {
+        match self {
+            Value::Scalar(word) => (word >> (8 * offset)) as u8,
+            Value::Bytes(bytes) => bytes[offset],
+        }
+    }
+}
+
+pub(super) const ORDERS: [MemoryOrder; 6] = [
+    MemoryOrder::Plain,
+    MemoryOrder::Relaxed,
+    MemoryOrder::Acquire,
+    MemoryOrder::Release,
+    MemoryOrder::AcqRel,
+    MemoryOrder::SeqCst,
+];
+
+impl<'a> Record<'a> {
+    #[inline]
+    pub(super) fn word(&self, number: usize) -> u64 {
+        match self.near {
+            Some(words) => words[number],
+            None => long(self.operands, 8 * number),
+        }
+    }
+
+    /// Whether it says where it is: entries and paths have something else there.
+    #[inline]
+    pub(super) fn has_site(&self) -> bool {
+        !matches!(self.kind, kind::ENTER | kind::PATH)
+    }
+
+    /// The stamp, if records of this kind have one.
+    #[inline]
+    pub(super) fn stamp(&self) -> Option<u64> {
+        record::stamped(self.kind).then(|| long(self.operands, self.operands.len() - 8))
+    }
+
+    /// An error about this record.
+    pub(super) fn error(&self, problem: Problem) -> ImportError {
+        problem.at(Position::Byte(self.offset))
+    }
+
+    fn wrong(&self, found: String, expected: &str) -> ImportError {
+        self.error(Problem::syntax(format!("{found} in a record of kind {}", self.kind), expected))
+    }
+
+    /// A thread that the record is about.
+    pub(super) fn thread(&self) -> Result<u32, ImportError> {
+        let thread = self.word(0);
+        if thread < u64::from(MAX_THREADS) {
+            return Ok(thread as u32);
+        }
+        Err(self.wrong(format!("thread {thread}"), "a thread below 2^20"))
+    }
+
+    /// The memory order in a detail.
+    pub(super) fn order(&self, number: u8) -> Result<MemoryOrder, ImportError> {
+        let order = ORDERS.get(usize::from(number)).copied();
+        order.ok_or_else(|| self.wrong(format!("memory order {number}"), "0 to 5"))
+    }
+
+    /// The memory access that the record is, if it is one.
+    #[inline]
+    pub(super) fn touch(&self) -> Result<Option<Touch<'a>>, ImportError> {
+        let (loads, stores) = match self.kind {
+            kind::LOAD | kind::LOAD_RANGE | kind::ATOMIC_LOAD => (true, false),
+            kind::STORE | kind::STORE_RANGE | kind::ATOMIC_STORE => (false, true),
+            kind::RMW => (true, true),
+            _ => return Ok(None),
+        };
+        let address = self.word(0);
+        let mut order = MemoryOrder::Plain;
+        let mut size = u64::from(self.detail);
+        let (mut first, mut second) = (None, None);
+        match self.kind {
+            kind::LOAD_RANGE | kind::STORE_RANGE => {
+                size = self.word(1);
+                if size == 0 || size >= 1 << 31 {
+                    return Err(self.wrong(format!("{size} bytes"), "1 to 2^31 - 1 bytes"));
+                }
+                first = Some(Value::Bytes(&self.operands[16..16 + size as usize]));
+            }
+            _ => {
+                if self.kind >= kind::ATOMIC_LOAD {
+                    size = u64::from(self.detail & 15);
+                    order = self.order(self.detail >> 4)?;
+                }
+                if size == 0 || size > 8 {
+                    return Err(self.wrong(format!("an access of {size} bytes"), "1 to 8 bytes"));
+                }
+                let mask = u64::MAX >> (64 - 8 * size);
+                first = Some(Value::Scalar(self.word(1) & mask)).or(first);
+                if self.kind == kind::RMW {
+                    second = Some(Value::Scalar(self.word(2) & mask));
+                }
+            }
+        }
+        if self.kind == kind::RMW && order == MemoryOrder::Plain {
+            order = MemoryOrder::SeqCst;
+        }
+        if address.checked_add(size).is_none() {
+            return Err(self.wrong(format!("address {address:#x}"), "an access below 2^64"));
+        }
+        let reads = first.filter(|_| loads);
+        let writes = if loads { second } else { first.filter(|_| stores) };
+        Ok(Some(Touch { address, size, reads, writes, order }))
+    }
+}
+
+/// The records of one stream.
+pub(super) struct Stream<'a> {
+    bytes: &'a [u8],
+    chunks: &'a [Chunk],
+    chunk: usize,
+    at: usize,
+    near: Box<near::Table>,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(bytes: &'a [u8], chunks: &'a [Chunk]) -> Self {
+        let at = chunks.first().map_or(0, |chunk| chunk.content.start);
+        Stream { bytes, chunks, chunk: 0, at, near: Box::new([(0, 0); 256]) }
+    }
+
+    /// The next record; `None` at the end of what was recorded.
+    pub(super) fn next(&mut self) -> Result<Option<Record<'a>>, ImportError> {
+        loop {
+            let Some(chunk) = self.chunks.get(self.chunk) else { return Ok(None) };
+            let end = chunk.content.end;
+            let head = if self.at + 8 <= end { long(self.bytes, self.at) } else { 0 };
+            if head == 0 {
+                self.chunk += 1;
+                self.at = self.chunks.get(self.chunk).map_or(0, |chunk| chunk.content.start);
+                continue;
+            }
+            let (number, detail) = (head as u8, (head >> 8) as u8);
+            let at = Position::Byte(self.at as u64);
+            let Some(words) = record::operands(number) else {
+                let found = format!("a record of kind {number}");
+                return Err(Problem::syntax(found, "one of the known kinds").at(at));
+            };
+            let start = self.at + 8;
+            let mut length = 8 * words;
+            if matches!(number, kind::LOAD_RANGE | kind::STORE_RANGE) && start + 16 <= end {
+                let bytes = usize::try_from(long(self.bytes, start + 8)).unwrap_or(usize::MAX);
+                length = 16usize.saturating_add(bytes.min(usize::MAX - 64).next_multiple_of(8));
+            }
+            if length > end - start {
+                // The first word is written last, so only the end of the file can cut a record.
+                if !chunk.whole {
+                    self.chunk = self.chunks.len();
+                    return Ok(None);
+                }
+                let found = format!("a record of kind {number} with {length} bytes of operands");
+                let expected = format!("at most the {} bytes left in its chunk", end - start);
+                return Err(Problem::syntax(found, expected).at(at));
+            }
+            self.at = start + length;
+            let operands = &self.bytes[start..start + length];
+            let offset = start as u64 - 8;
+            if matches!(number, kind::LOAD_NEAR..=kind::STORE_NEAR_WIDE) {
+                let (kind, size, site, address, value) = near::decode(&mut self.near, head);
+                let value = if operands.is_empty() { value } else { long(operands, 0) };
+                let near = Some([address, value]);
+                return Ok(Some(Record { offset, kind, detail: size, site, operands, near }));
+            }
+            let site = head >> 16;
+            if number == kind::PATH && !(1..=PATH_OUTCOMES).contains(&u32::from(detail)) {
+                let expected = format!("1 to {PATH_OUTCOMES}");
+                return Err(
+                    Problem::syntax(format!("a path of {detail} outcomes"), expected).at(at)
+                );
+            }
+            if matches!(number, kind::LOAD | kind::STORE) {
+                self.near[near::slot(site)] = (site, long(operands, 0));
+            }
+            return Ok(Some(Record { offset, kind: number, detail, site, operands, near: None }));
+        }
+    }
+}
+
+/// Calls `each` with every record and its thread, in the order of the run.
+pub(super) fn for_each<'a>(
+    recording: &'a Recording,
+    order: &Order,
+    mut each: impl FnMut(u32, Record<'a>) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    let stream = |chunks: &'a Vec<Chunk>| Stream::new(recording.bytes, chunks);
+    let Order::Runs(runs) = order else {
+        let Some(chunks) = recording.streams.get(&file::ALL_THREADS) else { return Ok(()) };
+        let (mut records, mut thread) = (stream(chunks), None);
+        while let Some(record) = records.next()? {
+            match (record.kind, thread) {
+                (kind::THREAD, _) => thread = Some(record.thread()?),
+                (_, Some(thread)) => each(thread, record)?,
+                (_, None) => {
+                    let found = format!("a record of kind {}", record.kind);
+                    let expected = "first a record that says of which thread";
+                    return Err(record.error(Problem::syntax(found, expected)));
+                }
+            }
+        }
+        return Ok(());
+    };
+    let threads: Vec<u32> = recording.streams.keys().copied().collect();
+    let mut streams: Vec<Stream> = recording.streams.values().map(stream).collect();
+    for run in runs {
+        for _ in 0..run.records {
+            match streams[run.stream as usize].next()? {
+                Some(record) => each(threads[run.stream as usize], record)?,
+                None => break,
+            }
+        }
+    }
+    Ok(())
+}

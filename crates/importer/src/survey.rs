@@ -1,0 +1,191 @@
+//! The first pass: what must be known of the whole recording before events can be made.
+
+use std::collections::BTreeMap;
+
+use foretrace_recording::record::kind;
+use foretrace_trace::import::ImportError;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::calls::Usage;
+use super::chunks::Recording;
+use super::feeds::Feeds;
+use super::objects::{Block, Change, Found, Objects};
+use super::order::Order;
+use super::records::{Record, for_each};
+use super::shadow::Shadow;
+use super::streams::Streams;
+use super::tables::Tables;
+
+pub(super) struct Survey {
+    pub(super) shadow: Shadow,
+    pub(super) threads: FxHashMap<u32, Life>,
+    /// What the touched objects are, if that is asked for.
+    pub(super) found: FxHashMap<u32, Found>,
+    /// Who uses which channels.
+    pub(super) calls: Usage,
+    /// What reads and writes of streams need.
+    pub(super) streams: Streams,
+    /// Which calls wait, and which feed them.
+    pub(super) feeds: Feeds,
+    /// Objects of which all accesses belong into the trace.
+    pub(super) whole: FxHashSet<u32>,
+    keeps_all: bool,
+    /// Which threads a thread has joined.
+    joined: FxHashSet<(u32, u32)>,
+    /// Addresses that were given back: where they end, of which object they were, and who did it.
+    given_back: BTreeMap<u64, (u64, u32, u32)>,
+}
+
+/// What a thread does over all.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Life {
+    pub(super) records: u64,
+    pub(super) ended: bool,
+    /// Whether it goes on after its end.
+    pub(super) after_end: bool,
+}
+
+/// The addresses of what the record synchronises with.
+pub(super) fn synchronises(record: &Record) -> impl Iterator<Item = u64> + use<> {
+    let (first, second) = match record.kind {
+        kind::WAIT | kind::WAKE => (Some(record.word(0)), Some(record.word(1))),
+        kind::LOCK_INIT..=kind::LOCK_DESTROY
+        | kind::COND_INIT..=kind::COND_DESTROY
+        | kind::SEM_INIT..=kind::SEM_DESTROY
+        | kind::BARRIER_INIT..=kind::BARRIER_DESTROY => (Some(record.word(0)), None),
+        _ => (None, None),
+    };
+    first.into_iter().chain(second)
+}
+
+impl Survey {
+    pub(super) fn of(
+        recording: &Recording,
+        tables: &Tables,
+        order: &Order,
+    ) -> Result<Survey, ImportError> {
+        Survey::run(recording, tables, order, false)
+    }
+
+    /// As [`Survey::of`], but objects that are gone are remembered as well.
+    pub(super) fn of_all(
+        recording: &Recording,
+        tables: &Tables,
+        order: &Order,
+    ) -> Result<Survey, ImportError> {
+        Survey::run(recording, tables, order, true)
+    }
+
+    fn run(
+        recording: &Recording,
+        tables: &Tables,
+        order: &Order,
+        keeps_all: bool,
+    ) -> Result<Survey, ImportError> {
+        let (shadow, threads, found, calls, streams, feeds, whole, joined) = Default::default();
+        let given_back = BTreeMap::new();
+        let mut survey = Survey {
+            shadow,
+            threads,
+            found,
+            calls,
+            streams,
+            feeds,
+            whole,
+            keeps_all,
+            joined,
+            given_back,
+        };
+        let mut objects = Objects::new(&tables.globals);
+        for_each(recording, order, |thread, record| {
+            survey.streams.note(tables, thread, &record);
+            survey.feeds.note(tables, thread, &record);
+            if record.kind == kind::ENTER_CALL {
+                survey.calls.note(tables, thread, &record);
+            }
+            survey.record(&mut objects, thread, record)
+        })?;
+        survey.streams.finish();
+        survey.feeds.finish(recording.flags);
+        Ok(survey)
+    }
+
+    fn record(
+        &mut self,
+        objects: &mut Objects,
+        thread: u32,
+        record: Record,
+    ) -> Result<(), ImportError> {
+        let life = self.threads.entry(thread).or_default();
+        life.records += 1;
+        life.after_end |= life.ended;
+        life.ended |= record.kind == kind::END;
+        let (shadow, known, keeps_all) = (&mut self.shadow, &mut self.found, self.keeps_all);
+        if let Some(touch) = record.touch()? {
+            objects.split(touch.address, touch.size, |found, bytes| {
+                if keeps_all {
+                    known.entry(found.object).or_insert(found);
+                }
+                let offset = |address: u64| (address - found.start) as u32;
+                shadow.touch(found.object, offset(bytes.start), offset(bytes.end), thread);
+            });
+            return Ok(());
+        }
+        if record.kind == kind::JOIN {
+            self.joined.insert((thread, record.word(0) as u32));
+        }
+        let change = objects.follow(thread, &record)?;
+        if let Change::Free(Some(block)) = change {
+            let joined = &self.joined;
+            shadow.free(block.object, block.end - block.start, thread, |other| {
+                !joined.contains(&(thread, other))
+            });
+            self.given_back.insert(block.start, (block.end, block.object, thread));
+        }
+        if let Change::Alloc { block: Some(block), .. } = change {
+            keep_reused(&mut self.given_back, shadow, block, thread);
+        }
+        match change {
+            _ if keeps_all => {}
+            Change::Alloc { gone, .. } | Change::Begin { gone, .. } => {
+                gone.into_iter().for_each(|(object, size)| shadow.retire(object, size));
+            }
+            Change::Free(Some(block)) => shadow.retire(block.object, block.end - block.start),
+            Change::Free(None) | Change::None => {}
+        }
+        for address in synchronises(&record) {
+            let found = objects.find(address);
+            if keeps_all {
+                known.entry(found.object).or_insert(found);
+            }
+            shadow.keep(found.object);
+        }
+        Ok(())
+    }
+}
+
+/// A thread gets memory that other threads have given back: the lives of these blocks belong into
+/// the trace, whoever has touched them. Otherwise a schedule could have both blocks alive at one
+/// address, and a pointer to the one would be a pointer to the other.
+fn keep_reused(
+    given_back: &mut BTreeMap<u64, (u64, u32, u32)>,
+    shadow: &mut Shadow,
+    block: Block,
+    thread: u32,
+) {
+    let (start, end) = (block.start, block.end);
+    while let Some((&from, &(upto, object, by))) = given_back.range(..end).next_back()
+        && upto > start
+    {
+        given_back.remove(&from);
+        if from < start {
+            given_back.insert(from, (start, object, by));
+        }
+        if upto > end {
+            given_back.insert(end, (upto, object, by));
+        }
+        if by != thread {
+            shadow.keep(object);
+        }
+    }
+}
