@@ -371,6 +371,8 @@ fn assemble(
 mod tests {
     use std::fmt::Write;
 
+    use foretrace_testing::Random;
+
     use super::*;
     use crate::encode::{Encoder, Terms};
     use crate::goal::{Goals, Verdict};
@@ -378,23 +380,17 @@ mod tests {
     /// Threads that read and write a few variables, most of it under locks; each value is one of
     /// three.
     fn contended() -> Trace {
-        let (mut state, mut values) = (7u64, [0u64; 4]);
-        let mut random = |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let (mut random, mut values) = (Random::new(7), [0u64; 4]);
         let mut lines = String::from("init x0 = 0\ninit x1 = 0\ninit x2 = 0\ninit x3 = 0\n");
         for step in 0..120 {
-            let (thread, lock) = (random(6), random(3));
+            let (thread, lock) = (random.below(6), random.below(3));
             if step % 4 != 0 {
                 writeln!(lines, "t{thread}: acquire m{lock}").unwrap();
             }
             for _ in 0..2 {
-                let at = random(4) as usize;
-                let value = random(3);
-                if random(2) == 0 {
+                let at = random.below(4);
+                let value = random.below_u64(3);
+                if random.one_in(2) {
                     writeln!(lines, "t{thread}: read x{at} : {}", values[at]).unwrap();
                 } else {
                     values[at] = value;
