@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     // For tests only.
     ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
@@ -78,13 +78,29 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "foretrace-report",
         ],
     ),
+    // Measures one crate after the other.
+    (
+        "foretrace-bench",
+        &[
+            "foretrace-testing",
+            "foretrace-trace",
+            "foretrace-verdict",
+            "foretrace-rewalk",
+            "foretrace-importer",
+            "foretrace-model",
+            "foretrace-causality",
+            "foretrace-solve",
+            "foretrace-predict",
+            "foretrace-reference",
+        ],
+    ),
     ("xtask", &[]),
 ];
 
 /// External packages that only some crates may know.
 const KNOWN_ONLY_TO: [(&str, &[&str]); 6] = [
     ("llvm-sys", &["foretrace-llvm"]),
-    ("libc", &["foretrace-runtime", "foretrace-reference", "foretrace"]),
+    ("libc", &["foretrace-runtime", "foretrace-reference", "foretrace-bench", "foretrace"]),
     ("cadical-sys", &["foretrace-solve"]),
     ("clap", &["foretrace"]),
     ("serde", &["foretrace-report", "foretrace-verdict", "xtask"]),

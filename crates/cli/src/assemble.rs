@@ -3,7 +3,7 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
-use foretrace_predict::{Finding, Ledger, NotAsked, Prediction, Undecided};
+use foretrace_predict::{Finding, NotAsked, Prediction, Undecided};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
 use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
@@ -51,7 +51,7 @@ pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> R
         model: prediction.model.name().to_string(),
         settings: frame.settings,
         full_schedules: frame.full_schedules,
-        summary: prediction.ledgers.iter().map(|(p, l)| (*p, ledger(l))).collect(),
+        summary: prediction.ledgers.clone(),
         findings,
         undecided: prediction.undecided.into_iter().map(undecided).collect(),
         unsupported: None,
@@ -349,25 +349,6 @@ pub(crate) fn awaited(trace: &Trace, enter: EventId) -> Option<&str> {
     Some(trace.channels().get(source.index()))
 }
 
-pub(crate) fn ledger(ledger: &Ledger) -> report::Ledger {
-    report::Ledger {
-        candidates: ledger.candidates,
-        pruned_mhb: ledger.pruned_mhb,
-        pruned_lsa: ledger.pruned_lsa,
-        pruned_ucg: ledger.pruned_ucg,
-        violated: ledger.violated,
-        infeasible: ledger.infeasible,
-        infeasible_in_bound: ledger.infeasible_in_bound,
-        undecided: ledger.undecided,
-        remaining: report::Remaining {
-            total: ledger.remaining.total,
-            lsa: ledger.remaining.lsa,
-            mhb: ledger.remaining.mhb,
-            ucg: ledger.remaining.ucg,
-        },
-    }
-}
-
 /// How much of the trace matters.
 pub(crate) fn slicing(sizes: foretrace_predict::Sizes) -> report::Slicing {
     report::Slicing {
@@ -426,7 +407,7 @@ mod tests {
             model: Model::Values,
             ledgers: vec![(
                 violation.property(),
-                Ledger { candidates: 1, violated: 1, ..Ledger::default() },
+                report::Ledger { candidates: 1, violated: 1, ..report::Ledger::default() },
             )],
             findings: vec![Finding {
                 violation,

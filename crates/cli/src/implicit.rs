@@ -86,10 +86,6 @@ pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report
     if let (true, Some((_, ledger))) = (has_used, ledger) {
         ledger.candidates += 1;
         ledger.undecided += 1;
-        let left = &mut ledger.remaining;
-        for left in [&mut left.total, &mut left.lsa, &mut left.mhb, &mut left.ucg] {
-            *left += 1;
-        }
         report.undecided.push(report::Undecided {
             property,
             kind: report::Kind::Assertion,

@@ -12,14 +12,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use foretrace_predict::{
-    Finding, Ledger, NotAsked, Options, Phase, Prediction, Progress, Remaining, Switches,
-    Unanswered, Undecided,
+    Finding, NotAsked, Options, Phase, Prediction, Progress, Switches, Unanswered, Undecided,
 };
 use foretrace_reference::Options as FormulaOptions;
 use foretrace_reference::{Answer, Limits, SolverCommand, SolverError, Unknown, decide_with};
 use foretrace_report as report;
 use foretrace_trace::{Op, Trace};
-use foretrace_verdict::{Model, Property, Violation};
+use foretrace_verdict::{Ledger, Model, Property, Violation};
 use foretrace_witness::{CheckOptions, Checker, Refuted, reduce};
 
 use crate::args::{GranularityChoice, ModelChoice, PredictArguments};
@@ -159,11 +158,6 @@ fn in_parallel(
     answers.into_iter().map(|answer| answer.expect("every question is asked")).collect()
 }
 
-/// Where nothing is pruned, everything remains.
-fn unpruned(total: u64) -> Remaining {
-    Remaining { total, lsa: total, mhb: total, ucg: total }
-}
-
 /// Who accepts schedules.
 struct Judge<'t> {
     trace: &'t Trace,
@@ -215,7 +209,6 @@ impl Verdicts {
         let entry = self.ledgers.iter_mut().find(|(known, _)| *known == property);
         let ledger = &mut entry.expect("only asked properties have candidates").1;
         ledger.candidates += 1;
-        ledger.remaining = unpruned(ledger.candidates);
         let reason = match answer {
             Answer::Infeasible => {
                 let refuted = if is_bounded {

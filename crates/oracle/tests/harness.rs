@@ -6,10 +6,10 @@ use foretrace_oracle::{
     Difference, Needed, class_key, compare, explore, least_switches, proves_only_possible, run,
 };
 use foretrace_predict::{
-    Finding, Granularity, Ledger, Options, Prediction, Remaining, Switches, Unanswered, Undecided,
+    Finding, Granularity, Options, Prediction, Switches, Unanswered, Undecided,
 };
 use foretrace_trace::{Op, Trace};
-use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_verdict::{Certainty, Ledger, Model, Property, Violation};
 
 /// Predicts what the oracle finds.
 fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
@@ -71,7 +71,6 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
             let of_property = |violation: &&Violation| violation.property() == *property;
             ledger.candidates = explored.violations.iter().filter(of_property).count() as u64;
             ledger.infeasible_in_bound = ledger.candidates - ledger.violated;
-            ledger.remaining = all_of(ledger.candidates);
         }
     }
     Ok(prediction)
@@ -82,15 +81,9 @@ fn settle(prediction: &mut Prediction, options: &Options) {
     let ledger = |property: &Property| {
         let of_property = |finding: &&Finding| finding.violation.property() == *property;
         let violated = prediction.findings.iter().filter(of_property).count() as u64;
-        let remaining = all_of(violated);
-        (*property, Ledger { candidates: violated, violated, remaining, ..Ledger::default() })
+        (*property, Ledger { candidates: violated, violated, ..Ledger::default() })
     };
     prediction.ledgers = options.properties.iter().map(ledger).collect();
-}
-
-/// Nothing is refuted without a solver.
-fn all_of(candidates: u64) -> Remaining {
-    Remaining { total: candidates, lsa: candidates, mhb: candidates, ucg: candidates }
 }
 
 /// The first difference that a spoilt predictor shows, and the length of the trace that shows it.

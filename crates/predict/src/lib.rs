@@ -27,7 +27,7 @@ pub use foretrace_model::Sizes;
 pub use judge::{Judge, Judgement};
 pub use pipeline::{PredictError, Prepared, Stage, predict, predict_skeleton, prepare};
 pub use prediction::{
-    Budget, Finding, Granularity, Ledger, NotAsked, Options, Phase, Prediction, Progress, Prune,
-    Remaining, Switches, Undecided,
+    Budget, Finding, Granularity, NotAsked, Options, Phase, Prediction, Progress, Prune, Switches,
+    Undecided,
 };
 pub use unanswered::Unanswered;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foretrace_model::Sizes;
 use foretrace_trace::{EventId, ObjectId, ThreadId};
-use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_verdict::{Certainty, Ledger, Model, Property, Violation};
 use foretrace_witness::Explanation;
 
 use crate::unanswered::Unanswered;
@@ -100,45 +100,6 @@ impl Default for Options {
             keep_refuted: false,
         }
     }
-}
-
-/// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible +
-/// infeasible_in_bound + undecided`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Ledger {
-    /// How many questions there were.
-    pub candidates: u64,
-    /// Refuted by order alone: fork and join, condition variables, semaphores, barriers.
-    pub pruned_mhb: u64,
-    /// Refuted by locks alone, and not by order alone.
-    pub pruned_lsa: u64,
-    /// Refuted by order and locks together.
-    pub pruned_ucg: u64,
-    /// With a witness.
-    pub violated: u64,
-    /// Refuted by what reads need besides, or by the solver.
-    pub infeasible: u64,
-    /// Refuted by the solver, but only for schedules within the bound on context switches.
-    pub infeasible_in_bound: u64,
-    /// Neither, for a reason that is given.
-    pub undecided: u64,
-    /// How many each of the analyses without a solver leaves.
-    pub remaining: Remaining,
-}
-
-/// How many candidates are left by an analysis alone: the columns of Table 1 of Kahlon and Wang,
-/// *Universal Causality Graphs*.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Remaining {
-    /// Before any.
-    pub total: u64,
-    /// By locks.
-    pub lsa: u64,
-    /// By order.
-    pub mhb: u64,
-    /// By both together.
-    pub ucg: u64,
 }
 
 /// A violation with its evidence.
@@ -246,6 +207,9 @@ pub trait Progress: Sync {
 
     /// The solver has worked so long on a question, its encoding included.
     fn solved(&self, _: Duration) {}
+
+    /// The rule of this name has refuted a candidate.
+    fn refuted(&self, _: &'static str) {}
 }
 
 /// Nobody does.

@@ -26,7 +26,7 @@ pub use read::{ReadError, Recalled, read_json};
 pub use text::{Style, in_order, write_explanation, write_finding, write_text};
 
 use foretrace_trace::Provenance;
-pub use foretrace_verdict::{Certainty, Kind, Property};
+pub use foretrace_verdict::{Certainty, Column, Columns, Kind, Ledger, Property};
 use serde::Serialize;
 
 /// What one run of the tool has to say about one trace.
@@ -153,44 +153,6 @@ pub struct Settings {
     /// The command of the solver that decided, if it is not our own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solver: Option<String>,
-}
-
-/// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible +
-/// infeasible_in_bound + undecided`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Ledger {
-    /// How many questions there were.
-    pub candidates: u64,
-    /// Refuted by order alone.
-    pub pruned_mhb: u64,
-    /// Refuted by locks alone.
-    pub pruned_lsa: u64,
-    /// Refuted by order and locks together.
-    pub pruned_ucg: u64,
-    /// With a witness.
-    pub violated: u64,
-    /// Refuted by what reads need, or by the solver.
-    pub infeasible: u64,
-    /// Refuted only within the bound on context switches.
-    pub infeasible_in_bound: u64,
-    /// Neither.
-    pub undecided: u64,
-    /// How many each of the analyses without a solver leaves.
-    pub remaining: Remaining,
-}
-
-/// How many candidates an analysis alone leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Remaining {
-    /// Before any.
-    pub total: u64,
-    /// By locks.
-    pub lsa: u64,
-    /// By order.
-    pub mhb: u64,
-    /// By both together.
-    pub ucg: u64,
 }
 
 /// One bug with its evidence.

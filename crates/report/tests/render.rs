@@ -49,7 +49,7 @@ fn small() -> Report {
                 Property::Race,
                 Ledger {
                     candidates: 9,
-                    pruned_mhb: 7,
+                    pruned: Columns::new(|column| if column == Column::Order { 7 } else { 0 }),
                     violated: 1,
                     undecided: 1,
                     ..Ledger::default()
@@ -163,7 +163,7 @@ fn a_race_as_json() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":9,"pruned_mhb":7,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]},
+          "race": {"candidates":9,"pruned_mhb":7,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":9,"lsa":9,"mhb":9,"ucg":9},"not_asked":[]},
           "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
          },
          "findings": [
@@ -231,7 +231,7 @@ fn nothing_found() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
          },
          "findings": [],
          "undecided": [],

@@ -1,13 +1,15 @@
-//! What can be asked of a trace, and what the answers are: models, properties, violations, and the
-//! steps of proofs that there is none.
+//! What can be asked of a trace, and what the answers are: models, properties, violations, the
+//! steps of proofs that there is none, and the ledger of what became of every question.
 //!
 //! Only names: this crate decides nothing.
 
+mod ledger;
 mod model;
 mod proof;
 mod property;
 mod violation;
 
+pub use ledger::{Column, Columns, Ledger};
 pub use model::Model;
 pub use proof::{Fact, Refutation, Rule, Step};
 pub use property::{Certainty, Kind, Property};

@@ -75,9 +75,7 @@ pub(super) fn assemble(
         location: words.location(EventId(event)),
     });
     let excerpt = excerpt.collect();
-    let ledgers = prediction.ledgers.iter();
-    let mut rows: Vec<(Property, report::Ledger)> =
-        ledgers.map(|(p, l)| (*p, assemble::ledger(l))).collect();
+    let mut rows = prediction.ledgers.clone();
     let mut not_asked: Vec<report::NotAsked> = prediction.not_asked.iter().map(in_words).collect();
     // Misuse of locks is among the assertions.
     let is_open = |asked: &&Property| {
@@ -134,9 +132,7 @@ pub(super) fn undecided(
     reason: &str,
     asked: &[Property],
 ) -> Report {
-    let remaining = report::Remaining { total: 1, lsa: 1, mhb: 1, ucg: 1 };
-    let open =
-        report::Ledger { candidates: 1, undecided: 1, remaining, ..report::Ledger::default() };
+    let open = report::Ledger { candidates: 1, undecided: 1, ..report::Ledger::default() };
     let kind = |property: Property| match property {
         Property::Race => Kind::Race,
         Property::Atomicity => Kind::Atomicity,

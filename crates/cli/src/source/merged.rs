@@ -131,14 +131,6 @@ pub(super) fn tell_what_is_left_out(report: &mut Report, reasons: Vec<String>) {
         };
         ledger.candidates += 1;
         ledger.undecided += 1;
-        for left in [
-            &mut ledger.remaining.total,
-            &mut ledger.remaining.lsa,
-            &mut ledger.remaining.mhb,
-            &mut ledger.remaining.ucg,
-        ] {
-            *left += 1;
-        }
         report.undecided.push(report::Undecided {
             property: *property,
             kind,

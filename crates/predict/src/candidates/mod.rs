@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use foretrace_causality::{Locksets, MustHappenBefore, Needs};
 use foretrace_model::{HoldId, Region, Skeleton};
 use foretrace_trace::{EventId, LocationId, Op, ThreadId};
-use foretrace_verdict::{LockMisuse, Property, Violation};
+use foretrace_verdict::{Column, Columns, Ledger, LockMisuse, Property, Violation};
 
 use crate::fault::{Fault, is_seeded};
 use crate::prediction::{Granularity, NotAsked};
@@ -51,17 +51,8 @@ pub(crate) struct Class {
     /// One of its members, for reports of undecided classes.
     pub(crate) example: Violation,
     pub(crate) parts: Parts,
-    pub(crate) listed: Listed,
-}
-
-/// What each of the cheap refutations says of the parts that are not listed, because one of them
-/// refutes them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Listed {
-    /// Order alone refutes them all.
-    pub(crate) ordered: bool,
-    /// Common locks alone refute them all.
-    pub(crate) guarded: bool,
+    /// Whether a column counts all parts that are not listed, because order or a lock refutes them.
+    pub(crate) listed: Columns<bool>,
 }
 
 /// The alternatives of a question.
@@ -107,24 +98,13 @@ impl Groups {
 pub(crate) struct Candidates {
     pub(crate) groups: Groups,
     pub(crate) classes: Vec<Class>,
-    pub(crate) pruned: FxHashMap<Property, Pruned>,
+    /// The classes of which nothing is left.
+    pub(crate) pruned: FxHashMap<Property, Ledger>,
     /// An example of each class that is pruned.
     pub(crate) refuted: Vec<(Property, Violation)>,
     /// Candidates that could not even be listed: the property and the reason.
     pub(crate) unlisted: Vec<(Property, Violation, Unanswered)>,
     pub(crate) not_asked: Vec<NotAsked>,
-}
-
-/// How many classes were refuted, and by what.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Pruned {
-    pub(crate) all: u64,
-    /// Those that order refutes alone.
-    pub(crate) ordered: u64,
-    /// Those that common locks refute alone.
-    pub(crate) guarded: u64,
-    /// Those that either refutes alone.
-    pub(crate) by_both: u64,
 }
 
 /// What the listing of candidates works with.
@@ -275,10 +255,8 @@ struct Gathered<P> {
     parts: Vec<P>,
     /// Whether a lock refutes some part that order does not.
     locks: bool,
-    /// Whether order alone refutes all parts that are refuted.
-    ordered: bool,
-    /// Whether locksets alone refute all parts that are refuted.
-    guarded: bool,
+    /// Which columns count all parts that are refuted.
+    columns: Columns<bool>,
 }
 
 impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
@@ -295,9 +273,8 @@ impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
     fn class(&mut self, key: K, example: impl FnOnce() -> Violation) -> &mut Gathered<P> {
         let classes = &mut self.classes;
         let at = *self.index.entry(key).or_insert_with(|| {
-            let (ordered, guarded) = (true, true);
-            let parts = Vec::new();
-            classes.push(Gathered { example: example(), parts, locks: false, ordered, guarded });
+            let (parts, columns) = (Vec::new(), Columns::all(true));
+            classes.push(Gathered { example: example(), parts, locks: false, columns });
             classes.len() - 1
         });
         &mut self.classes[at]
@@ -315,16 +292,14 @@ impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
         parts: impl Fn(Vec<P>) -> Parts,
     ) {
         for class in self.classes {
-            let listed = Listed { ordered: class.ordered, guarded: class.guarded };
+            let listed = class.columns;
             if !class.parts.is_empty() {
                 let (example, parts) = (class.example, parts(class.parts));
                 candidates.classes.push(Class { property, example, parts, listed });
             } else {
-                let pruned = candidates.pruned.entry(property).or_default();
-                pruned.all += 1;
-                pruned.ordered += u64::from(class.ordered);
-                pruned.guarded += u64::from(class.guarded);
-                pruned.by_both += u64::from(class.ordered && class.guarded);
+                let ledger = candidates.pruned.entry(property).or_default();
+                ledger.candidates += 1;
+                ledger.refute(listed);
                 candidates.refuted.push((property, class.example));
             }
         }
@@ -338,8 +313,12 @@ impl<P> Gathered<P> {
             self.parts.push(part());
             return;
         }
-        self.ordered &= ordered;
-        self.guarded &= guarded;
+        let counts = |column| match column {
+            Column::Order => ordered,
+            Column::Locks => guarded,
+            Column::Both => true,
+        };
+        self.columns = Columns::new(|column| self.columns[column] && counts(column));
         self.locks |= guarded && !ordered;
     }
 

@@ -1,6 +1,6 @@
 //! Measures the solver on synthetic traces, used as the pipeline uses it.
 //!
-//! `workload THREADS EVENTS CANDIDATES SEED [eager]` makes a random trace with locks, asks for
+//! `bench orders THREADS EVENTS CANDIDATES SEED [eager]` makes a random trace with locks, asks for
 //! each candidate pair whether some prefix puts both accesses next to each other, and prints what
 //! it cost. Constraints are added lazily, only those that the replay of a model violates, or
 //! `eager`ly, all at once.
@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use foretrace_solve::{Limits, Lit, Node, Outcome, Solver};
+use foretrace_testing::Random;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -29,19 +30,11 @@ struct Event {
     partner: Option<usize>,
 }
 
-fn splitmix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// A trace in which some accesses are protected and others are not.
 fn random_trace(threads: usize, length: usize, seed: u64) -> Vec<Event> {
     let (locks, variables) = (threads, 4 * threads);
-    let mut state = seed;
-    let mut below = |bound: usize| (splitmix(&mut state) % bound as u64) as usize;
+    let mut random = Random::new(seed);
+    let mut below = |bound: usize| random.below(bound);
     let mut events: Vec<Event> = Vec::new();
     let mut positions = vec![0; threads];
     let mut holder: Vec<Option<usize>> = vec![None; locks];
@@ -336,23 +329,21 @@ enum Wrong {
     Lock(usize, usize),
 }
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize, default: usize| {
-        arguments.get(at).map_or(default, |text| text.parse().expect("a number"))
-    };
-    let (threads, length) = (number(0, 5), number(1, 1000));
-    let (candidates, seed) = (number(2, 100), number(3, 1) as u64);
+pub(crate) fn orders(arguments: &[&str]) -> crate::Outcome {
+    let number =
+        |at: usize, default: usize| arguments.get(at).map_or(Ok(default), |text| text.parse());
+    let (threads, length) = (number(0, 5)?, number(1, 1000)?);
+    let (candidates, seed) = (number(2, 100)?, number(3, 1)? as u64);
     let mut run = Run::new(random_trace(threads, length, seed), threads);
     let start = Instant::now();
-    if arguments.get(4).is_some_and(|word| word == "eager") {
+    if arguments.get(4).is_some_and(|word| *word == "eager") {
         run.constrain_everything();
     }
-    let mut state = seed;
+    let mut random = Random::new(seed);
     let mut tally = [0; 3];
     let mut asked = 0;
     while asked < candidates {
-        let mut pick = || (splitmix(&mut state) % length as u64) as usize;
+        let mut pick = || random.below(length);
         let a = pick();
         let b = (a + 1 + pick() % (20 * threads)) % length;
         let (first, second) = (&run.events[a], &run.events[b]);
@@ -374,4 +365,5 @@ fn main() {
         run.clauses
     );
     println!("{:?}", run.solver.statistics());
+    Ok(())
 }

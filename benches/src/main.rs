@@ -1,16 +1,30 @@
-//! The programs behind `cargo xtask bench`, which builds and runs them in processes of their own.
+//! The program behind `cargo xtask bench`, which runs it in a new process for each measurement.
 //!
-//! `bench generate KIND EVENTS FILE` writes a trace, `bench front FILE` measures the way up to the
-//! candidates, `bench predict FILE` measures a whole prediction. Each measurement is one line on
-//! standard output, `name value unit`, for xtask to read. `bench races FILE TIMES` reads the trace
-//! and decides every race in it, so many times, and says nothing.
+//! Each measurement is one line on standard output, `name value unit`, for xtask to read.
+//!
+//! | command | does |
+//! | --- | --- |
+//! | `generate KIND EVENTS FILE` | writes a trace |
+//! | `front FILE` | measures the way up to the candidates |
+//! | `predict FILE` | measures a whole prediction |
+//! | `decide FILE PRUNING` | the same, for races and atomicity violations |
+//! | `candidates FILE COUNT` | asks the causality graph alone |
+//! | `races FILE TIMES` | reads the trace and decides every race in it, so many times; says nothing |
+//! | `reference ...` | the papers' formula in z3, see `reference/mod.rs` |
+//! | `import FILE`, `walk FILE` | imports a recording; walks along its paths as well |
+//! | `circuits` | what circuits cost; for people |
+//! | `orders THREADS EVENTS CANDIDATES SEED [eager]` | the solver on synthetic traces; for people |
 
+mod circuits;
 mod classes;
 mod clock;
 mod decide;
 mod front;
+mod import;
+mod orders;
 mod program;
 mod races;
+mod reference;
 mod sections;
 mod staged;
 mod symbolic;
@@ -38,7 +52,18 @@ fn main() -> ExitCode {
             .parse()
             .map_err(Into::into)
             .and_then(|times| races::decide(Path::new(file), times)),
-        _ => Err("usage: bench generate KIND EVENTS FILE | front FILE | predict FILE | decide FILE PRUNING | candidates FILE COUNT | races FILE TIMES".into()),
+        ["reference", "run", program, ref arguments @ ..] => {
+            return reference::run(program, arguments);
+        }
+        ["reference", ref arguments @ ..] => reference::reference(arguments),
+        ["import", file] => import::import(Path::new(file), false),
+        ["walk", file] => import::import(Path::new(file), true),
+        ["circuits"] => {
+            circuits::circuits();
+            Ok(())
+        }
+        ["orders", ref arguments @ ..] => orders::orders(arguments),
+        _ => Err("no such command, see benches/src/main.rs".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use foretrace_causality::{Givers, Graph, Locksets, Needs, Question, Rules, Scope, Search};
 use foretrace_model::Skeleton;
-use foretrace_predict::{Budget, Ledger, Options, Phase, Progress, Prune, predict};
+use foretrace_predict::{Budget, Options, Phase, Progress, Prune, predict};
 use foretrace_trace::{EventId, Trace, open};
-use foretrace_verdict::{Model, Property};
+use foretrace_verdict::{Column, Ledger, Model, Property};
 
 use crate::Outcome;
 use crate::clock::{Clock, peak_memory};
@@ -52,9 +52,9 @@ pub(crate) fn decide(path: &Path, pruning: &str) -> Outcome {
     };
     for (name, count) in [
         ("candidates", sum(|ledger| ledger.candidates)),
-        ("lsa", sum(|ledger| ledger.remaining.lsa)),
-        ("mhb", sum(|ledger| ledger.remaining.mhb)),
-        ("ucg", sum(|ledger| ledger.remaining.ucg)),
+        ("lsa", sum(|ledger| ledger.remaining(Column::Locks))),
+        ("mhb", sum(|ledger| ledger.remaining(Column::Order))),
+        ("ucg", sum(|ledger| ledger.remaining(Column::Both))),
         ("violated", sum(|ledger| ledger.violated)),
         ("undecided", sum(|ledger| ledger.undecided)),
     ] {

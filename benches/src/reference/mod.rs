@@ -1,11 +1,11 @@
-//! The program behind the parts of `cargo xtask bench` that compare with a solver of SMT-LIB. Times
-//! are CPU time: what else the machine does counts little.
+//! The parts of `cargo xtask bench` that compare with a solver of SMT-LIB. Times are CPU time: what
+//! else the machine does counts little.
 //!
 //! `reference decide FILE MODEL VIOLATION [OPTION...]` asks z3 one question; VIOLATION is
-//! `race:EVENT,EVENT`, `assertion:EVENT` or, of the only one, `assertion`. Each measurement is one
-//! line on standard output, `name value unit`; where there is no answer, there is no line
-//! `feasible`. `reference races FILE` lists the pairs of accesses that conflict and share no lock.
-//! `reference run PROGRAM ARGUMENT...` runs a program and says on standard error what it used.
+//! `race:EVENT,EVENT`, `assertion:EVENT` or, of the only one, `assertion`. Where there is no
+//! answer, there is no line `feasible`. `reference races FILE` lists the pairs of accesses that
+//! conflict and share no lock. `reference run PROGRAM ARGUMENT...` runs a program and says on
+//! standard error what it used.
 //!
 //! | option | meaning |
 //! | --- | --- |
@@ -18,7 +18,6 @@
 mod races;
 mod usage;
 
-use std::error::Error;
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -28,32 +27,21 @@ use foretrace_trace::open;
 use foretrace_trace::{EventId, Op, Trace};
 use foretrace_verdict::{Model, Violation};
 
+use crate::Outcome;
 use usage::{of_children, of_this_process};
 
 /// Formulas with more orders are not made: z3 does not even read them within a minute.
 const MOST_ORDERS: u64 = 20_000_000;
 
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let result = match arguments[..] {
+pub(crate) fn reference(arguments: &[&str]) -> Outcome {
+    match *arguments {
         ["decide", file, model, violation, ref options @ ..] => {
             decide(file, model, violation, options)
         }
         ["races", file] => races::list(file),
-        ["run", program, ref arguments @ ..] => return run(program, arguments),
         _ => Err("usage: reference decide FILE MODEL VIOLATION [OPTION...] | races FILE | run PROGRAM ARGUMENT...".into()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("reference: {error}");
-            ExitCode::FAILURE
-        }
     }
 }
-
-type Outcome = Result<(), Box<dyn Error>>;
 
 fn decide(file: &str, model: &str, violation: &str, options: &[&str]) -> Outcome {
     let trace = open(file)?.trace;
@@ -161,14 +149,14 @@ fn parse_violation(trace: &Trace, text: &str) -> Option<Violation> {
 }
 
 /// Runs a program; its status is ours.
-fn run(program: &str, arguments: &[&str]) -> ExitCode {
+pub(crate) fn run(program: &str, arguments: &[&str]) -> ExitCode {
     match Command::new(program).args(arguments).status() {
         Ok(status) => {
             eprintln!("cpu {} ns", of_children().as_nanos());
             ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(255))
         }
         Err(error) => {
-            eprintln!("reference: cannot run {program}: {error}");
+            eprintln!("bench: cannot run {program}: {error}");
             ExitCode::from(255)
         }
     }

@@ -1,7 +1,7 @@
-//! Refutes classes without the solver: the universal causality graph, member by member.
+//! The universal causality graph, member by member.
 //!
-//! **Computes.** Whether every member of a class is refuted, and by which rules alone: the columns
-//! of a report.
+//! **Computes.** Whether the graph refutes every member of a class: by order, by locks, by both, or
+//! by data as well.
 //!
 //! **Follows.** `docs/causality.md`; Kahlon and Wang, Table 1.
 //!
@@ -11,44 +11,63 @@
 
 use foretrace_causality::{Graph, Question, Reach, Scope, Search};
 use foretrace_trace::EventId;
+use foretrace_verdict::Column;
 
+use super::{Rule, Tried};
 use crate::candidates::{AtomicityPart, Class, CyclePart, Groups, Parts, RacePart};
 use crate::goal::is_pending;
 
 /// How many members of a class are looked at.
 const MOST_MEMBERS: u32 = 64;
 
-/// Which rules alone refute a class: locks, order, all of synchronisation.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Columns {
-    pub(crate) lsa: bool,
-    pub(crate) mhb: bool,
-    pub(crate) ucg: bool,
-}
+pub(super) const BOTH: Rule = Rule {
+    name: "order and locks",
+    column: Some(Column::Both),
+    within: None,
+    tried: Tried::ForColumns,
+    refutes: |pruner, class, _| pruner.by_graph(class, Scope::Synchronisation),
+};
+
+pub(super) const ORDER: Rule = Rule {
+    name: "order",
+    column: Some(Column::Order),
+    within: Some(Column::Both),
+    tried: Tried::ForColumns,
+    refutes: |pruner, class, _| pruner.by_graph(class, Scope::Order),
+};
+
+pub(super) const LOCKS: Rule = Rule {
+    name: "locks",
+    column: Some(Column::Locks),
+    within: Some(Column::Both),
+    tried: Tried::ForColumns,
+    refutes: |pruner, class, _| pruner.by_graph(class, Scope::Locks),
+};
+
+/// The three others and data.
+pub(super) const DATA: Rule = Rule {
+    name: "data",
+    column: None,
+    within: None,
+    tried: Tried::AfterRecordedOrder,
+    refutes: |pruner, class, _| pruner.by_graph(class, Scope::All),
+};
 
 /// Asks the graph about classes.
-pub(crate) struct Pruner<'g> {
+pub(super) struct Members<'g> {
     graph: &'g Graph<'g>,
     search: Search<'g>,
     /// How many more members may be looked at.
     left: u32,
 }
 
-impl<'g> Pruner<'g> {
-    pub(crate) fn new(graph: &'g Graph<'g>) -> Self {
-        Pruner { graph, search: Search::new(graph), left: 0 }
-    }
-
-    /// Which rules refute a class that is known to be refuted.
-    pub(crate) fn columns(&mut self, groups: &Groups, class: &Class) -> Columns {
-        let ucg = self.refutes(groups, class, Scope::Synchronisation);
-        let mhb = ucg && class.listed.ordered && self.refutes(groups, class, Scope::Order);
-        let lsa = ucg && class.listed.guarded && self.refutes(groups, class, Scope::Locks);
-        Columns { lsa, mhb, ucg }
+impl<'g> Members<'g> {
+    pub(super) fn new(graph: &'g Graph<'g>) -> Self {
+        Members { graph, search: Search::new(graph), left: 0 }
     }
 
     /// The orders that a class with one member implies, if the graph does not refute it.
-    pub(crate) fn induced(&mut self, groups: &Groups, class: &Class) -> Vec<(EventId, EventId)> {
+    pub(super) fn induced(&mut self, groups: &Groups, class: &Class) -> Vec<(EventId, EventId)> {
         let skeleton = self.graph.skeleton();
         let question = match &class.parts {
             Parts::Race(parts) => match &parts[..] {
@@ -74,7 +93,7 @@ impl<'g> Pruner<'g> {
     }
 
     /// Whether the rules refute every member of the class.
-    pub(crate) fn refutes(&mut self, groups: &Groups, class: &Class, scope: Scope) -> bool {
+    pub(super) fn refutes(&mut self, groups: &Groups, class: &Class, scope: Scope) -> bool {
         self.left = MOST_MEMBERS;
         match &class.parts {
             Parts::Race(parts) => parts.iter().all(|part| self.race(groups, part, scope)),

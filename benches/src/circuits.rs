@@ -1,6 +1,4 @@
 //! What circuits cost: sizes, and the time of typical and of hard questions.
-//!
-//! `cargo run --release -p foretrace-solve --example bits_bench`
 
 use std::time::{Duration, Instant};
 
@@ -217,7 +215,7 @@ fn questions() {
     });
 }
 
-fn main() {
+pub(crate) fn circuits() {
     sizes();
     questions();
 }
