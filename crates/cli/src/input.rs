@@ -1,11 +1,10 @@
-//! The one place where the command line meets the libraries that read, write and predict: their
+//! The one place where the command line meets the libraries that read and write traces: their
 //! errors become messages with hints and exit codes here.
 
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
-use foretrace_predict::{Options, Prediction, Progress};
 use foretrace_rewalk::Walker;
 use foretrace_trace::validate::validate;
 use foretrace_trace::{Format, OpenError, Opened, Trace, binary, export, open_with, text};
@@ -70,13 +69,4 @@ pub(crate) fn write(trace: &Trace, format: OutputFormat, out: &mut dyn Write) ->
         }),
         OutputFormat::Binary => binary::write(trace, out),
     }
-}
-
-/// Predicts. Whatever goes wrong there is a bug of ours.
-pub(crate) fn predict(
-    trace: &Trace,
-    options: &Options,
-    progress: &dyn Progress,
-) -> Result<Prediction, Failure> {
-    foretrace_predict::predict(trace, options, progress).map_err(Failure::internal)
 }

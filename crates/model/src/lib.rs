@@ -113,7 +113,7 @@ impl<'t> Skeleton<'t> {
         self.data.as_ref().is_some_and(Data::is_program)
     }
 
-    /// Whether every read must see what it saw in the recorded run, but for released ones.
+    /// As [`pins_reads`].
     pub fn pins_reads(&self) -> bool {
         pins_reads(self.trace, self.model)
     }
@@ -133,7 +133,8 @@ impl<'t> Skeleton<'t> {
     }
 }
 
-fn pins_reads(trace: &Trace, model: Model) -> bool {
+/// Whether every read of the trace must see what it saw in the recorded run, but for released ones.
+pub fn pins_reads(trace: &Trace, model: Model) -> bool {
     match model {
         Model::ReadsFrom | Model::Values => true,
         Model::Symbolic => trace.dependences() == Dependences::Unknown,

@@ -81,7 +81,7 @@ pub fn prepare<'t>(
     options: &Options,
     done: &mut dyn FnMut(Stage),
 ) -> Prepared<'t> {
-    let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
+    let model = options.model_for(trace);
     let mut skeleton = Skeleton::new(trace, model);
     spoil_calls(&mut skeleton);
     prepare_skeleton(skeleton, options, done)
@@ -145,7 +145,7 @@ pub fn predict(
     let deadline = options.budget.time.map(|time| Instant::now() + time);
     progress.report(Phase::Preparing, 0, 0);
     let prepared = prepare(trace, options, &mut |_| {});
-    let judge = TraceJudge::new(&prepared.skeleton, options.infer_regions);
+    let judge = TraceJudge::new(trace, prepared.skeleton.model, options.infer_regions);
     decide(&prepared, options, &judge, deadline, progress)
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use foretrace_model::Sizes;
-use foretrace_trace::{EventId, ObjectId, ThreadId};
+use foretrace_model::{Sizes, Skeleton};
+use foretrace_trace::{Dependences, EventId, ObjectId, ThreadId, Trace};
 use foretrace_verdict::{Certainty, Model, Property, Violation};
 use foretrace_witness::Explanation;
 
@@ -19,6 +19,17 @@ pub enum Granularity {
     Event,
     /// One verdict per object.
     Variable,
+}
+
+impl Granularity {
+    /// The name in options and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Granularity::Location => "location",
+            Granularity::Event => "event",
+            Granularity::Variable => "variable",
+        }
+    }
 }
 
 /// When to stop early.
@@ -59,8 +70,7 @@ pub enum Prune {
 /// What to predict, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `None`: `symbolic` if the trace has expressions, `values` if it has values, else
-    /// `reads-from`.
+    /// `None`: the one that suits the trace, as [`Options::model_for`] says.
     pub model: Option<Model>,
     /// Which properties.
     pub properties: Vec<Property>,
@@ -99,6 +109,29 @@ impl Default for Options {
             prune: Prune::default(),
             keep_refuted: false,
         }
+    }
+}
+
+/// How many conflicts the solver may have over one candidate of a recorded program, unless the user
+/// says otherwise: some questions about values, such as whether a lock made of atomics excludes,
+/// take it for ever.
+const RECORDED_CONFLICTS: u64 = 10_000;
+
+impl Options {
+    /// The model that is asked for, or else the one that suits the trace: `symbolic` if it has
+    /// expressions, `values` if it has values, else `reads-from`.
+    pub fn model_for(&self, trace: &Trace) -> Model {
+        self.model.unwrap_or_else(|| Skeleton::suitable_model(trace))
+    }
+
+    /// These options with a limit of conflicts if the trace is a recorded program and no budget is
+    /// given.
+    pub fn limited_for(mut self, trace: &Trace) -> Options {
+        let is_recorded = trace.has_ordinals() && trace.dependences() == Dependences::Recorded;
+        if is_recorded && self.budget == Budget::default() {
+            self.budget.conflicts = Some(RECORDED_CONFLICTS);
+        }
+        self
     }
 }
 
@@ -251,4 +284,28 @@ pub trait Progress: Sync {
 /// Nobody does.
 impl Progress for () {
     fn report(&self, _: Phase, _: u64, _: u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretrace_trace::text;
+
+    #[test]
+    fn the_model_suits_the_trace_unless_one_is_asked_for() {
+        let model = |trace: &str, asked: Option<Model>| {
+            let options = Options { model: asked, ..Options::default() };
+            options.model_for(&text::parse(trace).unwrap())
+        };
+        assert_eq!(model("a: read x\n", None), Model::ReadsFrom);
+        assert_eq!(model("a: read x : 1\n", None), Model::Values);
+        assert_eq!(model("a: r = read x : 1\na: assert r == 1 : true\n", None), Model::Symbolic);
+        assert_eq!(model("a: read x : 1\n", Some(Model::Control)), Model::Control);
+    }
+
+    #[test]
+    fn a_trace_that_no_program_left_has_no_limit() {
+        let trace = text::parse("a: r = read x : 1\na: assert r == 1 : true\n").unwrap();
+        assert_eq!(Options::default().limited_for(&trace).budget, Budget::default());
+    }
 }

@@ -420,6 +420,18 @@ impl Report {
         finding.sides.iter().filter_map(|side| self.event(side.event).location.as_deref())
     }
 
+    /// Adds a candidate without a verdict, if candidates of its property were asked about.
+    pub fn leave_open(&mut self, kind: Kind, reason: Reason) {
+        let property = kind.property();
+        let row = self.summary.iter_mut().find(|(known, _)| *known == property);
+        let Some((_, ledger)) = row else { return };
+        let Remaining { total, lsa, mhb, ucg } = &mut ledger.remaining;
+        for count in [&mut ledger.candidates, &mut ledger.undecided, total, lsa, mhb, ucg] {
+            *count += 1;
+        }
+        self.undecided.push(Undecided { property, kind, events: Vec::new(), reason });
+    }
+
     /// How many findings a replay has confirmed.
     pub fn confirmed(&self) -> usize {
         self.findings.iter().filter(|finding| finding.is_confirmed()).count()

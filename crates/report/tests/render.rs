@@ -579,3 +579,16 @@ fn a_narrow_column_keeps_what_an_operation_comes_to() {
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.contains("… : false"), "{text}");
 }
+
+#[test]
+fn what_is_left_open_is_counted_where_it_was_asked_about() {
+    let mut report = small();
+    let before = report.summary.clone();
+    report.leave_open(Kind::Assertion, Reason::new("left-out", "nobody looked"));
+    assert_eq!((&report.summary, &report.undecided), (&before, &small().undecided));
+    report.leave_open(Kind::Stuck, Reason::new("left-out", "nobody looked"));
+    let remaining = Remaining { total: 1, lsa: 1, mhb: 1, ucg: 1 };
+    let open = Ledger { candidates: 1, undecided: 1, remaining, ..Ledger::default() };
+    assert_eq!(report.summary, [before[0], (Property::Deadlock, open)]);
+    assert_eq!(report.undecided.last().map(|open| open.kind), Some(Kind::Stuck));
+}

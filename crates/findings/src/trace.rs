@@ -3,11 +3,15 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
-use foretrace_predict::{Finding, Ledger, NotAsked, Prediction, Undecided};
+use std::time::Duration;
+
+use foretrace_predict::{
+    Finding, Ledger, NotAsked, Options, Prediction, Prune, Switches, Undecided,
+};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
 use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
-use foretrace_verdict::Violation;
+use foretrace_verdict::{Model, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
 use crate::describe::{coming_store, failed_assertion, operation, operation_with};
@@ -16,16 +20,58 @@ use crate::implicit;
 use crate::remarks::{not_asked, notes, unanswered, weak_accesses};
 
 /// What a report says besides the prediction.
-pub(crate) struct Frame {
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Frame {
     /// Whether long schedules are written step by step in JSON too.
-    pub(crate) full_schedules: bool,
-    pub(crate) path: Option<String>,
-    pub(crate) settings: report::Settings,
-    pub(crate) timing: Option<report::Timing>,
+    pub full_schedules: bool,
+    /// The file that was analysed, as the user named it.
+    pub path: Option<String>,
+    /// The options that change the answer.
+    pub settings: report::Settings,
+    /// How long it took; `None` when bytes are to be compared.
+    pub timing: Option<report::Timing>,
+}
+
+impl Frame {
+    /// The frame of a prediction with these options.
+    pub fn new(options: &Options) -> Frame {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let settings = report::Settings {
+            granularity: options.granularity.name().to_string(),
+            infer_regions: options.infer_regions,
+            conflicts: options.budget.conflicts,
+            budget_ms: options.budget.time.map(milliseconds),
+            context_bound: match options.switches {
+                Switches::AtMost(most) => Some(most),
+                Switches::Any | Switches::Fewest => None,
+            },
+            iterate_bound: options.switches == Switches::Fewest,
+            no_prune: options.prune == Prune::Nothing,
+            implicit: Vec::new(),
+            symbolic_addresses: false,
+            solver: None,
+        };
+        Frame { full_schedules: false, path: None, settings, timing: None }
+    }
+}
+
+/// The report of one finding.
+pub fn report_finding(trace: &Trace, model: Model, finding: Finding, frame: Frame) -> Report {
+    let prediction = Prediction {
+        model,
+        ledgers: Vec::new(),
+        findings: vec![finding],
+        undecided: Vec::new(),
+        slicing: None,
+        not_asked: Vec::new(),
+        refuted: Vec::new(),
+    };
+    report_trace(trace, prediction, frame)
 }
 
 /// The report of a prediction.
-pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> Report {
+pub fn report_trace(trace: &Trace, prediction: Prediction, frame: Frame) -> Report {
     let points: Vec<Vec<Point>> =
         prediction.findings.iter().map(|finding| points(trace, finding)).collect();
     let excerpt = excerpt(trace, &prediction, &points);
@@ -182,7 +228,7 @@ fn findings(
             let kind = finding.violation.kind();
             numbers[kind as usize] += 1;
             let id = format!("{}-{}", kind.name(), numbers[kind as usize]);
-            if recorded.has_foreign_release {
+            if recorded.has_foreign_release() {
                 let replayed = Survey::along(trace, finding.schedule.iter().copied(), &asked);
                 self::finding(trace, finding, id, points, &replayed)
             } else {
@@ -395,30 +441,10 @@ mod tests {
     use expect_test::expect;
     use foretrace_report::{Style, write_text};
     use foretrace_trace::text;
-    use foretrace_verdict::{Certainty, LockMisuse, Model};
+    use foretrace_verdict::{Certainty, LockMisuse};
 
     fn event(number: u32) -> EventId {
         EventId(number)
-    }
-
-    fn frame() -> Frame {
-        Frame {
-            full_schedules: false,
-            path: None,
-            settings: report::Settings {
-                granularity: "location".into(),
-                infer_regions: false,
-                conflicts: None,
-                budget_ms: None,
-                context_bound: None,
-                iterate_bound: false,
-                no_prune: false,
-                implicit: Vec::new(),
-                symbolic_addresses: false,
-                solver: None,
-            },
-            timing: None,
-        }
     }
 
     fn predicted(violation: Violation, schedule: &[u32]) -> Prediction {
@@ -447,7 +473,7 @@ mod tests {
     fn check(trace: &str, prediction: Prediction, expected: expect_test::Expect) {
         let trace = text::parse(trace).unwrap();
         let mut bytes = Vec::new();
-        let report = assemble(&trace, prediction, frame());
+        let report = report_trace(&trace, prediction, Frame::new(&Options::default()));
         write_text(&report, Style::default(), &mut bytes).unwrap();
         expected.assert_eq(&String::from_utf8(bytes).unwrap());
     }
