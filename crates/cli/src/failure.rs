@@ -82,6 +82,12 @@ impl From<foretrace_findings::Error> for Failure {
     }
 }
 
+impl From<foretrace::Error> for Failure {
+    fn from(error: foretrace::Error) -> Self {
+        Failure { hint: error.hint(), ..Failure::input(error) }
+    }
+}
+
 /// Whatever goes wrong in a prediction is a bug of ours.
 impl From<foretrace_predict::PredictError> for Failure {
     fn from(error: foretrace_predict::PredictError) -> Self {

@@ -5,16 +5,15 @@ use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
-use foretrace_rewalk::Walker;
-use foretrace_trace::validate::validate;
-use foretrace_trace::{Format, OpenError, Opened, Trace, binary, export, open_with, text};
+use foretrace_trace::{Format, Trace, binary, export, text};
 
 use crate::args::{InputFormat, OutputFormat};
 use crate::failure::Failure;
 
 /// Reads a trace in any known format.
 pub(crate) fn open(path: &Path, format: Option<InputFormat>) -> Result<Trace, Failure> {
-    Ok(read(path, format)?.trace)
+    let opened = foretrace::open_unchecked(path, format.map(library_format));
+    Ok(opened.map_err(foretrace::Error::from)?.trace)
 }
 
 /// Reads a trace and checks it against the rules. It lasts until the process ends, which frees it
@@ -23,28 +22,7 @@ pub(crate) fn open_valid(
     path: &Path,
     format: Option<InputFormat>,
 ) -> Result<ManuallyDrop<Trace>, Failure> {
-    let opened = read(path, format)?;
-    validate(&opened.trace).map_err(|invalid| {
-        let reason = match &opened.lines {
-            Some(lines) => invalid.with_lines(lines).to_string(),
-            None => invalid.to_string(),
-        };
-        Failure::input(format_args!("{}: {reason}", path.display()))
-            .hint("docs/trace-format.md lists the rules of a valid trace")
-    })?;
-    Ok(ManuallyDrop::new(opened.trace))
-}
-
-fn read(path: &Path, format: Option<InputFormat>) -> Result<Opened, Failure> {
-    let mut walker = Walker::default();
-    let opened = open_with(path, format.map(library_format), Some(&mut walker));
-    opened.map_err(|error: OpenError| {
-        let failure = Failure::input(&error);
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    })
+    Ok(ManuallyDrop::new(foretrace::open_as(path, format.map(library_format))?))
 }
 
 fn library_format(format: InputFormat) -> Format {

@@ -1,4 +1,5 @@
-//! `foretrace`: the commands. This crate alone prints and exits.
+//! `foretrace`: the commands. Arguments, files, processes and exit statuses are here, and nothing
+//! that decides or tells; no other code prints and exits.
 
 mod args;
 mod compile;
