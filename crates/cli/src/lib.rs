@@ -77,8 +77,8 @@
 //!
 //! # Why something cannot happen
 //!
-//! [`parse_candidate`] reads how people name a candidate, and [`explain_candidates`] says how it can
-//! happen, or why it cannot. Its proof has passed an independent checker.
+//! [`parse_candidate`] reads how people name a candidate, and [`explain_candidates`] says how it
+//! can happen, or why it cannot. Its proof has passed an independent checker.
 //!
 //! ```
 //! use foretrace::{Explainer, Named, Options, Style};
@@ -140,8 +140,8 @@
 //! # The rest
 //!
 //! The modules are the crates that this one is made of, whole. `ARCHITECTURE.md` says what each of
-//! them does. CaDiCaL, the solver inside, reads `CADICAL_*` variables of the environment: unset them
-//! if the answer is to depend on the trace and the options alone, as the command line does.
+//! them does. CaDiCaL, the solver inside, reads `CADICAL_*` variables of the environment: unset
+//! them, as the command line does, if the answer is to depend on the trace and the options alone.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,6 +1,5 @@
-//! From a trace to verdicts: properties, candidates, encoding, the pipeline.
-//!
-//! It does not know the terminal, files, or how its answers are told.
+//! From a trace to verdicts: properties, candidates, encoding, the pipeline. It does not know the
+//! terminal, files, and how its answers are told.
 
 mod candidates;
 mod cells;

@@ -1,8 +1,8 @@
-//! One [`Report`] value, rendered as text for people and as JSON for programs.
+//! One [`Report`] value, rendered as text for people and as JSON for programs. It does not know how
+//! the findings were made, files, and the terminal.
 //!
 //! A report is plain data with all names resolved. Facts about the trace become English here, and
-//! nowhere else. This crate knows nothing of how the findings were made, of files, and of the
-//! terminal.
+//! nowhere else.
 //!
 //! **Invariant.** Equal reports are rendered to equal bytes, and nothing in a report depends on the
 //! time or the machine but [`Report::timing`].

@@ -1,7 +1,6 @@
 //! What can be asked of a trace, and what the answers are: models, properties, violations, and the
-//! steps of proofs that there is none.
-//!
-//! Only names: this crate decides nothing.
+//! steps of proofs that there is none. It has only names, decides nothing, and does not know who
+//! asks and who answers.
 
 mod model;
 mod proof;
