@@ -40,14 +40,15 @@ pub fn predict_by_solver(
     }
     // Without a property there is nothing to predict, but the model is chosen.
     let nothing = Options { properties: Vec::new(), ..options.clone() };
-    let nothing = foretrace_predict::predict(trace, &nothing, progress).map_err(Error::internal)?;
+    let mut prediction =
+        foretrace_predict::predict(trace, &nothing, progress).map_err(Error::internal)?;
     let found = candidates(trace, &asked);
     let formula = FormulaOptions {
         bound: match options.switches {
             Switches::AtMost(most) => Some(most),
             Switches::Any | Switches::Fewest => None,
         },
-        ..FormulaOptions::new(nothing.model)
+        ..FormulaOptions::new(prediction.model)
     };
     let limits = options.budget.time.map_or(Limits::default(), |time| Limits { time });
     let (questions, jobs) = (&found.violations, options.jobs);
@@ -55,17 +56,20 @@ pub fn predict_by_solver(
         progress.report(Phase::Deciding, count as u64, questions.len() as u64);
     };
     let answers = decide_in_parallel(trace, questions, &formula, &solver, limits, jobs, &decided);
-    let judge = TraceJudge::new(trace, nothing.model, false);
+    let judge = TraceJudge::new(trace, prediction.model, false);
     let mut verdicts = Verdicts::new(&asked);
     for (violation, answer) in questions.iter().zip(answers) {
         verdicts.add(trace, &judge, violation, answer, formula.bound.is_some())?;
     }
-    let not_asked = not_asked(&found, &asked);
     let Verdicts { mut ledgers, findings, undecided } = verdicts;
     let left_out = options.properties.iter().filter(|asked| !PROPERTIES.contains(asked));
     ledgers.extend(left_out.map(|&property| (property, Ledger::default())));
     ledgers.sort_by_key(|(property, _)| *property);
-    Ok(Prediction { ledgers, findings, undecided, not_asked, ..nothing })
+    prediction.ledgers = ledgers;
+    prediction.findings = findings;
+    prediction.undecided = undecided;
+    prediction.not_asked = not_asked(&found, &asked);
+    Ok(prediction)
 }
 
 /// What is asked for and not decided so.
@@ -141,15 +145,9 @@ impl Verdicts {
             Answer::Feasible(schedule) => match judge.judge(violation, schedule, &[]) {
                 Judgement::Accepted { schedule, certainty, explanation } => {
                     ledger.violated += 1;
-                    self.findings.push(Finding {
-                        violation: violation.clone(),
-                        object: violation.object(trace),
-                        schedule,
-                        certainty,
-                        explanation,
-                        inputs: Vec::new(),
-                        fallback: None,
-                    });
+                    let mut finding = Finding::new(trace, violation.clone(), schedule, certainty);
+                    finding.explanation = explanation;
+                    self.findings.push(finding);
                     return Ok(());
                 }
                 Judgement::Doubted(why) => why,

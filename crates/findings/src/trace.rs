@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use foretrace_predict::{
-    Finding, Ledger, NotAsked, Options, Prediction, Prune, Switches, Undecided,
+    Finding, Granularity, Ledger, NotAsked, Options, Prediction, Prune, Switches, Undecided,
 };
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
@@ -54,19 +54,21 @@ impl Frame {
         };
         Frame { full_schedules: false, path: None, settings, timing: None }
     }
+
+    /// A report that has nothing but this.
+    pub(crate) fn report(self, model: Model) -> Report {
+        let mut report = Report::new(model, self.settings);
+        report.trace.path = self.path;
+        report.full_schedules = self.full_schedules;
+        report.timing = self.timing;
+        report
+    }
 }
 
 /// The report of one finding.
 pub fn report_finding(trace: &Trace, model: Model, finding: Finding, frame: Frame) -> Report {
-    let prediction = Prediction {
-        model,
-        ledgers: Vec::new(),
-        findings: vec![finding],
-        undecided: Vec::new(),
-        slicing: None,
-        not_asked: Vec::new(),
-        refuted: Vec::new(),
-    };
+    let mut prediction = Prediction::new(model);
+    prediction.findings.push(finding);
     report_trace(trace, prediction, frame)
 }
 
@@ -74,41 +76,24 @@ pub fn report_finding(trace: &Trace, model: Model, finding: Finding, frame: Fram
 pub fn report_trace(trace: &Trace, prediction: Prediction, frame: Frame) -> Report {
     let points: Vec<Vec<Point>> =
         prediction.findings.iter().map(|finding| points(trace, finding)).collect();
-    let excerpt = excerpt(trace, &prediction, &points);
-    let notes = notes(trace, &prediction);
     // Where assertions are added, none is an answer.
     let adds = !frame.settings.implicit.is_empty() && trace.dependences() == Dependences::Recorded;
     let parts =
         prediction.not_asked.iter().filter(|&part| !adds || *part != NotAsked::NoAssertions);
-    let parts_not_asked: Vec<_> = parts.map(|part| not_asked(trace, part)).collect();
-    let is_by_object = frame.settings.granularity == "variable";
-    let findings = findings(trace, prediction.findings, &points, is_by_object);
-    Report {
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        run: None,
-        trace: report::TraceInfo {
-            subject: report::Subject::Trace,
-            path: frame.path,
-            events: trace.len() as u64,
-            threads: trace.threads().iter().map(str::to_string).collect(),
-            provenance: trace.provenance().to_vec(),
-            weak_accesses: weak_accesses(trace),
-        },
-        model: prediction.model.name().to_string(),
-        settings: frame.settings,
-        full_schedules: frame.full_schedules,
-        summary: prediction.ledgers.iter().map(|(p, l)| (*p, ledger(l))).collect(),
-        findings,
-        undecided: prediction.undecided.into_iter().map(undecided).collect(),
-        unsupported: None,
-        slicing: prediction.slicing.map(slicing),
-        not_asked: parts_not_asked,
-        why: None,
-        comparison: None,
-        notes,
-        excerpt,
-        timing: frame.timing,
-    }
+    let is_by_object = frame.settings.granularity == Granularity::Variable.name();
+    let mut report = frame.report(prediction.model);
+    report.trace.events = trace.len() as u64;
+    report.trace.threads = trace.threads().iter().map(str::to_string).collect();
+    report.trace.provenance = trace.provenance().to_vec();
+    report.trace.weak_accesses = weak_accesses(trace);
+    report.summary = prediction.ledgers.iter().map(|(p, l)| (*p, ledger(l))).collect();
+    report.slicing = prediction.slicing;
+    report.not_asked = parts.map(|part| not_asked(trace, part)).collect();
+    report.notes = notes(trace, &prediction);
+    report.excerpt = excerpt(trace, &prediction, &points);
+    report.findings = findings(trace, prediction.findings, &points, is_by_object);
+    report.undecided = prediction.undecided.into_iter().map(undecided).collect();
+    report
 }
 
 /// A side of a finding before its names are resolved.
@@ -235,12 +220,11 @@ fn findings(
                 self::finding(trace, finding, id, points, &recorded)
             }
         })
-        .map(|finding| match &finding.object {
-            Some(object) if is_by_object => {
-                let fingerprint = fingerprint(finding.kind, Some(object), &[]);
-                report::Finding { fingerprint, ..finding }
+        .map(|mut finding| {
+            if let Some(object) = finding.object.as_deref().filter(|_| is_by_object) {
+                finding.fingerprint = fingerprint(finding.kind, Some(object), &[]);
             }
-            _ => finding,
+            finding
         })
         .collect()
 }
@@ -258,7 +242,6 @@ fn finding(
     let at_fault = finding.violation.events().into_iter().chain(freed.map(|(free, _)| free));
     let mut places: Vec<String> = at_fault.map(|event| place(trace, event)).collect();
     places.extend(implicit::fault(trace, &finding.violation).map(|fault| fault.name().to_string()));
-    let places: Vec<&str> = places.iter().map(String::as_str).collect();
     let side = |point: &Point| Side {
         event: point.event.0,
         state: point.state,
@@ -271,22 +254,16 @@ fn finding(
         .collect(),
     };
     let reported = reported_order(trace, &finding.violation, &finding.schedule);
-    report::Finding {
-        id,
-        fingerprint: fingerprint(kind, object.as_deref(), &places),
-        kind,
-        certainty: finding.certainty,
-        object,
-        sides: points.iter().map(side).collect(),
-        context_switches: context_switches(trace, &reported) as u64,
-        changes: changes(trace, &finding),
-        what: implicit::what(trace, &finding.violation),
-        reads: asserted_reads(trace, &finding),
-        inputs: Vec::new(),
-        fallback: finding.fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why))),
-        replay: None,
-        schedule: shown(trace, &finding.schedule).map(|event| event.0).collect(),
-    }
+    let mut told = report::Finding::new(id, kind, finding.certainty, object, &places);
+    told.sides = points.iter().map(side).collect();
+    told.context_switches = context_switches(trace, &reported) as u64;
+    told.changes = changes(trace, &finding);
+    told.what = implicit::what(trace, &finding.violation);
+    told.reads = asserted_reads(trace, &finding);
+    told.schedule = shown(trace, &finding.schedule).map(|event| event.0).collect();
+    let fallback = finding.fallback;
+    told.fallback = fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why)));
+    told
 }
 
 /// What the events of a witness do otherwise than in the recorded run.
@@ -414,18 +391,6 @@ pub(crate) fn ledger(ledger: &Ledger) -> report::Ledger {
     }
 }
 
-/// How much of the trace matters.
-pub(crate) fn slicing(sizes: foretrace_predict::Sizes) -> report::Slicing {
-    report::Slicing {
-        events: sizes.events,
-        events_left: sizes.events_left,
-        reads: sizes.reads,
-        reads_left: sizes.reads_left,
-        conditions: sizes.conditions,
-        conditions_left: sizes.conditions_left,
-    }
-}
-
 pub(crate) fn undecided(open: Undecided) -> report::Undecided {
     report::Undecided {
         property: open.property,
@@ -447,31 +412,21 @@ mod tests {
         EventId(number)
     }
 
-    fn predicted(violation: Violation, schedule: &[u32]) -> Prediction {
-        Prediction {
-            model: Model::Values,
-            ledgers: vec![(
-                violation.property(),
-                Ledger { candidates: 1, violated: 1, ..Ledger::default() },
-            )],
-            findings: vec![Finding {
-                violation,
-                object: None,
-                schedule: schedule.iter().copied().map(event).collect(),
-                certainty: Certainty::Real,
-                explanation: None,
-                inputs: vec![],
-                fallback: None,
-            }],
-            undecided: vec![],
-            slicing: None,
-            not_asked: vec![],
-            refuted: vec![],
-        }
+    /// Found in every trace, whether it has the events or not.
+    struct Found(Violation, Vec<EventId>);
+
+    fn predicted(violation: Violation, schedule: &[u32]) -> Found {
+        Found(violation, schedule.iter().copied().map(event).collect())
     }
 
-    fn check(trace: &str, prediction: Prediction, expected: expect_test::Expect) {
+    fn check(trace: &str, found: Found, expected: expect_test::Expect) {
         let trace = text::parse(trace).unwrap();
+        let Found(violation, schedule) = found;
+        let mut prediction = Prediction::new(Model::Values);
+        let ledger = Ledger { candidates: 1, violated: 1, ..Ledger::default() };
+        prediction.ledgers.push((violation.property(), ledger));
+        let finding = Finding::new(&trace, violation, schedule, Certainty::Real);
+        prediction.findings.push(finding);
         let mut bytes = Vec::new();
         let report = report_trace(&trace, prediction, Frame::new(&Options::default()));
         write_text(&report, Style::default(), &mut bytes).unwrap();

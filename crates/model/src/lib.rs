@@ -28,7 +28,6 @@ pub use lifetimes::Lifetimes;
 pub use locks::{Hold, HoldId, Locks, ReleaseRole};
 pub use memory::{CellId, Identity, Memory};
 pub use regions::{Region, regions};
-pub use slice::Sizes;
 pub use waiting::{Arrival, Barrier, Cond, Semaphore, Wait, Waiting};
 
 /// The skeleton of one trace under one model.

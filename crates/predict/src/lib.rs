@@ -24,7 +24,6 @@ pub use explain::{Explainer, Reason, Section, Why};
 pub use fallback::predict_with_fallback;
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
-pub use foretrace_model::Sizes;
 pub use judge::{Judge, Judgement, TraceJudge};
 pub use models::predict_all_models;
 pub use pipeline::{PredictError, Prepared, Stage, predict, predict_skeleton, prepare};

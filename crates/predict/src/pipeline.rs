@@ -210,7 +210,7 @@ fn decide(
         progress,
     };
     let decided = work.run(options.jobs.max(1), progress)?;
-    let slicing = skeleton.sizes();
+    let slicing = skeleton.slicing();
     let refuted = if options.keep_refuted { refuted(candidates, &decided) } else { Vec::new() };
     Ok(Prediction { slicing, refuted, ..assemble(model, &properties, candidates, decided) })
 }
@@ -402,8 +402,7 @@ fn assemble(
     findings.sort_by_key(|(example, _)| (example.property(), *example));
     let findings = findings.into_iter().map(|(_, finding)| finding).collect();
     let not_asked = candidates.not_asked.clone();
-    let refuted = Vec::new();
-    Prediction { model, ledgers, findings, undecided, not_asked, refuted, slicing: None }
+    Prediction { ledgers, findings, undecided, not_asked, ..Prediction::new(model) }
 }
 
 #[cfg(test)]

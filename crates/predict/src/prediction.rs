@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use foretrace_model::{Sizes, Skeleton};
+use foretrace_model::Skeleton;
 use foretrace_trace::{Dependences, EventId, ObjectId, ThreadId, Trace};
-use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_verdict::{Certainty, Model, Property, Slicing, Violation};
 use foretrace_witness::Explanation;
 
 use crate::unanswered::Unanswered;
@@ -176,6 +176,7 @@ pub struct Remaining {
 
 /// A violation with its evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Finding {
     /// What happens.
     pub violation: Violation,
@@ -192,6 +193,20 @@ pub struct Finding {
     /// The weaker model that it was found under, and why the prediction's own gave no answer;
     /// `None` if it did.
     pub fallback: Option<(Model, Unanswered)>,
+}
+
+impl Finding {
+    /// A finding of a trace whose schedule reads what the recorded run read.
+    pub fn new(
+        trace: &Trace,
+        violation: Violation,
+        schedule: Vec<EventId>,
+        certainty: Certainty,
+    ) -> Finding {
+        let object = violation.object(trace);
+        let (explanation, inputs, fallback) = (None, Vec::new(), None);
+        Finding { violation, object, schedule, certainty, explanation, inputs, fallback }
+    }
 }
 
 /// A candidate without a verdict.
@@ -245,6 +260,7 @@ impl NotAsked {
 
 /// The answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Prediction {
     /// The model used.
     pub model: Model,
@@ -255,12 +271,27 @@ pub struct Prediction {
     /// One per undecided candidate.
     pub undecided: Vec<Undecided>,
     /// How much of the trace matters to conditions, where reads are not pinned.
-    pub slicing: Option<Sizes>,
+    pub slicing: Option<Slicing>,
     /// What was not even asked of the properties asked for, in their order.
     pub not_asked: Vec<NotAsked>,
     /// An example of each candidate that is refuted without a bound, sorted; empty unless they are
     /// to be kept.
     pub refuted: Vec<(Property, Violation)>,
+}
+
+impl Prediction {
+    /// The answer to no question.
+    pub fn new(model: Model) -> Prediction {
+        Prediction {
+            model,
+            ledgers: Vec::new(),
+            findings: Vec::new(),
+            undecided: Vec::new(),
+            slicing: None,
+            not_asked: Vec::new(),
+            refuted: Vec::new(),
+        }
+    }
 }
 
 /// What the pipeline is doing.

@@ -5,9 +5,11 @@
 mod model;
 mod proof;
 mod property;
+mod slicing;
 mod violation;
 
 pub use model::Model;
 pub use proof::{Fact, Refutation, Rule, Step};
 pub use property::{Certainty, Kind, Property};
+pub use slicing::Slicing;
 pub use violation::{LockMisuse, Violation};

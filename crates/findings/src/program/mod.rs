@@ -14,10 +14,10 @@ use foretrace_program::run::{Action, Event, LockError, Status, Why};
 use foretrace_program::text::describe;
 use foretrace_program::{Op, Operand, Program};
 use foretrace_report as report;
-use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, Subject, fingerprint};
+use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, Subject};
 use foretrace_summarise::{Part, Replayed, Wrong, explain};
 use foretrace_trace::{EventId, Mode, ThreadId};
-use foretrace_verdict::{Certainty, Property, Violation};
+use foretrace_verdict::{Certainty, Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
 use crate::error::Error;
@@ -38,7 +38,7 @@ pub fn report_program(
     asked: &[Property],
     mixing: Option<&Mixing>,
 ) -> Result<(Report, Vec<Option<Replayable>>), Error> {
-    let ProgramPrediction { summary, prediction } = answer;
+    let ProgramPrediction { summary, prediction, .. } = answer;
     let events = ProgramEvents::new(program, &summary, subject != Subject::Program);
     let mut numbers = [0u32; 9];
     let mut findings = Vec::new();
@@ -112,25 +112,18 @@ pub fn report_program(
             "misuse of locks, and places that are not to be reached, are counted as assertions";
         notes.push(note.to_string());
     }
-    let report = Report {
-        trace: report::TraceInfo {
-            subject,
-            path: frame.path,
-            events: summary.trace.len() as u64,
-            threads: events.threads.clone(),
-            provenance: Vec::new(),
-            weak_accesses: weak_accesses(&summary.trace),
-        },
-        model: prediction.model.name().to_string(),
-        summary: rows,
-        findings,
-        undecided: prediction.undecided.into_iter().map(trace::undecided).collect(),
-        slicing: prediction.slicing.map(trace::slicing),
-        not_asked,
-        notes,
-        excerpt,
-        ..empty(frame.settings, frame.full_schedules, frame.timing)
-    };
+    let mut report = frame.report(prediction.model);
+    report.trace.subject = subject;
+    report.trace.events = summary.trace.len() as u64;
+    report.trace.threads = events.threads.clone();
+    report.trace.weak_accesses = weak_accesses(&summary.trace);
+    report.summary = rows;
+    report.findings = findings;
+    report.undecided = prediction.undecided.into_iter().map(trace::undecided).collect();
+    report.slicing = prediction.slicing;
+    report.not_asked = not_asked;
+    report.notes = notes;
+    report.excerpt = excerpt;
     Ok((report, replayable))
 }
 
@@ -141,53 +134,21 @@ pub fn report_unsupported(
     reason: &str,
     asked: &[Property],
 ) -> Report {
-    let remaining = report::Remaining { total: 1, lsa: 1, mhb: 1, ucg: 1 };
-    let open =
-        report::Ledger { candidates: 1, undecided: 1, remaining, ..report::Ledger::default() };
-    let kind = |property: Property| match property {
+    let kind = |property: &Property| match property {
         Property::Race => Kind::Race,
         Property::Atomicity => Kind::Atomicity,
-        _ => Kind::Assertion,
+        Property::Deadlock => Kind::Stuck,
+        Property::Lock => Kind::DoubleLock,
+        Property::Assertion => Kind::Assertion,
     };
-    let undecided = asked.iter().map(|&property| report::Undecided {
-        property,
-        kind: kind(property),
-        events: Vec::new(),
-        reason: report::Reason::new("unsupported", reason),
-    });
-    Report {
-        trace: report::TraceInfo { subject, path: frame.path, ..report::TraceInfo::default() },
-        undecided: undecided.collect(),
-        summary: asked.iter().map(|&property| (property, open)).collect(),
-        unsupported: Some(reason.to_string()),
-        ..empty(frame.settings, frame.full_schedules, frame.timing)
+    let mut report = frame.report(Model::Symbolic);
+    report.trace.subject = subject;
+    report.summary = asked.iter().map(|&property| (property, Default::default())).collect();
+    for kind in asked.iter().map(kind) {
+        report.leave_open(kind, report::Reason::new("unsupported", reason));
     }
-}
-
-fn empty(
-    settings: report::Settings,
-    full_schedules: bool,
-    timing: Option<report::Timing>,
-) -> Report {
-    Report {
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        run: None,
-        trace: report::TraceInfo::default(),
-        model: foretrace_verdict::Model::Symbolic.name().to_string(),
-        settings,
-        full_schedules,
-        summary: Vec::new(),
-        findings: Vec::new(),
-        undecided: Vec::new(),
-        unsupported: None,
-        slicing: None,
-        not_asked: Vec::new(),
-        why: None,
-        comparison: None,
-        notes: Vec::new(),
-        excerpt: Vec::new(),
-        timing,
-    }
+    report.unsupported = Some(reason.to_string());
+    report
 }
 
 /// A part of a property that was not asked about.
@@ -267,7 +228,6 @@ impl<'a> Scene<'a> {
             events.location(*event).unwrap_or_else(described)
         };
         let places: Vec<String> = finding.violation.events().iter().map(place).collect();
-        let places: Vec<&str> = places.iter().map(String::as_str).collect();
         let is_shown =
             |event: &EventId| events.is_step(*event) || finding.violation.events().contains(event);
         let schedule: Vec<EventId> = finding.schedule.iter().copied().filter(is_shown).collect();
@@ -278,22 +238,14 @@ impl<'a> Scene<'a> {
             }
             _ => None,
         };
-        report::Finding {
-            id,
-            fingerprint: fingerprint(kind, object.as_deref(), &places),
-            kind,
-            certainty: Certainty::Real,
-            object,
-            sides: self.sides(),
-            context_switches: context_switches(&events.summary.trace, &order) as u64,
-            changes: self.changes(),
-            reads: Vec::new(),
-            what,
-            inputs: self.inputs(),
-            fallback: None,
-            replay: None,
-            schedule: schedule.iter().map(|event| event.0).collect(),
-        }
+        let mut told = report::Finding::new(id, kind, Certainty::Real, object, &places);
+        told.sides = self.sides();
+        told.context_switches = context_switches(&events.summary.trace, &order) as u64;
+        told.changes = self.changes();
+        told.what = what;
+        told.inputs = self.inputs();
+        told.schedule = schedule.iter().map(|event| event.0).collect();
+        told
     }
 
     fn sides(&self) -> Vec<Side> {
