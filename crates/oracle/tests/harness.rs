@@ -39,32 +39,11 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
             continue;
         }
         let possible = proves_only_possible(trace, model, &schedule, violation);
-        let object = match violation {
-            Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
-                trace.op(*access).access().map(|access| access.at.object)
-            }
-            _ => None,
-        };
         let certainty = if possible { Certainty::Possible } else { Certainty::Real };
-        findings.push(Finding {
-            violation: violation.clone(),
-            object,
-            schedule,
-            certainty,
-            explanation: None,
-            inputs: vec![],
-            fallback: None,
-        });
+        findings.push(Finding::new(trace, violation.clone(), schedule, certainty));
     }
-    let mut prediction = Prediction {
-        model,
-        ledgers: vec![],
-        findings,
-        undecided: vec![],
-        not_asked: vec![],
-        refuted: vec![],
-        slicing: None,
-    };
+    let mut prediction = Prediction::new(model);
+    prediction.findings = findings;
     settle(&mut prediction, options);
     if matches!(options.switches, Switches::AtMost(_)) {
         for (property, ledger) in &mut prediction.ledgers {
@@ -151,15 +130,8 @@ fn an_invented_race_is_caught() {
                     && writes(second.op)
                     && !prediction.findings.iter().any(known)
                 {
-                    prediction.findings.push(Finding {
-                        violation: race,
-                        object: None,
-                        schedule: vec![],
-                        certainty: Certainty::Real,
-                        explanation: None,
-                        inputs: vec![],
-                        fallback: None,
-                    });
+                    let finding = Finding::new(trace, race, vec![], Certainty::Real);
+                    prediction.findings.push(finding);
                 }
             }
         }

@@ -80,7 +80,7 @@ pub fn prepare<'t>(
     options: &Options,
     done: &mut dyn FnMut(Stage),
 ) -> Prepared<'t> {
-    let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
+    let model = options.model_for(trace);
     let mut skeleton = Skeleton::new(trace, model);
     spoil_calls(&mut skeleton);
     prepare_skeleton(skeleton, options, done)
@@ -144,7 +144,7 @@ pub fn predict(
     let deadline = options.budget.time.map(|time| Instant::now() + time);
     progress.report(Phase::Preparing, 0, 0);
     let prepared = prepare(trace, options, &mut |_| {});
-    let judge = TraceJudge::new(&prepared.skeleton, options.infer_regions);
+    let judge = TraceJudge::new(trace, prepared.skeleton.model, options.infer_regions);
     decide(&prepared, options, &judge, deadline, progress)
 }
 
@@ -209,7 +209,7 @@ fn decide(
         progress,
     };
     let decided = work.run(options.jobs.max(1), progress)?;
-    let slicing = skeleton.sizes();
+    let slicing = skeleton.slicing();
     let refuted = if options.keep_refuted { refuted(candidates, &decided) } else { Vec::new() };
     Ok(Prediction { slicing, refuted, ..assemble(model, &properties, candidates, decided) })
 }
@@ -363,8 +363,7 @@ fn assemble(
     findings.sort_by_key(|(example, _)| (example.property(), *example));
     let findings = findings.into_iter().map(|(_, finding)| finding).collect();
     let not_asked = candidates.not_asked.clone();
-    let refuted = Vec::new();
-    Prediction { model, ledgers, findings, undecided, not_asked, refuted, slicing: None }
+    Prediction { ledgers, findings, undecided, not_asked, ..Prediction::new(model) }
 }
 
 #[cfg(test)]

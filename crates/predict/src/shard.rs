@@ -372,19 +372,11 @@ impl<'w> Shard<'w> {
         schedule: Vec<EventId>,
         inputs: Vec<(EventId, u64)>,
     ) -> Result<Result<Finding, Unanswered>, PredictError> {
-        let object = violation.object(self.work.context.skeleton.trace);
+        let trace = self.work.context.skeleton.trace;
         match self.work.judge.judge(&violation, schedule, &inputs) {
             Judgement::Accepted { schedule, certainty, explanation } => {
-                let fallback = None;
-                Ok(Ok(Finding {
-                    violation,
-                    object,
-                    schedule,
-                    certainty,
-                    explanation,
-                    inputs,
-                    fallback,
-                }))
+                let finding = Finding::new(trace, violation, schedule, certainty);
+                Ok(Ok(Finding { explanation, inputs, ..finding }))
             }
             Judgement::Doubted(reason) => Ok(Err(reason)),
             Judgement::Refuted(refuted) => Err(PredictError::Refuted { violation, refuted }),

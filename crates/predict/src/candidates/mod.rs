@@ -22,8 +22,8 @@ use rustc_hash::FxHashMap;
 
 use foretrace_causality::{Locksets, MustHappenBefore, Needs};
 use foretrace_model::{HoldId, Region, Skeleton};
-use foretrace_trace::{EventId, LocationId, Op, ThreadId};
-use foretrace_verdict::{Column, Columns, Ledger, LockMisuse, Property, Violation};
+use foretrace_trace::{EventId, LocationId, ObjectId, Op, ThreadId, Trace};
+use foretrace_verdict::{Column, Columns, Kind, Ledger, LockMisuse, Property, Violation};
 
 use crate::fault::{Fault, is_seeded};
 use crate::prediction::{Granularity, NotAsked};
@@ -42,6 +42,48 @@ pub(crate) enum Site {
     Event(EventId),
     /// All positions are one (granularity `variable`).
     Anywhere,
+}
+
+impl Site {
+    /// Where an event is, as far as classes of this granularity tell places apart.
+    fn of(trace: &Trace, granularity: Granularity, event: EventId) -> Site {
+        match granularity {
+            Granularity::Variable => Site::Anywhere,
+            _ => Site::without_object(trace, granularity, event),
+        }
+    }
+
+    /// The site for properties that are not about a memory object: there, granularity `variable`
+    /// tells source locations apart as well.
+    fn without_object(trace: &Trace, granularity: Granularity, event: EventId) -> Site {
+        let location = trace.location_of(event).filter(|_| granularity != Granularity::Event);
+        location.map_or(Site::Event(event), Site::Location)
+    }
+}
+
+/// Which class a violation belongs to: findings of different models with the same key are the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ClassKey {
+    kind: Kind,
+    object: Option<ObjectId>,
+    /// In the order of the violation, if that means something.
+    sites: Vec<Site>,
+}
+
+impl ClassKey {
+    /// The class of a violation, where classes have this granularity.
+    pub fn new(trace: &Trace, granularity: Granularity, violation: &Violation) -> ClassKey {
+        let object = violation.object(trace);
+        let site = |event| match object {
+            Some(_) => Site::of(trace, granularity, event),
+            None => Site::without_object(trace, granularity, event),
+        };
+        let mut sites: Vec<Site> = violation.events().into_iter().map(site).collect();
+        if matches!(violation, Violation::Race(..) | Violation::LockCycle(_)) {
+            sites.sort_unstable();
+        }
+        ClassKey { kind: violation.kind(), object, sites }
+    }
 }
 
 /// One question.
@@ -124,25 +166,12 @@ pub(crate) struct Context<'c> {
 impl Context<'_> {
     /// Where an event is, as far as classes tell places apart.
     fn site(&self, event: EventId) -> Site {
-        match self.granularity {
-            Granularity::Event => Site::Event(event),
-            Granularity::Variable => Site::Anywhere,
-            Granularity::Location => match self.skeleton.trace.location_of(event) {
-                Some(location) => Site::Location(location),
-                None => Site::Event(event),
-            },
-        }
+        Site::of(self.skeleton.trace, self.granularity, event)
     }
 
-    /// The site for properties that are not about a memory object: there, granularity `variable`
-    /// tells source locations apart as well.
+    /// The site for properties that are not about a memory object.
     fn site_without_object(&self, event: EventId) -> Site {
-        match self.site(event) {
-            Site::Anywhere => {
-                self.skeleton.trace.location_of(event).map_or(Site::Event(event), Site::Location)
-            }
-            site => site,
-        }
+        Site::without_object(self.skeleton.trace, self.granularity, event)
     }
 
     /// How many events of each thread must be executed before the event at that position can be
@@ -360,5 +389,27 @@ impl HoldsWalk {
         } else if hold.close == Some(event) && hold.thread == skeleton.trace.thread_of(event) {
             self.open.retain(|&old| old != id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretrace_trace::text;
+
+    #[test]
+    fn classes_tell_places_apart_as_far_as_their_granularity_does() {
+        let trace = "a: write x @ a.c:1\na: write x @ a.c:2\nb: write x @ a.c:3\n\
+                     a: write y\na: write y\nb: write y\n";
+        let trace = text::parse(trace).unwrap();
+        let key = |granularity, a, b| {
+            ClassKey::new(&trace, granularity, &Violation::Race(EventId(a), EventId(b)))
+        };
+        let [location, variable] = [Granularity::Location, Granularity::Variable];
+        assert_ne!(key(location, 0, 2), key(location, 1, 2));
+        assert_eq!(key(location, 0, 2), key(location, 2, 0), "a race has no first access");
+        assert_ne!(key(location, 3, 5), key(location, 4, 5), "without a location: the event");
+        assert_eq!(key(variable, 0, 2), key(variable, 1, 2));
+        assert_ne!(key(variable, 0, 2), key(variable, 3, 5));
     }
 }

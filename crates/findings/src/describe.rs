@@ -8,11 +8,11 @@ use foretrace_trace::{
 };
 use foretrace_witness::{FailedAssertion, StepValues};
 
-use crate::assemble::awaited;
 use crate::readable::{Readable, small_negative};
+use crate::trace::awaited;
 
 /// What the event did, without thread and location: `write x : 5`.
-pub(crate) fn operation(trace: &Trace, event: EventId) -> String {
+pub fn operation(trace: &Trace, event: EventId) -> String {
     operation_of(trace, event, trace.op(event))
 }
 
@@ -235,7 +235,7 @@ fn shared(mode: Mode) -> &'static str {
 }
 
 /// The operation's name without its operands, for counting.
-pub(crate) fn verb(op: &Op) -> &'static str {
+pub fn verb(op: &Op) -> &'static str {
     match op {
         Op::Read { .. } => "read",
         Op::Write { .. } => "write",

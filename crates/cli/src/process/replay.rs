@@ -6,17 +6,16 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Duration;
 
-use foretrace_replay::{Operation, Outcome, Plan};
-use foretrace_report::{Evidence, Kind, ReadError, Recalled, Replay, read_json};
+use foretrace_findings::{assert_again, recalled_schedule, recalled_violation, replay_in_words};
+use foretrace_replay::{Outcome, Plan};
+use foretrace_report::{Evidence, ReadError, Recalled, Replay, read_json};
 use foretrace_trace::{EventId, Trace};
-use foretrace_verdict::{LockMisuse, Violation};
+use foretrace_verdict::Violation;
 
 use super::launch::{Ended, Input, Launch, Output, Task};
 use super::record::say;
 use crate::args::ReplayArguments;
-use crate::describe::operation;
 use crate::failure::{Failure, Status};
-use crate::implicit;
 use crate::input;
 use crate::output::Folder;
 
@@ -48,8 +47,9 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
     let folder = Folder::create()?;
     let mut statuses = Vec::new();
     for finding in chosen {
-        let violation = violation(finding).ok_or_else(|| failed(&"a finding lacks its events"))?;
-        let schedule = schedule(&trace, finding);
+        let violation =
+            recalled_violation(finding).ok_or_else(|| failed(&"a finding lacks its events"))?;
+        let schedule = recalled_schedule(&trace, finding);
         let replay = Replayer {
             command: &arguments.command,
             timeout: arguments.timeout,
@@ -85,7 +85,7 @@ fn open_trace(report: &Path, finding: &Recalled) -> Result<ManuallyDrop<Trace>, 
     let mut trace = input::open_valid(&path, None).map_err(|failure| {
         failure.hint("a replay needs the trace of its report: `foretrace run -o`, or `foretrace test --trace`")
     })?;
-    implicit::assert_again(&mut trace, &finding.implicit);
+    assert_again(&mut trace, &finding.implicit);
     if trace.len() as u64 != finding.trace_events {
         let (now, then) = (trace.len(), finding.trace_events);
         return Err(Failure::input(format_args!(
@@ -103,36 +103,6 @@ fn split(report: &str) -> (&str, Option<&str>) {
         Some((path, id)) if !id.is_empty() => (path, Some(id)),
         _ => (report, None),
     }
-}
-
-fn violation(finding: &Recalled) -> Option<Violation> {
-    let event = |index: usize| finding.events.get(index).copied().map(EventId);
-    Some(match finding.kind {
-        Kind::Race => Violation::Race(event(0)?, event(1)?),
-        Kind::Atomicity => {
-            Violation::Atomicity { first: event(0)?, remote: event(1)?, second: event(2)? }
-        }
-        Kind::LockCycle => {
-            Violation::LockCycle(finding.events.iter().copied().map(EventId).collect())
-        }
-        Kind::Stuck => Violation::Stuck(event(0)?),
-        Kind::DoubleLock => Violation::Lock(LockMisuse::DoubleLock, event(0)?),
-        Kind::UnlockNotHeld => Violation::Lock(LockMisuse::UnlockNotHeld, event(0)?),
-        Kind::UnlockByOther => Violation::Lock(LockMisuse::UnlockByOther, event(0)?),
-        Kind::DestroyHeld => Violation::Lock(LockMisuse::DestroyHeld, event(0)?),
-        Kind::Assertion => Violation::Assertion(event(0)?),
-    })
-}
-
-/// The schedule step by step; a run is all events of its thread from one to the other.
-fn schedule(trace: &Trace, finding: &Recalled) -> Vec<EventId> {
-    let mut steps = Vec::new();
-    for &(first, last) in &finding.schedule {
-        let events = trace.thread_events(trace.thread_of(EventId(first)));
-        let within = events.iter().filter(|event| (first..=last).contains(&event.0));
-        steps.extend(within);
-    }
-    steps
 }
 
 /// Replays schedules on one program.
@@ -193,7 +163,7 @@ impl Replayer<'_> {
         let answer = fs::read(&outcome).unwrap_or_default();
         let (answer, given) = (Outcome::read(&answer), Outcome::given(&answer));
         let (evidence, detail) = match answer {
-            Some(outcome) => in_words(trace, violation, &plan, &outcome),
+            Some(outcome) => replay_in_words(trace, violation, &plan, &outcome),
             None if ended.timed_out => {
                 (Evidence::Diverged, "the program hung before the end of the schedule".into())
             }
@@ -221,74 +191,6 @@ fn ending(ended: Ended) -> String {
 /// How the runtime ends a program: see `foretrace_recording`.
 const DEADLOCKED: i32 = 124;
 const LEFT: i32 = 123;
-
-fn in_words(
-    trace: &Trace,
-    violation: &Violation,
-    plan: &Plan,
-    outcome: &Outcome,
-) -> (Evidence, String) {
-    match outcome {
-        Outcome::Confirmed => (Evidence::Confirmed, confirmed(trace, violation).to_string()),
-        Outcome::NotReached => (
-            Evidence::NotReached,
-            "the program followed the schedule, but the bug was not there at its end".into(),
-        ),
-        Outcome::Ended { steps } => (
-            Evidence::Diverged,
-            format!("the program ended after {steps} of {} steps", plan.steps()),
-        ),
-        Outcome::OtherCall { step, call, why, place } => {
-            let place = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
-            (
-                Evidence::Diverged,
-                format!("at step {} of {}: {call}{place}: {why}", step + 1, plan.steps()),
-            )
-        }
-        Outcome::Diverged { step, event, seen, ordinals } => {
-            let expected = expected(trace, EventId(*event));
-            let seen = match seen {
-                Some(Operation { what, place: Some(place) }) => format!("{what} at {place}"),
-                Some(Operation { what, place: None }) => (*what).to_string(),
-                None => "no such thread".to_string(),
-            };
-            let counts = match *ordinals {
-                (expected, Some(seen)) if expected != seen => {
-                    format!(" (operation {seen} of its thread, not {expected})")
-                }
-                _ => String::new(),
-            };
-            (
-                Evidence::Diverged,
-                format!(
-                    "at step {} of {}: expected {expected}, saw {seen}{counts}",
-                    step + 1,
-                    plan.steps()
-                ),
-            )
-        }
-    }
-}
-
-fn expected(trace: &Trace, event: EventId) -> String {
-    let thread = trace.threads().get(trace.thread_of(event).index());
-    let place = trace.event(event).location.map(|id| trace.locations().get(id.index()));
-    let place = place.map_or(String::new(), |place| format!(" at {place}"));
-    format!("{thread}: {}{place}", operation(trace, event))
-}
-
-fn confirmed(trace: &Trace, violation: &Violation) -> &'static str {
-    match violation {
-        Violation::Race(..) => "both accesses were about to happen at once",
-        Violation::Atomicity { .. } => "the other thread's access came in between",
-        Violation::LockCycle(_) => "the threads waited for each other",
-        Violation::Stuck(_) => "no thread could go on",
-        Violation::Lock(..) => "the lock was misused",
-        Violation::Assertion(event) => {
-            trace.fault(*event).map_or("the assertion failed", implicit::confirmed)
-        }
-    }
-}
 
 /// The last lines that the program wrote, without our own.
 fn last_lines(output: &Path) -> Vec<String> {

@@ -7,7 +7,9 @@
 
 use std::collections::HashMap;
 
-use foretrace_trace::{CondId, EventId, LockId, Mode, Op, SemId, ThreadId, Trace};
+use foretrace_trace::{CondId, EventId, LockId, Op, SemId, Trace};
+
+use crate::holds::{Change, Holds};
 
 /// A hold of a lock; a `destroy` is one that is never closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,15 +17,6 @@ pub(super) struct Hold {
     pub(super) lock: LockId,
     pub(super) open: EventId,
     pub(super) close: Option<EventId>,
-}
-
-/// A hold that is open so far.
-struct Open {
-    thread: ThreadId,
-    lock: LockId,
-    mode: Mode,
-    depth: u32,
-    hold: usize,
 }
 
 /// What a semaphore does in the recorded run.
@@ -51,10 +44,15 @@ impl Recorded {
             notifications: HashMap::new(),
             semaphores: HashMap::new(),
         };
-        let (mut open, mut given_back) = (Vec::new(), HashMap::new());
+        let mut holds = Holds::default();
         for (event, op) in trace.other_ops() {
-            recorded.lock(trace.thread_of(event), event, op, &mut open, &mut given_back);
+            match holds.step(trace.thread_of(event), event, op) {
+                Change::Opens(hold) => recorded.open(hold.lock, event),
+                Change::Closes(hold) => recorded.close(hold.since, event),
+                Change::Nothing => {}
+            }
             match op {
+                Op::Destroy { lock } => recorded.open(lock, event),
                 Op::Signal { cond } | Op::Broadcast { cond } => {
                     recorded.notifications.entry(cond).or_default().push(event);
                 }
@@ -78,63 +76,13 @@ impl Recorded {
         recorded
     }
 
-    fn lock(
-        &mut self,
-        thread: ThreadId,
-        event: EventId,
-        op: Op,
-        open: &mut Vec<Open>,
-        given_back: &mut HashMap<ThreadId, (Mode, u32)>,
-    ) {
-        let own = |open: &[Open], lock: LockId, mode: Option<Mode>| {
-            open.iter().position(|hold| {
-                (hold.thread, hold.lock) == (thread, lock)
-                    && mode.is_none_or(|mode| hold.mode == mode)
-            })
-        };
-        match op {
-            Op::Acquire { lock, mode, .. } => match own(open, lock, Some(mode)) {
-                Some(at) => open[at].depth += 1,
-                None => {
-                    let hold = self.open(lock, event);
-                    open.push(Open { thread, lock, mode, depth: 1, hold });
-                }
-            },
-            Op::Release { lock, mode } => {
-                let foreign = |open: &[Open]| {
-                    open.iter().position(|hold| (hold.lock, hold.mode) == (lock, Mode::Exclusive))
-                };
-                match own(open, lock, Some(mode)).or_else(|| foreign(open)) {
-                    Some(at) if open[at].depth > 1 => open[at].depth -= 1,
-                    Some(at) => self.close(open.remove(at).hold, event),
-                    None => {}
-                }
-            }
-            Op::Wait { lock, .. } => {
-                if let Some(at) = own(open, lock, None) {
-                    let held = open.remove(at);
-                    given_back.insert(thread, (held.mode, held.depth));
-                    self.close(held.hold, event);
-                }
-            }
-            Op::Wake { lock, .. } => {
-                if let Some((mode, depth)) = given_back.remove(&thread) {
-                    let hold = self.open(lock, event);
-                    open.push(Open { thread, lock, mode, depth, hold });
-                }
-            }
-            Op::Destroy { lock } => drop(self.open(lock, event)),
-            _ => {}
-        }
-    }
-
-    fn open(&mut self, lock: LockId, open: EventId) -> usize {
+    fn open(&mut self, lock: LockId, open: EventId) {
         self.hold_at.insert(open, self.holds.len());
         self.holds.push(Hold { lock, open, close: None });
-        self.holds.len() - 1
     }
 
-    fn close(&mut self, hold: usize, event: EventId) {
+    fn close(&mut self, open: EventId, event: EventId) {
+        let hold = self.hold_at[&open];
         self.hold_at.insert(event, hold);
         self.holds[hold].close = Some(event);
     }

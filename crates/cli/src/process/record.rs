@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use foretrace::Format;
 use foretrace_recording::file::{HEADER, Header, ending, flags, starts_children_again};
 use foretrace_trace::provenance::Private;
 use foretrace_trace::validate::validate;
@@ -256,7 +257,7 @@ fn import(recording: &Path) -> Result<Trace, Failure> {
             recording.display()
         ))
     };
-    let opened = foretrace_importer::open_recording(recording);
+    let opened = foretrace_importer::open_as(recording, Format::Recording);
     let trace = opened.map_err(|error| keep(&error))?.trace;
     validate(&trace).map_err(|error| keep(&error))?;
     Ok(trace)

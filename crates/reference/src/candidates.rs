@@ -13,16 +13,21 @@ use foretrace_trace::{Access, EventId, NameId, Op, Place, Trace};
 use foretrace_verdict::{Property, Violation};
 
 /// What can be asked, and what cannot.
-pub(crate) struct Candidates {
-    pub(crate) violations: Vec<Violation>,
+#[derive(Debug)]
+pub struct Candidates {
+    /// What can be asked, in the order above.
+    pub violations: Vec<Violation>,
     /// How many assertions there are.
-    pub(crate) assertions: u64,
+    pub assertions: u64,
     /// Assertions that held and whose condition cannot be computed.
-    pub(crate) opaque: u64,
+    pub opaque: u64,
 }
 
+/// The properties that the formula can express.
+pub const PROPERTIES: [Property; 3] = [Property::Race, Property::Atomicity, Property::Assertion];
+
 /// All candidates of these properties.
-pub(crate) fn candidates(trace: &Trace, properties: &[Property]) -> Candidates {
+pub fn candidates(trace: &Trace, properties: &[Property]) -> Candidates {
     let mut violations = Vec::new();
     let mut objects: Vec<Vec<(EventId, Access)>> = vec![Vec::new(); trace.objects().len()];
     for (event, access) in trace.accesses() {

@@ -3,11 +3,15 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
-use foretrace_predict::{Finding, NotAsked, Prediction, Undecided};
+use std::time::Duration;
+
+use foretrace_predict::{
+    Finding, Granularity, NotAsked, Options, Prediction, Prune, Switches, Undecided,
+};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
 use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
-use foretrace_verdict::Violation;
+use foretrace_verdict::{Model, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
 use crate::describe::{coming_store, failed_assertion, operation, operation_with};
@@ -16,53 +20,80 @@ use crate::implicit;
 use crate::remarks::{not_asked, notes, unanswered, weak_accesses};
 
 /// What a report says besides the prediction.
-pub(crate) struct Frame {
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Frame {
     /// Whether long schedules are written step by step in JSON too.
-    pub(crate) full_schedules: bool,
-    pub(crate) path: Option<String>,
-    pub(crate) settings: report::Settings,
-    pub(crate) timing: Option<report::Timing>,
+    pub full_schedules: bool,
+    /// The file that was analysed, as the user named it.
+    pub path: Option<String>,
+    /// The options that change the answer.
+    pub settings: report::Settings,
+    /// How long it took; `None` when bytes are to be compared.
+    pub timing: Option<report::Timing>,
+}
+
+impl Frame {
+    /// The frame of a prediction with these options.
+    pub fn new(options: &Options) -> Frame {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let settings = report::Settings {
+            granularity: options.granularity.name().to_string(),
+            infer_regions: options.infer_regions,
+            conflicts: options.budget.conflicts,
+            budget_ms: options.budget.time.map(milliseconds),
+            context_bound: match options.switches {
+                Switches::AtMost(most) => Some(most),
+                Switches::Any | Switches::Fewest => None,
+            },
+            iterate_bound: options.switches == Switches::Fewest,
+            no_prune: options.prune == Prune::Nothing,
+            implicit: Vec::new(),
+            symbolic_addresses: false,
+            solver: None,
+        };
+        Frame { full_schedules: false, path: None, settings, timing: None }
+    }
+
+    /// A report that has nothing but this.
+    pub(crate) fn report(self, model: Model) -> Report {
+        let mut report = Report::new(model, self.settings);
+        report.trace.path = self.path;
+        report.full_schedules = self.full_schedules;
+        report.timing = self.timing;
+        report
+    }
+}
+
+/// The report of one finding.
+pub fn report_finding(trace: &Trace, model: Model, finding: Finding, frame: Frame) -> Report {
+    let mut prediction = Prediction::new(model);
+    prediction.findings.push(finding);
+    report_trace(trace, prediction, frame)
 }
 
 /// The report of a prediction.
-pub(crate) fn assemble(trace: &Trace, prediction: Prediction, frame: Frame) -> Report {
+pub fn report_trace(trace: &Trace, prediction: Prediction, frame: Frame) -> Report {
     let points: Vec<Vec<Point>> =
         prediction.findings.iter().map(|finding| points(trace, finding)).collect();
-    let excerpt = excerpt(trace, &prediction, &points);
-    let notes = notes(trace, &prediction);
     // Where assertions are added, none is an answer.
     let adds = !frame.settings.implicit.is_empty() && trace.dependences() == Dependences::Recorded;
     let parts =
         prediction.not_asked.iter().filter(|&part| !adds || *part != NotAsked::NoAssertions);
-    let parts_not_asked: Vec<_> = parts.map(|part| not_asked(trace, part)).collect();
-    let is_by_object = frame.settings.granularity == "variable";
-    let findings = findings(trace, prediction.findings, &points, is_by_object);
-    Report {
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        run: None,
-        trace: report::TraceInfo {
-            subject: report::Subject::Trace,
-            path: frame.path,
-            events: trace.len() as u64,
-            threads: trace.threads().iter().map(str::to_string).collect(),
-            provenance: trace.provenance().to_vec(),
-            weak_accesses: weak_accesses(trace),
-        },
-        model: prediction.model.name().to_string(),
-        settings: frame.settings,
-        full_schedules: frame.full_schedules,
-        summary: prediction.ledgers.clone(),
-        findings,
-        undecided: prediction.undecided.into_iter().map(undecided).collect(),
-        unsupported: None,
-        slicing: prediction.slicing.map(slicing),
-        not_asked: parts_not_asked,
-        why: None,
-        comparison: None,
-        notes,
-        excerpt,
-        timing: frame.timing,
-    }
+    let is_by_object = frame.settings.granularity == Granularity::Variable.name();
+    let mut report = frame.report(prediction.model);
+    report.trace.events = trace.len() as u64;
+    report.trace.threads = trace.threads().iter().map(str::to_string).collect();
+    report.trace.provenance = trace.provenance().to_vec();
+    report.trace.weak_accesses = weak_accesses(trace);
+    report.summary = prediction.ledgers.clone();
+    report.slicing = prediction.slicing;
+    report.not_asked = parts.map(|part| not_asked(trace, part)).collect();
+    report.notes = notes(trace, &prediction);
+    report.excerpt = excerpt(trace, &prediction, &points);
+    report.findings = findings(trace, prediction.findings, &points, is_by_object);
+    report.undecided = prediction.undecided.into_iter().map(undecided).collect();
+    report
 }
 
 /// A side of a finding before its names are resolved.
@@ -182,19 +213,18 @@ fn findings(
             let kind = finding.violation.kind();
             numbers[kind as usize] += 1;
             let id = format!("{}-{}", kind.name(), numbers[kind as usize]);
-            if recorded.has_foreign_release {
+            if recorded.has_foreign_release() {
                 let replayed = Survey::along(trace, finding.schedule.iter().copied(), &asked);
                 self::finding(trace, finding, id, points, &replayed)
             } else {
                 self::finding(trace, finding, id, points, &recorded)
             }
         })
-        .map(|finding| match &finding.object {
-            Some(object) if is_by_object => {
-                let fingerprint = fingerprint(finding.kind, Some(object), &[]);
-                report::Finding { fingerprint, ..finding }
+        .map(|mut finding| {
+            if let Some(object) = finding.object.as_deref().filter(|_| is_by_object) {
+                finding.fingerprint = fingerprint(finding.kind, Some(object), &[]);
             }
-            _ => finding,
+            finding
         })
         .collect()
 }
@@ -212,7 +242,6 @@ fn finding(
     let at_fault = finding.violation.events().into_iter().chain(freed.map(|(free, _)| free));
     let mut places: Vec<String> = at_fault.map(|event| place(trace, event)).collect();
     places.extend(implicit::fault(trace, &finding.violation).map(|fault| fault.name().to_string()));
-    let places: Vec<&str> = places.iter().map(String::as_str).collect();
     let side = |point: &Point| Side {
         event: point.event.0,
         state: point.state,
@@ -225,22 +254,16 @@ fn finding(
         .collect(),
     };
     let reported = reported_order(trace, &finding.violation, &finding.schedule);
-    report::Finding {
-        id,
-        fingerprint: fingerprint(kind, object.as_deref(), &places),
-        kind,
-        certainty: finding.certainty,
-        object,
-        sides: points.iter().map(side).collect(),
-        context_switches: context_switches(trace, &reported) as u64,
-        changes: changes(trace, &finding),
-        what: implicit::what(trace, &finding.violation),
-        reads: asserted_reads(trace, &finding),
-        inputs: Vec::new(),
-        fallback: finding.fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why))),
-        replay: None,
-        schedule: shown(trace, &finding.schedule).map(|event| event.0).collect(),
-    }
+    let mut told = report::Finding::new(id, kind, finding.certainty, object, &places);
+    told.sides = points.iter().map(side).collect();
+    told.context_switches = context_switches(trace, &reported) as u64;
+    told.changes = changes(trace, &finding);
+    told.what = implicit::what(trace, &finding.violation);
+    told.reads = asserted_reads(trace, &finding);
+    told.schedule = shown(trace, &finding.schedule).map(|event| event.0).collect();
+    let fallback = finding.fallback;
+    told.fallback = fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why)));
+    told
 }
 
 /// What the events of a witness do otherwise than in the recorded run.
@@ -349,18 +372,6 @@ pub(crate) fn awaited(trace: &Trace, enter: EventId) -> Option<&str> {
     Some(trace.channels().get(source.index()))
 }
 
-/// How much of the trace matters.
-pub(crate) fn slicing(sizes: foretrace_predict::Sizes) -> report::Slicing {
-    report::Slicing {
-        events: sizes.events,
-        events_left: sizes.events_left,
-        reads: sizes.reads,
-        reads_left: sizes.reads_left,
-        conditions: sizes.conditions,
-        conditions_left: sizes.conditions_left,
-    }
-}
-
 pub(crate) fn undecided(open: Undecided) -> report::Undecided {
     report::Undecided {
         property: open.property,
@@ -376,59 +387,29 @@ mod tests {
     use expect_test::expect;
     use foretrace_report::{Style, write_text};
     use foretrace_trace::text;
-    use foretrace_verdict::{Certainty, LockMisuse, Model};
+    use foretrace_verdict::{Certainty, Ledger, LockMisuse};
 
     fn event(number: u32) -> EventId {
         EventId(number)
     }
 
-    fn frame() -> Frame {
-        Frame {
-            full_schedules: false,
-            path: None,
-            settings: report::Settings {
-                granularity: "location".into(),
-                infer_regions: false,
-                conflicts: None,
-                budget_ms: None,
-                context_bound: None,
-                iterate_bound: false,
-                no_prune: false,
-                implicit: Vec::new(),
-                symbolic_addresses: false,
-                solver: None,
-            },
-            timing: None,
-        }
+    /// Found in every trace, whether it has the events or not.
+    struct Found(Violation, Vec<EventId>);
+
+    fn predicted(violation: Violation, schedule: &[u32]) -> Found {
+        Found(violation, schedule.iter().copied().map(event).collect())
     }
 
-    fn predicted(violation: Violation, schedule: &[u32]) -> Prediction {
-        Prediction {
-            model: Model::Values,
-            ledgers: vec![(
-                violation.property(),
-                report::Ledger { candidates: 1, violated: 1, ..report::Ledger::default() },
-            )],
-            findings: vec![Finding {
-                violation,
-                object: None,
-                schedule: schedule.iter().copied().map(event).collect(),
-                certainty: Certainty::Real,
-                explanation: None,
-                inputs: vec![],
-                fallback: None,
-            }],
-            undecided: vec![],
-            slicing: None,
-            not_asked: vec![],
-            refuted: vec![],
-        }
-    }
-
-    fn check(trace: &str, prediction: Prediction, expected: expect_test::Expect) {
+    fn check(trace: &str, found: Found, expected: expect_test::Expect) {
         let trace = text::parse(trace).unwrap();
+        let Found(violation, schedule) = found;
+        let mut prediction = Prediction::new(Model::Values);
+        let ledger = Ledger { candidates: 1, violated: 1, ..Ledger::default() };
+        prediction.ledgers.push((violation.property(), ledger));
+        let finding = Finding::new(&trace, violation, schedule, Certainty::Real);
+        prediction.findings.push(finding);
         let mut bytes = Vec::new();
-        let report = assemble(&trace, prediction, frame());
+        let report = report_trace(&trace, prediction, Frame::new(&Options::default()));
         write_text(&report, Style::default(), &mut bytes).unwrap();
         expected.assert_eq(&String::from_utf8(bytes).unwrap());
     }

@@ -4,28 +4,11 @@ use foretrace_report as report;
 use foretrace_report::{Reason, Report};
 use foretrace_trace::provenance::Taken;
 use foretrace_trace::{Dependences, EventId, Fault, Provenance, Trace};
-use foretrace_verdict::{Property, Violation};
-
-use crate::args::{Implicit, ModelChoice, PredictionOptions};
-
-/// The faults that an option names.
-pub(crate) fn faults(chosen: &[Implicit]) -> Vec<Fault> {
-    let fault = |implicit: &Implicit| match implicit {
-        Implicit::Null => vec![Fault::Null],
-        Implicit::Division => vec![Fault::Division],
-        Implicit::Bounds => vec![Fault::Bounds],
-        Implicit::Freed => vec![Fault::Freed],
-        Implicit::All => Fault::IMPLICIT.to_vec(),
-    };
-    let mut faults: Vec<Fault> = chosen.iter().flat_map(fault).collect();
-    faults.sort_unstable();
-    faults.dedup();
-    faults
-}
+use foretrace_verdict::{Model, Property, Violation};
 
 /// Makes assertions of what is asked for and can be answered, and says what that is.
-pub(crate) fn assert_no(trace: &mut Trace, chosen: &[Implicit], model: ModelChoice) -> Vec<String> {
-    let mut faults = faults(chosen);
+pub fn assert_no(trace: &mut Trace, faults: &[Fault], model: Option<Model>) -> Vec<String> {
+    let mut faults = faults.to_vec();
     if why_not_freed(trace, model).is_some() {
         faults.retain(|&fault| fault != Fault::Freed);
     }
@@ -33,8 +16,8 @@ pub(crate) fn assert_no(trace: &mut Trace, chosen: &[Implicit], model: ModelChoi
     faults.iter().map(|fault| fault.name().to_string()).collect()
 }
 
-/// The same for what a report says.
-pub(crate) fn assert_again(trace: &mut Trace, names: &[String]) {
+/// Makes the assertions again that a report names.
+pub fn assert_again(trace: &mut Trace, names: &[String]) {
     let is_named = |fault: &Fault| names.iter().any(|name| name == fault.name());
     let faults: Vec<Fault> = Fault::IMPLICIT.into_iter().filter(is_named).collect();
     trace.assert_no(&faults);
@@ -42,7 +25,7 @@ pub(crate) fn assert_again(trace: &mut Trace, names: &[String]) {
 
 /// Whether memory is freed is read from a cell of our own. Where all reads are pinned it is always
 /// as recorded, and where they are free it is anything.
-fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<Reason> {
+fn why_not_freed(trace: &Trace, model: Option<Model>) -> Option<Reason> {
     if trace.dependences() == Dependences::Unknown {
         let what = "use after free: the trace does not record what depends on what was read";
         Some(Reason::new("freed-without-dependences", what))
@@ -50,7 +33,7 @@ fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<Reason> {
         let what = "use after free: a block is too large, or over other memory, to tell whose \
                     memory it was given";
         Some(Reason::new(Taken::BlockAsRegion.code(), what))
-    } else if model == ModelChoice::Control {
+    } else if model == Some(Model::Control) {
         let what = "use after free: model control does not know what was freed";
         Some(Reason::new("freed-under-control", what))
     } else {
@@ -59,8 +42,13 @@ fn why_not_freed(trace: &Trace, model: ModelChoice) -> Option<Reason> {
 }
 
 /// Says what was asked for and is not answered.
-pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report: &mut Report) {
-    let (faults, property) = (faults(&chosen.implicit), Property::Assertion);
+pub fn say_what_is_open(
+    trace: &Trace,
+    faults: &[Fault],
+    model: Option<Model>,
+    report: &mut Report,
+) {
+    let property = Property::Assertion;
     if faults.contains(&Fault::Bounds) {
         let what = "bounds of what a pointer leads to that was itself read from shared memory";
         let reason = Reason::new("bounds-of-read-pointer", what);
@@ -77,24 +65,14 @@ pub(crate) fn say_what_is_open(trace: &Trace, chosen: &PredictionOptions, report
     if !faults.contains(&Fault::Freed) {
         return;
     }
-    if let Some(reason) = why_not_freed(trace, chosen.model) {
+    if let Some(reason) = why_not_freed(trace, model) {
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
     // Such an access is to memory of no block, so that nothing is asked about it.
-    let has_used = trace.has_fact(Provenance::FreedAccess);
-    let ledger = report.summary.iter_mut().find(|(known, _)| *known == property);
-    if let (true, Some((_, ledger))) = (has_used, ledger) {
-        ledger.candidates += 1;
-        ledger.undecided += 1;
-        report.undecided.push(report::Undecided {
-            property,
-            kind: report::Kind::Assertion,
-            events: Vec::new(),
-            reason: Reason::new(
-                Provenance::FreedAccess.code(),
-                "the recorded run itself uses memory that was freed",
-            ),
-        });
+    if trace.has_fact(Provenance::FreedAccess) {
+        let what = "the recorded run itself uses memory that was freed";
+        report
+            .leave_open(report::Kind::Assertion, Reason::new(Provenance::FreedAccess.code(), what));
     }
 }
 
@@ -123,15 +101,4 @@ pub(crate) fn freed<'t>(trace: &'t Trace, violation: &Violation) -> Option<(Even
     let (access, free) = trace.access_and_free(assertion)?;
     let object = trace.access(access)?.at.object;
     Some((free, trace.objects().get(object.index())))
-}
-
-/// What a replay has seen.
-pub(crate) fn confirmed(fault: Fault) -> &'static str {
-    match fault {
-        Fault::Null => "a null pointer was about to be used",
-        Fault::Division => "a number was divided by zero",
-        Fault::Bounds => "an access outside of what it should be in was about to happen",
-        Fault::Freed => "an access to memory that had been freed was about to happen",
-        Fault::Address => "an access somewhere else was about to happen",
-    }
 }

@@ -9,22 +9,21 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use foretrace_predict::{Budget, Options, Prediction, Progress};
 use foretrace_trace::Trace;
 use foretrace_verdict::{Certainty, Model, Violation};
 
-use crate::compare::Class;
-use crate::failure::Failure;
-use crate::input;
+use crate::candidates::ClassKey;
+use crate::pipeline::{PredictError, predict};
+use crate::prediction::{Budget, Options, Prediction, Progress};
 
 /// Predicts, and falls back to `values`.
-pub(crate) fn predict(
+pub fn predict_with_fallback(
     trace: &Trace,
     options: &Options,
     progress: &dyn Progress,
-) -> Result<Prediction, Failure> {
+) -> Result<Prediction, PredictError> {
     let start = Instant::now();
-    let mut prediction = input::predict(trace, options, progress)?;
+    let mut prediction = predict(trace, options, progress)?;
     let left = options.budget.time.map(|time| time.saturating_sub(start.elapsed()));
     if prediction.model != Model::Symbolic
         || prediction.undecided.is_empty()
@@ -42,10 +41,10 @@ pub(crate) fn predict(
         keep_refuted: false,
         ..options.clone()
     };
-    let class = |violation: &Violation| Class::new(trace, options.granularity, violation);
-    let weaker = input::predict(trace, &options, progress)?;
+    let class = |violation: &Violation| ClassKey::new(trace, options.granularity, violation);
+    let weaker = predict(trace, &options, progress)?;
     let real = weaker.findings.into_iter().filter(|finding| finding.certainty == Certainty::Real);
-    let mut found: HashMap<Class, _> =
+    let mut found: HashMap<ClassKey, _> =
         real.map(|finding| (class(&finding.violation), finding)).collect();
     for open in std::mem::take(&mut prediction.undecided) {
         let Some(mut finding) = found.remove(&class(&open.example)) else {

@@ -8,8 +8,8 @@ use foretrace_trace::{Fault, Op};
 use foretrace_verdict::{LockMisuse, Violation};
 
 use super::words::Words;
-use crate::assemble::place;
 use crate::implicit::{fault, freed};
+use crate::trace::place;
 
 /// How sentences call a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

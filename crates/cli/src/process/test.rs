@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Settings};
+use foretrace_findings::{assert_no, report_trace, say_what_is_open};
+use foretrace_predict::predict_with_fallback;
+use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
 use foretrace_trace::binary;
 use foretrace_verdict::Property;
 
@@ -13,14 +15,11 @@ use super::launch::Input;
 use super::record::{self, say};
 use super::replay::Replayer;
 use crate::args::{RecordOptions, TestArguments};
-use crate::assemble::{Frame, assemble};
 use crate::failure::{Failure, Status};
-use crate::fallback;
-use crate::implicit;
 use crate::output::{self, Folder};
 use crate::predict;
+use crate::program;
 use crate::progress::ProgressLine;
-use crate::source;
 
 pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     let folder = Folder::create()?;
@@ -107,14 +106,15 @@ impl Test<'_> {
         if let Some(path) = &kept {
             output::to_path(path, |writer| binary::write(trace, writer))?;
         }
-        let (kinds, model) = (&arguments.prediction.implicit, arguments.prediction.model);
-        let implicit = implicit::assert_no(&mut recorded.trace, kinds, model);
+        let chosen = &arguments.prediction;
+        let (faults, model) = (predict::faults(&chosen.implicit), predict::model(chosen.model));
+        let implicit = assert_no(&mut recorded.trace, &faults, model);
         let trace = &recorded.trace;
 
         let progress = ProgressLine::new();
-        let options = predict::options_for(&arguments.prediction, trace);
+        let options = predict::options(chosen).limited_for(trace);
         let recorded_time = start.elapsed();
-        let prediction = fallback::predict(trace, &options, &progress);
+        let prediction = predict_with_fallback(trace, &options, &progress);
         progress.clear();
         let prediction = prediction?;
         let predicted_time = start.elapsed() - recorded_time;
@@ -127,16 +127,11 @@ impl Test<'_> {
         let path = kept.map(|path| path.display().to_string());
         let name = arguments.command[0].display();
         let name = number.map_or(name.to_string(), |number| format!("{name}, run {number}"));
-        let timing =
-            arguments.prediction.timing.then(|| predict::timing(recorded_time, predicted_time));
-        let frame = Frame {
-            path: Some(path.unwrap_or(name)),
-            settings: Settings { implicit, ..predict::settings(&arguments.prediction, &options) },
-            full_schedules: arguments.prediction.full_schedule,
-            timing,
-        };
-        let mut report = assemble(trace, prediction, frame);
-        implicit::say_what_is_open(trace, &arguments.prediction, &mut report);
+        let mut frame = predict::frame(chosen, &options, path.unwrap_or(name));
+        frame.timing = chosen.timing.then(|| predict::timing(recorded_time, predicted_time));
+        frame.settings.implicit = implicit;
+        let mut report = report_trace(trace, prediction, frame);
+        say_what_is_open(trace, &faults, model, &mut report);
         self.inputs = trace.inputs().to_vec();
         let replays = self.replay(&report, |replayer, index| {
             let (violation, schedule) = &schedules[index];
@@ -173,9 +168,9 @@ impl Test<'_> {
         }
         let which = if recordings.len() == 1 { "other addresses" } else { "all runs" };
         let name = format!("{}, {which}", self.arguments.command[0].display());
-        let (mut report, ways) = match source::predict_recordings(recordings, chosen, name)? {
-            source::Asked::Answered(report, ways) => (report, ways),
-            source::Asked::NoAddresses(notes) => {
+        let (mut report, ways) = match program::predict_recordings(recordings, chosen, name)? {
+            program::Asked::Answered(report, ways) => (report, ways),
+            program::Asked::NoAddresses(notes) => {
                 notes.iter().for_each(|note| say(note));
                 return Ok(None);
             }

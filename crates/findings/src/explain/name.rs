@@ -6,11 +6,13 @@
 use foretrace_trace::{EventId, Op, Request, Trace};
 use foretrace_verdict::{LockMisuse, Property, Violation};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// What the user means.
-pub(super) enum Named {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Named {
     /// A finding of `predict`.
+    #[allow(missing_docs)]
     Finding { id: String, property: Property },
     /// These candidates, in order; if there is only one, whether it is a candidate at all is still
     /// to be seen.
@@ -48,7 +50,8 @@ const HOW: &str = "name it as predict does (race-1), or: race A B, atomicity A R
 /// More combinations of places than this are not looked through.
 const MOST_COMBINATIONS: usize = 1_000_000;
 
-pub(super) fn parse(trace: &Trace, words: &[String]) -> Result<Named, Failure> {
+/// Reads how a user names a candidate of a trace, word by word.
+pub fn parse_candidate(trace: &Trace, words: &[String]) -> Result<Named, Error> {
     let (first, places) = words.split_first().ok_or_else(|| wrong("nothing is named"))?;
     let Some((_, kind)) = KINDS.iter().find(|(name, _)| name == first) else {
         return finding(first, places);
@@ -64,9 +67,9 @@ pub(super) fn parse(trace: &Trace, words: &[String]) -> Result<Named, Failure> {
         return Err(wrong(format_args!("`{first}` needs {wanted}, not {given}")));
     }
     let events: Vec<Vec<EventId>> =
-        places.iter().map(|place| events(trace, place)).collect::<Result<_, Failure>>()?;
+        places.iter().map(|place| events(trace, place)).collect::<Result<_, Error>>()?;
     if events.iter().map(Vec::len).fold(1, usize::saturating_mul) > MOST_COMBINATIONS {
-        return Err(Failure::input("these places are those of too many events")
+        return Err(Error::question("these places are those of too many events")
             .hint("name a thread as well, THREAD@LOCATION, or the numbers of events"));
     }
     let is_exact = events.iter().all(|events| events.len() == 1);
@@ -84,7 +87,7 @@ pub(super) fn parse(trace: &Trace, words: &[String]) -> Result<Named, Failure> {
             Some((place, _)) => format!("nothing at {place} can be part of {}", name_of(*kind)),
             None => format!("the events at {} cannot be {}", places.join(", "), name_of(*kind)),
         };
-        return Err(Failure::input(nothing).hint(what_fits(*kind)));
+        return Err(Error::question(nothing).hint(what_fits(*kind)));
     }
     Ok(Named::Candidates(violations))
 }
@@ -117,8 +120,8 @@ fn takes_part(trace: &Trace, kind: Kind, event: EventId) -> bool {
     }
 }
 
-fn wrong(message: impl std::fmt::Display) -> Failure {
-    Failure::input(message).hint(HOW)
+fn wrong(message: impl std::fmt::Display) -> Error {
+    Error::question(message).hint(HOW)
 }
 
 fn what_fits(kind: Kind) -> &'static str {
@@ -139,9 +142,9 @@ fn what_fits(kind: Kind) -> &'static str {
 }
 
 /// A finding by its id: the kind and a number.
-fn finding(id: &str, places: &[String]) -> Result<Named, Failure> {
+fn finding(id: &str, places: &[String]) -> Result<Named, Error> {
     if id == "deadlock" || id.starts_with("deadlock-") {
-        return Err(Failure::input(format_args!("`{id}` is neither a finding nor a kind of bug"))
+        return Err(Error::question(format_args!("`{id}` is neither a finding nor a kind of bug"))
             .hint("deadlocks are of two kinds: cycle A B ..., and stuck A; findings of them are lock-cycle-1 and stuck-1"));
     }
     let kind = id.rsplit_once('-').filter(|(_, number)| number.parse::<u32>().is_ok());
@@ -161,13 +164,13 @@ fn finding(id: &str, places: &[String]) -> Result<Named, Failure> {
 }
 
 /// The events that a place means.
-fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Failure> {
+fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Error> {
     if let Ok(number) = place.parse::<usize>() {
         if number < trace.len() {
             return Ok(vec![EventId(number as u32)]);
         }
         let count = trace.len();
-        return Err(Failure::input(format_args!(
+        return Err(Error::question(format_args!(
             "there is no event {number}: the trace has {count}"
         ))
         .hint("events are numbered from 0, as in the JSON report"));
@@ -182,7 +185,7 @@ fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Failure> {
             Some(index) => Some(index),
             None => {
                 let names: Vec<&str> = trace.threads().iter().take(MOST_SHOWN).collect();
-                return Err(Failure::input(format_args!("there is no thread `{name}`"))
+                return Err(Error::question(format_args!("there is no thread `{name}`"))
                     .hint(format_args!("the threads are {}", names.join(", "))));
             }
         },
@@ -199,7 +202,7 @@ fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Failure> {
             true => "the trace has no locations; name events by their numbers, from 0".to_string(),
             false => format!("locations are written as in the trace: {}, ...", known.join(", ")),
         };
-        return Err(Failure::input(format_args!("no event is at `{place}`")).hint(hint));
+        return Err(Error::question(format_args!("no event is at `{place}`")).hint(hint));
     }
     Ok(events)
 }

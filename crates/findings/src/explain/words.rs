@@ -75,7 +75,7 @@ impl Words<'_> {
             Op::Wake { cond, .. } => ("for", quoted(self.trace.conds().get(cond.index()))),
             Op::LeaveCall => {
                 let enter = self.trace.enter_of(event);
-                let source = enter.and_then(|enter| crate::assemble::awaited(self.trace, enter));
+                let source = enter.and_then(|enter| crate::trace::awaited(self.trace, enter));
                 ("for", quoted(source.unwrap_or("its call")))
             }
             Op::SemWait { .. } | Op::Leave { .. } => ("at", verb(self.trace, event).object),

@@ -9,7 +9,7 @@ use foretrace_trace::{Channels, Dependences, EventId, Op, ThreadId, Trace};
 use foretrace_verdict::{Certainty, Model, Property};
 
 /// How many accesses are taken as sequentially consistent though their memory order is weaker.
-pub(crate) fn weak_accesses(trace: &Trace) -> u64 {
+pub fn weak_accesses(trace: &Trace) -> u64 {
     let is_weak = |(_, op): &(EventId, Op)| match op {
         Op::Read { order, .. } | Op::Write { order, .. } | Op::Rmw { order, .. } => order.is_weak(),
         _ => false,

@@ -12,7 +12,7 @@ use foretrace_trace::{EventId, Place};
 use super::expression::{number, place, show};
 
 /// The events of a program and their names.
-pub(super) struct Words<'a> {
+pub(super) struct ProgramEvents<'a> {
     pub(super) program: &'a Program,
     pub(super) summary: &'a Summary,
     /// Of the summary's threads: as declared, or that of the parent, a slash, and what the fork
@@ -20,7 +20,7 @@ pub(super) struct Words<'a> {
     pub(super) threads: Vec<String>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> ProgramEvents<'a> {
     pub(super) fn new(program: &'a Program, summary: &'a Summary, is_recorded: bool) -> Self {
         let mut threads: Vec<String> = Vec::new();
         for (thread, fork) in summary.forks.iter().enumerate() {
@@ -32,7 +32,7 @@ impl<'a> Words<'a> {
             };
             threads.push(name);
         }
-        Words { program, summary, threads }
+        ProgramEvents { program, summary, threads }
     }
 
     pub(super) fn site(&self, event: EventId) -> Site {
