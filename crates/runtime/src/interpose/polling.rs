@@ -15,7 +15,7 @@ use crate::config::{Mode, mode};
 use crate::errno::{keeping_errno, set_errno};
 use crate::kernel::Kernel;
 use crate::kernel::calls::{self, Wait};
-use crate::kernel::exchange::{Areas, Begun, Fate, Source, finish, give, start};
+use crate::kernel::exchange::{Areas, Begun, Fate, Source, finish, follow, give, start};
 use crate::kernel::ready;
 use crate::kernel::uses::Uses;
 use crate::log::Writer;
@@ -117,7 +117,7 @@ fn wait_for(
     let gives_way = mode() == Mode::Scheduled && !matches!(call.limit, Limit::Zero);
     let (list, deadline) = (call.list, call.limit.deadline());
     let wait = gives_way.then_some(Wait { list, limit: calls::Limit::Until(deadline) });
-    let Some(mut begun) = start(&source, uses, wait) else { return block() };
+    let Some(mut begun) = start(&source, &uses, wait) else { return block() };
     let result = match &begun.fate {
         Fate::Answered(answer) => {
             give(answer, call.areas);
@@ -145,6 +145,7 @@ fn wait_for(
     };
     let is_late = is_late(&mut begun, &outside);
     finish(&begun, &source, i64::from(result), call.areas, |_| ());
+    keeping_errno(|| follow(&begun, &source, &uses));
     if is_late {
         // What was sent before the answer came stays before it.
         calls::around(|_| Uses::of(&[(OUTSIDE, TAKES)]), None, || ());

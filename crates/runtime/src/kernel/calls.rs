@@ -69,17 +69,18 @@ pub(crate) fn begin(
     wait: Option<Wait>,
     is_answered: impl FnOnce(&mut World, &Thread) -> bool,
 ) -> Option<Waited> {
-    begin_on(thread, uses, None, wait, is_answered)
+    begin_on(thread, uses, None, wait, is_answered).map(|(waited, _)| waited)
 }
 
-/// The same of a call that may get something from outside.
+/// The same of a call that may get something from outside; also returns the number of its list of
+/// channels.
 pub(super) fn begin_on(
     thread: &mut Thread,
     uses: impl Fn(&mut Kernel) -> Uses,
     source: Option<&Source>,
     wait: Option<Wait>,
     is_answered: impl FnOnce(&mut World, &Thread) -> bool,
-) -> Option<Waited> {
+) -> Option<(Waited, u64)> {
     let changes = source.is_none_or(|source| !source.only_moves_bytes);
     let mut world = hold();
     world.kernel.keep_looks(changes);
@@ -104,16 +105,16 @@ pub(super) fn begin_on(
     world.kernel.changing(changes.into());
     thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every(), changes });
     if is_answered(&mut world, thread) {
-        return Some(Waited::Ready);
+        return Some((Waited::Ready, list));
     }
     world.kernel.expire_if_any();
     let Some(wait) = wait.filter(|_| mode() == Mode::Scheduled) else {
-        return Some(Waited::Ready);
+        return Some((Waited::Ready, list));
     };
     if world.kernel.is_there(wait.list) {
-        return Some(Waited::Ready);
+        return Some((Waited::Ready, list));
     }
-    let Some(deadline) = wait.deadline() else { return Some(Waited::Ready) };
+    let Some(deadline) = wait.deadline() else { return Some((Waited::Ready, list)) };
     let outside = wait.list.iter().any(|one| world.kernel.is_fed_from_outside(one.fd));
     let ready = Ready::new(wait.list, outside);
     if let Some(deadline) = deadline
@@ -121,10 +122,10 @@ pub(super) fn begin_on(
         && world.is_last_step(thread.index, ordinal)
     {
         clocks::jump(deadline);
-        return Some(Waited::TimedOut);
+        return Some((Waited::TimedOut, list));
     }
     let (_world, waited) = schedule::block(world, thread, Pending::Ready(ready), deadline);
-    Some(waited)
+    Some((waited, list))
 }
 
 /// Records that the innermost call came back.
