@@ -75,7 +75,7 @@ pub(crate) enum Fate {
 
 /// A call that has begun.
 pub(crate) struct Begun {
-    /// The number of the list of its channels, if it has any: then it ends with a record of its own.
+    /// The number of the list of its channels, if it has any: then a record says that it ends.
     list: Option<u64>,
     /// Behind how many operations of its thread.
     pub(crate) ordinal: u32,
