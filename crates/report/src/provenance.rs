@@ -107,9 +107,10 @@ fn unseen(what: Unseen) -> (&'static str, &'static str) {
     let memory = "the memory that it touches is not seen";
     match what {
         Unseen::InlineAssembly => ("inline assembly that is not understood", memory),
-        Unseen::WideAtomic => ("atomic operation of 16 bytes", memory),
+        Unseen::WideAtomic => ("atomic operation of more than 8 bytes", memory),
         Unseen::MappedFile => ("read from a file that is in memory too", memory),
         Unseen::Callback => ("callback from code that is not instrumented", memory),
+        Unseen::MemoryCall => ("call that looks at memory in its own way", memory),
         Unseen::InterruptedWait => ("wait interrupted by a signal", "its order is kept"),
         Unseen::ProcessCopy => {
             ("copy of the process", "what it has seen of other threads is not known")

@@ -225,6 +225,8 @@ coded! {
         InterruptedWait = "interrupted-wait",
         /// The process was copied, and the copy stayed one.
         ProcessCopy = "process-copy",
+        /// A call that looks at memory in ways of its own.
+        MemoryCall = "memory-call",
     }
 }
 

@@ -41,7 +41,7 @@ impl Kernel {
     }
 
     /// From now on it may stand for something else at any time.
-    pub(super) fn look_anew(&mut self) {
+    pub(crate) fn look_anew(&mut self) {
         self.looks.is_kept = false;
     }
 

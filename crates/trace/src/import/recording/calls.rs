@@ -89,6 +89,11 @@ impl Usage {
         }
     }
 
+    /// Whether others answer: what is printed for them may then decide what they say.
+    pub(super) fn is_answered(&self) -> bool {
+        self.channels.get(&channel::OUTSIDE).is_some_and(|users| users.takes)
+    }
+
     /// Whether a call that may use all channels can meet another one.
     fn every_matters(&self) -> bool {
         self.channels.values().fold(self.every, |all, &users| all.and(users)).several
