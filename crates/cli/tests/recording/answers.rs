@@ -1,5 +1,5 @@
-//! Somebody outside of the process who answers what a thread tells him orders it before whoever gets
-//! the answer, however the one is told and the other one answered.
+//! Somebody outside of the process who answers what a thread tells him orders it before whoever
+//! gets the answer, however the one is told and the other one answered.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

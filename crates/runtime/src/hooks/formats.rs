@@ -16,11 +16,11 @@ impl<'v> Values<'v> {
     ///
     /// There are so many values.
     pub(super) unsafe fn of_array(values: *const u64, count: usize) -> Values<'v> {
+        if count == 0 {
+            return Values::Array([].iter());
+        }
         // SAFETY: the caller says so.
-        Values::Array(match count {
-            0 => [].iter(),
-            _ => unsafe { std::slice::from_raw_parts(values, count).iter() },
-        })
+        Values::Array(unsafe { std::slice::from_raw_parts(values, count) }.iter())
     }
 
     /// # Safety
@@ -136,8 +136,8 @@ impl Format {
         }
     }
 
-    /// The texts that `printf` reads, with how many bytes of each at most. Where values are named by
-    /// their numbers (`%1$s`), nothing more is known.
+    /// The texts that `printf` reads, with how many bytes of each at most. Where values are named
+    /// by their numbers (`%1$s`), nothing more is known.
     ///
     /// # Safety
     ///

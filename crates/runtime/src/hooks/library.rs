@@ -197,8 +197,8 @@ unsafe extern "C-unwind" fn __ft_scanned(
         if format.is_null() || result as i32 <= 0 {
             return;
         }
-        // SAFETY: the program has given format and values to a function that has stored to them; the
-        // plugin has put the values into an array.
+        // SAFETY: the program has given format and values to a function that has stored to them;
+        // the plugin has put the values into an array.
         let places = unsafe {
             let mut values = Values::of_array(values, count as usize);
             Format::new(format).places(&mut values)

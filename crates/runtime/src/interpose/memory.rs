@@ -241,8 +241,8 @@ unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
     }
 }
 
-/// Pages that stay where they are stay what they are. If they move, they are new ones, and what they
-/// hold nobody has stored there.
+/// Pages that stay where they are stay what they are. If they move, they are new ones, and what
+/// they hold nobody has stored there.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mremap(
     start: *mut c_void,
