@@ -13,7 +13,7 @@ use crate::harness::{Done, compile};
 fn what_is_answered_from_outside_is_no_race() {
     let program = compile("answered", &["answered.c"]);
     let name = program.beside("name");
-    for way in ["output", "errors", "file", "signal"] {
+    for way in ["output", "errors", "file", "signal", "page"] {
         for seed in ["1", "2", "3"] {
             let _ = fs::remove_file(&name);
             let mut child = Command::new(env!("CARGO_BIN_EXE_foretrace"))
@@ -38,7 +38,11 @@ fn what_is_answered_from_outside_is_no_race() {
                         .unwrap();
                 }
                 _ => {
-                    while !Path::new(&name).exists() && child.try_wait().unwrap().is_none() {
+                    let is_told = || match way {
+                        "page" => fs::read(&name).is_ok_and(|found| found == b"r"),
+                        _ => Path::new(&name).exists(),
+                    };
+                    while !is_told() && child.try_wait().unwrap().is_none() {
                         std::thread::sleep(Duration::from_millis(5));
                     }
                 }

@@ -1,4 +1,4 @@
-/* One thread writes x and tells somebody outside of the process, by output or a file. He answers,
+/* One thread writes x and tells somebody outside of the process, by output, a file or a page of one. He answers,
  * by input or a signal, and only then another thread reads x. The first argument says how he is
  * told, the second is the name of the file. */
 #define _GNU_SOURCE
@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -14,6 +15,7 @@
 static int x;
 static const char *way, *name;
 static sigset_t signals;
+static char *page;
 
 static int is(const char *name) { return strcmp(way, name) == 0; }
 
@@ -24,6 +26,8 @@ static void *tell(void *unused) {
     fflush(stdout);
   } else if (is("errors"))
     CHECK(write(STDERR_FILENO, "ready\n", 6) == 6);
+  else if (is("page"))
+    *page = 'r';
   else {
     char number[16], new[1024];
     snprintf(new, sizeof new, "%s.new", name);
@@ -51,6 +55,12 @@ int main(int count, char **arguments) {
   CHECK(count == 3);
   way = arguments[1];
   name = arguments[2];
+  if (is("page")) {
+    int file = open(name, O_CREAT | O_RDWR, 0600);
+    CHECK(file >= 0 && ftruncate(file, 1) == 0);
+    page = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK(page != MAP_FAILED);
+  }
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
   CHECK(pthread_sigmask(SIG_BLOCK, &signals, NULL) == 0);
