@@ -10,6 +10,8 @@
 mod addresses;
 #[path = "recording/annotations.rs"]
 mod annotations;
+#[path = "recording/answers.rs"]
+mod answers;
 #[path = "recording/assembly.rs"]
 mod assembly;
 #[path = "recording/benchmarks.rs"]
@@ -38,6 +40,8 @@ mod implicit;
 mod inputs;
 #[path = "recording/kernel.rs"]
 mod kernel;
+#[path = "recording/library.rs"]
+mod library;
 #[path = "recording/limits.rs"]
 mod limits;
 #[path = "recording/merging.rs"]

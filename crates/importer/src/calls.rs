@@ -11,7 +11,7 @@
 use foretrace_recording::channel::{self, direction};
 use foretrace_recording::record::{kind, stream};
 use foretrace_trace::import::{ImportError, Problem};
-use foretrace_trace::provenance::LeftOut;
+use foretrace_trace::provenance::{LeftOut, Taken};
 use foretrace_trace::*;
 use rustc_hash::FxHashMap;
 
@@ -89,6 +89,11 @@ impl Usage {
         }
     }
 
+    /// Whether others answer: what is printed for them may then decide what they say.
+    pub(super) fn is_answered(&self) -> bool {
+        self.channels.get(&channel::OUTSIDE).is_some_and(|users| users.takes)
+    }
+
     /// Whether a call that may use all channels can meet another one.
     fn every_matters(&self) -> bool {
         self.channels.values().fold(self.every, |all, &users| all.and(users)).several
@@ -118,14 +123,23 @@ pub(super) struct Calls {
     /// What the lists of the recording have become; `None` where nothing is left of one.
     lists: FxHashMap<u64, Option<ChannelsId>>,
     channels: FxHashMap<u32, ChannelId>,
-    /// The open calls of each thread, the innermost last: whether they are events.
-    open: FxHashMap<u32, Vec<bool>>,
+    /// The open calls of each thread, the innermost last.
+    open: FxHashMap<u32, Vec<Open>>,
     /// Threads that were cancelled, and have not had a place for that.
     cancelled: FxHashMap<u32, ChannelsId>,
     /// The threads that are in calls of which nothing is known.
     inside: FxHashMap<u32, Inside>,
     /// How many calls have begun.
     begun: u64,
+}
+
+/// A call that has not come back.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Whether it is an event.
+    is_event: bool,
+    /// Whether others than the process may answer it.
+    hears: bool,
 }
 
 /// A thread that is in a call of which nothing is known.
@@ -200,13 +214,16 @@ impl Emit<'_> {
             if self.calls.inside.get(&now.thread).is_some_and(|inside| inside.first >= left) {
                 self.calls.inside.remove(&now.thread);
             }
-            match open {
-                Some(true) => {
-                    self.before_leave(now.thread);
-                    self.push(now, Op::LeaveCall);
-                }
-                Some(false) => {}
-                None => self.leave_out(now, LeftOut::EndOfCall),
+            let Some(Open { is_event, hears }) = open else {
+                self.leave_out(now, LeftOut::EndOfCall);
+                return Ok(());
+            };
+            if is_event {
+                self.before_leave(now.thread);
+                self.push(now, Op::LeaveCall);
+            }
+            if hears && !self.stored_in_pages.is_empty() {
+                self.leave_out(now, Taken::SharedAnswer);
             }
             return Ok(());
         }
@@ -223,8 +240,12 @@ impl Emit<'_> {
             on = self.stream(list, exact);
         }
         let on = on.map(|on| self.with_feeds(on));
+        let hears = self.tables.channel_lists.get(&list).is_some_and(|list| {
+            let takes = |how: u32| how & direction::TAKES != 0;
+            list.iter().any(|&(channel, how)| channel == channel::OUTSIDE && takes(how))
+        });
         let open = self.calls.open.entry(now.thread).or_default();
-        open.push(on.is_some());
+        open.push(Open { is_event: on.is_some(), hears });
         let first = open.len() - 1;
         self.calls.begun += u64::from(on.is_some());
         if on.is_some() && list == channel::EVERY {
@@ -244,7 +265,8 @@ impl Emit<'_> {
 
     /// A thread is cancelled: what it did before stays before, and what it does afterwards, behind.
     fn cancel(&mut self, now: Now) {
-        self.calls.open.entry(now.thread).or_default().push(true);
+        let call = Open { is_event: true, hears: false };
+        self.calls.open.entry(now.thread).or_default().push(call);
         let other = now.record.word(1) as u32;
         let channel = self.builder.channel(&format!("cancellation of T{other}"));
         let on = self.builder.channels(&[(channel, Direction::Both)]);

@@ -356,6 +356,7 @@ impl<'r> Emit<'r> {
             unseen::CALLED_BACK => Unseen::Callback,
             unseen::COPIED if !self.recording.has_copies => return,
             unseen::COPIED => Unseen::ProcessCopy,
+            unseen::LOOKED => Unseen::MemoryCall,
             _ => Unseen::InterruptedWait,
         };
         let at = self

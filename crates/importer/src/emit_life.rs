@@ -15,7 +15,10 @@ impl Emit<'_> {
             Change::Alloc { block, gone } => {
                 let overwritten = gone.len() as u64;
                 if overwritten > 0 {
+                    // Somebody has given the old one back unseen, or a part of it: all that was
+                    // done there comes before.
                     self.builder.tell(Taken::BlockWithoutFree, overwritten);
+                    self.pin(now);
                 }
                 let (start, size) = (now.record.word(0), now.record.word(1));
                 self.sync.forget(start, start.saturating_add(size));

@@ -1,7 +1,7 @@
 //! Puts into the trace what a walk along the recorded paths tells.
 
 use foretrace_recording::file::flags;
-use foretrace_recording::record::kind;
+use foretrace_recording::record::{kind, readers};
 use foretrace_rewalk::{Extent, Seen, Sharing, Step, Told, Walker};
 use foretrace_trace::*;
 
@@ -44,7 +44,14 @@ impl Emit<'_> {
             kind::ENTER => Seen::Enter { function: record.site },
             kind::PATH => Seen::Path { outcomes: record.site, count: record.detail },
             kind::SWITCH => Seen::Switch { site: record.site, value: record.word(0) },
-            kind::CALL => Seen::Call { site: record.site, target: record.word(0) },
+            kind::CALL => {
+                let is_read = match record.detail {
+                    readers::INSIDE => true,
+                    readers::OUTSIDE => self.survey.calls.is_answered(),
+                    _ => false,
+                };
+                Seen::Call { site: record.site, target: record.word(0), is_read }
+            }
             kind::RETURN => Seen::Return { site: record.site, value: record.word(0) },
             _ => Seen::Land { function: record.word(0), block: record.word(1) },
         };

@@ -190,6 +190,12 @@ impl Builder {
         Type(llvm!(LLVMArrayType2(self.i8.0, count)))
     }
 
+    /// The address of the word with this index.
+    pub(crate) fn element(&self, address: Value, index: u64) -> Value {
+        let mut index = self.i64.number(index).0;
+        Value(llvm!(LLVMBuildGEP2(self.builder, self.i64.0, address.0, &mut index, 1, UNNAMED)))
+    }
+
     pub(crate) fn load(&self, of: Type, address: Value) -> Value {
         Value(llvm!(LLVMBuildLoad2(self.builder, of.0, address.0, UNNAMED)))
     }

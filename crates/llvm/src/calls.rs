@@ -9,7 +9,7 @@ use crate::instrument::Instrumenter;
 use crate::ir::{self, Value};
 use crate::libc::Library;
 use crate::scope::{self, Scope};
-use crate::{assembly, libc, ranges, shim};
+use crate::{assembly, libc, memory, ranges, shim};
 
 /// What a call does, as lowering and instrumenting see it.
 pub(crate) enum Kind {
@@ -156,22 +156,16 @@ fn leave(to: &mut Instrumenter, call: Value) {
         Some(Effect::Stream { argument, .. } | Effect::Named { argument, .. }) => {
             call.arguments().get(argument as usize).copied()
         }
-        Some(Effect::Descriptor | Effect::Cxx) => call.arguments().first().copied(),
+        Some(Effect::Descriptor | Effect::Asks { .. } | Effect::Queue | Effect::Cxx) => {
+            call.arguments().first().copied()
+        }
+        // Which function it is turns out when it is called.
+        None if !callee.is_function() => call.arguments().first().copied(),
         _ => None,
     };
     match effect {
         Some(Effect::None) => {
             to.build.hook("__ft_call", to.build.void, &[site, call.callee()]);
-            for &argument in library::strings_read_by(&callee.name()) {
-                let text = call
-                    .arguments()
-                    .get(argument)
-                    .copied()
-                    .filter(|text| text.type_of().is_pointer());
-                if let Some(text) = text {
-                    to.build.hook("__ft_strlen", to.build.i64, &[site, text]);
-                }
-            }
         }
         _ => {
             let code = to.build.i32.number(library::code(effect).into());
@@ -181,11 +175,18 @@ fn leave(to: &mut Instrumenter, call: Value) {
         }
     }
 
+    let name = if callee.is_function() { callee.name() } else { String::new() };
+    let values = memory::before(to, call, &name, effect);
     if !returns(call) {
         return;
     }
     let after = behind(call);
     to.build.stand_before_for(after, call);
+    memory::behind(to, call, &name, values);
+    if name.starts_with("__atomic_") && name != "__atomic_is_lock_free" {
+        // One of more bytes than the processor has operations for.
+        unseen(to, call, unseen::WIDE_ATOMIC);
+    }
     let result = if call.type_of().is_void() { to.build.i64.zero() } else { to.build.to_i64(call) };
     to.build.hook("__ft_return", to.build.void, &[site, result]);
 }

@@ -23,6 +23,7 @@ mod ir;
 mod libc;
 mod locals;
 mod lower;
+mod memory;
 mod ranges;
 mod scope;
 mod shim;

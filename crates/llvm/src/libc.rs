@@ -8,20 +8,28 @@ use crate::ir::{Type, Value};
 use crate::ranges;
 
 /// Name, result and parameters: `p` a pointer, `i` an int, `n` a size.
-const FUNCTIONS: [(&str, &str); 15] = [
+const FUNCTIONS: [(&str, &str); 23] = [
+    ("memccpy", "p ppin"),
     ("memchr", "p pin"),
     ("memcmp", "i ppn"),
     ("memcpy", "p ppn"),
     ("memmove", "p ppn"),
+    ("mempcpy", "p ppn"),
+    ("memrchr", "p pin"),
     ("memset", "p pin"),
+    ("stpcpy", "p pp"),
+    ("stpncpy", "p ppn"),
     ("strcat", "p pp"),
     ("strchr", "p pi"),
     ("strcmp", "i pp"),
     ("strcpy", "p pp"),
     ("strdup", "p p"),
     ("strlen", "n p"),
+    ("strncasecmp", "i ppn"),
+    ("strncat", "p ppn"),
     ("strncmp", "i ppn"),
     ("strncpy", "p ppn"),
+    ("strndup", "p pn"),
     ("strnlen", "n pn"),
     ("strrchr", "p pi"),
 ];

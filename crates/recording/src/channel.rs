@@ -30,11 +30,13 @@ pub const LIBRARY: u32 = 9;
 pub const ANONYMOUS: u32 = 10;
 /// Sockets by which the process talks to itself over the network.
 pub const LOOPBACK: u32 = 11;
+/// What is known of threads: their names, priorities and processors.
+pub const THREADS: u32 = 12;
 /// The first number of a channel that is a kernel object.
 pub const FIRST_OBJECT: u32 = 16;
 
 /// The names of the channels that are always there.
-pub const NAMES_OF_FIXED: [(u32, &str); 12] = [
+pub const NAMES_OF_FIXED: [(u32, &str); 13] = [
     (OUTSIDE, "outside"),
     (DESCRIPTORS, "descriptors"),
     (NAMES, "file names"),
@@ -47,6 +49,7 @@ pub const NAMES_OF_FIXED: [(u32, &str); 12] = [
     (LIBRARY, "library state"),
     (ANONYMOUS, "anonymous descriptors"),
     (LOOPBACK, "loopback"),
+    (THREADS, "threads"),
 ];
 
 /// What a call does with a channel. Two calls of which one gives keep their order; two that only

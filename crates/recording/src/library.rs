@@ -11,6 +11,7 @@
 //!
 //! A function too many in the first list is a false alarm, one too few costs findings.
 
+pub mod memory;
 mod silent;
 mod using;
 
@@ -18,7 +19,7 @@ use crate::channel::direction::{BOTH, GIVES, TAKES};
 use crate::channel::*;
 
 use silent::{MATHEMATICS, SILENT, SILENT_PREFIXES};
-use using::{CONTENTS, INTERPOSED, LISTS, NAMED, STANDARD, STREAMS};
+use using::{ASKS, CONTENTS, CXX_LISTS, INTERPOSED, LISTS, NAMED, QUEUES, STANDARD, STREAMS};
 
 /// What a function of a library does with channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +35,11 @@ pub enum Effect {
     },
     /// Output on the descriptor that is argument number 0.
     Descriptor,
+    /// It fails if the descriptor that is argument number 0 is not open, or asks what it is.
+    Asks {
+        /// Whether only the number matters, not what it stands for.
+        number: bool,
+    },
     /// It uses the channels of [`HIDDEN`] with this number.
     Hidden(u32),
     /// The same, and it asks or changes what the file has whose name is argument number `argument`.
@@ -43,6 +49,8 @@ pub enum Effect {
         /// The list of [`HIDDEN`].
         list: u32,
     },
+    /// Input or output on the message queue whose descriptor is argument number 0.
+    Queue,
     /// Output on the stream `stdout`, or `stderr`.
     Standard {
         /// Whether it is `stderr`.
@@ -54,17 +62,17 @@ pub enum Effect {
 }
 
 /// Lists of channels, each with a [`crate::channel::direction`].
-pub const HIDDEN: [&[(u32, u32)]; 15] = [
+pub const HIDDEN: [&[(u32, u32)]; 18] = [
     &[(RANDOM, BOTH)],
     &[(ENVIRONMENT, TAKES)],
     &[(ENVIRONMENT, BOTH)],
     &[(LIBRARY, BOTH)],
     // A file or stream is opened.
-    &[(DESCRIPTORS, BOTH), (NAMES, BOTH)],
+    &[(DESCRIPTORS, BOTH), (NAMES, BOTH), (OUTSIDE, GIVES)],
     // Names of files are looked up.
     &[(NAMES, TAKES)],
-    // Names of files change.
-    &[(NAMES, BOTH)],
+    // Names of files change, and others may look.
+    &[(NAMES, BOTH), (OUTSIDE, GIVES)],
     // The outside is asked, through descriptors that come and go.
     &[(DESCRIPTORS, BOTH), (NAMES, TAKES), (OUTSIDE, BOTH)],
     // Children come and go, and change files.
@@ -78,7 +86,14 @@ pub const HIDDEN: [&[(u32, u32)]; 15] = [
     &[(LIBRARY, BOTH), (ENVIRONMENT, TAKES)],
     &[(CLOCK, BOTH)],
     &[(LIBRARY, TAKES)],
+    // What the kernel or the C library knows of a thread is set, or asked for.
+    &[(THREADS, GIVES)],
+    &[(THREADS, TAKES)],
+    &[(LIBRARY, TAKES), (THREADS, TAKES)],
 ];
+
+/// The list of [`HIDDEN`] of functions on message queues and the like.
+pub const QUEUES_LIST: u32 = 9;
 
 /// The list of [`HIDDEN`] of functions that start other processes.
 pub const CHILDREN_LIST: u32 = 8;
@@ -92,6 +107,8 @@ pub fn code(effect: Option<Effect>) -> u32 {
         Some(Effect::Descriptor) => 4,
         Some(Effect::Standard { error }) => 5 + u32::from(error),
         Some(Effect::Cxx) => 7,
+        Some(Effect::Asks { number }) => 8 + u32::from(number),
+        Some(Effect::Queue) => 10,
         Some(Effect::Hidden(list)) => HIDDEN_CODE + list,
         Some(Effect::Named { list, .. }) => NAMED_CODE + list,
     }
@@ -108,6 +125,8 @@ pub fn decode(code: u32) -> Option<Effect> {
         4 => Some(Effect::Descriptor),
         5 | 6 => Some(Effect::Standard { error: code == 6 }),
         7 => Some(Effect::Cxx),
+        8 | 9 => Some(Effect::Asks { number: code == 9 }),
+        10 => Some(Effect::Queue),
         NAMED_CODE.. => {
             known_list(code - NAMED_CODE).map(|list| Effect::Named { argument: 0, list })
         }
@@ -134,6 +153,12 @@ pub fn effect(name: &str) -> Option<Effect> {
     }
     if ["dprintf", "vdprintf"].contains(&plain) {
         return Some(Effect::Descriptor);
+    }
+    if QUEUES.contains(&plain) {
+        return Some(Effect::Queue);
+    }
+    if let Some((_, number)) = ASKS.iter().find(|(known, _)| *known == plain) {
+        return Some(Effect::Asks { number: *number });
     }
     if let Some((_, error)) = STANDARD.iter().find(|(known, _)| *known == plain) {
         return Some(Effect::Standard { error: *error });
@@ -222,11 +247,16 @@ fn cxx(name: &str) -> Option<Effect> {
         return (!of_contents).then_some(Effect::Hidden(6));
     }
     let is_stream = ["_ZNSo", "_ZNSi", "_ZNKSo", "_ZNKSi", "_ZNSd", "_ZSt4endl", "_ZSt5flush"];
-    if is_stream.iter().any(|prefix| name.starts_with(prefix))
+    let names_stream = is_stream.iter().any(|prefix| name.starts_with(prefix))
         || (name.starts_with("_ZSt") || name.starts_with("_ZNSt"))
-            && ["basic_ostream", "basic_istream"].iter().any(|part| name.contains(part))
-    {
+            && ["basic_ostream", "basic_istream"].iter().any(|part| name.contains(part));
+    // Constructors and destructors: there is no stream yet, or none any more.
+    let is_life = ["C1E", "C2E", "D0E", "D1E", "D2E"].iter().any(|part| name.contains(part));
+    if names_stream && !is_life {
         return Some(Effect::Cxx);
+    }
+    if let Some((_, list)) = CXX_LISTS.iter().find(|(part, _)| name.contains(part)) {
+        return Some(Effect::Hidden(*list));
     }
     let known = ["_ZNSt", "_ZNKSt", "_ZSt", "_ZNSs", "_ZNKSs", "_ZNSo", "_ZNSi", "_ZNSd", "_ZNSa"];
     let also =
@@ -250,6 +280,7 @@ fn is_file_function(name: &str) -> bool {
         || LISTS.iter().any(|(known, _)| *known == name)
         || NAMED.iter().any(|(known, ..)| *known == name)
         || STREAMS.iter().any(|(known, ..)| *known == name)
+        || ASKS.iter().any(|(known, _)| *known == name)
 }
 
 /// The functions before which the runtime stands, under all names by which [`effect`] knows them.
@@ -268,6 +299,7 @@ mod tests {
         all.extend(LISTS.iter().map(|one| one.0));
         all.extend(STANDARD.iter().map(|one| one.0));
         all.extend(NAMED.iter().map(|one| one.0));
+        all.extend(ASKS.iter().map(|one| one.0));
         for name in all {
             assert!(!SILENT.contains(&name), "{name}");
             assert!(!INTERPOSED.contains(&name), "{name}");

@@ -176,6 +176,16 @@ pub mod unseen {
     /// The process was copied, with all that other threads have written so far. It matters if the
     /// copy stays one, see [`crate::file::has_copies`].
     pub const COPIED: u8 = 5;
+    /// A function looked at memory, or at what the kernel knows of it, in ways of its own.
+    pub const LOOKED: u8 = 6;
+}
+
+/// The detail of calls of functions that print: who may read it.
+pub mod readers {
+    /// The process itself.
+    pub const INSIDE: u8 = 1;
+    /// Only others, who may answer.
+    pub const OUTSIDE: u8 = 2;
 }
 
 /// The detail of allocations.

@@ -91,6 +91,7 @@ fn taken(what: Taken) -> &'static str {
         }
         Taken::ThreadWithoutFork => "thread that begins without a recorded fork",
         Taken::SharedPages => "read of shared pages that may be written elsewhere",
+        Taken::SharedAnswer => "answer of others who may have seen what shared pages hold",
         Taken::BlockWithoutFree => "block given out again without a recorded free",
         Taken::BlockAsRegion => "block too large, or over other memory, taken as a region",
         Taken::FreeOfUnknownBlock => "free of a block that is not known",
@@ -107,9 +108,10 @@ fn unseen(what: Unseen) -> (&'static str, &'static str) {
     let memory = "the memory that it touches is not seen";
     match what {
         Unseen::InlineAssembly => ("inline assembly that is not understood", memory),
-        Unseen::WideAtomic => ("atomic operation of 16 bytes", memory),
+        Unseen::WideAtomic => ("atomic operation of more than 8 bytes", memory),
         Unseen::MappedFile => ("read from a file that is in memory too", memory),
         Unseen::Callback => ("callback from code that is not instrumented", memory),
+        Unseen::MemoryCall => ("call that looks at memory in its own way", memory),
         Unseen::InterruptedWait => ("wait interrupted by a signal", "its order is kept"),
         Unseen::ProcessCopy => {
             ("copy of the process", "what it has seen of other threads is not known")

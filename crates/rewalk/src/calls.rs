@@ -119,8 +119,8 @@ impl Thread {
         self.lose(context, Lost::NoLandingPad);
     }
 
-    /// A call leaves the module.
-    pub(crate) fn leave(&mut self, context: &mut Context, site: u64, target: u64) {
+    /// A call leaves the module. `is_read`: what it prints the process may read.
+    pub(crate) fn leave(&mut self, context: &mut Context, site: u64, target: u64, is_read: bool) {
         let program = context.program;
         let Some((function, Some(instruction))) = self.instruction(program) else {
             // Constructors and the like may call before the first function that has an image.
@@ -146,7 +146,8 @@ impl Thread {
         if program.at(target).is_none() {
             let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
             self.give_errno(context, site);
-            self.give_arguments(context, name, &arguments, instruction.result.is_some(), site);
+            let is_looked_at = is_read || instruction.result.is_some();
+            self.give_arguments(context, name, &arguments, is_looked_at, site);
             self.start = start(name, &arguments);
             // Where it goes on, nothing tells.
             let frame = self.frames.last().expect("it has an instruction");
@@ -168,11 +169,11 @@ impl Thread {
         context: &mut Context,
         name: &str,
         arguments: &[Value],
-        has_result: bool,
+        is_looked_at: bool,
         site: u64,
     ) {
         let reach = reach(name);
-        if reach == Reach::Prints && !has_result {
+        if reach == Reach::Prints && !is_looked_at {
             return;
         }
         for argument in arguments {

@@ -29,7 +29,7 @@ impl Thread {
             Seen::Enter { function } => self.enter(context, function),
             Seen::Land { function, block } => self.land(context, function, block),
             Seen::Switch { site, value } => self.switch(context, site, value),
-            Seen::Call { site, target } => self.leave(context, site, target),
+            Seen::Call { site, target, is_read } => self.leave(context, site, target, is_read),
             Seen::Return { site, value } => self.come_back(context, site, value),
             Seen::Load { site, address, size, value, sharing, extent } => {
                 let access = Access { site, address, size, sharing, extent, writes: false };

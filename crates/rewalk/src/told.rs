@@ -39,8 +39,8 @@ pub enum Seen<'a> {
     Path { outcomes: u64, count: u8 },
     /// Which value a switch had.
     Switch { site: u64, value: u64 },
-    /// A call leaves the module.
-    Call { site: u64, target: u64 },
+    /// A call leaves the module. `is_read`: it prints to where the process may read it.
+    Call { site: u64, target: u64, is_read: bool },
     /// It came back.
     Return { site: u64, value: u64 },
     /// An exception brought the thread here.

@@ -33,7 +33,8 @@ pub(crate) type Told = [u8; SIGNAL_BYTES];
 const CALLEES: usize = 64;
 
 /// What a thread has to look after when it leaves the runtime: the bits of [`Thread::pending`] that
-/// are not those of signals. There is no signal 0, and the C library keeps 32 and 33 for itself.
+/// are not those of signals. There is no signal 0, the C library keeps 32 and 33 for itself, and
+/// nobody can handle 9 (`SIGKILL`).
 pub(crate) mod pending {
     /// It has handled signals in the recorded run, and handles them at the same places.
     pub(crate) const RECORDED: u64 = 1;
@@ -41,7 +42,9 @@ pub(crate) mod pending {
     pub(crate) const POSTS: u64 = 1 << 32;
     /// Cancelling it may end it anywhere.
     pub(crate) const ASYNCHRONOUS: u64 = 1 << 33;
-    pub(crate) const SIGNALS: u64 = !(RECORDED | POSTS | ASYNCHRONOUS);
+    /// It has handled a signal while it was inside, so that nothing is recorded of it.
+    pub(crate) const HANDLED: u64 = 1 << 9;
+    pub(crate) const SIGNALS: u64 = !(RECORDED | POSTS | ASYNCHRONOUS | HANDLED);
 }
 
 /// In [`Thread::path_filling`]: no path record has room.
@@ -445,7 +448,8 @@ fn catch_up(thread: &mut Thread, may_end: bool) {
     if thread.was_asked_to_post() {
         semaphores::post_deferred(thread);
     }
-    if thread.pending.load(Relaxed) & (pending::SIGNALS | pending::RECORDED) != 0 {
+    let of_signals = pending::SIGNALS | pending::RECORDED | pending::HANDLED;
+    if thread.pending.load(Relaxed) & of_signals != 0 {
         signals::handle_deferred(thread);
     }
     if may_end && thread.pending.load(Relaxed) & pending::ASYNCHRONOUS != 0 {

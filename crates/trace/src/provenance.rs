@@ -190,6 +190,8 @@ coded! {
         ThreadWithoutFork = "thread-without-fork",
         /// A read from pages that others may write.
         SharedPages = "read-of-shared-pages",
+        /// An answer of others who may have seen what was stored in shared pages.
+        SharedAnswer = "answer-after-shared-pages",
         /// The allocator reused a block whose free was not recorded.
         BlockWithoutFree = "block-without-free",
         /// A block is too large for an object, or overlaps other memory: whose memory it was
@@ -225,6 +227,8 @@ coded! {
         InterruptedWait = "interrupted-wait",
         /// The process was copied, and the copy stayed one.
         ProcessCopy = "process-copy",
+        /// A call that looks at memory in ways of its own.
+        MemoryCall = "memory-call",
     }
 }
 

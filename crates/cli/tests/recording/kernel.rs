@@ -244,3 +244,20 @@ fn known_functions_are_known_through_pointers_too() {
             .says_not("nothing is known about");
     }
 }
+
+/// A handler that runs inside of a wait is not recorded, but it has run.
+#[test]
+fn a_handler_inside_of_a_wait_comes_behind_its_sender() {
+    let program = compile("handled-inside", &["handled_inside.c"]);
+    for way in ["semaphore", "condition", "thread"] {
+        let mut handled = 0;
+        for schedule in SCHEDULES {
+            for seed in ["1", "2", "3"] {
+                let options = ["test", "--schedule", schedule, "--seed", seed];
+                let done = program.with(&options, &[way]).ended_with(0).says_not("race-");
+                handled += done.out.matches("x is 1").count();
+            }
+        }
+        assert!(handled > 0, "{way}");
+    }
+}

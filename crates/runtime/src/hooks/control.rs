@@ -3,9 +3,10 @@
 use std::ffi::{c_char, c_void};
 
 use foretrace_recording::library::{self, Effect};
-use foretrace_recording::record::kind;
+use foretrace_recording::record::{kind, readers};
 use foretrace_recording::site::{SYSTEM, Site};
 
+use super::strings;
 use crate::config;
 use crate::interpose::{signals, streams};
 use crate::kernel::calls;
@@ -106,7 +107,7 @@ extern "C-unwind" fn __ft_at(site: *const Site) {
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn __ft_call(site: *const Site, target: *const c_void) {
-    let recorded = enter(|thread| leave(thread, site, target as u64));
+    let recorded = enter(|thread| leave(thread, site, target as u64, 0));
     if recorded.is_none() && config::keeps_control_flow() {
         lost_way();
     }
@@ -123,8 +124,8 @@ extern "C-unwind" fn __ft_call_on(
 ) {
     let recorded = enter(|thread| {
         let target = target as u64;
-        leave(thread, site, target);
         let effect = library::decode(code);
+        leave(thread, site, target, readers(effect, stream));
         if effect == Some(Effect::Hidden(library::CHILDREN_LIST)) {
             crate::log::flag(foretrace_recording::file::flags::WAITS_END);
             hold().kernel.objects.forked = true;
@@ -133,22 +134,14 @@ extern "C-unwind" fn __ft_call_on(
             return;
         }
         if effect.is_none() && hold().kernel.is_silent(target) {
+            if hold().kernel.reads_text(target) && stream != 0 {
+                // SAFETY: the program gives the address to a function that reads a text there.
+                unsafe { strings::look_at_text(thread, site, stream as *const c_char) };
+            }
             return;
         }
         streams::wait_until_free(thread, effect, stream);
-        let uses = || match effect {
-            Some(Effect::Hidden(list)) => Uses::of(library::HIDDEN[list as usize]),
-            Some(Effect::Named { list, .. }) => {
-                let mut uses = Uses::of(library::HIDDEN[list as usize]);
-                uses.join(&hold().kernel.named_file(stream as *const c_char, list != 5));
-                uses
-            }
-            Some(Effect::Stream { output, .. }) => streams::uses(stream, output),
-            Some(Effect::Descriptor) => streams::output(stream as i32),
-            Some(Effect::Standard { error }) => streams::standard(error),
-            Some(Effect::Cxx) => streams::of_cxx(stream),
-            Some(Effect::None) | None => Uses::every(),
-        };
+        let uses = || uses(effect, stream);
         calls::begin_library(thread, site as u64, target, uses);
     });
     if recorded.is_none() && config::keeps_control_flow() {
@@ -156,7 +149,49 @@ extern "C-unwind" fn __ft_call_on(
     }
 }
 
-fn leave(thread: &mut Thread, site: *const Site, target: u64) {
+/// The channels of a function of which this is known.
+fn uses(effect: Option<Effect>, stream: u64) -> Uses {
+    match effect {
+        Some(Effect::Hidden(list)) => Uses::of(library::HIDDEN[list as usize]),
+        Some(Effect::Named { list, .. }) => {
+            let mut uses = Uses::of(library::HIDDEN[list as usize]);
+            uses.join(&hold().kernel.named_file(stream as *const c_char, list != 5));
+            uses
+        }
+        Some(Effect::Stream { output, .. }) => streams::uses(stream, output),
+        Some(Effect::Descriptor) => streams::output(stream as i32),
+        Some(Effect::Asks { number: true }) => hold().kernel.of_number(stream as i32),
+        Some(Effect::Asks { number: false }) => hold().kernel.question(stream as i32),
+        Some(Effect::Queue) => {
+            let mut uses = Uses::of(library::HIDDEN[library::QUEUES_LIST as usize]);
+            uses.join(&hold().kernel.both(stream as i32));
+            uses
+        }
+        Some(Effect::Standard { error }) => streams::standard(error),
+        Some(Effect::Cxx) => streams::of_cxx(stream),
+        Some(Effect::None) | None => Uses::every(),
+    }
+}
+
+/// Who may read what a function prints, see [`readers`](foretrace_recording::record::readers).
+fn readers(effect: Option<Effect>, stream: u64) -> u8 {
+    let prints = matches!(
+        effect,
+        Some(Effect::Stream { output: true, .. } | Effect::Standard { .. } | Effect::Descriptor)
+    );
+    if !prints || !config::keeps_control_flow() {
+        return 0;
+    }
+    hold().kernel.look_anew();
+    let uses = uses(effect, stream);
+    match () {
+        () if uses.is_inside() => readers::INSIDE,
+        () if !uses.is_empty() => readers::OUTSIDE,
+        () => 0,
+    }
+}
+
+fn leave(thread: &mut Thread, site: *const Site, target: u64, readers: u8) {
     // SAFETY: the plugin gives the address of a site in the tables of the module whose code runs.
     let system = unsafe { (*site).column } & SYSTEM != 0;
     if !system || thread.call_site == 0 {
@@ -164,7 +199,7 @@ fn leave(thread: &mut Thread, site: *const Site, target: u64) {
     }
     thread.callee = target;
     if config::keeps_control_flow() {
-        thread.record(kind::CALL, 0, site as u64, [target]);
+        thread.record(kind::CALL, readers, site as u64, [target]);
     }
 }
 

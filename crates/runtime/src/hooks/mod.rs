@@ -3,5 +3,7 @@
 mod accesses;
 mod atomics;
 mod control;
+mod formats;
+pub(crate) mod library;
 pub(crate) mod ranges;
 mod strings;

@@ -45,6 +45,17 @@ unsafe fn compared(a: *const u8, b: *const u8, limit: usize, ends: bool) -> usiz
     (0..limit).find(differs).map_or(limit, |index| index + 1)
 }
 
+/// Records that a text is read, which somebody else does.
+///
+/// # Safety
+///
+/// The program may read it.
+pub(super) unsafe fn look_at_text(thread: &mut Thread, site: *const Site, text: *const c_char) {
+    let site = thread.site(site);
+    // SAFETY: the caller says so.
+    unsafe { look(thread, site, text.cast(), libc::strlen(text) + 1) };
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __ft_strlen(site: *const Site, text: *const c_char) -> usize {
     let size = pass_on!(libc::strlen(text));
@@ -205,4 +216,139 @@ unsafe extern "C-unwind" fn __ft_strdup(site: *const Site, text: *const c_char) 
         unsafe { std::ptr::copy_nonoverlapping(text.cast(), block.cast::<u8>(), size) };
     }
     block.cast()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __ft_strndup(
+    site: *const Site,
+    text: *const c_char,
+    limit: usize,
+) -> *mut c_char {
+    let (size, read) = (pass_on!(libc::strnlen(text, limit)), pass_on!(length(text, limit)));
+    let block = pass_on!(libc::malloc(size + 1)).cast::<u8>();
+    if block.is_null() {
+        return block.cast();
+    }
+    let recorded = with(site, |thread, site| {
+        let mut own = vec![0u8; size.max(read) + 1];
+        pass_on!(super::ranges::load(&mut *thread, site, text.cast(), read, own.as_mut_ptr()));
+        own[size] = 0;
+        pass_on!(super::ranges::store(thread, site, block, size + 1, own.as_ptr()));
+    });
+    if !recorded {
+        // SAFETY: the string has so many bytes, and the new block one more.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.cast(), block, size);
+            block.add(size).write(0);
+        }
+    }
+    block.cast()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __ft_stpcpy(
+    site: *const Site,
+    to: *mut c_char,
+    from: *const c_char,
+) -> *mut c_char {
+    let size = pass_on!(libc::strlen(from));
+    pass_on!(__ft_strcpy(site, to, from));
+    to.wrapping_add(size)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __ft_stpncpy(
+    site: *const Site,
+    to: *mut c_char,
+    from: *const c_char,
+    limit: usize,
+) -> *mut c_char {
+    let size = pass_on!(libc::strnlen(from, limit));
+    pass_on!(__ft_strncpy(site, to, from, limit));
+    to.wrapping_add(size)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __ft_strncat(
+    site: *const Site,
+    to: *mut c_char,
+    from: *const c_char,
+    limit: usize,
+) -> *mut c_char {
+    let end = pass_on!(libc::strlen(to));
+    let (size, read) = (pass_on!(libc::strnlen(from, limit)), pass_on!(length(from, limit)));
+    let recorded = with(site, |thread, site| {
+        pass_on!(look(&mut *thread, site, to.cast(), end + 1));
+        let mut own = vec![0u8; size.max(read) + 1];
+        pass_on!(super::ranges::load(&mut *thread, site, from.cast(), read, own.as_mut_ptr()));
+        own[size] = 0;
+        let to = to.wrapping_add(end).cast();
+        pass_on!(super::ranges::store(thread, site, to, size + 1, own.as_ptr()));
+    });
+    if !recorded {
+        pass_on!(libc::strncat(to, from, limit));
+    }
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __ft_mempcpy(
+    site: *const Site,
+    to: *mut c_void,
+    from: *const c_void,
+    size: usize,
+) -> *mut c_void {
+    if !with(site, |thread, site| pass_on!(copy(thread, site, to.cast(), from.cast(), size))) {
+        pass_on!(libc::memcpy(to, from, size));
+    }
+    to.wrapping_byte_add(size)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __ft_memccpy(
+    site: *const Site,
+    to: *mut c_void,
+    from: *const c_void,
+    last: c_int,
+    limit: usize,
+) -> *mut c_void {
+    let found = pass_on!(libc::memchr(from, last, limit));
+    let size = if found.is_null() { limit } else { found as usize - from as usize + 1 };
+    let behind = pass_on!(__ft_mempcpy(site, to, from, size));
+    if found.is_null() { std::ptr::null_mut() } else { behind }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __ft_memrchr(
+    site: *const Site,
+    start: *const c_void,
+    wanted: c_int,
+    size: usize,
+) -> *mut c_void {
+    let found = pass_on!(libc::memrchr(start, wanted, size));
+    let from = if found.is_null() { start } else { found.cast_const() };
+    let seen = start as usize + size - from as usize;
+    with(site, |thread, site| pass_on!(look(thread, site, from.cast(), seen)));
+    found
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __ft_strncasecmp(
+    site: *const Site,
+    a: *const c_char,
+    b: *const c_char,
+    limit: usize,
+) -> c_int {
+    let result = pass_on!(libc::strncasecmp(a, b, limit));
+    with(site, |thread, site| {
+        // Up to the first difference, or the end of both.
+        let differs = |size: &usize| {
+            let is_end = pass_on!(libc::strnlen(a, *size)) < *size;
+            is_end || pass_on!(libc::strncasecmp(a, b, *size)) != 0
+        };
+        let size = (1..=limit).find(differs).unwrap_or(limit);
+        pass_on!(look(&mut *thread, site, a.cast(), size));
+        pass_on!(look(&mut *thread, site, b.cast(), size));
+    });
+    result
 }

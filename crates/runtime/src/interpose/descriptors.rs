@@ -5,8 +5,8 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong};
 
-use foretrace_recording::channel::direction::{BOTH, TAKES};
-use foretrace_recording::channel::{DESCRIPTORS, NAMES, SIGNALS};
+use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
+use foretrace_recording::channel::{DESCRIPTORS, NAMES, OUTSIDE, SIGNALS};
 use foretrace_recording::input::call;
 use libc::{mode_t, off_t};
 
@@ -82,6 +82,9 @@ pub(super) fn open_one(
 fn naming(kernel: &mut Kernel, folder: c_int, path: *const c_char, flags: c_int) -> Uses {
     let creates = flags & (libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE) != 0;
     let mut uses = Uses::of(&[(NAMES, if creates { BOTH } else { TAKES })]);
+    if creates {
+        uses.add(OUTSIDE, GIVES);
+    }
     if flags & libc::O_TRUNC != 0 {
         uses.join(&kernel.named_file_in(folder, path, true));
     }

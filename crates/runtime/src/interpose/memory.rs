@@ -2,10 +2,14 @@
 
 use std::ffi::{c_int, c_void};
 
+use foretrace_recording::channel::direction::BOTH;
+use foretrace_recording::channel::{IPC, OUTSIDE};
 use foretrace_recording::record::alloc::{INHERITED, SHARED, ZERO};
 use foretrace_recording::record::kind;
 
 use crate::errno::set_errno;
+use crate::kernel::calls::around;
+use crate::kernel::uses::Uses;
 use crate::real::pass_on;
 use crate::thread::enter;
 use crate::world::hold;
@@ -173,6 +177,10 @@ mod next {
     crate::real::real!(fn mmap(start: *mut c_void, size: usize, access: c_int, flags: c_int,
         file: c_int, offset: i64) -> *mut c_void);
     crate::real::real!(fn munmap(start: *mut c_void, size: usize) -> c_int);
+    crate::real::real!(fn mremap(start: *mut c_void, size: usize, new_size: usize, flags: c_int,
+        new_start: *mut c_void) -> *mut c_void);
+    crate::real::real!(fn shmat(id: c_int, start: *const c_void, flags: c_int) -> *mut c_void);
+    crate::real::real!(fn shmdt(start: *const c_void) -> c_int);
 }
 
 /// Pages of the program's own are blocks too, unless they are put over others.
@@ -186,7 +194,7 @@ unsafe extern "C" fn mmap(
     offset: i64,
 ) -> *mut c_void {
     let pages = pass_on!(next::mmap(start, size, access, flags, file, offset));
-    let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+    let fixed = flags & libc::MAP_FIXED != 0;
     let is_shared = flags & libc::MAP_SHARED != 0;
     if pages == libc::MAP_FAILED {
         return pages;
@@ -195,14 +203,14 @@ unsafe extern "C" fn mmap(
     if is_shared && !is_anonymous && access & libc::PROT_WRITE != 0 {
         enter(|_| hold().kernel.mapped(file));
     }
-    if fixed {
-        return pages;
-    }
     let detail = match is_shared {
         true if is_anonymous => INHERITED,
         true if access & libc::PROT_WRITE != 0 || is_writable(file) => SHARED,
         _ => 0,
     };
+    if fixed && detail != SHARED {
+        return pages;
+    }
     allocated_with(pages, size, detail)
 }
 
@@ -231,4 +239,72 @@ unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
         true => 0,
         false => pass_on!(next::munmap(start, size)),
     }
+}
+
+/// Pages that stay where they are stay what they are. If they move, they are new ones, and what
+/// they hold nobody has stored there.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mremap(
+    start: *mut c_void,
+    size: usize,
+    new_size: usize,
+    flags: c_int,
+    new_start: *mut c_void,
+) -> *mut c_void {
+    let may_stay = flags & libc::MREMAP_FIXED == 0 && size > 0;
+    if may_stay {
+        let pages = pass_on!(next::mremap(start, size, new_size, 0, new_start));
+        if pages != libc::MAP_FAILED || flags & libc::MREMAP_MAYMOVE == 0 {
+            return pages;
+        }
+    }
+    if size > 0 {
+        record_gone(start, size);
+    }
+    match pass_on!(next::mremap(start, size, new_size, flags, new_start)) {
+        libc::MAP_FAILED if size > 0 => {
+            let errno = crate::errno::errno();
+            allocated_with(start, size, SHARED);
+            set_errno(errno);
+            libc::MAP_FAILED
+        }
+        libc::MAP_FAILED => libc::MAP_FAILED,
+        pages => allocated_with(pages, new_size, SHARED),
+    }
+}
+
+/// Pages are about to be elsewhere.
+fn record_gone(start: *mut c_void, size: usize) {
+    enter(|thread| {
+        let site = thread.call_site;
+        let mut world = hold();
+        world.objects.forget(start as usize, size);
+        world.stamped(thread, kind::FREE, 0, site, [start as u64]);
+    });
+}
+
+/// Shared memory of System V: other processes, and other addresses of this one, may have it too.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn shmat(id: c_int, start: *const c_void, flags: c_int) -> *mut c_void {
+    let pages = around(|_| ipc(), None, || pass_on!(next::shmat(id, start, flags)));
+    if pages == libc::MAP_FAILED {
+        return pages;
+    }
+    // SAFETY: the kernel fills in a local variable.
+    let size = unsafe {
+        let mut found: libc::shmid_ds = std::mem::zeroed();
+        let is_known = libc::shmctl(id, libc::IPC_STAT, &mut found) == 0;
+        if is_known { found.shm_segsz } else { 0 }
+    };
+    if size > 0 { allocated_with(pages, size, SHARED) } else { pages }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn shmdt(start: *const c_void) -> c_int {
+    record_gone(start.cast_mut(), 0);
+    around(|_| ipc(), None, || pass_on!(next::shmdt(start)))
+}
+
+fn ipc() -> Uses {
+    Uses::of(&[(IPC, BOTH), (OUTSIDE, BOTH)])
 }

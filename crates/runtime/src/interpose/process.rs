@@ -1,15 +1,20 @@
 //! The end of the process, and its copies.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
+use foretrace_recording::channel::LIBRARY;
+use foretrace_recording::channel::direction::BOTH;
 use foretrace_recording::file::{child, flags};
 use foretrace_recording::record::{kind, lock};
 
 use super::{children, mutexes, rwlocks};
 use crate::config::{Mode, mode, set_mode};
 use crate::futex::system_call;
+use crate::kernel::Kernel;
+use crate::kernel::calls::around;
+use crate::kernel::uses::Uses;
 use crate::real::{pass_on, real};
 use crate::thread::{self, Thread, enter};
 use crate::world::{self, hold};
@@ -17,6 +22,7 @@ use crate::{annotations, arena, ending, explore, log};
 
 mod next {
     use super::*;
+    real!(fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int);
     real!(fn __libc_start_main(main: Main, count: c_int, arguments: *mut *mut c_char,
         start: Handler, end: Handler, linker_end: Handler, stack: *mut c_void) -> c_int);
     real!(fn exit(status: c_int) -> !);
@@ -276,4 +282,21 @@ unsafe extern "C" fn __assert_fail(
     });
     annotations::failed(expression, file, line, function);
     pass_on!(next::__assert_fail(expression, file, line, function))
+}
+
+/// What is set of the process as a whole others may ask for. Names are those of single threads.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn prctl(
+    option: c_int,
+    a: c_ulong,
+    b: c_ulong,
+    c: c_ulong,
+    d: c_ulong,
+) -> c_int {
+    let of_thread = [libc::PR_SET_NAME, libc::PR_GET_NAME, libc::PR_SET_TIMERSLACK];
+    let uses = |_: &mut Kernel| match of_thread.contains(&option) {
+        true => Uses::default(),
+        false => Uses::of(&[(LIBRARY, BOTH)]),
+    };
+    around(uses, None, || pass_on!(next::prctl(option, a, b, c, d)))
 }

@@ -193,7 +193,7 @@ fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: boo
         if is_own && flags_of(signal) & libc::SA_SIGINFO != 0 {
             numbers::keep_process();
         }
-        enter(|thread| {
+        let entered = enter(|thread| {
             let mut world = hold();
             if world.replay.is_none() {
                 let call = if is_own { call::OWN_SIGNAL } else { call::SIGNAL };
@@ -203,7 +203,10 @@ fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: boo
                 world.keep_input(&input, &told(info));
             }
         });
-        around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ());
+        match entered {
+            Some(()) => comes_behind_sender(),
+            None => note_handled(),
+        }
         if is_own {
             sending::handles(signal);
         }
@@ -222,6 +225,20 @@ fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: boo
     }
 }
 
+/// The thread knows from here on what the sender of a signal did before.
+fn comes_behind_sender() {
+    around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ());
+}
+
+/// The calling thread handles a signal inside the runtime: it says so when it has come out.
+fn note_handled() {
+    if let Some(thread) = thread::glance()
+        && thread.busy.load(Relaxed)
+    {
+        thread.pending.fetch_or(pending::HANDLED, Relaxed);
+    }
+}
+
 /// Lets the calling thread look whether its wait is over, if it is inside the runtime.
 fn interrupt_wait() {
     if let Some(thread) = thread::glance()
@@ -236,7 +253,10 @@ fn interrupt_wait() {
 /// of those that came here in the recorded run.
 #[cold]
 pub(crate) fn handle_deferred(thread: &mut Thread) {
-    let came = thread.pending.fetch_and(!pending::SIGNALS, Relaxed);
+    let came = thread.pending.fetch_and(!(pending::SIGNALS | pending::HANDLED), Relaxed);
+    if came & pending::HANDLED != 0 {
+        comes_behind_sender();
+    }
     let outside = thread.outside_signals.swap(0, Relaxed);
     for signal in (1..64).filter(|signal| came & pending::SIGNALS & 1 << signal != 0) {
         handle_later(signal, &thread.told[signal as usize].clone(), outside & 1 << signal == 0);

@@ -419,7 +419,7 @@ unsafe extern "C-unwind" fn setsockopt(
     exchange(&source, uses, None, &|_, _| (), call) as c_int
 }
 
-/// The addresses of a socket, of which nobody else knows.
+/// The addresses of a socket: they tell whether another thread has bound or connected it.
 macro_rules! addresses {
     ($($name:ident: $call:expr;)*) => { $(
         #[unsafe(no_mangle)]
@@ -435,7 +435,7 @@ macro_rules! addresses {
                 visit_address(to, room, length, visit);
             };
             let call = || i64::from(pass_on!(next::$name(fd, to, length)));
-            exchange(&source, |_| Uses::default(), None, &areas, call) as c_int
+            exchange(&source, |kernel| kernel.question(fd).quiet(), None, &areas, call) as c_int
         }
     )* };
 }

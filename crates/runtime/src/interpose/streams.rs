@@ -4,8 +4,8 @@
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use foretrace_recording::channel::direction::BOTH;
-use foretrace_recording::channel::{LIBRARY, NAMES};
+use foretrace_recording::channel::direction::{BOTH, GIVES};
+use foretrace_recording::channel::{LIBRARY, NAMES, OUTSIDE};
 use foretrace_recording::library::Effect;
 use libc::FILE;
 
@@ -67,15 +67,23 @@ pub(crate) fn output(descriptor: i32) -> Uses {
     kernel.output(descriptor, surely)
 }
 
-/// The channels of a call that writes to standard output or standard error: none, unless the
-/// process has put something else in their place.
+/// The channels of a call that writes to standard output or standard error: only others see that,
+/// unless the process has put something else in their place.
 pub(crate) fn standard(error: bool) -> Uses {
     // SAFETY: these are variables of the C library that programs hardly ever set; this reads one of
     // them.
     let (stream, number) = unsafe { if error { (stderr, 2) } else { (stdout, 1) } };
     let descriptor = if stream.is_null() { number } else { descriptor_of(stream) };
     let is_as_found = descriptor == number && !hold().kernel.is_redirected(number);
-    if descriptor < 0 || is_as_found { Uses::default() } else { output(descriptor) }
+    if descriptor < 0 {
+        return Uses::default();
+    }
+    let uses = output(descriptor);
+    match is_as_found {
+        true if uses.is_empty() => uses,
+        true => Uses::of(&[(OUTSIDE, GIVES)]),
+        false => uses,
+    }
 }
 
 /// The channels of a call on a stream of C++'s library.
@@ -93,8 +101,21 @@ pub(crate) fn of_cxx(stream: u64) -> Uses {
             standard(true)
         }
         () if is_one_of(&[c"_ZSt3cin", c"_ZSt4wcin"]) => hold().kernel.input(0),
-        () => Uses::default(),
+        // All parts of a stream have one base, and what is in its buffer is behind that.
+        () => Uses::of(&[(hold().kernel.futex(base_of(stream)), BOTH)]),
     }
+}
+
+/// The `std::ios_base` of a stream of C++'s library: its parts for input and output have that in
+/// common.
+fn base_of(stream: u64) -> u64 {
+    if stream == 0 {
+        return 0;
+    }
+    // SAFETY: the program calls a function of such a stream, which is constructed: it begins with
+    // the address of its table, and three words before that is the distance of its virtual base.
+    let distance = unsafe { (*(stream as *const *const i64)).sub(3).read() };
+    stream.wrapping_add_signed(distance)
 }
 
 /// What is left in the buffer is written, and the other end may notice the last close.

@@ -109,12 +109,15 @@ fn receive(
     result
 }
 
-/// What was read from a file that is also in memory may have been stored there.
+/// What was read from a file that is also in memory may have been stored there, and what the kernel
+/// says of a process may be what its threads have done.
 fn note_mapped(thread: &mut Thread, fd: c_int) {
     let mut world = hold();
+    let site = thread.call_site;
     if world.kernel.is_mapped(fd) {
-        let site = thread.call_site;
         world.stamped(thread, kind::UNSEEN, unseen::MAPPED_FILE, site, []);
+    } else if world.kernel.is_about_process(fd) {
+        world.stamped(thread, kind::UNSEEN, unseen::LOOKED, site, []);
     }
 }
 

@@ -103,7 +103,7 @@ pub(super) fn begin_on(
     let detail = if detail == 0 { uses.detail() } else { detail };
     world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);
     world.kernel.changing(changes.into());
-    thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every(), changes });
+    thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every(), inside: true, changes });
     if is_answered(&mut world, thread) {
         return Some((Waited::Ready, list));
     }
@@ -149,7 +149,7 @@ pub(crate) fn begin_cancelling(thread: &mut Thread, other: u32) {
     let site = thread.call_site;
     thread.point(kind::ENTER_CALL, site, 0, 0);
     hold().stamped(thread, kind::ENTER_CALL, CANCELS, site, [channel::EVERY, u64::from(other)]);
-    thread.calls.push(Open { site: 0, stack: 0, every: false, changes: false });
+    thread.calls.push(Open { site: 0, stack: 0, every: false, inside: true, changes: false });
 }
 
 /// Waits once more for what an open call waits for.
@@ -207,7 +207,8 @@ pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: i
     thread.point(kind::ENTER_CALL, site, 0, 0);
     // Another thread may have changed what a number stands for while this one waited for its turn.
     let uses = uses();
-    let here = Open { site, stack: stack(), every: uses.is_every(), changes: true };
+    let (every, inside) = (uses.is_every(), uses.is_inside());
+    let here = Open { site, stack: stack(), every, inside, changes: true };
     if thread.calls.contains(&here) {
         // The same call of the same frame: it was jumped out of.
         leave_upto(thread, |call| *call == here);
@@ -229,6 +230,12 @@ pub(crate) fn end_library(thread: &mut Thread, site: u64) {
     if thread.calls.iter().any(|call| call.site == site) {
         leave_upto(thread, |call| call.site == site);
     }
+}
+
+/// Whether the thread is in a call of a library function that the program made at `site`, and other
+/// threads of the process may see what it does.
+pub(crate) fn is_open(thread: &Thread, site: u64) -> bool {
+    thread.calls.last().is_some_and(|call| call.site == site && call.inside)
 }
 
 fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
@@ -281,6 +288,8 @@ pub(crate) struct Open {
     every: bool,
     /// It may change what descriptors stand for.
     changes: bool,
+    /// Threads of the process may see what it does.
+    inside: bool,
 }
 
 /// Where the stack of the caller's caller is; always by the same way from the hook.

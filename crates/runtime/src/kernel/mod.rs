@@ -61,6 +61,8 @@ pub(crate) struct Kernel {
     /// Functions that were called through pointers, in order, and whether they are known to touch
     /// no channel.
     silent: Vec<(u64, bool)>,
+    /// Those of them that read the text which is their first argument.
+    texts: Vec<u64>,
     /// Timers in virtual time.
     timers: Vec<timers::Timer>,
 }
@@ -160,9 +162,18 @@ impl Kernel {
                 let is_silent =
                     (is_ours || is_known) && library::effect(name) == Some(Effect::None);
                 self.silent.insert(at, (function, is_silent));
+                if is_silent && library::strings_read_by(name).contains(&0) {
+                    self.texts.push(function);
+                }
                 is_silent
             }
         }
+    }
+
+    /// Whether a function that was found to touch no channel reads the text that is its first
+    /// argument.
+    pub(crate) fn reads_text(&self, function: u64) -> bool {
+        self.texts.contains(&function)
     }
 
     /// Notes the name of a function that nothing is known of, once.

@@ -44,6 +44,29 @@ impl Kernel {
         }
     }
 
+    /// A call that fails if the number is not open, and does not depend on what it stands for.
+    pub(crate) fn of_number(&mut self, descriptor: i32) -> Uses {
+        let is_open = self.slot(descriptor).is_some();
+        self.number(descriptor, is_open)
+    }
+
+    /// Whether the kernel says by a descriptor what a process has in its memory, or which threads:
+    /// the file is below `/proc/NUMBER`.
+    pub(crate) fn is_about_process(&mut self, descriptor: i32) -> bool {
+        if self.slot(descriptor).is_none_or(|slot| slot.kind != Kind::System) {
+            return false;
+        }
+        let name = std::fs::read_link(format!("/proc/self/fd/{descriptor}"));
+        name.is_ok_and(|name| {
+            let mut parts = name.components().skip(1);
+            let is_number = |part: std::path::Component| {
+                part.as_os_str().to_str().is_some_and(|part| part.parse::<u32>().is_ok())
+            };
+            parts.next().is_some_and(|part| part.as_os_str() == "proc")
+                && parts.next().is_some_and(is_number)
+        })
+    }
+
     /// Whether others feed an object, or something that it watches.
     pub(super) fn is_fed(&self, slot: Slot) -> bool {
         let channel = self.find(slot.channel);
@@ -121,10 +144,20 @@ impl Kernel {
         let mut uses = self.number(descriptor, slot.is_some());
         let Some(slot) = slot else { return uses };
         match slot.kind {
-            Kind::Nothing | Kind::Random | Kind::Log => return uses,
+            Kind::Nothing | Kind::Random => return uses,
+            // Whoever reads it may answer.
+            Kind::Log => {
+                uses.add(OUTSIDE, GIVES);
+                return uses;
+            }
             // Those who add keep their order with those who read, not among each other.
             Kind::Counter => uses.add(slot.channel, if surely { TAKES } else { BOTH }),
-            Kind::Inside => uses.add(slot.channel, if surely { GIVES } else { BOTH }),
+            Kind::Inside => {
+                uses.add(slot.channel, if surely { GIVES } else { BOTH });
+                if self.look(descriptor).is_some_and(|found| found.kind == libc::S_IFREG) {
+                    uses.add(OUTSIDE, GIVES);
+                }
+            }
             Kind::Shared | Kind::System => {
                 uses.add(slot.channel, BOTH);
                 uses.add(OUTSIDE, BOTH);

@@ -1,6 +1,6 @@
 //! The channels of one call.
 
-use foretrace_recording::channel::direction;
+use foretrace_recording::channel::{OUTSIDE, direction};
 use foretrace_recording::record::stream;
 
 /// More channels than this are all channels.
@@ -49,6 +49,11 @@ impl Uses {
 
     pub(crate) fn is_every(&self) -> bool {
         self.every || self.list.len() > MOST
+    }
+
+    /// Whether threads of the process may see what the call does, and not only others.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.every || self.list.iter().any(|&(channel, _)| channel != OUTSIDE)
     }
 
     /// Whether the call touches no channel.

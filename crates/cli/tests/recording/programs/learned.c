@@ -1,10 +1,15 @@
-/* One thread changes something that the kernel keeps, after it has written x; another one reads x
- * only if it finds that changed. The first argument says what is changed, the second is a folder
+/* One thread changes something that the kernel or the C library keeps, after it has written x;
+ * another one reads x only if it finds that changed. The first argument says what is changed, the second is a folder
  * for files; without arguments, all ways are printed. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <search.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,10 +22,13 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -205,6 +213,157 @@ static int is_made(void) { return access(other, F_OK) == 0; }
 static int is_renamed(void) { return rename(other, name) == 0; }
 static void create(void) { CHECK(close(open(other, O_CREAT | O_RDWR, 0600)) == 0); }
 
+static int is_no_terminal(void) {
+  errno = 0;
+  return !isatty(fds[0]) && errno == EBADF;
+}
+
+static int is_not_synchronised(void) { return fsync(fds[0]) < 0 && errno == EBADF; }
+
+static pthread_t first;
+static void note_thread(void) { first = pthread_self(); }
+static void name_thread(void) { CHECK(pthread_setname_np(first, "named") == 0); }
+
+static int is_named(void) {
+  char found[16];
+  CHECK(pthread_getname_np(first, found, sizeof found) == 0);
+  return strcmp(found, "named") == 0;
+}
+
+static void choose_policy(void) {
+  struct sched_param none = {0};
+  CHECK(sched_setscheduler(getpid(), SCHED_BATCH, &none) == 0);
+}
+
+static int is_chosen(void) { return sched_getscheduler(getpid()) == SCHED_BATCH; }
+static void forbid_dumps(void) { CHECK(prctl(PR_SET_DUMPABLE, 0) == 0); }
+static int has_no_dumps(void) { return prctl(PR_GET_DUMPABLE) == 0; }
+
+static void limit_files(void) {
+  struct rlimit limit = {77, 77};
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+static int has_few_files(void) { return sysconf(_SC_OPEN_MAX) == 77; }
+static void lead_group(void) { CHECK(setpgid(0, 0) == 0); }
+static int leads_group(void) { return getpgrp() == getpid(); }
+
+/* A tree whose nodes are the C library's own. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *tree;
+static int planted = 3;
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+static void plant(void) {
+  pthread_mutex_lock(&lock);
+  CHECK(tsearch(&planted, &tree, compare) != NULL);
+  pthread_mutex_unlock(&lock);
+}
+
+static int is_planted(void) {
+  pthread_mutex_lock(&lock);
+  int found = tfind(&planted, &tree, compare) != NULL;
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+/* Pages that are given back, as a whole or in part, or move. */
+enum { PAGE = 4096 };
+static char *pages;
+
+static char *map(char *at) {
+  int how = MAP_PRIVATE | MAP_ANONYMOUS;
+  return mmap(at, PAGE, PROT_READ | PROT_WRITE, how, -1, 0);
+}
+
+static void make_pages(void) {
+  int how = MAP_PRIVATE | MAP_ANONYMOUS;
+  pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, how, -1, 0);
+  CHECK(pages != MAP_FAILED);
+}
+
+static void unmap(void) { CHECK(munmap(pages, 3 * PAGE) == 0); }
+static int is_unmapped(void) { return msync(pages, PAGE, MS_ASYNC) < 0; }
+static void unmap_middle(void) { CHECK(munmap(pages + PAGE, PAGE) == 0); }
+static int has_middle(void) { return map(pages + PAGE) == pages + PAGE; }
+static int has_first(void) { return map(pages) == pages; }
+
+static void move_pages(void) {
+  CHECK(mremap(pages, 3 * PAGE, 4096 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED);
+}
+
+/* The same memory at two addresses. */
+static _Atomic int *one, *same;
+
+static void attach_twice(void) {
+  id = shmget(IPC_PRIVATE, PAGE, 0600);
+  one = shmat(id, NULL, 0);
+  same = shmat(id, NULL, 0);
+  CHECK(one != (void *)-1 && same != (void *)-1 && shmctl(id, IPC_RMID, NULL) == 0);
+}
+
+static void map_twice(void) {
+  make_memory();
+  make_pages();
+  int how = MAP_SHARED | MAP_FIXED;
+  CHECK(ftruncate(fds[0], PAGE) == 0);
+  one = mmap(pages, PAGE, PROT_READ | PROT_WRITE, how, fds[0], 0);
+  same = mmap(pages + PAGE, PAGE, PROT_READ | PROT_WRITE, how, fds[0], 0);
+  CHECK(one != MAP_FAILED && same != MAP_FAILED);
+}
+
+static void store_one(void) { *one = 1; }
+static int same_is_stored(void) { return *same == 1; }
+
+/* What another thread has in its memory, as the kernel shows it. */
+static _Atomic int word;
+static void store_word(void) { word = 1; }
+
+static int shows_word(void) {
+  int found = 0;
+  int memory = open("/proc/self/mem", O_RDONLY);
+  CHECK(memory >= 0 && pread(memory, &found, sizeof found, (off_t)&word) == sizeof found);
+  return found;
+}
+
+static int copies_word(void) {
+  int found = 0;
+  struct iovec to = {&found, sizeof found}, from = {(void *)&word, sizeof found};
+  CHECK(process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof found);
+  return found;
+}
+
+static void make_messages(void) {
+  struct mq_attr few = {.mq_maxmsg = 2, .mq_msgsize = 8};
+  snprintf(other, sizeof other, "/foretrace-%d", getpid());
+  fds[0] = mq_open(other, O_CREAT | O_EXCL | O_RDWR | O_NONBLOCK, 0600, &few);
+  CHECK(fds[0] >= 0 && mq_unlink(other) == 0);
+}
+
+static void send_queued(void) { CHECK(mq_send(fds[0], "a", 1, 0) == 0); }
+
+static struct sockaddr_in address = {.sin_family = AF_INET};
+
+static void make_sockets(void) {
+  socklen_t size = sizeof address;
+  CHECK((fds[0] = socket(AF_INET, SOCK_STREAM, 0)) >= 0);
+  CHECK((fds[1] = socket(AF_INET, SOCK_STREAM, 0)) >= 0);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK(bind(fds[0], (struct sockaddr *)&address, sizeof address) == 0);
+  CHECK(listen(fds[0], 1) == 0);
+  CHECK(getsockname(fds[0], (struct sockaddr *)&address, &size) == 0);
+}
+
+static void connect_it(void) {
+  CHECK(connect(fds[1], (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+static int is_connected(void) {
+  struct sockaddr_in found;
+  socklen_t size = sizeof found;
+  return getpeername(fds[1], (struct sockaddr *)&found, &size) == 0;
+}
+
 static const struct way {
   const char *name;
   void (*prepare)(void);
@@ -235,6 +394,23 @@ static const struct way {
     {"lock on a file", make_locked, unlock, locks},
     {"folder", nothing, make_folder, is_made},
     {"new file", nothing, create, is_renamed},
+    {"terminal", make_pipe, close_it, is_no_terminal},
+    {"synchronised file", make_pipe, close_it, is_not_synchronised},
+    {"name of a thread", note_thread, name_thread, is_named},
+    {"policy of a thread", nothing, choose_policy, is_chosen},
+    {"dumps", nothing, forbid_dumps, has_no_dumps},
+    {"number of files", nothing, limit_files, has_few_files},
+    {"process group", nothing, lead_group, leads_group},
+    {"tree", nothing, plant, is_planted},
+    {"pages that are gone", make_pages, unmap, is_unmapped},
+    {"page in the middle", make_pages, unmap_middle, has_middle},
+    {"pages that moved", make_pages, move_pages, has_first},
+    {"segment", attach_twice, store_one, same_is_stored},
+    {"pages at fixed places", map_twice, store_one, same_is_stored},
+    {"memory of the process", nothing, store_word, shows_word},
+    {"copied memory", nothing, store_word, copies_word},
+    {"readiness of a queue", make_messages, send_queued, is_ready},
+    {"address of a socket", make_sockets, connect_it, is_connected},
 };
 
 static const struct way *way;
