@@ -9,6 +9,7 @@ mod encode;
 mod explain;
 mod fault;
 mod goal;
+pub mod implicit;
 mod judge;
 mod pipeline;
 mod prediction;
