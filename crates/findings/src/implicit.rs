@@ -1,44 +1,37 @@
 //! Assertions that nobody wrote: which ones are asked for, and what they are called.
 
+use foretrace_predict::implicit::{self, FreedNotAsked};
 use foretrace_report as report;
 use foretrace_report::{Reason, Report};
-use foretrace_trace::provenance::Taken;
-use foretrace_trace::{Dependences, EventId, Fault, Provenance, Trace};
+use foretrace_trace::{EventId, Fault, Provenance, Trace};
 use foretrace_verdict::{Model, Property, Violation};
 
 /// Makes assertions of what is asked for and can be answered, and says what that is.
 pub fn assert_no(trace: &mut Trace, faults: &[Fault], model: Option<Model>) -> Vec<String> {
-    let mut faults = faults.to_vec();
-    if why_not_freed(trace, model).is_some() {
-        faults.retain(|&fault| fault != Fault::Freed);
-    }
-    trace.assert_no(&faults);
-    faults.iter().map(|fault| fault.name().to_string()).collect()
+    let asked = implicit::ask(trace, faults.to_vec(), model);
+    asked.iter().map(|fault| fault.name().to_string()).collect()
 }
 
 /// Makes the assertions again that a report names.
 pub fn assert_again(trace: &mut Trace, names: &[String]) {
     let is_named = |fault: &Fault| names.iter().any(|name| name == fault.name());
     let faults: Vec<Fault> = Fault::IMPLICIT.into_iter().filter(is_named).collect();
-    trace.assert_no(&faults);
+    implicit::assert_no(trace, &faults);
 }
 
-/// Whether memory is freed is read from a cell of our own. Where all reads are pinned it is always
-/// as recorded, and where they are free it is anything.
 fn why_not_freed(trace: &Trace, model: Option<Model>) -> Option<Reason> {
-    if trace.dependences() == Dependences::Unknown {
-        let what = "use after free: the trace does not record what depends on what was read";
-        Some(Reason::new("freed-without-dependences", what))
-    } else if trace.has_fact(Taken::BlockAsRegion) {
-        let what = "use after free: a block is too large, or over other memory, to tell whose \
-                    memory it was given";
-        Some(Reason::new(Taken::BlockAsRegion.code(), what))
-    } else if model == Some(Model::Control) {
-        let what = "use after free: model control does not know what was freed";
-        Some(Reason::new("freed-under-control", what))
-    } else {
-        None
-    }
+    let why = FreedNotAsked::why(trace, model)?;
+    let what = match why {
+        FreedNotAsked::WithoutDependences => {
+            "use after free: the trace does not record what depends on what was read"
+        }
+        FreedNotAsked::BlockAsRegion => {
+            "use after free: a block is too large, or over other memory, to tell whose memory it \
+             was given"
+        }
+        FreedNotAsked::UnderControl => "use after free: model control does not know what was freed",
+    };
+    Some(Reason::new(why.code(), what))
 }
 
 /// Says what was asked for and is not answered.
@@ -54,7 +47,7 @@ pub fn say_what_is_open(
         let reason = Reason::new("bounds-of-read-pointer", what);
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
-    let again = trace.given_out_again().len();
+    let again = implicit::given_out_again(trace).len();
     if again > 0 && (faults.contains(&Fault::Bounds) || faults.contains(&Fault::Freed)) {
         let what = format!(
             "use and bounds of freed memory that was given out again later (blocks: {again}), through pointers that were read"

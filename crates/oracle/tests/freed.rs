@@ -1,11 +1,11 @@
-//! Use after free, two ways: by the cells that `Trace::assert_no` puts into a trace, and by a lock
-//! that whoever frees takes behind the free, and that the others release before each access: where
-//! somebody holds it then, the memory is gone. Nothing else may change.
+//! Use after free, two ways: by the cells that `implicit::assert_no` puts into a trace, and by a
+//! lock that whoever frees takes behind the free, and that the others release before each access:
+//! where somebody holds it then, the memory is gone. Nothing else may change.
 
 use std::collections::BTreeSet;
 
 use foretrace_oracle::{MOST_EVENTS, explore, generate};
-use foretrace_predict::{Granularity, Options, predict};
+use foretrace_predict::{Granularity, Options, implicit, predict};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{Dependences, EventId, Fault, Op, Trace, text};
 use foretrace_verdict::{LockMisuse, Model, Property, Violation};
@@ -98,13 +98,14 @@ fn cells_and_locks_find_the_same() {
         // Where dependences are not known, all reads are pinned: then it is not asked.
         let is_known = trace.dependences() == Dependences::Recorded;
         // Memory that is given out again is asked about only in part.
-        let is_asked = is_known && !accesses.is_empty() && trace.given_out_again().is_empty();
+        let is_asked =
+            is_known && !accesses.is_empty() && implicit::given_out_again(&trace).is_empty();
         if !is_asked || trace.len() + 3 * accesses.len() > MOST_EVENTS.min(40) {
             continue;
         }
         let (locked, releases) = with_locks(&trace, &accesses);
         let mut watched = trace.clone();
-        watched.assert_no(&[Fault::Freed]);
+        implicit::assert_no(&mut watched, &[Fault::Freed]);
         if let Err(invalid) = validate(&watched) {
             assert!(validate(&trace).is_err(), "seed {seed}: {invalid}");
             continue;

@@ -9,6 +9,7 @@ mod explain;
 mod fallback;
 mod fault;
 mod goal;
+pub mod implicit;
 mod judge;
 mod models;
 mod pipeline;

@@ -39,13 +39,3 @@ pub fn schedule(formula: &Formula, assignment: &Assignment) -> Vec<EventId> {
     included.sort_unstable();
     included.into_iter().map(|(_, event)| event).collect()
 }
-
-/// What the included reads see that are not bound to what they saw: the read, the first byte
-/// counted from its own, the value.
-pub fn readings(formula: &Formula, assignment: &Assignment) -> Vec<(EventId, u32, u64)> {
-    let value = |symbol: &str| assignment.get(symbol).expect("the solver answers what is asked");
-    let horizon = value(&formula.horizon);
-    let included =
-        formula.pis.iter().filter(|pi| value(&formula.clocks[pi.read.index()]) < horizon);
-    included.map(|pi| (pi.read, pi.offset, value(&pi.symbol) as u64)).collect()
-}

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use foretrace_recording::image;
 use foretrace_testing::Random;
 use foretrace_trace::expr::Expr;
 use foretrace_trace::text::eval::evaluate;
 use foretrace_words::{BinaryOp, Cast, RmwOp, cut};
 use rustc_hash::FxHashMap;
 
+use crate::code::{Code, decode};
 use crate::memory::{Memory, bytes_of};
 use crate::terms::{Terms, Value};
 use crate::told::Step;
@@ -327,4 +329,35 @@ fn operations_have_the_numbers_of_the_image() {
     ];
     let names = codes.map(|code| format!("{:?}", RmwOp::ALL[code as usize]));
     assert_eq!(names.join(" "), "Exchange Add Sub And Nand Or Xor Max Min UMax UMin");
+}
+
+/// One function of one instruction on its only register, of 32 bits.
+fn can_be_read(instruction: &[u64]) -> bool {
+    let function = [&[image::VERSION, 1, 0, 0, 0, 0, 1, 32, 1, 1, 0, 1][..], instruction].concat();
+    let mut bytes = Vec::new();
+    for number in [&function[..], &[image::terminator::UNREACHABLE]].concat() {
+        image::put(&mut bytes, number);
+    }
+    let code = Code {
+        sites_base: 0,
+        is_system: Vec::new(),
+        strings: b"f\0",
+        image: &bytes,
+        symbols: &[0x1000],
+        constants: Vec::new(),
+        functions: &[],
+    };
+    decode(&code).is_some()
+}
+
+#[test]
+fn an_image_with_an_unknown_operation_is_refused() {
+    use image::opcode::{BINARY, CAST, RMW};
+    // Opcode, no site, the register as the result and as every operand.
+    let binary = |op: u64| can_be_read(&[BINARY, 0, 1, op, 0, 0]);
+    let cast = |kind: u64| can_be_read(&[CAST, 0, 1, kind, 0]);
+    let rmw = |op: u64| can_be_read(&[RMW, 0, 1, 0, op, 4, 0, 0, 0]);
+    let known = |is_read: &dyn Fn(u64) -> bool| (0..100).take_while(|&op| is_read(op)).count();
+    assert_eq!([known(&binary), known(&cast), known(&rmw)], [19, 3, 11]);
+    assert!(!binary(100) && !cast(100) && !rmw(100));
 }

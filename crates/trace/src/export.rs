@@ -106,11 +106,6 @@ pub fn write_std(trace: &Trace, out: &mut dyn Write) -> Result<(), ExportError> 
     Ok(())
 }
 
-/// Whether a trace can be written as STD.
-pub fn check_std(trace: &Trace) -> Result<(), ExportError> {
-    write_std(trace, &mut io::sink())
-}
-
 /// STD's word for an operation, or what the operation is that STD has no word for.
 fn word(op: &Op) -> Result<&'static str, &'static str> {
     use MemoryOrder::Plain;

@@ -11,7 +11,6 @@ use rustc_hash::FxHashMap;
 use crate::event::*;
 use crate::expr::{Expr, ExprRef};
 use crate::ids::*;
-use crate::implicit::Otherwise;
 use crate::provenance::Provenance;
 
 mod builder;
@@ -23,6 +22,7 @@ mod sparse;
 
 pub use builder::Builder;
 pub(crate) use expressions::Expressions;
+pub use faults::Otherwise;
 pub use names::Names;
 use sparse::Sparse;
 
@@ -62,15 +62,6 @@ pub(crate) struct Columns {
     pub(crate) value: Vec<u64>,
 }
 
-impl Columns {
-    /// The branch is an assertion from now on.
-    pub(crate) fn assert(&mut self, branch: EventId) {
-        let kind = &mut self.kind[branch.index()];
-        debug_assert_eq!(*kind, Kind::Branch as u8, "only branches can fail so");
-        *kind = Kind::Assert as u8;
-    }
-}
-
 /// One recorded run: totally ordered and self-contained.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Trace {
@@ -83,7 +74,7 @@ pub struct Trace {
     pub(crate) assumptions: Expressions,
     /// Branches behind which the program does not go on if they go the other way.
     pub(crate) faults: Sparse<Otherwise>,
-    /// The first of the objects that are no memory of the program, see `implicit`.
+    /// The first of the objects that are no memory of the program, see [`Trace::is_made_up`].
     pub(crate) first_cell: Option<ObjectId>,
     pub(crate) dependences: Dependences,
     initial: Vec<(Place, u64)>,

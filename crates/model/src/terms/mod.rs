@@ -20,12 +20,10 @@
 //! | `value` | what an operation on one term is worth |
 //! | `build` | the operations, as callers ask for them |
 //! | `rewrite` | the rules that make a term simpler while it is built |
-//! | `walk` | all that looks at whole terms: evaluation, substitution, symbols, size |
+//! | `walk` | all that looks at whole terms: evaluation, symbols, size |
 //! | `from_expr` | terms of the text form's expressions |
-//! | `display` | terms for people |
 
 mod build;
-mod display;
 mod from_expr;
 mod node;
 mod rewrite;
@@ -37,11 +35,10 @@ use rustc_hash::FxHashMap;
 
 use node::Row;
 
-pub use display::Shown;
 pub use foretrace_words::BinaryOp;
 pub(crate) use from_expr::WORD;
 pub use node::{Bits, Node, SymbolId, TermId, UnaryOp};
-pub use walk::{Evaluation, Substitution, Values};
+pub use walk::{Evaluation, Values};
 
 /// The widest term, in bits.
 pub const MAX_WIDTH: u32 = 128;

@@ -1,4 +1,4 @@
-//! All that looks at whole terms: evaluation, substitution, symbols, size.
+//! All that looks at whole terms: evaluation, symbols, size.
 //!
 //! **Invariant.** No recursion: the terms below a root are collected with a stack of our own, and
 //! because children have smaller ids than parents, going through them in the order of their ids
@@ -59,28 +59,6 @@ impl Terms {
     /// What a term is worth if the reads saw what `assignment` says.
     pub fn evaluate(&self, term: TermId, assignment: &impl Fn(SymbolId) -> u128) -> u128 {
         Evaluation::new(self, assignment).value(term)
-    }
-
-    /// The term with symbols replaced, simplified again.
-    pub fn substitute(&mut self, term: TermId, substitution: &mut Substitution) -> TermId {
-        let is_known = |term| substitution.results.contains_key(&term);
-        for term in self.reachable_but([term], is_known) {
-            let result = |child: TermId| substitution.results[&child];
-            let new = match self.node(term) {
-                Node::Constant(_) => term,
-                Node::Symbol(symbol) => match substitution.replacements.get(&symbol) {
-                    Some(&by) => {
-                        assert_eq!(self.width(by), self.width(term), "{symbol:?}: other width");
-                        by
-                    }
-                    None => term,
-                },
-                node if node.children().all(|child| result(child) == child) => term,
-                node => self.rebuild(node, self.width(term), result),
-            };
-            substitution.results.insert(term, new);
-        }
-        substitution.results[&term]
     }
 }
 
@@ -163,49 +141,5 @@ impl<'t, A: Fn(SymbolId) -> u128> Evaluation<'t, A> {
     /// What a term is worth.
     pub fn value(&mut self, term: TermId) -> u128 {
         self.values.value(self.terms, term, &self.assignment)
-    }
-}
-
-/// Terms for symbols, and what became of the terms that have them. To be used with one arena.
-#[derive(Default, Debug)]
-pub struct Substitution {
-    replacements: FxHashMap<SymbolId, TermId>,
-    results: FxHashMap<TermId, TermId>,
-}
-
-impl Substitution {
-    /// Replaces nothing.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Replaces a symbol by a term of its width. What is put in is not replaced again.
-    pub fn replace(&mut self, symbol: SymbolId, by: TermId) {
-        self.replacements.insert(symbol, by);
-        self.results.clear();
-    }
-}
-
-impl FromIterator<(SymbolId, TermId)> for Substitution {
-    fn from_iter<I: IntoIterator<Item = (SymbolId, TermId)>>(pairs: I) -> Self {
-        Substitution { replacements: pairs.into_iter().collect(), results: FxHashMap::default() }
-    }
-}
-
-impl Terms {
-    /// The operation of a node, with other operands.
-    fn rebuild(&mut self, node: Node, width: u32, new: impl Fn(TermId) -> TermId) -> TermId {
-        use super::UnaryOp::*;
-        match node {
-            Node::Constant(_) | Node::Symbol(_) => unreachable!("leaves have no operands"),
-            Node::Unary(Not, a) => self.not(new(a)),
-            Node::Unary(Neg, a) => self.neg(new(a)),
-            Node::Unary(ZeroExtend, a) => self.zext(new(a), width),
-            Node::Unary(SignExtend, a) => self.sext(new(a), width),
-            Node::Binary(op, a, b) => self.binary(op, new(a), new(b)),
-            Node::Concat(a, b) => self.concat(new(a), new(b)),
-            Node::Extract { of, low } => self.extract(new(of), low as u32, width),
-            Node::Ite(condition, then, other) => self.ite(new(condition), new(then), new(other)),
-        }
     }
 }

@@ -2,14 +2,17 @@
 //! bit by bit, exhaustively for one to four bits, and at random up to 128. And no rule makes a term
 //! larger.
 
+mod built;
 mod definitions;
+mod display;
+mod from_expr;
+mod shown;
 
-use foretrace_model::terms::{
-    BinaryOp, BinaryOp::*, Evaluation, Substitution, SymbolId, TermId, Terms,
-};
+use foretrace_model::terms::{BinaryOp, BinaryOp::*, Evaluation, SymbolId, TermId, Terms};
 use foretrace_testing::Random;
 
 use definitions::*;
+use shown::show;
 
 // Trees that remember what was asked for, beside the terms that were built.
 
@@ -82,7 +85,7 @@ impl Forest {
         let asked = operands.iter().fold(1 + negations, |sum, &a| sum.saturating_add(size(a)));
         if size(term) > asked {
             let names = |symbol: SymbolId| format!("s{}", symbol.0);
-            let shown = |term| self.terms.show(term, names).to_string();
+            let shown = |term| show(&self.terms, term, names).to_string();
             let operands: Vec<String> = operands.into_iter().map(shown).collect();
             panic!("{kind:?} {operands:?} became larger: {}", shown(term));
         }
@@ -170,7 +173,7 @@ impl Forest {
     }
 
     fn blame(&self, tree: &Tree, values: &[u128], found: u128, value: u128, context: &str) -> ! {
-        let shown = |term: TermId| self.terms.show(term, |s| format!("s{}", s.0)).to_string();
+        let shown = |term: TermId| show(&self.terms, term, |s| format!("s{}", s.0)).to_string();
         let operand = |&child: &usize| {
             let operand = &self.trees[child];
             format!("\n  {} = {} ({} bits)", shown(operand.term), values[child], operand.width)
@@ -543,33 +546,5 @@ fn check_random_forest(seed: u64, most: usize) {
 fn random_terms() {
     for (seeds, most) in [(8_000, 64), (8_000, 5), (2_000, 128)] {
         (0..seeds).for_each(|seed| check_random_forest(seed, most));
-    }
-}
-
-/// Replacing symbols by terms, and evaluating, is evaluating with the symbols worth what the terms
-/// are.
-#[test]
-fn substitution_is_evaluation_with_other_values() {
-    for seed in 0..1_000 {
-        let mut random = Random::new(seed);
-        let mut forest = random_forest(&mut random, &[1, 4, 16], 40);
-        let of_16: Vec<TermId> =
-            forest.trees.iter().filter(|tree| tree.width == 16).map(|tree| tree.term).collect();
-        let replacements = [64, 65].map(|symbol| (SymbolId(symbol), random.pick(&of_16)));
-        forest.terms.symbol(SymbolId(64), 16);
-        let mut substitution: Substitution = replacements.into_iter().collect();
-        let salt = random.number();
-        let before =
-            |symbol: SymbolId| number(&mut Random::new(salt ^ symbol.0 as u64), symbol.0 / 4);
-        for index in 0..forest.trees.len() {
-            let term = forest.trees[index].term;
-            let replaced = forest.terms.substitute(term, &mut substitution);
-            let after = |symbol: SymbolId| match replacements.iter().find(|row| row.0 == symbol) {
-                Some(&(_, by)) => forest.terms.evaluate(by, &before),
-                None => before(symbol),
-            };
-            let found = forest.terms.evaluate(replaced, &before);
-            assert_eq!(found, forest.terms.evaluate(term, &after), "seed {seed}");
-        }
     }
 }

@@ -145,13 +145,6 @@ impl Program {
         callees
     }
 
-    /// All functions, callees before their callers; `None` if there is a recursion.
-    pub fn callees_first(&self) -> Option<Vec<FunctionId>> {
-        let walk = self.walk_calls();
-        let order = walk.postorder.into_iter().map(FunctionId::from).collect();
-        walk.cycle.is_none().then_some(order)
-    }
-
     /// Functions that call or fork each other in a ring, if there are such.
     pub fn find_recursion(&self) -> Option<Vec<FunctionId>> {
         Some(self.walk_calls().cycle?.into_iter().map(FunctionId::from).collect())
@@ -203,11 +196,6 @@ impl Dominators {
             at = self.immediate[at];
         }
         at == above
-    }
-
-    /// Whether the block can be reached from the entry.
-    pub fn is_reached(&self, block: BlockId) -> bool {
-        self.place[block.index()] != usize::MAX
     }
 }
 

@@ -258,27 +258,6 @@ impl Op {
         operands!(self, iter_mut)
     }
 
-    /// Whether other threads may see it, or it what they do. All else happens between two such
-    /// steps of its thread, at no time of its own. (Accesses to a slot whose address never leaves
-    /// its function are not visible, see
-    /// [`Function::private_slots`](super::Function::private_slots).)
-    pub fn is_visible(&self) -> bool {
-        !matches!(
-            self,
-            Op::Binary { .. }
-                | Op::Cast { .. }
-                | Op::Select { .. }
-                | Op::Fence { .. }
-                | Op::Slot { .. }
-                | Op::Alloc { .. }
-                | Op::Call { .. }
-                | Op::Assert { .. }
-                | Op::Assume { .. }
-                | Op::RegionBegin
-                | Op::RegionEnd
-        )
-    }
-
     /// The address and size of the memory that it accesses, if it does.
     pub fn access(&self) -> Option<(Operand, u8)> {
         match *self {

@@ -1,10 +1,30 @@
 //! Filling a trace, event by event.
 
 use std::collections::TryReserveError;
+use std::mem::take;
 
 use super::*;
 use crate::expr::Node;
 use crate::expr::nodes::encode;
+
+impl Trace {
+    /// Takes the events out, to append them again with others between them: a trace that has
+    /// nothing else, and a builder of what is left.
+    pub fn take_events(&mut self) -> (Trace, Builder) {
+        let events = Trace {
+            columns: take(&mut self.columns),
+            written: take(&mut self.written),
+            bindings: take(&mut self.bindings),
+            expressions: take(&mut self.expressions),
+            assumptions: take(&mut self.assumptions),
+            faults: take(&mut self.faults),
+            ordinals: take(&mut self.ordinals),
+            record_kinds: take(&mut self.record_kinds),
+            ..Trace::default()
+        };
+        (events, Builder { trace: take(self) })
+    }
+}
 
 /// Fills a trace event by event.
 #[derive(Debug)]
@@ -71,6 +91,27 @@ impl Builder {
         columns.value.push(row.value);
         self.pad_anchors();
         id
+    }
+
+    /// Appends an event of another trace with the same names, and all that is known of it.
+    pub fn push_again(&mut self, from: &Trace, id: EventId) {
+        let event = from.event(id);
+        let new = match (from.ordinal(id), from.record_kind(id)) {
+            (Some(ordinal), Some(kind)) => self.push_recorded(event, ordinal, kind),
+            _ => self.push(event),
+        };
+        if let Some(name) = from.bindings.get(id) {
+            self.bind(new, *name);
+        }
+        if let Some(of) = from.expressions.get(id) {
+            self.trace.expressions.insert(new, |code| code.extend_from_slice(of.code()));
+        }
+        if let Some(of) = from.assumptions.get(id) {
+            self.trace.assumptions.insert(new, |code| code.extend_from_slice(of.code()));
+        }
+        if let Some(&otherwise) = from.faults.get(id) {
+            self.fails_otherwise(new, otherwise);
+        }
     }
 
     /// Appends many rows at once. Their ids are in the tables: the reader has checked them.
@@ -147,6 +188,11 @@ impl Builder {
     /// Declares what a place holds at the start.
     pub fn set_initial(&mut self, place: Place, value: u64) {
         self.trace.initial.push((place, value));
+    }
+
+    /// This object and those that come after it are no memory of the program.
+    pub fn make_up_from(&mut self, object: ObjectId) {
+        self.trace.first_cell.get_or_insert(object);
     }
 
     /// Declares a lock's kind.

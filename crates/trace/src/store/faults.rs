@@ -1,9 +1,67 @@
-//! Branches that say where the access behind them is.
+//! Branches behind which the program does not go on if they go the other way than in the recorded
+//! run, and the assertions that become of them.
 
-use super::Trace;
-use crate::{EventId, Fault};
+use super::{Kind, Trace};
+use crate::{Access, EventId, Fault, Op};
+
+/// What follows where a branch goes the other way than in the recorded run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Otherwise {
+    /// What goes wrong.
+    pub fault: Fault,
+    /// In which visible operation of the thread, if that is known.
+    pub operation: Option<u32>,
+    /// First address and size of the object that the operation was to stay in, if that is known.
+    pub object: Option<(u64, u64)>,
+}
+
+impl From<Fault> for Otherwise {
+    fn from(fault: Fault) -> Otherwise {
+        Otherwise { fault, operation: None, object: None }
+    }
+}
 
 impl Trace {
+    /// What goes wrong if a branch goes the other way.
+    pub fn fault(&self, id: EventId) -> Option<Fault> {
+        self.faults.get(id).map(|otherwise| otherwise.fault)
+    }
+
+    /// The same, with what a replay needs to see it.
+    pub fn otherwise(&self, id: EventId) -> Option<Otherwise> {
+        self.faults.get(id).copied()
+    }
+
+    /// The branch is an assertion from now on.
+    pub fn assert_branch(&mut self, branch: EventId) {
+        let kind = &mut self.columns.kind[branch.index()];
+        debug_assert_eq!(*kind, Kind::Branch as u8, "only branches can fail so");
+        *kind = Kind::Assert as u8;
+    }
+
+    /// The branches behind which the program goes on in one way only, with what follows otherwise.
+    pub fn faults(&self) -> impl Iterator<Item = (EventId, &Otherwise)> {
+        self.faults.iter()
+    }
+
+    /// Whether the event is part of an assertion that nobody wrote and reads or writes no memory of
+    /// the program.
+    pub fn is_made_up(&self, id: EventId) -> bool {
+        let first = |access: Access| self.first_cell.is_some_and(|cell| access.at.object >= cell);
+        self.access(id).is_some_and(first) || self.fault(id) == Some(Fault::Freed)
+    }
+
+    /// Of the assertion that memory is not freed yet: the access behind it, and the free.
+    pub fn access_and_free(&self, assertion: EventId) -> Option<(EventId, EventId)> {
+        if self.fault(assertion) != Some(Fault::Freed) {
+            return None;
+        }
+        let access = self.next(assertion)?;
+        let object = self.access(access)?.at.object;
+        let free = self.other_ops().find(|(_, op)| *op == Op::Free { object })?;
+        Some((access, free.0))
+    }
+
     /// How many bytes the object has that the next access of the thread is to, if a branch says
     /// that this access is where it was in the recorded run.
     pub fn guards_address(&self, id: EventId) -> Option<u32> {

@@ -30,7 +30,7 @@ use crate::store::Trace;
 
 pub use expression::{Leaves, MAX_DEPTH, show_with};
 pub(crate) use print::{describe, show_place, show_value};
-pub use print::{print, show_expression, write};
+pub use print::{print, write};
 
 /// Reads a trace in text form.
 ///

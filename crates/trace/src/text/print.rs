@@ -50,13 +50,6 @@ pub(crate) fn describe(trace: &Trace, id: EventId) -> String {
     out
 }
 
-/// An expression as it stands in a text.
-pub fn show_expression(trace: &Trace, expr: &Expr) -> String {
-    let mut out = String::new();
-    expression::show(expr, trace.names(), &mut out);
-    out
-}
-
 /// A place as it stands in a text.
 pub(crate) fn show_place(trace: &Trace, at: Place) -> String {
     let mut out = String::new();

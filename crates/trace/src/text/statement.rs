@@ -4,10 +4,10 @@
 //! written is computed from the expression where the reads' values are known; a value that is
 //! written must be the one that the expression gives.
 
+use crate::Otherwise;
 use crate::event::*;
 use crate::expr::Expr;
 use crate::ids::*;
-use crate::implicit::Otherwise;
 
 use super::Error;
 use super::cursor::{Cursor, Word, shorten};

@@ -1,9 +1,9 @@
 //! What terms become while they are built, and that depth is no danger.
 
 use expect_test::{Expect, expect};
-use foretrace_model::terms::{
-    BinaryOp::Add, Evaluation, Node, Substitution, SymbolId, TermId, Terms,
-};
+use foretrace_model::terms::{BinaryOp::Add, Evaluation, Node, SymbolId, TermId, Terms};
+
+use crate::shown::show;
 
 /// Equal terms have equal ids, however they were built.
 #[test]
@@ -25,27 +25,6 @@ fn terms_are_shared() {
     let both = [less, terms.sge(x, y)];
     assert_eq!(terms.all(both), terms.boolean(false));
     assert_eq!(terms.any(both), terms.boolean(true));
-}
-
-/// The summary of a loop: a₁₀₀ = r₀ + 100.
-#[test]
-fn substitution_summarises() {
-    let mut terms = Terms::new();
-    let one = terms.constant(1, 64);
-    let read = |terms: &mut Terms, n: u32| terms.symbol(SymbolId(n), 64);
-    let first = read(&mut terms, 0);
-    let mut written = first;
-    for n in 1..=100 {
-        // Each read sees what the iteration before it wrote.
-        let seen = read(&mut terms, n);
-        let next = terms.add(seen, one);
-        let mut substitution = Substitution::new();
-        substitution.replace(SymbolId(n), written);
-        written = terms.substitute(next, &mut substitution);
-    }
-    let hundred = terms.constant(100, 64);
-    assert_eq!(written, terms.add(first, hundred));
-    assert_eq!(terms.symbols_of(written), [SymbolId(0)]);
 }
 
 /// C computes with 32 bits and stores 8; bytes come back as the word they are of.
@@ -75,7 +54,7 @@ fn check(build: impl Fn(&mut Terms, [TermId; 6]) -> TermId, expected: &Expect) {
     let symbols = std::array::from_fn(|n| terms.symbol(SymbolId(n as u32), widths[n]));
     let term = build(&mut terms, symbols);
     let names = |symbol: SymbolId| ["x", "y", "a", "b", "p", "q"][symbol.0 as usize].to_owned();
-    expected.assert_eq(&terms.show(term, names).to_string());
+    expected.assert_eq(&show(&terms, term, names).to_string());
 }
 
 /// A constant of 32 bits.
@@ -451,19 +430,7 @@ fn deep_terms_need_no_stack() {
         assert_eq!(evaluation.value(chain), value);
         assert_eq!(evaluation.value(condition), (value >> 31 == 1) as u128);
 
-        let (x, one) = (terms.symbol(SymbolId(0), 32), terms.constant(1, 32));
-        let mut substitution = Substitution::new();
-        substitution.replace(SymbolId(1), terms.add(x, one));
-        let replaced = terms.substitute(chain, &mut substitution);
-        let assignment = |symbol: SymbolId| [10, 0, 1][symbol.0 as usize];
-        let after = terms.evaluate(replaced, &assignment);
-        assert_eq!(after, terms.evaluate(chain, &|symbol| [10, 11, 1][symbol.0 as usize]));
-
-        let constants = [(SymbolId(0), zero), (SymbolId(1), one), (SymbolId(2), condition)];
-        let mut substitution: Substitution = constants.into_iter().collect();
-        let replaced = terms.substitute(chain, &mut substitution);
-        assert!(terms.symbols_of(replaced).len() <= 3);
-        let shown = terms.show(chain, |symbol| format!("r{}", symbol.0)).to_string();
+        let shown = show(&terms, chain, |symbol| format!("r{}", symbol.0)).to_string();
         assert!(shown.contains('…') && shown.len() < 2000, "{shown}");
     };
     let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(work);

@@ -11,10 +11,10 @@
 
 use std::fmt;
 
+use foretrace_model::terms::{BinaryOp, Node, SymbolId, TermId, Terms, UnaryOp};
 use foretrace_words::signed;
 
-use super::value::ones;
-use super::{BinaryOp, Node, SymbolId, TermId, Terms, UnaryOp};
+use crate::definitions::mask;
 
 /// How deep a term is shown, if nobody says otherwise.
 const DEPTH: u8 = 12;
@@ -25,16 +25,17 @@ const PLAIN_DEPTH: u8 = 3;
 /// How many operations and operands are shown at most, unless one operation has more.
 const MAX_NODES: u32 = 60;
 
-impl Terms {
-    /// The term for people, with names for the symbols.
-    pub fn show<N: Fn(SymbolId) -> String>(&self, term: TermId, names: N) -> Shown<'_, N> {
-        Shown { terms: self, term, names, depth: DEPTH }
-    }
+/// The term for people, with names for the symbols.
+pub(crate) fn show<N: Fn(SymbolId) -> String>(
+    terms: &Terms,
+    term: TermId,
+    names: N,
+) -> Shown<'_, N> {
+    Shown { terms, term, names, depth: DEPTH }
 }
 
 /// A term that can be printed.
-#[derive(Debug)]
-pub struct Shown<'t, N> {
+pub(crate) struct Shown<'t, N> {
     terms: &'t Terms,
     term: TermId,
     names: N,
@@ -43,7 +44,7 @@ pub struct Shown<'t, N> {
 
 impl<N> Shown<'_, N> {
     /// Shows this many operations inside each other.
-    pub fn depth(self, depth: u8) -> Self {
+    pub(crate) fn depth(self, depth: u8) -> Self {
         Shown { depth, ..self }
     }
 }
@@ -342,7 +343,7 @@ fn parenthesised(
 /// Whether a constant is most likely meant as a negative number: it is nearer to 0 than 2^(width /
 /// 2).
 fn looks_negative(value: u128, width: u32) -> bool {
-    width >= 8 && value > ones(width) - (1 << (width / 2))
+    width >= 8 && value > mask(width) - (1 << (width / 2))
 }
 
 fn number(value: u128, width: u32, unsigned: bool) -> String {

@@ -4,6 +4,8 @@ use expect_test::{Expect, expect};
 use foretrace_model::terms::{SymbolId, TermId, Terms};
 use foretrace_trace::text;
 
+use crate::shown;
+
 /// The condition of a branch over `a`, `b`, `c` (words), `s` (2 bytes) and `k` (1 byte).
 fn check(expression: &str, expected: &Expect) {
     let reads = "foretrace-trace 1\nt: a = read x[0:8]\nt: b = read x[8:8]\nt: c = read x[16:8]\n\
@@ -21,7 +23,8 @@ fn check(expression: &str, expected: &Expect) {
 }
 
 fn show(terms: &Terms, term: TermId) -> String {
-    terms.show(term, |symbol| ["a", "b", "c", "s", "k"][symbol.0 as usize].to_owned()).to_string()
+    shown::show(terms, term, |symbol| ["a", "b", "c", "s", "k"][symbol.0 as usize].to_owned())
+        .to_string()
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn deep_terms_are_cut() {
     expect!["a + b * (a + b * (a + b * (a + b * (a + b * (a + b * …)))))"]
         .assert_eq(&show(&terms, chain));
     let names = |symbol: SymbolId| ["a", "b"][symbol.0 as usize].to_owned();
-    expect!["a + b * …"].assert_eq(&terms.show(chain, names).depth(2).to_string());
+    expect!["a + b * …"].assert_eq(&shown::show(&terms, chain, names).depth(2).to_string());
     // Sharing makes a small term a large text.
     let mut shared = a;
     for _ in 0..30 {

@@ -7,6 +7,8 @@ use foretrace_trace::NameId;
 use foretrace_trace::expr::{BinaryOp, CastWidth, Expr, UnaryOp};
 use foretrace_trace::text::eval;
 
+use crate::shown::show;
+
 fn word(random: &mut Random) -> u64 {
     let edges = [0, 1, 2, 7, 63, 64, 255, 256, 1 << 31, 1 << 62, 1 << 63, u64::MAX];
     match random.below(3) {
@@ -60,7 +62,7 @@ fn check(expr: &Expr, random: &mut Random, context: &str) {
     let names = names(&mut terms);
     let term = terms.from_expr(expr.nodes(), |name| names[name.index()]);
     assert_eq!(terms.width(term), 64);
-    let shown = terms.show(term, |symbol| format!("n{}", symbol.0)).to_string();
+    let shown = show(&terms, term, |symbol| format!("n{}", symbol.0)).to_string();
     for _ in 0..6 {
         let values = SIZES.map(|size| eval::truncate(word(random), size));
         let expected = eval::evaluate(expr, &|name| Some(values[name.index()])).unwrap();
@@ -123,7 +125,7 @@ fn printed_terms_are_expressions() {
         let words: Vec<TermId> =
             (0..SIZES.len()).map(|name| terms.symbol(SymbolId(name as u32), 64)).collect();
         let term = terms.from_expr(expr.nodes(), |name| words[name.index()]);
-        let shown = terms.show(term, |symbol| format!("n{}", symbol.0)).depth(40).to_string();
+        let shown = show(&terms, term, |symbol| format!("n{}", symbol.0)).depth(40).to_string();
         // What is computed in fewer bits has no place in the text form, nor have booleans.
         let is_cast = |at: usize| {
             let behind = shown[at..].trim_start_matches(['u', 'i']);
@@ -166,7 +168,7 @@ fn check_shown(text: &str, expected: &Expect) {
     let expr = trace.expression(trace.events().last().unwrap().0).unwrap();
     let term = terms.from_expr(expr.nodes(), |name| symbols[name.index()]);
     let names = |symbol: SymbolId| ["a", "b", "c", "p", "q", "w"][symbol.0 as usize].to_owned();
-    expected.assert_eq(&terms.show(term, names).to_string());
+    expected.assert_eq(&show(&terms, term, names).to_string());
 }
 
 /// What a program computes with 32 bits, the trace writes in 64 and the solver sees in 32.
