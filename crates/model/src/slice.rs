@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashSet;
 
-use foretrace_trace::{EventId, Op};
+use foretrace_trace::{EventId, Op, ops};
 
 use crate::terms::{Node, TermId};
 use crate::{CellId, Data, Skeleton};
@@ -101,7 +101,11 @@ impl<'s> Slice<'s> {
             }
             match self.data.terms().node(term) {
                 Node::Symbol(symbol) => self.need(EventId(symbol.0)),
-                node => terms.extend(node.children()),
+                node @ (Node::Constant(_)
+                | Node::Unary(..)
+                | Node::Binary(..)
+                | Node::Extract { .. }
+                | Node::Ite(..)) => terms.extend(node.children()),
             }
         }
     }
@@ -136,7 +140,7 @@ impl<'s> Slice<'s> {
                     is_open
                 }
                 Op::Let => false,
-                _ => true,
+                ops!(object sync call mark) => true,
             };
             sizes.events_left += u64::from(is_left);
         }

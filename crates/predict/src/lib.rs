@@ -2,6 +2,9 @@
 //!
 //! Knows nothing of the terminal.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod candidates;
 mod cells;
 mod delays;

@@ -7,6 +7,9 @@
 //!
 //! **Knows nothing of** processes and files: the command line starts the program.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod calls;
 mod outcome;
 mod plan;

@@ -3,6 +3,9 @@
 //!
 //! Only names: this crate decides nothing.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod ledger;
 mod model;
 mod proof;

@@ -141,7 +141,7 @@ impl Context<'_> {
             Site::Anywhere => {
                 self.skeleton.trace.location_of(event).map_or(Site::Event(event), Site::Location)
             }
-            site => site,
+            site @ (Site::Location(_) | Site::Event(_)) => site,
         }
     }
 
