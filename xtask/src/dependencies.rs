@@ -132,6 +132,7 @@ mod tests {
             version: "1.0.0".into(),
             license: (!license.is_empty()).then(|| license.into()),
             source: source.map(str::to_string),
+            missing: Vec::new(),
             dependencies: Default::default(),
         };
         let fine = package("fine", "MIT", Some(CRATES_IO));

@@ -10,6 +10,7 @@ mod demo;
 mod dependencies;
 mod documents;
 mod metadata;
+mod release;
 mod sanitize;
 mod shell;
 mod suite;
@@ -34,6 +35,8 @@ cargo xtask COMMAND
                               compare with exhaustive enumeration on random traces
   differential [--programs N] [--seed S]
                               compare with all schedules of random C programs
+  release [--dry-run]         check that the version can go out, make its archive and try it, and
+                              package the crates that are useful alone; publishes nothing
   sanitize                    record a dozen programs under valgrind, which watches the runtime
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
   bench [front|classes|causality|public|symbolic|programs|reference|staged|recording|rewalk|solver] [--quick]
@@ -75,6 +78,8 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
             tools::ensure_for_tests()?;
             suite::differential(programs, seed)
         }
+        ["release"] => release::release(false),
+        ["release", "--dry-run"] => release::release(true),
         ["sanitize"] => sanitize::sanitize().map(drop),
         ["corpus"] => corpus::corpus(&corpus::default_folder()).map(drop),
         ["corpus", folder] => corpus::corpus(folder.as_ref()).map(drop),

@@ -15,9 +15,14 @@ pub(crate) struct Package {
     pub(crate) license: Option<String>,
     /// The registry; `None` for packages of the workspace.
     pub(crate) source: Option<String>,
+    /// What its Cargo.toml should say of it and does not.
+    pub(crate) missing: Vec<&'static str>,
     /// Names of the packages that it is built with, without those of its tests.
     pub(crate) dependencies: BTreeSet<String>,
 }
+
+/// What a package says of itself.
+const DESCRIBED: [&str; 5] = ["description", "license", "rust_version", "keywords", "categories"];
 
 /// All packages of the workspace and below.
 pub(crate) fn packages() -> Result<Vec<Package>, Stop> {
@@ -35,6 +40,7 @@ pub(crate) fn packages() -> Result<Vec<Package>, Stop> {
 /// The packages in what `cargo metadata` prints.
 pub(crate) fn parse(metadata: &Value) -> Vec<Package> {
     let text = |value: &Value| value.as_str().map(str::to_string);
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
     let packages = metadata["packages"].as_array().into_iter().flatten();
     packages
         .map(|package| Package {
@@ -42,6 +48,7 @@ pub(crate) fn parse(metadata: &Value) -> Vec<Package> {
             version: text(&package["version"]).unwrap_or_default(),
             license: text(&package["license"]),
             source: text(&package["source"]),
+            missing: DESCRIBED.into_iter().filter(|field| is_empty(&package[*field])).collect(),
             dependencies: package["dependencies"]
                 .as_array()
                 .into_iter()

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::shell::{Stop, cargo, root, run, run_and_read, step, target_folder};
-use crate::{architecture, corpus, dependencies, documents, metadata, sanitize, tools};
+use crate::{architecture, corpus, dependencies, documents, metadata, release, sanitize, tools};
 
 /// The seed of the random tests, fixed so that a run can be repeated; `oracle --seed` takes others.
 pub(crate) const SEED: u64 = 1;
@@ -85,6 +85,7 @@ pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
         let mut program = cargo(&SEEDED_FAULTS_OF_THE_PROGRAM);
         tally.passed += cargo_test("seeded faults, program", &mut program)?.passed;
         tally.passed += sanitize::sanitize()?;
+        release::release(true)?;
     }
     run("fuzz targets", &mut cargo(&FUZZ_TARGETS))?;
     tally.passed += 1;

@@ -9,7 +9,7 @@
 //! **Cost.** For one waiter, a search in each thread that has givers.
 
 use foretrace_model::Skeleton;
-use foretrace_trace::{CondId, Op, SemId, ThreadId};
+use foretrace_trace::{CondId, Op, SemId, ThreadId, ops};
 
 /// Positions in the events of each thread that has any, in program order.
 type ByThread = Vec<(ThreadId, Vec<u32>)>;
@@ -83,7 +83,8 @@ impl Givers {
                     givers.has_waiters = true;
                     continue;
                 }
-                _ => continue,
+                ops!(memory object data lock barrier thread call mark Wait SemWaitFailed
+                    Request) => continue,
             };
             let (thread, position) = (trace.thread_of(event), trace.position(event) as u32);
             match list.iter_mut().find(|(known, _)| *known == thread) {

@@ -11,7 +11,7 @@
 //!
 //! **Cost.** A clock is stored only where it changes: O(n + (forks + joins) · threads).
 
-use foretrace_trace::{EventId, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, Op, ThreadId, Trace, ops};
 
 /// The relation, as vector clocks of segments.
 #[derive(Debug)]
@@ -45,7 +45,8 @@ impl MustHappenBefore {
                     let after = trace.position(event) as u32 + 1;
                     relation.inherit(trace.thread_of(event), after, child, count, count);
                 }
-                _ => {}
+                ops!(memory object data lock cond sem barrier call mark Request Begin End
+                    Exit) => {}
             }
         }
         relation

@@ -4,6 +4,9 @@
 //! Must-happen-before by fork and join, locksets, what each event needs, and the universal
 //! causality graph of a candidate.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod derive;
 mod givers;
 mod graph;

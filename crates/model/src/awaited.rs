@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
-use foretrace_trace::{Awaited, ChannelId, Channels, EventId, Op, Trace};
+use foretrace_trace::{Awaited, ChannelId, Channels, EventId, Op, Trace, ops};
 
 /// The calls that wait.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ impl WaitingCalls {
                         waiting.sources[source].calls[at].leave = Some(event);
                     }
                 }
-                _ => {}
+                ops!(memory object data sync mark) => {}
             }
         }
         waiting.find_feeds(trace, &sources, &pieces);

@@ -13,7 +13,9 @@
 
 use rustc_hash::FxHashMap;
 
-use foretrace_trace::{ChannelId, Channels, ChannelsId, Direction, EventId, Op, ThreadId, Trace};
+use foretrace_trace::{
+    ChannelId, Channels, ChannelsId, Direction, EventId, Op, ThreadId, Trace, ops,
+};
 
 /// The order of calls.
 #[derive(Debug, Default)]
@@ -30,7 +32,7 @@ impl Calls {
                 match op {
                     Op::EnterCall { on, .. } => run.enter(event, on),
                     Op::LeaveCall => run.leave(event, &mut calls),
-                    _ => {}
+                    ops!(memory object data sync mark) => {}
                 }
             }
         }

@@ -16,7 +16,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_trace::expr::ExprRef;
-use foretrace_trace::{Dependences, EventId, NameId, Op, Trace};
+use foretrace_trace::{Dependences, EventId, NameId, Op, Trace, ops};
 use foretrace_verdict::Model;
 
 use crate::memory::{CellId, Memory};
@@ -137,7 +137,7 @@ impl Data {
                     self.results.insert(event, holds);
                 }
             }
-            _ => {}
+            ops!(object sync call mark Read) => {}
         }
     }
 
@@ -194,11 +194,22 @@ impl Data {
         let (left, right, is_sum) = match self.terms.node(stored) {
             Node::Binary(BinaryOp::Add, a, b) => (a, b, true),
             Node::Binary(BinaryOp::Sub, a, b) => (a, b, false),
-            _ => return,
+            Node::Constant(_)
+            | Node::Symbol(_)
+            | Node::Unary(..)
+            | Node::Binary(..)
+            | Node::Concat(..)
+            | Node::Extract { .. }
+            | Node::Ite(..) => return,
         };
         let read = |terms: &Terms, term: TermId| match terms.node(term) {
             Node::Symbol(symbol) => Some(EventId(symbol.0)),
-            _ => None,
+            Node::Constant(_)
+            | Node::Unary(..)
+            | Node::Binary(..)
+            | Node::Concat(..)
+            | Node::Extract { .. }
+            | Node::Ite(..) => None,
         };
         let (read, added) = match (read(&self.terms, left), read(&self.terms, right)) {
             (Some(read), _) if is_sum => (read, right),
@@ -320,7 +331,7 @@ impl Data {
             | Op::Branch { .. }
             | Op::Assert { .. }
             | Op::Assume { .. } => self.result(event).is_none(),
-            _ => false,
+            ops!(object sync call Read Let RegionBegin RegionEnd Fence) => false,
         }
     }
 

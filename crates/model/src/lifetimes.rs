@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use foretrace_trace::{EventId, ObjectId, Op, Trace};
+use foretrace_trace::{EventId, ObjectId, Op, Trace, ops};
 
 /// The lifetime part of the skeleton.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Lifetimes {
                         freed.entry(start).or_default().push((end, event));
                     }
                 }
-                _ => {}
+                ops!(memory data sync call mark) => {}
             }
         }
         lifetimes

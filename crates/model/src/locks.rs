@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
-use foretrace_trace::{EventId, LockId, LockKind, Mode, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, LockId, LockKind, Mode, Op, ThreadId, Trace, ops};
 
 /// A hold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -137,7 +137,8 @@ impl Locks {
                     self.close(event, own.hold);
                 }
                 Op::Destroy { lock } => self.destroyed[lock.index()] = Some(event),
-                _ => {}
+                ops!(memory object data sem barrier thread call mark AcquireFailed Signal Broadcast
+                    Request) => {}
             }
         }
     }

@@ -3,7 +3,7 @@
 //! **Follows.** `docs/theory.md`, section 2, *Regions*; the inference is that of 000 section 9.2,
 //! where synchronised blocks without a wait are taken for atomic.
 
-use foretrace_trace::{EventId, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, Op, ThreadId, Trace, ops};
 
 use crate::locks::Locks;
 
@@ -36,7 +36,7 @@ fn marked(trace: &Trace) -> Vec<Region> {
         let delta = match op {
             Op::RegionBegin => 1,
             Op::RegionEnd => -1,
-            _ => continue,
+            ops!(memory object data sync call Fence External) => continue,
         };
         let thread = trace.thread_of(event);
         let position = trace.position(event) as u32;

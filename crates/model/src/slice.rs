@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashSet;
 
-use foretrace_trace::{EventId, Op};
+use foretrace_trace::{EventId, Op, ops};
 use foretrace_verdict::Slicing;
 
 use crate::terms::{Node, TermId};
@@ -85,7 +85,12 @@ impl<'s> Slice<'s> {
             }
             match self.data.terms().node(term) {
                 Node::Symbol(symbol) => self.need(EventId(symbol.0)),
-                node => terms.extend(node.children()),
+                node @ (Node::Constant(_)
+                | Node::Unary(..)
+                | Node::Binary(..)
+                | Node::Concat(..)
+                | Node::Extract { .. }
+                | Node::Ite(..)) => terms.extend(node.children()),
             }
         }
     }
@@ -120,7 +125,7 @@ impl<'s> Slice<'s> {
                     is_open
                 }
                 Op::Let => false,
-                _ => true,
+                ops!(object sync call mark) => true,
             };
             slicing.events_left += u64::from(is_left);
         }

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use foretrace_trace::{BarrierId, CondId, EventId, Op, SemId, Trace, WakeReason};
+use foretrace_trace::{BarrierId, CondId, EventId, Op, SemId, Trace, WakeReason, ops};
 
 /// A wait and how it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,7 +133,7 @@ impl Waiting {
                     }
                     barrier.rounds[0].push(event);
                 }
-                _ => {}
+                ops!(memory object data lock thread call mark Leave Request) => {}
             }
         }
     }
@@ -191,7 +191,7 @@ impl Waiting {
                 Op::Leave { barrier } => {
                     all.push((event, last[&(trace.thread_of(event), barrier)]));
                 }
-                _ => {}
+                ops!(memory object data lock cond sem thread call mark Request) => {}
             }
         }
         self.arrivals = all;

@@ -60,7 +60,8 @@ impl Recorded<'_> {
                 Op::Assert { .. } => {
                     all.insert(Violation::Assertion(event));
                 }
-                _ => {}
+                ops!(memory object cond sem thread call mark Let Branch Assume Acquire
+                    AcquireFailed Arrive Request) => {}
             }
         }
         all
@@ -106,7 +107,7 @@ impl Recorded<'_> {
             Op::Request(Request::Acquire(lock, mode)) if self.trace.next(wanting).is_none() => {
                 (lock, mode)
             }
-            _ => return false,
+            ops!(memory object data sync call mark) => return false,
         };
         let thread = self.trace.thread_of(having);
         let before = &self.trace.thread_events(thread)[..self.trace.position(having)];

@@ -179,7 +179,9 @@ fn settings(seed: u64, model: Model, infer_regions: bool) -> Vec<Setting> {
     let plain = plain(model, infer_regions);
     match model {
         Model::Control => vec![plain],
-        _ => vec![plain, Setting { granularity, ..plain }],
+        Model::ReadsFrom | Model::Values | Model::Symbolic => {
+            vec![plain, Setting { granularity, ..plain }]
+        }
     }
 }
 
@@ -258,15 +260,15 @@ fn report(
     let difference_of =
         |trace: &Trace| differ(trace, &Truth::of(trace, setting)?, setting, predictor).err();
     // A trace that is not valid cannot be shrunk to a valid one.
-    let (trace, difference) = match found {
-        Difference::NotFeasible => (trace.clone(), found),
-        _ => shrink(trace, found, &difference_of),
+    let (trace, difference) = if matches!(found, Difference::NotFeasible) {
+        (trace.clone(), found)
+    } else {
+        shrink(trace, found, &difference_of)
     };
-    let witness = match &difference {
-        Difference::Missed(violation) => {
-            explore(&trace, setting.model, setting.infer_regions).witness(violation)
-        }
-        _ => None,
+    let witness = if let Difference::Missed(violation) = &difference {
+        explore(&trace, setting.model, setting.infer_regions).witness(violation)
+    } else {
+        None
     };
     Disagreement { seed, setting, difference, trace, witness }
 }
@@ -355,7 +357,10 @@ fn check_finding(trace: &Trace, setting: Setting, finding: &Finding) -> Result<(
         Violation::Race(access, _) | Violation::Atomicity { remote: access, .. } => {
             trace.op(*access).access().map(|access| access.at.object)
         }
-        _ => None,
+        Violation::LockCycle(_)
+        | Violation::Stuck(_)
+        | Violation::Lock(..)
+        | Violation::Assertion(_) => None,
     };
     if about != *object {
         return Err(Difference::WrongObject(Box::new(finding.clone())));

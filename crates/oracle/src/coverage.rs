@@ -233,7 +233,8 @@ impl Recorded<'_> {
                     Op::Request(_) => Some("hung: request"),
                     Op::Wait { .. } => Some("hung: wait"),
                     Op::Arrive { .. } => Some("hung: arrive"),
-                    _ => None,
+                    ops!(memory object data lock sem thread call mark Wake Signal Broadcast
+                        Leave) => None,
                 });
             }
         }

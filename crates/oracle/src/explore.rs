@@ -224,7 +224,11 @@ pub fn proves_only_possible(
         Violation::Atomicity { remote, .. } => {
             remote == event && matches!(trace.op(event), Op::Read { .. }) && !goes_on(event)
         }
-        _ => false,
+        Violation::Race(..)
+        | Violation::LockCycle(_)
+        | Violation::Stuck(_)
+        | Violation::Lock(..)
+        | Violation::Assertion(_) => false,
     };
     model == Model::Control
         || schedule.iter().any(|&event| recorded.unknown_writer.contains(event) && !is_free(event))
@@ -277,7 +281,11 @@ impl<'t> Search<'t> {
     fn of(trace: &'t Trace, model: Model, infer_regions: bool, violation: &Violation) -> Self {
         match *violation {
             Violation::Assertion(event) => Search::for_assertion(trace, model, event),
-            _ => Search::new(trace, model, infer_regions),
+            Violation::Race(..)
+            | Violation::Atomicity { .. }
+            | Violation::LockCycle(_)
+            | Violation::Stuck(_)
+            | Violation::Lock(..) => Search::new(trace, model, infer_regions),
         }
     }
 

@@ -168,7 +168,7 @@ impl Run {
                 self.say(thread, &format!("branch {name} != {free} : true"));
                 false
             }
-            take => {
+            take @ (Take::Exchange | Take::Untested | Take::Misread) => {
                 self.say(thread, &format!("{name} = rmw flag : {seen} -> {taken} : {taken}"));
                 self.flag = taken;
                 match take {
@@ -181,7 +181,7 @@ impl Run {
                         self.say(thread, &format!("branch {name} != 9 : true"));
                         true
                     }
-                    _ => true,
+                    Take::Compared | Take::Untested => true,
                 }
             }
         }

@@ -14,6 +14,9 @@
 //! | `compare`, `class`, `shrink`, `draft` | predictor against oracle, on one case |
 //! | `run`, `candidates`, `coverage` | many cases, and what they covered |
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod calls;
 mod candidates;
 mod class;
@@ -25,6 +28,8 @@ mod event_set;
 mod explore;
 mod generate;
 mod latches;
+// It makes events, and looks at none.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod machine;
 mod profile;
 mod recorded;

@@ -233,7 +233,8 @@ impl<'t> Recorded<'t> {
     pub(crate) fn wake_reason(&self, wait: EventId) -> Option<WakeReason> {
         match self.op(self.trace.next(wait)?) {
             Op::Wake { reason, .. } => Some(reason),
-            _ => None,
+            ops!(memory object data lock sem barrier thread call mark Wait Signal Broadcast
+                Request) => None,
         }
     }
 
@@ -277,7 +278,8 @@ impl<'t> Recorded<'t> {
                 Op::Alloc { object, .. } => self.alloc[object.index()] = event,
                 Op::Free { object } => self.free[object.index()] = event,
                 Op::Destroy { lock } => self.destroy[lock.index()] = event,
-                _ => {}
+                ops!(memory data cond sem barrier call mark Acquire AcquireFailed Release Request
+                    Join Begin End Exit) => {}
             }
         }
     }

@@ -199,7 +199,11 @@ impl Recorded<'_> {
                         && intact(lock)
                 }
                 Role::Deepens(hold) => state.is_open(hold) && intact(lock),
-                _ => false,
+                Role::None
+                | Role::Lowers(_)
+                | Role::Closes(_)
+                | Role::Unheld
+                | Role::Unsupported => false,
             },
             Op::AcquireFailed { lock, mode, .. } => {
                 state.holds_on(lock).any(|hold| hold.mode.conflicts(mode)) && intact(lock)
@@ -212,12 +216,17 @@ impl Recorded<'_> {
                         && intact(lock)
                 }
                 Role::Unheld => state.holds_on(lock).next().is_none() && intact(lock),
-                _ => false,
+                Role::None | Role::Opens | Role::Deepens(_) | Role::Unsupported => false,
             },
             Op::Destroy { lock } => state.holds_on(lock).next().is_none() && intact(lock),
             Op::Wait { lock, .. } => match role {
                 Role::Closes(hold) => state.is_open(hold) && intact(lock),
-                _ => false,
+                Role::None
+                | Role::Opens
+                | Role::Deepens(_)
+                | Role::Lowers(_)
+                | Role::Unheld
+                | Role::Unsupported => false,
             },
             Op::Wake { lock, reason, .. } => match (role, self.wait_of(event)) {
                 (Role::Opens, Some(wait)) => {
@@ -292,7 +301,7 @@ impl Recorded<'_> {
             Op::Alloc { size, address: Some(address), .. } => {
                 Some((address, address + u64::from(size)))
             }
-            _ => None,
+            ops!(memory object data sync call mark) => None,
         }
     }
 
@@ -329,7 +338,7 @@ impl Recorded<'_> {
                 }
             }
             // All that the others change is the set of executed events.
-            _ => {}
+            ops!(object data sem barrier thread call mark AcquireFailed Destroy Request) => {}
         }
         vec![after]
     }

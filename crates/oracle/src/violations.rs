@@ -162,14 +162,16 @@ impl Recorded<'_> {
                     (event, lock, mode)
                 }
                 Op::Wake { lock, .. } => (event, lock, self.given_back(event)?),
-                _ => return None,
+                ops!(memory object data lock sem barrier thread call mark Wait Signal Broadcast
+                    Request) => return None,
             },
             None => {
                 let last = self.last_executed(state, thread)?;
                 match self.op(last) {
                     Op::Request(Request::Acquire(lock, mode)) => (last, lock, mode),
                     Op::Wait { lock, .. } => (last, lock, self.given_back.get(&last)?.mode),
-                    _ => return None,
+                    ops!(memory object data lock sem barrier thread call mark Wake Signal Broadcast
+                        Request) => return None,
                 }
             }
         };
@@ -286,7 +288,8 @@ impl Recorded<'_> {
                             && self.is_left_locked(state, thread, lock, mode)
                     }
                     Op::LeaveCall => self.is_unfed(state, event),
-                    _ => false,
+                    ops!(memory object data lock cond sem thread mark Arrive Request
+                        EnterCall) => false,
                 };
                 (event, waits)
             }
@@ -300,7 +303,8 @@ impl Recorded<'_> {
                         self.is_left_locked(state, thread, lock, mode)
                     }
                     Op::EnterCall { .. } => self.is_unfed(state, last),
-                    _ => false,
+                    ops!(memory object data lock sem thread mark Wake Signal Broadcast Leave
+                        Request LeaveCall) => false,
                 };
                 (last, waits)
             }
@@ -323,7 +327,8 @@ impl Recorded<'_> {
                 Op::Join { child } => {
                     !self.is_started(state, child) || !self.is_through(state, child)
                 }
-                _ => false,
+                ops!(memory object data lock cond sem barrier call mark Request Fork Begin End
+                    Exit) => false,
             },
             None => match self.last_executed(state, thread).map(|last| self.op(last)) {
                 Some(Op::Request(Request::Join(child))) => !self.is_finished(state, child),
@@ -348,7 +353,8 @@ impl Recorded<'_> {
                     Op::Destroy { lock } if state.holds_on(lock).next().is_some() => {
                         all.insert(Violation::Lock(LockMisuse::DestroyHeld, event));
                     }
-                    _ => {}
+                    ops!(memory object data cond sem barrier thread call mark Acquire AcquireFailed
+                        Destroy Request) => {}
                 },
                 None => {
                     let Some(last) = self.last_executed(state, thread) else { continue };

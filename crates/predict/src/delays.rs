@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::{CellId, Skeleton};
-use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
+use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, ops};
 use foretrace_verdict::Model;
 
 /// How many events all tries for one assertion may have together.
@@ -80,7 +80,8 @@ fn outside_of_locks(skeleton: &Skeleton, point: EventId) -> [Option<usize>; 2] {
         match trace.op(event) {
             Op::Acquire { .. } | Op::Wake { .. } => depth += 1,
             Op::Release { .. } | Op::Wait { .. } => depth -= 1,
-            _ => {}
+            ops!(memory object data sem barrier thread call mark AcquireFailed Destroy Signal
+                Broadcast Request) => {}
         }
         if event >= point && depth <= 0 {
             return [Some(before), Some(position + 1)];
@@ -227,7 +228,8 @@ impl<'s> Run<'s> {
                     needed.iter().all(|&enter| self.is_executed(enter))
                 }
                 Op::Exit => false,
-                _ => true,
+                ops!(memory object data barrier mark AcquireFailed Release Destroy Wait Signal
+                    Broadcast SemWaitFailed SemPost Request Fork Begin End EnterCall) => true,
             }
     }
 
@@ -246,7 +248,8 @@ impl<'s> Run<'s> {
             }
             Op::SemWait { sem, .. } => self.counts[sem.index()] -= 1,
             Op::SemPost { sem } => self.counts[sem.index()] += 1,
-            _ => {}
+            ops!(memory object data barrier thread call mark AcquireFailed Destroy Signal Broadcast
+                SemWaitFailed Request) => {}
         }
     }
 }

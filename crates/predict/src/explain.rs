@@ -199,7 +199,7 @@ fn ask<'c>(
     let questions = match class.property {
         Property::Atomicity => Questions::Atomicity,
         Property::Assertion => Questions::Assertions,
-        _ => Questions::Plain,
+        Property::Race | Property::Deadlock | Property::Lock => Questions::Plain,
     };
     let mut encoder = Encoder::explaining(context.skeleton, context.order, cells, questions);
     let mut terms = Terms::new(limits);

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use foretrace_model::HoldId;
 use foretrace_solve::Lit;
-use foretrace_trace::{EventId, LockId, Mode, Op, Request, Trace};
+use foretrace_trace::{EventId, LockId, Mode, Op, Request, Trace, ops};
 use foretrace_verdict::{LockMisuse, Violation};
 
 use crate::candidates::{
@@ -72,7 +72,7 @@ impl Goals {
             match self.decide(encoder, groups, &parts, terms) {
                 Verdict::Infeasible => {}
                 Verdict::InfeasibleInBound => verdict = Verdict::InfeasibleInBound,
-                other => return other,
+                other @ (Verdict::Violated(..) | Verdict::Undecided(_)) => return other,
             }
         }
         verdict
@@ -174,7 +174,9 @@ impl Goals {
         loop {
             let proposal = match encoder.ask(&question, terms) {
                 Answer::Feasible(proposal) => proposal,
-                other => return no_schedule(other),
+                other @ (Answer::Infeasible | Answer::InfeasibleInBound | Answer::Interrupted) => {
+                    return no_schedule(other);
+                }
             };
             let chosen = chosen_part(encoder, &selected);
             let remote = *groups
@@ -246,7 +248,9 @@ fn decide_stuck(encoder: &mut Encoder, points: &[EventId], terms: &mut Terms) ->
             let point = *waiting.expect("the question asks for a waiting thread");
             Verdict::Violated(Violation::Stuck(point), proposal)
         }
-        other => no_schedule(other),
+        other @ (Answer::Infeasible | Answer::InfeasibleInBound | Answer::Interrupted) => {
+            no_schedule(other)
+        }
     }
 }
 
@@ -343,7 +347,8 @@ fn lock_of(trace: &Trace, event: EventId) -> LockId {
         | Op::Release { lock, .. }
         | Op::Destroy { lock }
         | Op::Request(Request::Acquire(lock, _)) => lock,
-        other => unreachable!("{other:?} is not a lock operation"),
+        other @ ops!(memory object data cond sem barrier thread call mark AcquireFailed
+            Request) => unreachable!("{other:?} is not a lock operation"),
     }
 }
 
@@ -445,7 +450,9 @@ fn ask<P>(
             let violation = violation(&proposal, &chosen.part);
             Verdict::Violated(violation, proposal)
         }
-        other => no_schedule(other),
+        other @ (Answer::Infeasible | Answer::InfeasibleInBound | Answer::Interrupted) => {
+            no_schedule(other)
+        }
     }
 }
 

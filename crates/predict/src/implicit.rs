@@ -114,7 +114,7 @@ pub fn given_out_again(trace: &Trace) -> FxHashMap<ObjectId, (u64, u64)> {
                     freed.insert(start, (end, object));
                 }
             }
-            _ => {}
+            ops!(memory Alloc data sync call mark) => {}
         }
     }
     again
@@ -153,7 +153,7 @@ fn late_accesses(
     let order = MustHappenBefore::new(trace);
     let free = |(event, op)| match op {
         Op::Free { object } => Some((object, event)),
-        _ => None,
+        ops!(memory Alloc data sync call mark) => None,
     };
     let frees: FxHashMap<ObjectId, EventId> = trace.other_ops().filter_map(free).collect();
     let mut late = FxHashMap::default();
@@ -198,7 +198,7 @@ fn may_fix_an_address(trace: &Trace, event: EventId) -> bool {
         Op::External => true,
         Op::Branch { taken: true } => trace.expression(event).is_none_or(is_equality),
         Op::Branch { .. } => trace.expression(event).is_none(),
-        _ => false,
+        ops!(memory object Let Assert Assume sync call RegionBegin RegionEnd Fence) => false,
     }
 }
 

@@ -1,6 +1,9 @@
 //! From a trace to verdicts: properties, candidates, encoding, the pipeline. It does not know the
 //! terminal, files, and how its answers are told.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod candidates;
 mod cells;
 mod delays;

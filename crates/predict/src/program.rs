@@ -71,7 +71,10 @@ impl Judge for ProgramJudge<'_> {
         let wrong = match *violation {
             Violation::Assertion(event) => Wrong::Check(event),
             Violation::Race(a, b) => Wrong::Race(a, b),
-            _ => return Judgement::Doubted(Unanswered::NotInPrograms),
+            Violation::Atomicity { .. }
+            | Violation::LockCycle(_)
+            | Violation::Stuck(_)
+            | Violation::Lock(..) => return Judgement::Doubted(Unanswered::NotInPrograms),
         };
         match replay(self.program, self.summary, &schedule, inputs, wrong) {
             Ok(()) => {

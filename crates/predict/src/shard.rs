@@ -151,7 +151,10 @@ impl<'w> Shard<'w> {
                     Decided::InfeasibleInBound if self.is_lifted(class, terms) => {
                         Ok(Decided::Infeasible(Columns::default()))
                     }
-                    decided => Ok(decided),
+                    decided @ (Decided::Found(_)
+                    | Decided::Infeasible(_)
+                    | Decided::InfeasibleInBound
+                    | Decided::Undecided(_)) => Ok(decided),
                 }
             }
             Switches::Fewest => self.fewest_switches(class, terms),
@@ -169,12 +172,16 @@ impl<'w> Shard<'w> {
         for bound in 0.. {
             match self.decide_within(class, Some(bound), terms)? {
                 Decided::InfeasibleInBound => {}
-                other => return Ok(other),
+                other @ (Decided::Found(_) | Decided::Infeasible(_) | Decided::Undecided(_)) => {
+                    return Ok(other);
+                }
             }
             if bound == BOUNDS_BEFORE_NONE {
                 match self.decide_within(class, None, terms)? {
                     Decided::Found(finding) => known = Some(finding),
-                    other => return Ok(other),
+                    other @ (Decided::Infeasible(_)
+                    | Decided::InfeasibleInBound
+                    | Decided::Undecided(_)) => return Ok(other),
                 }
             }
             if let Some(finding) = known.take_if(|finding| self.switches_of(finding) <= bound + 1) {
@@ -195,7 +202,12 @@ impl<'w> Shard<'w> {
         let context = self.work.context;
         let events = match &class.parts {
             Parts::Assertion(events) if !context.skeleton.is_program() => &events[..],
-            _ => &[],
+            Parts::Race(_)
+            | Parts::Atomicity(_)
+            | Parts::LockCycle(_)
+            | Parts::Stuck(_)
+            | Parts::Lock(_)
+            | Parts::Assertion(_) => &[],
         };
         let schedules = move |&event: &EventId| {
             delays::schedules(context.skeleton, context.order, event, patience)
@@ -305,7 +317,9 @@ impl<'w> Shard<'w> {
             }
             match self.ask_quickly(class, None, &mut terms) {
                 Verdict::Undecided(_) => {}
-                verdict => return matches!(verdict, Verdict::Infeasible),
+                verdict @ (Verdict::Violated(..)
+                | Verdict::Infeasible
+                | Verdict::InfeasibleInBound) => return matches!(verdict, Verdict::Infeasible),
             }
             if self.is_delayed(class, Patience::Much, &terms) {
                 return false;
@@ -342,7 +356,9 @@ impl<'w> Shard<'w> {
         let (questions, solver) = match class.property {
             Property::Atomicity => (Questions::Atomicity, &mut self.atomicity),
             Property::Assertion => (Questions::Assertions, &mut self.assertions),
-            _ => (Questions::Plain, &mut self.plain),
+            Property::Race | Property::Deadlock | Property::Lock => {
+                (Questions::Plain, &mut self.plain)
+            }
         };
         // Every model assigns every variable, so one that earlier questions have filled is slow.
         let is_full = |(encoder, _): &(Encoder, Goals)| {

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use foretrace_trace::{Access, EventId, NameId, Op, Place, Trace};
+use foretrace_trace::{Access, EventId, NameId, Op, Place, Trace, ops};
 use foretrace_verdict::{Property, Violation};
 
 /// What can be asked, and what cannot.
@@ -92,7 +92,7 @@ fn regions(trace: &Trace) -> Vec<u32> {
                     count += u32::from(depth == 1);
                 }
                 Op::RegionEnd if depth > 0 => depth -= 1,
-                _ => {}
+                ops!(memory object data sync call RegionEnd Fence External) => {}
             }
             regions[event.index()] = if depth > 0 { count } else { 0 };
         }
@@ -137,7 +137,7 @@ fn known_conditions(trace: &Trace) -> Vec<EventId> {
                     names.extend(trace.binding(event).map(|name| (name, is_known)));
                 }
                 Op::Assert { .. } if is_known => known.push(event),
-                _ => {}
+                ops!(memory object Branch Assert Assume sync call mark) => {}
             }
         }
     }

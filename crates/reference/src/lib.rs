@@ -8,14 +8,22 @@
 //! back to a schedule. What it does not support it says ([`Unsupported`]), and then nothing is
 //! known. Schedules are to be checked by the witness checker, as all others.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod candidates;
 pub mod cssa;
 pub mod decode;
+// Terms and solvers know no events.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod expression;
 pub mod formula;
 mod recorded;
+#[allow(clippy::wildcard_enum_match_arm)]
 pub mod smtlib;
+#[allow(clippy::wildcard_enum_match_arm)]
 pub mod solver;
+#[allow(clippy::wildcard_enum_match_arm)]
 mod term;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

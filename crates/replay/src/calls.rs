@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 
-use foretrace_trace::{Channels, Direction, EventId, Op, ThreadId, Trace};
+use foretrace_trace::{Channels, Direction, EventId, Op, ThreadId, Trace, ops};
 use foretrace_witness::calls::Kept;
 
 /// The schedule with each call in one piece. With `waits`, the calls that have not left at its end
@@ -72,7 +72,7 @@ impl Pass<'_> {
                 self.open[thread.index()] = Some(event);
                 self.entered[thread.index()] = Some(event);
             }
-            _ => self.order.push(event),
+            ops!(memory object data sync mark LeaveCall) => self.order.push(event),
         }
     }
 
@@ -137,7 +137,7 @@ fn feeds(trace: &Trace, giver: (EventId, EventId), taker: (EventId, EventId)) ->
     let overlap = giver.0 < taker.1 && taker.1 < giver.1;
     let channels = |enter| match trace.op(enter) {
         Op::EnterCall { on, .. } => trace.channels_of(on),
-        _ => Channels::Every,
+        ops!(memory object data sync mark LeaveCall) => Channels::Every,
     };
     let (Channels::Only(gives), Channels::Only(takes)) = (channels(giver.0), channels(taker.0))
     else {
@@ -159,7 +159,7 @@ fn leaves(trace: &Trace) -> HashMap<EventId, EventId> {
         match event.op {
             Op::EnterCall { .. } => open.push(id),
             Op::LeaveCall => leaves.extend(open.pop().map(|enter| (enter, id))),
-            _ => {}
+            ops!(memory object data sync mark) => {}
         }
     }
     leaves

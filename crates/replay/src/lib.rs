@@ -6,6 +6,9 @@
 //! the threads stand before when the violation is there. [`Outcome::read`] reads what the runtime
 //! answers.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod calls;
 mod outcome;
 mod plan;

@@ -3,7 +3,7 @@
 use foretrace_recording::plan::{BY_ITSELF, MAGIC, Memory, Step, WATCHED, goal};
 use foretrace_recording::record::kind;
 use foretrace_trace::{
-    EventId, Fault, Op, Otherwise, Request, ThreadId, Trace, WakeReason, place_hash,
+    EventId, Fault, Op, Otherwise, Request, ThreadId, Trace, WakeReason, ops, place_hash,
 };
 use foretrace_verdict::Violation;
 
@@ -195,7 +195,9 @@ impl Numbers {
                 };
                 self.at(trace, event, ordinal, kind)
             }),
-            _ => self.step(trace, event),
+            ops!(memory object data lock cond sem barrier thread call mark) => {
+                self.step(trace, event)
+            }
         };
         found.ok_or(NotReplayable::NoOperation(event.0))
     }
@@ -331,6 +333,10 @@ fn operation_behind(trace: &Trace, event: EventId) -> Option<EventId> {
 fn watched(violation: &Violation, event: EventId) -> bool {
     match violation {
         Violation::Atomicity { first, remote, .. } => *first == event || *remote == event,
-        _ => false,
+        Violation::Race(..)
+        | Violation::LockCycle(_)
+        | Violation::Stuck(_)
+        | Violation::Lock(..)
+        | Violation::Assertion(_) => false,
     }
 }

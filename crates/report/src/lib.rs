@@ -7,6 +7,9 @@
 //! **Invariant.** Equal reports are rendered to equal bytes, and nothing in a report depends on the
 //! time or the machine but [`Report::timing`].
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod compare;
 mod explanation;
 mod fingerprint;

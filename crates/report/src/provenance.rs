@@ -256,6 +256,7 @@ pub(crate) fn is_news(fact: &Provenance) -> bool {
 
 impl TraceInfo {
     /// How much is known of what was computed, in one line; `None` if the trace does not say.
+    #[allow(clippy::wildcard_enum_match_arm)]
     pub fn terms(&self) -> Option<String> {
         let walked: Vec<(&Walked, u64)> = self
             .provenance

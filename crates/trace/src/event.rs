@@ -2,6 +2,8 @@
 //!
 //! `docs/theory.md` gives each kind its operational rule; here is only what is recorded.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use crate::ids::*;
 
 /// One step of one thread.
@@ -242,6 +244,34 @@ pub enum Op {
     LeaveCall,
 }
 
+/// A pattern for several operations, by name or by kind: for arms of a `match` that treat all of
+/// them alike, mostly by ignoring them. A match without `_` does not compile when an operation is
+/// added, until it is in such a pattern or has an arm.
+///
+/// | kind | operations |
+/// | --- | --- |
+/// | `memory`, `object` | accesses; the life of objects |
+/// | `data` | what a thread computes and decides |
+/// | `sync` | synchronisation: `lock`, `cond`, `sem`, `barrier`, `thread`, and requests |
+/// | `call` | calls that use channels |
+/// | `mark` | what changes no state: regions, fences, code that is not recorded |
+#[macro_export]
+macro_rules! ops {
+    (memory) => { $crate::ops!(Read Write Rmw) };
+    (object) => { $crate::ops!(Alloc Free) };
+    (data) => { $crate::ops!(Let Branch Assert Assume) };
+    (sync) => { $crate::ops!(lock cond sem barrier thread Request) };
+    (lock) => { $crate::ops!(Acquire AcquireFailed Release Destroy) };
+    (cond) => { $crate::ops!(Wait Wake Signal Broadcast) };
+    (sem) => { $crate::ops!(SemWait SemWaitFailed SemPost) };
+    (barrier) => { $crate::ops!(Arrive Leave) };
+    (thread) => { $crate::ops!(Fork Join Begin End Exit) };
+    (call) => { $crate::ops!(EnterCall LeaveCall) };
+    (mark) => { $crate::ops!(RegionBegin RegionEnd Fence External) };
+    ($operation:ident) => { $crate::Op::$operation { .. } };
+    ($first:ident $($other:ident)+) => { $crate::ops!($first) $(| $crate::ops!($other))+ };
+}
+
 /// What goes wrong where a branch goes the other way than in the recorded run, though no programmer
 /// wrote the test.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -306,7 +336,7 @@ impl Op {
             Op::Read { at, order, .. } => (at, true, false, order),
             Op::Write { at, order, .. } => (at, false, true, order),
             Op::Rmw { at, order, .. } => (at, true, true, order),
-            _ => return None,
+            ops!(data sync object call mark) => return None,
         };
         Some(Access { at, reads, writes, atomic: order != MemoryOrder::Plain })
     }

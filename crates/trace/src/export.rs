@@ -11,12 +11,14 @@
 //!
 //! **Cost.** Two passes: STD's objects are cells, so the places of an object must not overlap.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 
 use crate::{
-    EventId, MemoryOrder, Mode, Names, ObjectId, Op, Patience, Place, Request, ThreadId, Trace,
+    EventId, MemoryOrder, Mode, Names, ObjectId, Op, Patience, Place, Request, ThreadId, Trace, ops,
 };
 
 /// Why a trace cannot be written as STD.
@@ -99,7 +101,8 @@ pub fn write_std(trace: &Trace, out: &mut dyn Write) -> Result<(), ExportError> 
             Op::Fork { child: thread_id } | Op::Join { child: thread_id } => {
                 write!(out, "{thread}|{operation}({})|", child(thread_id)?)?;
             }
-            _ => write!(out, "{thread}|{operation}|")?,
+            ops!(object data cond sem barrier call mark Rmw AcquireFailed Destroy Request Begin End
+                Exit) => write!(out, "{thread}|{operation}|")?,
         }
         writeln!(out, "{location}")?;
     }

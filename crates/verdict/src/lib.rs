@@ -2,6 +2,9 @@
 //! steps of proofs that there is none, and the ledger of what became of every question. It has only
 //! names, decides nothing, and does not know who asks and who answers.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod ledger;
 mod model;
 mod proof;

@@ -95,7 +95,10 @@ impl Violation {
             Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
                 trace.access(access).map(|access| access.at.object)
             }
-            _ => None,
+            Violation::LockCycle(_)
+            | Violation::Stuck(_)
+            | Violation::Lock(..)
+            | Violation::Assertion(_) => None,
         }
     }
 

@@ -16,7 +16,7 @@
 //! **Cost.** For each enter, threads × channels of the call, and a step for each channel of each
 //! call in flight that gets to know of it.
 
-use foretrace_trace::{ChannelId, Channels, ChannelsId, EventId, Op, ThreadId, Trace};
+use foretrace_trace::{ChannelId, Channels, ChannelsId, EventId, Op, ThreadId, Trace, ops};
 use rustc_hash::FxHashMap;
 
 /// The enters that each leave needs.
@@ -119,7 +119,7 @@ impl<'t> Pass<'t> {
             match op {
                 Op::EnterCall { on, .. } => self.enter(event, on),
                 Op::LeaveCall => self.leave(event),
-                _ => {}
+                ops!(memory object data sync mark) => {}
             }
         }
         self.kept

@@ -119,7 +119,11 @@ impl<'a> Checker<'a> {
             Violation::Atomicity { remote, .. } => {
                 matches!(self.trace.op(remote), Op::Read { .. }).then_some(remote)
             }
-            _ => None,
+            Violation::Race(..)
+            | Violation::LockCycle(_)
+            | Violation::Stuck(_)
+            | Violation::Lock(..)
+            | Violation::Assertion(_) => None,
         }
     }
 

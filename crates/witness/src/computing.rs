@@ -16,7 +16,7 @@
 //! **Cost.** Amortised constant per cell of an access and per name of an expression.
 
 use foretrace_trace::text::eval::truncate;
-use foretrace_trace::{EventId, Op};
+use foretrace_trace::{EventId, Op, ops};
 
 use crate::recorded::{INITIAL, Rule};
 use crate::refuted::Refuted;
@@ -32,6 +32,7 @@ pub(crate) struct Sight {
 
 impl Replay<'_> {
     /// Executes an event under `symbolic`, or says why it is not enabled.
+    #[allow(clippy::wildcard_enum_match_arm)]
     pub(crate) fn computing_step(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
         let (thread, done) = self.enter(step, event)?;
         match self.recorded.rule(event) {
@@ -56,6 +57,7 @@ impl Replay<'_> {
     }
 
     /// Executes an event under `control`, or says why it is not enabled.
+    #[allow(clippy::wildcard_enum_match_arm)]
     pub(crate) fn free_step(&mut self, step: usize, event: EventId) -> Result<(), Refuted> {
         let (thread, done) = self.enter(step, event)?;
         match self.recorded.rule(event) {
@@ -160,7 +162,7 @@ impl Replay<'_> {
                 return Ok(());
             }
             Op::External | Op::Branch { .. } | Op::Assume { .. } | Op::Assert { .. } => {}
-            _ => return Ok(()),
+            ops!(memory object sync call RegionBegin RegionEnd Fence) => return Ok(()),
         }
         let Some(value) = self.value_of(event) else {
             return self.check_dependences(step, event);
@@ -174,7 +176,7 @@ impl Replay<'_> {
             Op::Assert { holds: true } if value == 0 => {
                 Err(Refuted::AssertionFails { step, event })
             }
-            _ => Ok(()),
+            ops!(memory object data sync call mark) => Ok(()),
         }
     }
 

@@ -8,7 +8,7 @@
 //! search.
 
 use foretrace_trace::text::eval::{bound_value, truncate};
-use foretrace_trace::{EventId, NameId, Op};
+use foretrace_trace::{EventId, NameId, Op, ops};
 
 use crate::checker::Checker;
 use crate::computing::Sight;
@@ -78,7 +78,11 @@ impl Checker<'_> {
         let steps = schedule.iter().map(|&event| replay.observe(event)).collect();
         let assertion = match *violation {
             Violation::Assertion(at) => Some(replay.failed_assertion(at)),
-            _ => None,
+            Violation::Race(..)
+            | Violation::Atomicity { .. }
+            | Violation::LockCycle(_)
+            | Violation::Stuck(_)
+            | Violation::Lock(..) => None,
         };
         Ok(Explanation { certainty, steps, assertion })
     }
@@ -124,7 +128,7 @@ impl Replay<'_> {
             Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } => {
                 step.computed = self.value_of(event);
             }
-            _ => {}
+            ops!(object sync call mark Read) => {}
         }
         step
     }

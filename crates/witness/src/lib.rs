@@ -2,6 +2,9 @@
 //! none. It knows the trace and `docs/theory.md`, and does not know the model, the encoder and the
 //! solver.
 
+// The compiler names every `match` that must learn of a new kind of event, property or violation.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod assertions;
 mod at_end;
 pub mod calls;
@@ -11,6 +14,8 @@ mod ending;
 mod explain;
 mod free_values;
 mod needs;
+// These ask for the rule of an event, and refuse what has no place under it.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod partial_order;
 mod recorded;
 mod reduce;
@@ -18,9 +23,11 @@ mod refutation;
 mod refuted;
 mod reported;
 mod runs;
+#[allow(clippy::wildcard_enum_match_arm)]
 mod signals;
 mod starved;
 mod state;
+#[allow(clippy::wildcard_enum_match_arm)]
 mod step;
 mod switches;
 mod table;

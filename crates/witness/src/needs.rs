@@ -23,7 +23,7 @@
 //! if the cuts are not closed after `SCANNING` steps, all is kept. The tables are lent by the
 //! checker.
 
-use foretrace_trace::{EventId, LockId, Mode, Op, SemId, ThreadId, Trace};
+use foretrace_trace::{EventId, LockId, Mode, Op, SemId, ThreadId, Trace, ops};
 use rustc_hash::FxHashSet;
 
 use crate::at_end::points;
@@ -199,7 +199,11 @@ impl Scan<'_> {
     fn require_violation(&mut self, violation: &Violation) {
         let remote = match *violation {
             Violation::Atomicity { remote, .. } => Some(remote),
-            _ => None,
+            Violation::Race(..)
+            | Violation::LockCycle(_)
+            | Violation::Stuck(_)
+            | Violation::Lock(..)
+            | Violation::Assertion(_) => None,
         };
         for point in points(violation) {
             if Some(point) == remote {
@@ -221,7 +225,10 @@ impl Scan<'_> {
                     .into_iter()
                     .for_each(|e| self.require_event(e));
             }
-            _ => {}
+            Violation::Atomicity { .. }
+            | Violation::LockCycle(_)
+            | Violation::Lock(..)
+            | Violation::Assertion(_) => {}
         }
     }
 
@@ -247,6 +254,7 @@ impl Scan<'_> {
     }
 
     /// Scans all steps, last to first.
+    #[allow(clippy::wildcard_enum_match_arm)]
     fn run(&mut self, violation: &Violation) {
         self.is_open = false;
         self.words.clear();
@@ -343,7 +351,8 @@ impl Scan<'_> {
                     let failure = Failure { step, mode, obstacle: None };
                     self.words.lock(lock).failures.push(failure);
                 }
-                _ => self.words.lock(lock).wants(Mode::Exclusive, step),
+                ops!(memory object data cond sem barrier thread call mark Acquire Release Destroy
+                    Request) => self.words.lock(lock).wants(Mode::Exclusive, step),
             }
         }
     }
@@ -415,7 +424,7 @@ impl Scan<'_> {
                 let needed = self.recorded.calls.needed_by(event);
                 needed.iter().for_each(|&enter| self.require_event(enter));
             }
-            _ => {}
+            ops!(memory data lock cond sem mark Arrive Request Fork Begin End Exit EnterCall) => {}
         }
     }
 
@@ -423,7 +432,7 @@ impl Scan<'_> {
         let number = match op {
             Op::SemWait { .. } => self.tokens.before_wait(sem),
             Op::SemPost { .. } => self.tokens.before_post(sem),
-            _ => 0,
+            ops!(memory object data lock cond barrier thread call mark SemWaitFailed Request) => 0,
         };
         // A failed wait found zero because of all that was done to the semaphore before.
         let is_post = matches!(op, Op::SemPost { .. });
@@ -441,7 +450,7 @@ impl Scan<'_> {
                 self.posts.extend(post.map(|post| (sem, post as u32)));
             }
             Op::SemWaitFailed { .. } => self.words.semaphores.set(sem.index(), true),
-            _ => {}
+            ops!(memory object data lock cond barrier thread call mark SemPost Request) => {}
         }
     }
 
@@ -493,7 +502,9 @@ impl Scan<'_> {
     fn require_alloc(&mut self, user: EventId) {
         let object = match self.trace.op(user) {
             Op::Free { object } => object,
-            op => op.access().expect("an access or a free").at.object,
+            op @ ops!(memory data sync call mark Alloc) => {
+                op.access().expect("an access or a free").at.object
+            }
         };
         if let Some(alloc) = self.recorded.alloc_of(object) {
             self.require_event(alloc);

@@ -17,7 +17,7 @@
 //! **Cost.** Two linear passes, counting an access once for each of its cells; no allocation per
 //! event.
 
-use foretrace_trace::{EventId, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, Op, ThreadId, Trace, ops};
 
 use crate::checker::Checker;
 use crate::partial_order::{Subject, for_each_subject};
@@ -41,7 +41,11 @@ pub(crate) fn with_merged_runs(
                 free_read: checker.free_read_in(violation, schedule),
                 first: match *violation {
                     Violation::Atomicity { first, .. } => Some(first),
-                    _ => None,
+                    Violation::Race(..)
+                    | Violation::LockCycle(_)
+                    | Violation::Stuck(_)
+                    | Violation::Lock(..)
+                    | Violation::Assertion(_) => None,
                 },
                 turns,
                 oldest: 0,
@@ -331,7 +335,8 @@ impl Merge<'_> {
                 true
             }
             Op::SemWait { sem, .. } => self.turns.posts.get(sem.index()) >= self.turns.more[behind],
-            _ => true,
+            ops!(memory data lock cond mark SemWaitFailed Request Fork Begin End Exit Free
+                EnterCall) => true,
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! **Cost.** Linear in the calls that use the source, for each question.
 
-use foretrace_trace::{Awaited, ChannelId, Channels, EventId, Op, Trace};
+use foretrace_trace::{Awaited, ChannelId, Channels, EventId, Op, Trace, ops};
 use rustc_hash::FxHashMap;
 
 /// The calls of a trace that wait, and those that feed them.
@@ -47,7 +47,7 @@ impl Waits {
             match op {
                 Op::EnterCall { .. } => stack.push(event),
                 Op::LeaveCall => leaves.extend(stack.pop().map(|enter| (enter, event))),
-                _ => {}
+                ops!(memory object data sync mark) => {}
             }
         }
         for (enter, op) in trace.other_ops() {

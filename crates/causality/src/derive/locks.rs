@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use foretrace_model::{HoldId, Skeleton};
-use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
+use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, ops};
 use foretrace_verdict::{Fact, Rule};
 use rustc_hash::FxHashMap;
 
@@ -70,7 +70,8 @@ impl Sections {
             .collect();
         all.extend(trace.other_ops().filter_map(|(event, op)| match op {
             Op::Destroy { lock } => Some((event, lock, None, None)),
-            _ => None,
+            ops!(memory object data cond sem barrier thread call mark Acquire AcquireFailed Release
+                Request) => None,
         }));
         all.sort_unstable_by_key(|&(open, ..)| open);
         // The first user of each lock, and whether there is another one.

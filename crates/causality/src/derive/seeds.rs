@@ -8,7 +8,7 @@
 //! every thread, and for barriers, where each arrival of a round follows each of the round before.
 
 use foretrace_model::{CellId, HoldId, Identity, Skeleton};
-use foretrace_trace::{EventId, ObjectId, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, ObjectId, Op, ThreadId, Trace, ops};
 use foretrace_verdict::{Fact, Model, Rule, Violation};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,12 +30,16 @@ pub(super) fn seeds(skeleton: &Skeleton, violation: &Violation, scope: Scope) ->
         Scope::All if !matches!(violation, Violation::Assertion(_)) => {
             let remote = match *violation {
                 Violation::Atomicity { remote, .. } => Some(remote),
-                _ => None,
+                Violation::Race(..)
+                | Violation::LockCycle(_)
+                | Violation::Stuck(_)
+                | Violation::Lock(..)
+                | Violation::Assertion(_) => None,
             };
             seeds.unexplained(skeleton, remote);
             seeds.written(skeleton, remote);
         }
-        _ => {}
+        Scope::Locks | Scope::Order | Scope::Synchronisation | Scope::All => {}
     }
     seeds.list
 }
@@ -129,7 +133,8 @@ impl Seeds<'_> {
                     let needed = last.or(skeleton.fork_of(child));
                     orders.extend(needed.map(|needed| (Rule::Join, needed, event)));
                 }
-                _ => {}
+                ops!(memory object data lock cond sem barrier call mark Request Begin End
+                    Exit) => {}
             }
         }
         orders.into_iter().for_each(|(rule, first, second)| self.order(rule, first, second));
@@ -174,7 +179,7 @@ impl Seeds<'_> {
             Op::Alloc { address: Some(first), size, .. } => {
                 Some((first, first.saturating_add(u64::from(size))))
             }
-            _ => None,
+            ops!(memory object data sync call mark) => None,
         };
         let mut orders = Vec::new();
         for (event, op) in self.trace.other_ops() {
@@ -193,7 +198,7 @@ impl Seeds<'_> {
                         }
                     }
                 }
-                _ => {}
+                ops!(memory data sync call mark) => {}
             }
         }
         orders.into_iter().for_each(|(first, second)| self.order(Rule::Alloc, first, second));
@@ -237,7 +242,7 @@ impl Seeds<'_> {
                     let waiting = std::mem::take(waiting.entry(cond).or_default());
                     matched.extend(waiting.into_iter().map(|waiter| (event, waiter)));
                 }
-                _ => {}
+                ops!(memory object data lock sem barrier thread call mark Wake Request) => {}
             }
         }
         for (notification, (wake, wait)) in matched {

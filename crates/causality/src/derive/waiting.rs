@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foretrace_model::{Cond, Semaphore, Skeleton, Wait};
-use foretrace_trace::{CondId, EventId, Op, SemId, Trace};
+use foretrace_trace::{CondId, EventId, Op, SemId, Trace, ops};
 use foretrace_verdict::{Fact, Rule};
 
 use super::Derived;
@@ -27,14 +27,14 @@ fn cond_of(op: Op) -> Option<CondId> {
     match op {
         Op::Wait { cond, .. } | Op::Wake { cond, .. } => Some(cond),
         Op::Signal { cond } | Op::Broadcast { cond } => Some(cond),
-        _ => None,
+        ops!(memory object data lock sem barrier thread call mark Request) => None,
     }
 }
 
 fn semaphore_of(op: Op) -> Option<SemId> {
     match op {
         Op::SemWait { sem, .. } | Op::SemPost { sem } => Some(sem),
-        _ => None,
+        ops!(memory object data lock cond barrier thread call mark SemWaitFailed Request) => None,
     }
 }
 
@@ -64,7 +64,8 @@ pub(super) fn apply_to(
     }
     match skeleton.trace.op(waiter) {
         Op::SemWait { sem, .. } => post(waiter, skeleton.waiting.semaphore(sem), order, found),
-        _ => {
+        ops!(memory object data lock cond barrier thread call mark SemWaitFailed SemPost
+            Request) => {
             let (cond, wait) = skeleton.waiting.wait_at(waiter);
             notify(waiter, wait.wait, skeleton.waiting.cond(cond), order, found);
         }

@@ -20,7 +20,7 @@ mod search;
 use rustc_hash::FxHashMap;
 
 use foretrace_model::{HoldId, Skeleton};
-use foretrace_trace::{CondId, EventId, LockId, Mode, Op, SemId, ThreadId};
+use foretrace_trace::{CondId, EventId, LockId, Mode, Op, SemId, ThreadId, ops};
 
 use crate::givers::Givers;
 use crate::needs::{Needs, Rules};
@@ -169,7 +169,8 @@ impl<'s> Graph<'s> {
                     self.exits.push(event);
                     continue;
                 }
-                _ => continue,
+                ops!(memory object data barrier call mark Acquire AcquireFailed Release Wait Signal
+                    Broadcast SemWaitFailed SemPost Request Fork Join Begin End) => continue,
             };
             self.waits[trace.thread_of(event).index()].push((position, waits));
         }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use foretrace_model::{ReleaseRole, Skeleton};
-use foretrace_trace::{EventId, LockId, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, LockId, Op, ThreadId, Trace, ops};
 use foretrace_verdict::Model;
 
 use super::written::only_writes;
@@ -75,7 +75,8 @@ impl<'s> Sources<'s> {
             Op::SemWait { sem, .. } => {
                 self.givers.posted(sem, waiter, at_wait, &Rows(needs), least)
             }
-            _ => return false,
+            ops!(memory object data lock barrier thread call mark Wait Signal Broadcast
+                SemWaitFailed SemPost Request) => return false,
         };
         debug_assert_ne!(given, Given::Never, "the recorded run has a giver");
         !matches!(given, Given::Freely | Given::Never)
@@ -125,7 +126,7 @@ impl<'s> Sources<'s> {
                 ReleaseRole::Unheld if in_recorded_order => {
                     needs.extend(closes_before(skeleton, lock, event, |_| true));
                 }
-                _ => {}
+                ReleaseRole::Lowers(_) | ReleaseRole::Closes(_) | ReleaseRole::Unheld => {}
             },
             Op::Destroy { lock } if in_recorded_order => {
                 needs.extend(closes_before(skeleton, lock, event, |_| true));
@@ -156,7 +157,8 @@ impl<'s> Sources<'s> {
             Op::LeaveCall => needs.extend(skeleton.calls.needed_by(event)),
             Op::Alloc { .. } => needs.extend(skeleton.lifetimes.freed_before(event)),
             Op::Free { object } => needs.extend(skeleton.lifetimes.alloc_of(object)),
-            _ => {}
+            ops!(memory data sem mark Acquire AcquireFailed Destroy Wait Signal Broadcast Request
+                Fork Begin End Exit EnterCall) => {}
         }
     }
 
@@ -200,7 +202,7 @@ fn recorded_notifiers(skeleton: &Skeleton) -> FxHashMap<EventId, EventId> {
             Op::Broadcast { cond } => {
                 notifiers.extend(waiting[cond.index()].drain(..).map(|wake| (wake, event)));
             }
-            _ => {}
+            ops!(memory object data lock sem barrier thread call mark Wake Request) => {}
         }
     }
     notifiers

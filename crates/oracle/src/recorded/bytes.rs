@@ -86,7 +86,7 @@ impl Recorded<'_> {
             Op::Read { at, value, .. } | Op::Rmw { at, read: value, .. } => {
                 self.value_in(event, byte, at, value)
             }
-            _ => None,
+            ops!(object data sync call mark Write) => None,
         }
     }
 
@@ -96,7 +96,7 @@ impl Recorded<'_> {
             Op::Write { at, value, .. } | Op::Rmw { at, written: value, .. } => {
                 self.value_in(event, byte, at, value)
             }
-            _ => None,
+            ops!(object data sync call mark Read) => None,
         }
     }
 

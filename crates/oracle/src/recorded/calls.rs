@@ -84,7 +84,7 @@ impl Recorded<'_> {
                         call.leave = Some(event);
                     }
                 }
-                _ => {}
+                ops!(memory object data sync mark) => {}
             }
         }
         calls

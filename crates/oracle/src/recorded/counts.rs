@@ -23,7 +23,7 @@ impl Recorded<'_> {
                 Op::SemWait { sem: s, .. } if s == sem => count -= 1,
                 Op::SemWaitFailed { sem: s, .. } if s == sem && count > 0 => return false,
                 Op::SemPost { sem: s } if s == sem => count += 1,
-                _ => {}
+                ops!(memory object data sync call mark) => {}
             }
         }
         true

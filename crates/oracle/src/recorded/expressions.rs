@@ -71,7 +71,7 @@ impl Recorded<'_> {
             Op::Write { at, value, .. } | Op::Rmw { at, written: value, .. } => {
                 value.is_some() && at.size <= 8
             }
-            _ => true,
+            ops!(object data sync call mark Read) => true,
         };
         stored && term.reads().iter().all(|read| self.read_value(read).is_some())
     }
@@ -81,7 +81,7 @@ impl Recorded<'_> {
     pub(crate) fn read_value(&self, read: EventId) -> Option<u64> {
         match self.op(read) {
             Op::Read { at, value, .. } | Op::Rmw { at, read: value, .. } if at.size <= 8 => value,
-            _ => None,
+            ops!(memory object data sync call mark) => None,
         }
     }
 

@@ -47,7 +47,8 @@ impl Recorded<'_> {
                         None => Role::Unsupported,
                     }
                 }
-                _ => Role::None,
+                ops!(memory object data sem barrier thread call mark AcquireFailed Destroy Signal
+                    Broadcast Request) => Role::None,
             };
             self.roles.push(role);
         }

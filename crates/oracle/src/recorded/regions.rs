@@ -17,7 +17,7 @@ impl Recorded<'_> {
                             self.regions.push(Region { thread, first, last: position });
                         }
                     }
-                    _ => {}
+                    ops!(memory object data sync call Fence External) => {}
                 }
             }
             if let Some(&first) = begins.first() {

@@ -5,7 +5,7 @@
 //! asked about.
 
 use foretrace_model::{Data, Skeleton};
-use foretrace_trace::{EventId, Fault, Op};
+use foretrace_trace::{EventId, Fault, Op, ops};
 use foretrace_verdict::{Model, Property, Violation};
 use rustc_hash::FxHashMap;
 
@@ -20,7 +20,7 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
     // Where memory is freed tells uses after that apart.
     let free = |(event, op)| match op {
         Op::Free { object } => Some((object, trace.location_of(event))),
-        _ => None,
+        ops!(memory data sync call mark Alloc) => None,
     };
     let frees: FxHashMap<_, _> = trace.other_ops().filter_map(free).collect();
     for (event, op) in trace.other_ops() {

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use foretrace_causality::LocksetId;
 use foretrace_model::HoldId;
-use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, ThreadId};
+use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, ThreadId, ops};
 use foretrace_verdict::{Property, Violation};
 
 use super::{Candidates, Context, Gathering, HoldsWalk, Parts, Site};
@@ -136,7 +136,7 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
             // After a wait, its lock is held no more; what else is held then is left to the solver.
             let lockset = match op {
                 Op::Wait { .. } if !is_seeded(Fault::LocksetAfterWait) => LocksetId::EMPTY,
-                _ => context.locksets.at(event),
+                ops!(memory object data sync call mark) => context.locksets.at(event),
             };
             let mut add = |walk: &HoldsWalk, wants: (LockId, Mode)| {
                 for &id in walk.open() {
@@ -193,7 +193,8 @@ fn points(context: &Context, blocking: &[Vec<EventId>]) -> (Vec<CycleNode>, Vec<
                     stuck.push(event);
                 }
                 Op::EnterCall { .. } | Op::LeaveCall => stuck.push(event),
-                _ => {}
+                ops!(memory object data lock sem thread mark Wait Signal Broadcast Arrive
+                    Request) => {}
             }
             walk.pass(skeleton, event);
         }

@@ -4,7 +4,7 @@
 //! without a foreign or unheld release can neither be locked twice nor released while not held,
 //! except as recorded; only such *irregular* locks have candidates, and locks that are destroyed.
 
-use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request};
+use foretrace_trace::{EventId, LockId, Mode, Op, Patience, Request, ops};
 use foretrace_verdict::{LockMisuse, Property, Violation};
 
 use super::{Candidates, Context, Gathering, HoldsWalk, Parts};
@@ -48,7 +48,8 @@ pub(super) fn list(context: &Context, blocking: &[Vec<EventId>], candidates: &mu
                     }
                 }
                 Op::Destroy { .. } => add(LockMisuse::DestroyHeld, event),
-                _ => {}
+                ops!(memory object data cond sem barrier thread call mark Acquire AcquireFailed
+                    Release Request) => {}
             }
             walk.pass(skeleton, event);
         }

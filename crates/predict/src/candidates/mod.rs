@@ -49,7 +49,9 @@ impl Site {
     fn of(trace: &Trace, granularity: Granularity, event: EventId) -> Site {
         match granularity {
             Granularity::Variable => Site::Anywhere,
-            _ => Site::without_object(trace, granularity, event),
+            Granularity::Location | Granularity::Event => {
+                Site::without_object(trace, granularity, event)
+            }
         }
     }
 

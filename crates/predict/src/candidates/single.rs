@@ -3,7 +3,7 @@
 //! **Computes.** Whether the violation has the form that `docs/theory.md`, section 4, asks for, as
 //! far as that does not depend on the schedule; if so, the question about it and nothing else.
 
-use foretrace_trace::{Access, EventId, LockId, Mode, Op, Patience, Request};
+use foretrace_trace::{Access, EventId, LockId, Mode, Op, Patience, Request, ops};
 use foretrace_verdict::{Columns, LockMisuse, Violation};
 
 use super::benign::Benign;
@@ -146,7 +146,7 @@ pub(super) fn wanted(context: &Context, event: EventId) -> Option<(LockId, Mode)
             Some((lock, given_back(wait.wait)))
         }
         Op::Wait { lock, .. } => trace.next(event).is_none().then(|| (lock, given_back(event))),
-        _ => None,
+        ops!(memory object data lock sem barrier thread call mark Signal Broadcast Request) => None,
     }
 }
 
@@ -225,7 +225,8 @@ fn stuck(context: &Context, point: EventId) -> Result<(), String> {
         Op::SemWait { patience: Patience::Blocking, .. } | Op::Leave { .. } => true,
         Op::Request(Request::SemWait(_)) | Op::Arrive { .. } => is_last,
         Op::EnterCall { .. } | Op::LeaveCall => skeleton.waiting_calls.at(point).is_some(),
-        _ => false,
+        ops!(memory object data sem thread mark AcquireFailed Release Destroy Signal Broadcast
+            Request) => false,
     };
     match trace.op(point) {
         _ if waits => Ok(()),
@@ -239,7 +240,9 @@ fn stuck(context: &Context, point: EventId) -> Result<(), String> {
                 "no other thread ends with a hold that excludes this one; threads that wait for each other's locks are a lock cycle",
             )
         }
-        _ => Err(format!("no thread can wait for ever at {}", at(context, point))),
+        ops!(memory object data sync mark) => {
+            Err(format!("no thread can wait for ever at {}", at(context, point)))
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::terms::{Node, SymbolId, TermId, Terms, Values};
 use foretrace_model::{CellId, Data, Skeleton};
-use foretrace_trace::{EventId, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, Op, ThreadId, Trace, ops};
 use foretrace_verdict::Model;
 
 use super::number_written;
@@ -131,7 +131,7 @@ fn tests(skeleton: &Skeleton, data: &Data) -> FxHashMap<EventId, Vec<Test>> {
         let outcome = match recorded.op {
             Op::Branch { taken } => Some(taken),
             Op::Assume { holds } => Some(holds),
-            _ => None,
+            ops!(memory object sync call mark Let Assert) => None,
         };
         if let (Some(outcome), Some(condition)) = (outcome, data.result(event)) {
             add(event, condition, outcome);
@@ -150,7 +150,12 @@ pub(super) fn few_symbols(terms: &Terms, term: TermId) -> Option<Vec<SymbolId>> 
         match terms.node(term) {
             Node::Symbol(symbol) if symbols.contains(&symbol) => {}
             Node::Symbol(symbol) => symbols.push(symbol),
-            _ => open.extend(terms.children(term)),
+            Node::Constant(_)
+            | Node::Unary(..)
+            | Node::Binary(..)
+            | Node::Concat(..)
+            | Node::Extract { .. }
+            | Node::Ite(..) => open.extend(terms.children(term)),
         }
     }
     None

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_model::terms::{SymbolId, TermId, Values};
 use foretrace_model::{CellId, Data, Identity, Skeleton};
-use foretrace_trace::{EventId, Op, Place};
+use foretrace_trace::{EventId, Op, Place, ops};
 use foretrace_verdict::Model;
 
 use super::Encoder;
@@ -223,7 +223,7 @@ impl Encoder<'_> {
             Op::Branch { taken } => taken,
             Op::Assume { holds } => holds,
             Op::Assert { holds: true } if !is_seeded(Fault::FailedAssertionPassed) => true,
-            _ => return,
+            ops!(memory object sync call mark Let Assert) => return,
         };
         if (scratch.computed.value(self.skeleton, data, condition) != 0) != outcome
             && !is_seeded(Fault::BranchUnchecked)

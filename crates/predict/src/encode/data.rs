@@ -118,7 +118,7 @@ impl Encoder<'_> {
             Some(value) if at.size <= 8 => Some(value >> low),
             _ => match memory.expected(trace, read, cell) {
                 Identity::Value(value) => Some(value),
-                _ => None,
+                Identity::Event(_) | Identity::Initial => None,
             },
         };
         let is_fixed = self.skeleton.pins_reads() && !self.may_be_released(read)
@@ -229,7 +229,11 @@ impl Encoder<'_> {
                     }
                     None => self.input_word(EventId(symbol.0), width),
                 },
-                node => self.operation(node, width),
+                node @ (Node::Unary(..)
+                | Node::Binary(..)
+                | Node::Concat(..)
+                | Node::Extract { .. }
+                | Node::Ite(..)) => self.operation(node, width),
             };
             self.data.terms.insert(top, word);
             open.pop();
@@ -409,7 +413,7 @@ impl Encoder<'_> {
             let content = match content {
                 Content::Word(content) => Some(content),
                 // It counts with its recorded value, if that is known.
-                _ => {
+                Content::AsRecorded | Content::Unreadable => {
                     let at = self.skeleton.trace.access(read).expect("a read is an access").at;
                     let value = self.skeleton.trace.values(read).0.filter(|_| at.size <= 8);
                     value.map(|value| {

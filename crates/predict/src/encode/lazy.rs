@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 
 use foretrace_model::terms::TermId;
 use foretrace_model::{CellId, Hold, HoldId, ReleaseRole, Skeleton};
-use foretrace_trace::{EventId, LockId, ObjectId, Op, Place, SemId, WakeReason};
+use foretrace_trace::{EventId, LockId, ObjectId, Op, Place, SemId, WakeReason, ops};
 use foretrace_verdict::Model;
 
 use super::{Bound, Encoder};
@@ -431,7 +431,8 @@ impl Encoder<'_> {
                             broken.extend(waits.iter().map(|&wait| Broken::NoToken(sem, wait)));
                         }
                     }
-                    _ => {}
+                    ops!(memory object data lock cond barrier thread call mark SemWaitFailed
+                        Request) => {}
                 }
             }
             Op::Arrive { .. } => {
@@ -473,7 +474,8 @@ impl Encoder<'_> {
             Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } | Op::External => {
                 self.replay_condition(event, op, scratch, broken);
             }
-            _ => {}
+            ops!(memory Let Signal Broadcast Request Fork Join Begin End RegionBegin RegionEnd
+                Fence EnterCall) => {}
         }
     }
 

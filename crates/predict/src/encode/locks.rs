@@ -5,7 +5,7 @@
 
 use foretrace_model::{Hold, HoldId};
 use foretrace_solve::Lit;
-use foretrace_trace::{EventId, Op};
+use foretrace_trace::{EventId, Op, ops};
 
 use super::Encoder;
 use crate::explain::Reason;
@@ -93,7 +93,8 @@ impl Encoder<'_> {
         // A wake may open a hold that is deeper than one from the start.
         let opened_at = match skeleton.trace.op(hold.open) {
             Op::Wake { .. } => self.depth_given_back(hold.open),
-            _ => 1,
+            ops!(memory object data lock sem barrier thread call mark Wait Signal Broadcast
+                Request) => 1,
         };
         let mut alternatives = Vec::new();
         let mut depth = opened_at;
@@ -101,7 +102,8 @@ impl Encoder<'_> {
             if step > 0 {
                 match skeleton.trace.op(inner[step - 1]) {
                     Op::Acquire { .. } => depth += 1,
-                    _ => depth -= 1,
+                    ops!(memory object data cond sem barrier thread call mark AcquireFailed Release
+                        Destroy Request) => depth -= 1,
                 }
             }
             if depth != 1 {
@@ -127,12 +129,14 @@ impl Encoder<'_> {
         let open = skeleton.locks.hold(id).open;
         let mut depth = match trace.op(open) {
             Op::Wake { .. } => self.depth_given_back(open),
-            _ => 1,
+            ops!(memory object data lock sem barrier thread call mark Wait Signal Broadcast
+                Request) => 1,
         };
         for &inner in skeleton.locks.inner(id) {
             match trace.op(inner) {
                 Op::Acquire { .. } => depth += 1,
-                _ => depth -= 1,
+                ops!(memory object data cond sem barrier thread call mark AcquireFailed Release
+                    Destroy Request) => depth -= 1,
             }
         }
         depth

@@ -31,7 +31,7 @@ impl Encoder<'_> {
             Questions::Assertions if self.skeleton.pins_reads() => {
                 self.skeleton.data.as_ref().and_then(|data| data.released_for(read))
             }
-            _ => None,
+            Questions::Plain | Questions::Atomicity | Questions::Assertions => None,
         };
         let is_remote = self.questions == Questions::Atomicity
             && is_plain_read

@@ -30,7 +30,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::{CellId, HoldId, Skeleton};
 use foretrace_solve::{Limits, Lit, Node, Outcome, Solver, Statistics};
-use foretrace_trace::{EventId, SemId};
+use foretrace_trace::{EventId, SemId, ops};
 
 pub(crate) use lazy::Proposal;
 pub(crate) use segments::Bound;
@@ -291,7 +291,7 @@ impl<'s> Encoder<'s> {
                     let reason = || Reason::Exit { exit: event };
                     self.under(reason, |encoder| encoder.rule(&clause));
                 }
-                _ => {}
+                ops!(memory object data lock cond sem barrier call mark Request Begin End) => {}
             }
         }
     }

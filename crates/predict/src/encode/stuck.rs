@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use foretrace_model::{HoldId, Source};
 use foretrace_solve::Lit;
-use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, ThreadId};
+use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, ThreadId, ops};
 
 use super::Encoder;
 use super::amo::AtMostOne;
@@ -280,7 +280,8 @@ impl Encoder<'_> {
                     let at = next(self);
                     self.waits_in_call(event, &at, &mut points);
                 }
-                _ => {}
+                ops!(memory object data lock sem call mark Wait Signal Broadcast Arrive Request
+                    Fork Begin End Exit) => {}
             }
         }
         if let Some(&last) = events.last() {
@@ -336,7 +337,8 @@ impl Encoder<'_> {
                 let at = [self.included(last)];
                 self.waits_in_call(last, &at, points);
             }
-            _ => {}
+            ops!(memory object data lock sem thread call mark Wake Signal Broadcast Leave
+                Request) => {}
         }
     }
 

@@ -6,7 +6,7 @@
 //! **Cost.** Exponential; for the tiny traces of the oracle.
 
 use foretrace_model::{Calls, Skeleton};
-use foretrace_trace::{Channels, ChannelsId, EventId, Op, Trace};
+use foretrace_trace::{Channels, ChannelsId, EventId, Op, Trace, ops};
 use rustc_hash::FxHashMap;
 
 use super::{Fault, is_seeded};
@@ -57,7 +57,7 @@ fn calls(trace: &Trace) -> Vec<Call> {
                 calls.iter_mut().rev().find(is_own).expect("the trace is valid").leave =
                     Some(event);
             }
-            _ => {}
+            ops!(memory object data sync mark) => {}
         }
     }
     calls

@@ -84,7 +84,9 @@ impl<'g> Members<'g> {
                 },
                 _ => return Vec::new(),
             },
-            _ => return Vec::new(),
+            Parts::LockCycle(_) | Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_) => {
+                return Vec::new();
+            }
         };
         if self.search.refutes(&question, Scope::All) {
             return Vec::new();

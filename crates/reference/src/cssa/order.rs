@@ -3,7 +3,7 @@
 //! Program order, forks and joins hold of all clocks; what comes behind X has no others to obey.
 //! The rest holds of included events.
 
-use foretrace_trace::{EventId, ObjectId, Op, ThreadId};
+use foretrace_trace::{EventId, ObjectId, Op, ThreadId, ops};
 use rustc_hash::FxHashMap;
 
 use super::{Encoder, Scope};
@@ -37,7 +37,8 @@ impl Encoder<'_> {
                     }
                 }
                 Op::Exit => self.exit(event),
-                _ => {}
+                ops!(memory object data lock cond sem barrier call mark Request Fork Begin
+                    End) => {}
             }
         }
         if self.options.scope == Scope::Whole {
@@ -82,7 +83,7 @@ impl Encoder<'_> {
                     allocs.insert(object, (event, address.map(|start| (start, size))));
                 }
                 Op::Free { object } => _ = frees.insert(object, event),
-                _ => {}
+                ops!(memory data sync call mark) => {}
             }
         }
         let born = |object: ObjectId| allocs.get(&object).map(|&(event, _)| event);
@@ -116,7 +117,7 @@ impl Encoder<'_> {
                     let all = Term::and(freed.into_iter().map(|free| self.before(free, event)));
                     self.assert(self.included(event).implies(all));
                 }
-                _ => {}
+                ops!(memory data sync call mark Alloc) => {}
             }
         }
     }
@@ -126,7 +127,7 @@ impl Encoder<'_> {
         Term::and(self.trace.other_ops().filter_map(|(event, op)| match op {
             Op::Alloc { object: born, .. } if born == object => Some(self.included(event)),
             Op::Free { object: freed } if freed == object => Some(self.excluded(event)),
-            _ => None,
+            ops!(memory object data sync call mark) => None,
         }))
     }
 }

@@ -5,7 +5,7 @@
 //! value is as recorded and nothing is left of them here but what the asked assertion uses.
 
 use foretrace_trace::expr::ExprRef;
-use foretrace_trace::{EventId, Op};
+use foretrace_trace::{EventId, Op, ops};
 use foretrace_verdict::{Model, Violation};
 
 use super::{Encoder, Scope, pi_symbol};
@@ -39,7 +39,7 @@ impl Encoder<'_> {
                         let value = self.word(event, expr).bits(0, width, 64);
                         self.define(stored_symbol(event), Sort::BitVec(width), value);
                     }
-                    _ => {}
+                    ops!(memory object data sync call mark) => {}
                 }
             }
         }
@@ -157,7 +157,7 @@ impl Encoder<'_> {
                 Some(assumption) => self.truth(event, assumption),
                 None => Term::TRUE,
             },
-            _ => Term::TRUE,
+            ops!(object sync call mark Read Write Let Assert) => Term::TRUE,
         }
     }
 

@@ -9,7 +9,7 @@
 //! What must happen before decides is folded by `before`: then writes that come too late, that
 //! another one kills before r, or that cannot come between are gone (003, section 6).
 
-use foretrace_trace::{EventId, Op};
+use foretrace_trace::{EventId, Op, ops};
 use foretrace_verdict::{Model, Violation};
 
 use super::{Encoder, Scope};
@@ -91,7 +91,12 @@ impl Encoder<'_> {
         let writers = cell.writers.iter().copied().filter(|&writer| writer != read).map(Some);
         Term::or(std::iter::once(None).chain(writers).map(|writer| match fit(writer) {
             Term::Bool(false) => Term::FALSE,
-            fit => Term::and([fit, self.sees(read, writer, &cell.writers)]),
+            fit @ (Term::Bool(_)
+            | Term::Int(_)
+            | Term::Word { .. }
+            | Term::Symbol(_)
+            | Term::Apply(..)
+            | Term::Indexed(..)) => Term::and([fit, self.sees(read, writer, &cell.writers)]),
         }))
     }
 
@@ -106,7 +111,7 @@ impl Encoder<'_> {
         }
         let joins = self.trace.other_ops().filter_map(|(event, op)| match op {
             Op::Join { child } if child == self.trace.thread_of(read) => Some(event),
-            _ => None,
+            ops!(memory object data sync call mark) => None,
         });
         Term::and(self.trace.next(read).into_iter().chain(joins).map(|event| self.excluded(event)))
     }
@@ -165,7 +170,12 @@ impl Encoder<'_> {
             };
             match fit {
                 Term::Bool(false) => Term::FALSE,
-                fit => Term::and([fit, self.sees(update.event, writer, &writers)]),
+                fit @ (Term::Bool(_)
+                | Term::Int(_)
+                | Term::Word { .. }
+                | Term::Symbol(_)
+                | Term::Apply(..)
+                | Term::Indexed(..)) => Term::and([fit, self.sees(update.event, writer, &writers)]),
             }
         });
         let sees = Term::or(choices);

@@ -3,7 +3,7 @@
 //! Without foreign releases and waits, what a thread holds is known where the thread is, so lock
 //! cycles and misuse of locks are little more than who is next where.
 
-use foretrace_trace::{EventId, Mode, Op, Patience, Request};
+use foretrace_trace::{EventId, Mode, Op, Patience, Request, ops};
 use foretrace_verdict::{LockMisuse, Violation};
 
 use super::{Encoder, Scope};
@@ -106,7 +106,7 @@ impl Encoder<'_> {
                 Op::Request(Request::Acquire(lock, mode)) if self.trace.next(event).is_none() => {
                     ((lock, mode), self.included(event))
                 }
-                _ => return Term::FALSE,
+                ops!(memory object data sync call mark) => return Term::FALSE,
             };
             let following = cycle[(at + 1) % cycle.len()];
             let is_in_the_way = |hold: &Hold| {
@@ -128,7 +128,9 @@ impl Encoder<'_> {
         let lock = match op {
             Op::Acquire { lock, .. } | Op::Release { lock, .. } | Op::Destroy { lock } => lock,
             Op::Request(Request::Acquire(lock, _)) => lock,
-            _ => return Term::FALSE,
+            ops!(memory object data cond sem barrier thread call mark AcquireFailed Request) => {
+                return Term::FALSE;
+            }
         };
         let holds = self.recorded.sync.holds.iter().filter(|hold| hold.lock == lock);
         let has_one = |mode| {
@@ -148,7 +150,7 @@ impl Encoder<'_> {
                         {
                             self.included(event)
                         }
-                        _ => Term::FALSE,
+                        ops!(memory object data sync call mark) => Term::FALSE,
                     };
                 let is_double =
                     has_one(Mode::Exclusive) && !self.recorded.sync.recursive.contains(&lock);

@@ -6,7 +6,7 @@
 //!
 //! **Cost.** Quadratic in the calls for each one that ends.
 
-use foretrace_trace::{Channels, ChannelsId, EventId, Op, Trace};
+use foretrace_trace::{Channels, ChannelsId, EventId, Op, Trace, ops};
 
 use crate::Unsupported;
 
@@ -34,7 +34,7 @@ pub(super) fn call_needs(trace: &Trace) -> Result<Vec<(EventId, Vec<EventId>)>, 
                     call.leave = Some(event);
                 }
             }
-            _ => {}
+            ops!(memory object data sync mark) => {}
         }
     }
     if calls.len() > MOST_CALLS {

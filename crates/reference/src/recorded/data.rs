@@ -4,7 +4,7 @@
 //! **Cost.** Linear in the trace and its expressions; [`Data::reads_used_by`] in the `let`s behind
 //! one expression.
 
-use foretrace_trace::{Dependences, EventId, NameId, Op, Trace};
+use foretrace_trace::{Dependences, EventId, NameId, Op, Trace, ops};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memory::{Memory, seen};
@@ -95,7 +95,7 @@ impl Data {
             | Op::Branch { .. }
             | Op::Assert { .. }
             | Op::Assume { .. } => !self.counts(event),
-            _ => false,
+            ops!(object sync call Read Let RegionBegin RegionEnd Fence) => false,
         }
     }
 

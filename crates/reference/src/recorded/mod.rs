@@ -9,7 +9,7 @@ mod memory;
 mod regions;
 mod sync;
 
-use foretrace_trace::{EventId, ThreadId, Trace};
+use foretrace_trace::{EventId, ThreadId, Trace, ops};
 use rustc_hash::FxHashMap;
 
 use crate::Unsupported;
@@ -34,7 +34,8 @@ impl Recorded {
         let sync = Sync::new(trace)?;
         let forks = trace.other_ops().filter_map(|(event, op)| match op {
             foretrace_trace::Op::Fork { child } => Some((child, event)),
-            _ => None,
+            ops!(memory object data lock cond sem barrier call mark Request Join Begin End
+                Exit) => None,
         });
         Ok(Recorded {
             memory: Memory::new(trace),

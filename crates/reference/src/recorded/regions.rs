@@ -1,6 +1,6 @@
 //! Regions: between an outermost `region begin` and its end; critical sections too, if asked for.
 
-use foretrace_trace::{EventId, Op, Trace};
+use foretrace_trace::{EventId, Op, Trace, ops};
 
 use super::Sync;
 
@@ -20,7 +20,7 @@ pub(crate) fn share_a_region(
         match trace.op(event) {
             Op::RegionBegin => depth += 1,
             Op::RegionEnd if depth > 0 => depth -= 1,
-            _ => {}
+            ops!(memory object data sync call RegionEnd Fence External) => {}
         }
         if position == from {
             stays_inside = depth > 0;

@@ -10,7 +10,9 @@
 //!
 //! **Cost.** Linear in the trace.
 
-use foretrace_trace::{BarrierId, EventId, LockId, LockKind, Mode, Op, SemId, ThreadId, Trace};
+use foretrace_trace::{
+    BarrierId, EventId, LockId, LockKind, Mode, Op, SemId, ThreadId, Trace, ops,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Unsupported;
@@ -106,7 +108,7 @@ impl Sync {
             .other_ops()
             .filter_map(|(_, op)| match op {
                 Op::Acquire { lock, mode: Mode::Shared, .. } => Some(lock),
-                _ => None,
+                ops!(memory object data sync call mark) => None,
             })
             .collect();
         for (event, op) in trace.other_ops() {
@@ -137,7 +139,7 @@ impl Sync {
                 Op::Wait { .. } | Op::Wake { .. } | Op::Signal { .. } | Op::Broadcast { .. } => {
                     return Err(Unsupported::at(event, "condition variables"));
                 }
-                _ => {}
+                ops!(memory object data barrier thread call mark Request) => {}
             }
         }
         sync.variables = in_order(locks, |lock: LockId| lock.index())
@@ -227,7 +229,9 @@ impl Sync {
             }
             Op::Destroy { .. } if writer.is_some() => update(free, Effect::Add(-1)),
             Op::Destroy { .. } => update(free, Effect::Set(-1)),
-            _ => unreachable!("only operations on locks come here"),
+            ops!(memory object data cond sem barrier thread call mark Request) => {
+                unreachable!("only operations on locks come here")
+            }
         }
     }
 
@@ -269,7 +273,7 @@ impl Sync {
                         self.barrier_needs.push((event, rounds[&barrier][round].to_vec()));
                     }
                 }
-                _ => {}
+                ops!(memory object data lock cond sem thread call mark Request) => {}
             }
         }
     }

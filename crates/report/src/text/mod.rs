@@ -141,7 +141,9 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
     match trace.subject {
         Subject::Trace => writeln!(writer, "{name}: {events}, {threads}, model {}", report.model)?,
         _ if report.unsupported.is_some() => writeln!(writer, "{name}: {}", subject(report))?,
-        _ => writeln!(writer, "{name}: {}, {threads}, {events}", subject(report))?,
+        Subject::Program | Subject::Runs(_) => {
+            writeln!(writer, "{name}: {}, {threads}, {events}", subject(report))?
+        }
     }
     if report.settings.symbolic_addresses {
         writeln!(writer, "addresses that depend on what was read range over their objects")?;

@@ -1,10 +1,13 @@
 //! Channels of calls: their names, and the lists of them that calls name.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use rustc_hash::FxHashMap;
 
 use super::{Builder, Names, Trace};
 use crate::event::{Awaited, Channels, Direction, Op};
 use crate::ids::*;
+use crate::ops;
 
 /// Lists of channels, each once.
 #[derive(Clone, Default, Debug)]
@@ -71,7 +74,7 @@ impl Trace {
                 closed -= 1;
                 false
             }
-            op => matches!(op, Op::EnterCall { .. }),
+            op @ ops!(memory object data sync mark EnterCall) => matches!(op, Op::EnterCall { .. }),
         })
     }
 
@@ -99,7 +102,7 @@ impl Trace {
     pub fn awaited_by(&self, enter: EventId) -> Option<Awaited> {
         match self.op(enter) {
             Op::EnterCall { on, .. } => self.awaited(on),
-            _ => None,
+            ops!(memory object data sync mark LeaveCall) => None,
         }
     }
 

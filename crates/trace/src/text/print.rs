@@ -6,12 +6,15 @@
 //!
 //! **Cost.** Two passes over the events; one reused buffer.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::fmt::Write as _;
 use std::io;
 
 use crate::event::*;
 use crate::expr::Expr;
 use crate::ids::*;
+use crate::ops;
 use crate::provenance::Provenance;
 use crate::store::{Dependences, LockKind, Names, Trace};
 
@@ -184,7 +187,7 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
     let expr = match op {
         Op::Write { .. } | Op::Rmw { .. } => trace.expression(id),
         Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } | Op::Let => trace.expression(id),
-        _ => None,
+        ops!(object sync call mark Read) => None,
     };
     let expr = expr.map(|expr| expr.tree());
     let expr = expr.as_ref();

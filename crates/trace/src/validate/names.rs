@@ -6,11 +6,14 @@
 //!
 //! **Cost.** Nothing but a few comparisons for events without expressions and bindings.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use rustc_hash::FxHashMap;
 
 use crate::event::*;
 use crate::expr::ExprRef;
 use crate::ids::*;
+use crate::ops;
 use crate::store::{Names, Trace};
 use crate::text::{MAX_DEPTH, eval, show_value};
 
@@ -143,7 +146,7 @@ impl Bound {
             Op::Read { at, value, .. } => (at.size, value, None),
             Op::Write { at, value, .. } => (at.size, None, value),
             Op::Rmw { at, read, written, .. } => (at.size, read, written),
-            _ => return Ok(()),
+            ops!(object data sync call mark) => return Ok(()),
         };
         for value in [read, stored].into_iter().flatten() {
             if eval::truncate(value, size) != value {

@@ -3,8 +3,11 @@
 //! **Invariant.** After each step, a row says what its thread has done: who forked it, whether it
 //! is between a wait and its wake, and how the wait's hold was.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use crate::event::*;
 use crate::ids::*;
+use crate::ops;
 use crate::store::Trace;
 
 use super::invalid::{Breach, breach};
@@ -77,7 +80,8 @@ impl<'t> Threads<'t> {
                 let why = format!("its thread waits for {waits} with {lock} since ");
                 Err(breach(Rule::WaitWakePair, why).event(wait))
             }
-            _ => {
+            ops!(memory object data lock sem barrier thread call mark Wait Signal Broadcast
+                Request) => {
                 let why = "the thread is not awake yet: it waits since ";
                 Err(breach(Rule::WaitWakePair, why).event(wait))
             }

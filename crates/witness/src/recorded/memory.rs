@@ -6,7 +6,7 @@
 //!
 //! **Cost.** Linear in the cells that the accesses cover.
 
-use foretrace_trace::{EventId, Op, Place, Trace};
+use foretrace_trace::{EventId, Op, Place, Trace, ops};
 use foretrace_verdict::Model;
 
 use super::cells::{Cells, INITIAL, Span, lowest};
@@ -71,14 +71,18 @@ impl Memory {
                 reader => match trace.op(EventId(reader)) {
                     Op::Read { at, value, .. } => (at, value),
                     Op::Rmw { at, read, .. } => (at, read),
-                    other => unreachable!("{other:?} is no read"),
+                    other @ ops!(object data sync call mark Write) => {
+                        unreachable!("{other:?} is no read")
+                    }
                 },
             }
         } else {
             match trace.op(EventId(writer)) {
                 Op::Write { at, value, .. } => (at, value),
                 Op::Rmw { at, written, .. } => (at, written),
-                other => unreachable!("{other:?} is no write"),
+                other @ ops!(object data sync call mark Read) => {
+                    unreachable!("{other:?} is no write")
+                }
             }
         };
         valued(at, value).map(|value| self.cells.part(at, value, cell))

@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
-use foretrace_trace::{Event, EventId, ObjectId, Op, ThreadId, Trace, WakeReason};
+use foretrace_trace::{Event, EventId, ObjectId, Op, ThreadId, Trace, WakeReason, ops};
 use foretrace_verdict::Model;
 
 pub(crate) use cells::{INITIAL, Span};
@@ -392,7 +392,7 @@ impl<'a> Pass<'a> {
                 memory.write(id, at, span, value);
                 (Rule::Write, at, false)
             }
-            other => unreachable!("{other:?} is no access"),
+            other @ ops!(object data sync call mark) => unreachable!("{other:?} is no access"),
         };
         let mut tag = rule as u8;
         if span.count > 1 {
@@ -427,7 +427,8 @@ impl<'a> Pass<'a> {
                 let role = self.holds.wake(id, thread, lock, rule);
                 if self.follows_its_wait(id, thread, op) { role } else { (Rule::Never, u32::MAX) }
             }
-            _ => (self.without_hold(id, thread, op), self.link[row]),
+            ops!(memory object data sem barrier thread call mark AcquireFailed Destroy Signal
+                Broadcast Request) => (self.without_hold(id, thread, op), self.link[row]),
         };
         self.link[row] = link;
         rule

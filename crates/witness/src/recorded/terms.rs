@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use foretrace_trace::expr::ExprRef;
 use foretrace_trace::text::eval::bound_value;
-use foretrace_trace::{EventId, NameId, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, NameId, Op, ThreadId, Trace, ops};
 use rustc_hash::FxHashMap;
 
 /// The expressions of a trace.
@@ -67,7 +67,7 @@ impl Terms {
             | Op::Branch { .. }
             | Op::Assert { .. }
             | Op::Assume { .. } => !self.counts(event),
-            _ => false,
+            ops!(object sync call Read Let RegionBegin RegionEnd Fence) => false,
         }
     }
 
@@ -107,7 +107,7 @@ fn recorded(terms: &FxHashMap<EventId, Term>, trace: &Trace, event: EventId) -> 
     match trace.op(event) {
         Op::Read { at, value, .. } | Op::Rmw { at, read: value, .. } => bound_value(value, at.size),
         Op::Let => terms.get(&event).filter(|term| term.counts).map(|term| term.recorded),
-        _ => None,
+        ops!(object sync call mark Write Branch Assert Assume) => None,
     }
 }
 
@@ -161,7 +161,7 @@ impl Pass<'_> {
             Op::Write { at, value, .. } | Op::Rmw { at, written: value, .. } => {
                 bound_value(value, at.size).is_some()
             }
-            _ => true,
+            ops!(object data sync call mark Read) => true,
         };
         let of_name = |name| names.iter().find(|&&(known, _)| known == name).map(|&(_, of)| of);
         let recorded = expression

@@ -48,6 +48,7 @@ impl<'t> RefutationChecker<'t> {
     }
 
     /// Whether the refutation proves that no feasible schedule ends in the violation.
+    #[allow(clippy::wildcard_enum_match_arm)]
     pub fn check(
         &self,
         violation: &Violation,
@@ -89,7 +90,7 @@ impl<'t> RefutationChecker<'t> {
             }
             Rule::Program => match step.fact {
                 Fact::Before(first, second) if premises.in_thread(first, second) => premises.none(),
-                _ => Err(Why::NotItsFact),
+                Fact::Executed(_) | Fact::NotExecuted(_) | Fact::Before(..) => Err(Why::NotItsFact),
             },
             Rule::Chain => premises.chain(step.fact),
             Rule::Need => premises.need(step.fact),
@@ -144,7 +145,7 @@ impl Premises<'_> {
     pub(super) fn not_executed(&self, event: EventId) -> bool {
         let gives = |fact: &Fact| match *fact {
             Fact::NotExecuted(early) => self.view.is_up_to(early, event),
-            _ => false,
+            Fact::Executed(_) | Fact::Before(..) => false,
         };
         self.facts.iter().any(gives)
     }
@@ -161,7 +162,7 @@ impl Premises<'_> {
     fn orders(&self) -> impl Iterator<Item = (EventId, EventId)> + Clone + '_ {
         self.facts.iter().filter_map(|fact| match *fact {
             Fact::Before(from, to) => Some((from, to)),
-            _ => None,
+            Fact::Executed(_) | Fact::NotExecuted(_) => None,
         })
     }
 
@@ -216,7 +217,11 @@ fn says(view: &View, violation: &Violation, fact: Fact) -> bool {
     let (trace, at) = (view.trace, points(violation));
     let object = match *violation {
         Violation::Race(access, _) => trace.access(access).map(|access| access.at.object),
-        _ => None,
+        Violation::Atomicity { .. }
+        | Violation::LockCycle(_)
+        | Violation::Stuck(_)
+        | Violation::Lock(..)
+        | Violation::Assertion(_) => None,
     };
     let mut threads = at.iter().map(|&point| match *violation {
         Violation::Atomicity { second, .. } if point != second => At::Behind(point),

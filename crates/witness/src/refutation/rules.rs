@@ -1,6 +1,6 @@
 //! Sections 3 to 6 of `docs/causality.md`: what synchronisation and data say.
 
-use foretrace_trace::{CondId, EventId, Op, SemId};
+use foretrace_trace::{CondId, EventId, Op, SemId, ops};
 use foretrace_verdict::{Fact, Model, Rule, Violation};
 
 use super::check::{Premises, require};
@@ -63,7 +63,10 @@ impl View<'_> {
         let is_spared = match *violation {
             Violation::Assertion(_) => true,
             Violation::Atomicity { remote, .. } => remote == read,
-            _ => false,
+            Violation::Race(..)
+            | Violation::LockCycle(_)
+            | Violation::Stuck(_)
+            | Violation::Lock(..) => false,
         };
         require(!is_spared, Why::NotHere)?;
         require(matches!(self.recorded.rule(read), Row::Read | Row::Rmw), Why::NotItsFact)?;
@@ -81,6 +84,7 @@ impl View<'_> {
 
 impl Premises<'_> {
     /// Section 4. The facts are r1 < a2 or r1 < r2, or where r1 is missing N(a2) or N(r2).
+    #[allow(clippy::wildcard_enum_match_arm)]
     pub(super) fn locks(&self, rule: Rule, fact: Fact) -> Result<(), Why> {
         let (closed, at) = match fact {
             Fact::Before(closed, at) => (Some(closed), at),
@@ -123,7 +127,7 @@ impl Premises<'_> {
         let wait = self.view.trace.previous(wake).ok_or(Why::NotItsFact)?;
         match self.view.trace.op(wait) {
             Op::Wait { cond, .. } if self.view.wake_of(wait) == Some(wake) => Ok((cond, wait)),
-            _ => Err(Why::NotItsFact),
+            ops!(memory object data sync call mark) => Err(Why::NotItsFact),
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use foretrace_trace::{CondId, EventId, LockId, Mode, ObjectId, Op, SemId, ThreadId, Trace};
+use foretrace_trace::{CondId, EventId, LockId, Mode, ObjectId, Op, SemId, ThreadId, Trace, ops};
 use foretrace_verdict::Model;
 
 use crate::recorded::{INITIAL, Recorded, Rule};
@@ -88,7 +88,8 @@ impl<'t> View<'t> {
                 }
                 Op::SemWait { sem, .. } => view.waits[sem.index()].push(event),
                 Op::SemPost { sem } => view.posts[sem.index()].push(event),
-                _ => {}
+                ops!(memory object data lock barrier thread call mark Wait Wake SemWaitFailed
+                    Request) => {}
             }
         }
         for opener in openers {
@@ -110,7 +111,7 @@ impl<'t> View<'t> {
                 let close = self.closes.get(hold as usize).copied().flatten();
                 (lock, self.recorded.holds.get(hold).mode, close)
             }
-            _ => return None,
+            ops!(memory object data sync call mark) => return None,
         };
         let (thread, destroys) = (self.trace.thread_of(event), rule == Rule::Destroy);
         Some(Section { lock, thread, mode, destroys, open: event, close })
@@ -196,7 +197,7 @@ impl<'t> View<'t> {
             Op::Alloc { size, address: Some(first), .. } => {
                 Some((first, first.saturating_add(u64::from(size))))
             }
-            _ => None,
+            ops!(memory object data sync call mark) => None,
         }
     }
 }
