@@ -96,10 +96,7 @@ fn without_graph(arguments: &ExplainArguments, out: &mut dyn Write) -> io::Resul
 }
 
 fn frame(arguments: &ExplainArguments, options: &Options) -> Frame {
-    let mut frame = Frame::new(options);
-    frame.full_schedules = arguments.full_schedule;
-    frame.path = Some(arguments.trace.display().to_string());
-    frame
+    crate::predict::frame(options, arguments.trace.display().to_string(), arguments.full_schedule)
 }
 
 /// What is asked about a trace.

@@ -71,7 +71,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let (prediction, compared, why) = predicted?;
     let predict_time = start.elapsed() - read_time;
 
-    let mut frame = frame(chosen, &options, path.display().to_string());
+    let mut frame = frame(&options, path.display().to_string(), chosen.full_schedule);
     frame.timing = chosen.timing.then(|| timing(read_time, predict_time));
     frame.settings.implicit = implicit;
     if let Some(solver) = &arguments.solver {
@@ -194,10 +194,10 @@ pub(crate) fn jobs(choice: Option<u32>) -> usize {
 }
 
 /// What the report says besides the answer; `options` are those that were used.
-pub(crate) fn frame(arguments: &PredictionOptions, options: &Options, path: String) -> Frame {
+pub(crate) fn frame(options: &Options, path: String, full_schedules: bool) -> Frame {
     let mut frame = Frame::new(options);
     frame.path = Some(path);
-    frame.full_schedules = arguments.full_schedule;
+    frame.full_schedules = full_schedules;
     frame
 }
 

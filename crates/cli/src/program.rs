@@ -342,7 +342,8 @@ impl Question<'_> {
     }
 
     fn frame(&self) -> Frame {
-        let mut frame = predict::frame(self.options, &self.options(), self.path.clone());
+        let mut frame =
+            predict::frame(&self.options(), self.path.clone(), self.options.full_schedule);
         frame.settings.symbolic_addresses = self.options.symbolic_addresses;
         frame
     }

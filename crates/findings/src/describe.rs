@@ -219,7 +219,7 @@ fn push_value(text: &mut String, sign: &str, size: u32, value: Option<u64>) {
     write!(text, "{sign}{value}").expect("a string takes all text");
 }
 
-fn eager(patience: Patience) -> &'static str {
+pub(crate) fn eager(patience: Patience) -> &'static str {
     match patience {
         Patience::Blocking => "",
         Patience::Timed => "timed",
@@ -227,7 +227,7 @@ fn eager(patience: Patience) -> &'static str {
     }
 }
 
-fn shared(mode: Mode) -> &'static str {
+pub(crate) fn shared(mode: Mode) -> &'static str {
     match mode {
         Mode::Exclusive => "",
         Mode::Shared => "shared ",

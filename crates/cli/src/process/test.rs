@@ -127,7 +127,7 @@ impl Test<'_> {
         let path = kept.map(|path| path.display().to_string());
         let name = arguments.command[0].display();
         let name = number.map_or(name.to_string(), |number| format!("{name}, run {number}"));
-        let mut frame = predict::frame(chosen, &options, path.unwrap_or(name));
+        let mut frame = predict::frame(&options, path.unwrap_or(name), chosen.full_schedule);
         frame.timing = chosen.timing.then(|| predict::timing(recorded_time, predicted_time));
         frame.settings.implicit = implicit;
         let mut report = report_trace(trace, prediction, frame);

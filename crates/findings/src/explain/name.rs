@@ -4,7 +4,7 @@
 //! or a source location, which may be of many events.
 
 use foretrace_trace::{EventId, Op, Request, Trace};
-use foretrace_verdict::{LockMisuse, Property, Violation};
+use foretrace_verdict::{Kind, Property, Violation};
 
 use crate::error::Error;
 
@@ -19,29 +19,19 @@ pub enum Named {
     Candidates(Vec<Violation>),
 }
 
-/// A kind and how many places it needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Race,
-    Atomicity,
-    Cycle,
-    Stuck,
-    Lock(Option<LockMisuse>),
-    Assertion,
-}
-
-const KINDS: [(&str, Kind); 11] = [
-    ("race", Kind::Race),
-    ("atomicity", Kind::Atomicity),
-    ("cycle", Kind::Cycle),
-    ("lock-cycle", Kind::Cycle),
-    ("stuck", Kind::Stuck),
-    ("lock", Kind::Lock(None)),
-    ("double-lock", Kind::Lock(Some(LockMisuse::DoubleLock))),
-    ("unlock-not-held", Kind::Lock(Some(LockMisuse::UnlockNotHeld))),
-    ("unlock-by-other", Kind::Lock(Some(LockMisuse::UnlockByOther))),
-    ("destroy-held", Kind::Lock(Some(LockMisuse::DestroyHeld))),
-    ("assertion", Kind::Assertion),
+/// What the first word may be, and the kinds that it means.
+const KINDS: [(&str, &[Kind]); 11] = [
+    ("race", &[Kind::Race]),
+    ("atomicity", &[Kind::Atomicity]),
+    ("cycle", &[Kind::LockCycle]),
+    ("lock-cycle", &[Kind::LockCycle]),
+    ("stuck", &[Kind::Stuck]),
+    ("lock", &[Kind::DoubleLock, Kind::UnlockNotHeld, Kind::UnlockByOther, Kind::DestroyHeld]),
+    ("double-lock", &[Kind::DoubleLock]),
+    ("unlock-not-held", &[Kind::UnlockNotHeld]),
+    ("unlock-by-other", &[Kind::UnlockByOther]),
+    ("destroy-held", &[Kind::DestroyHeld]),
+    ("assertion", &[Kind::Assertion]),
 ];
 
 const HOW: &str = "name it as predict does (race-1), or: race A B, atomicity A R B, cycle A B ..., stuck A, lock A, assertion A; \
@@ -53,14 +43,14 @@ const MOST_COMBINATIONS: usize = 1_000_000;
 /// Reads how a user names a candidate of a trace, word by word.
 pub fn parse_candidate(trace: &Trace, words: &[String]) -> Result<Named, Error> {
     let (first, places) = words.split_first().ok_or_else(|| wrong("nothing is named"))?;
-    let Some((_, kind)) = KINDS.iter().find(|(name, _)| name == first) else {
+    let Some(&(_, kinds)) = KINDS.iter().find(|(name, _)| name == first) else {
         return finding(first, places);
     };
-    let (wanted, fits) = match kind {
+    let (wanted, fits) = match kinds[0] {
         Kind::Race => ("2 places", places.len() == 2),
         Kind::Atomicity => ("3 places", places.len() == 3),
-        Kind::Cycle => ("2 or more places", places.len() >= 2),
-        Kind::Stuck | Kind::Lock(_) | Kind::Assertion => ("1 place", places.len() == 1),
+        Kind::LockCycle => ("2 or more places", places.len() >= 2),
+        _ => ("1 place", places.len() == 1),
     };
     if !fits {
         let given = places.len();
@@ -72,38 +62,42 @@ pub fn parse_candidate(trace: &Trace, words: &[String]) -> Result<Named, Error> 
         return Err(Error::question("these places are those of too many events")
             .hint("name a thread as well, THREAD@LOCATION, or the numbers of events"));
     }
-    let is_exact = events.iter().all(|events| events.len() == 1);
+    // If the user names exactly one candidate, whether it is one is answered in words later.
+    let is_exact = kinds.len() == 1 && events.iter().all(|events| events.len() == 1);
     let mut violations = Vec::new();
     combine(&events, &mut Vec::new(), &mut |tuple| {
-        violations.extend(fitting(trace, *kind, tuple, is_exact));
+        let fitting = kinds.iter().filter(|&&kind| is_exact || fit(trace, kind, tuple));
+        violations.extend(fitting.filter_map(|&kind| named(kind, tuple)));
     });
     violations.sort_unstable();
     violations.dedup();
     if violations.is_empty() {
-        let takes_part = |event: &EventId| takes_part(trace, *kind, *event);
+        let takes_part =
+            |&event: &EventId| kinds.iter().any(|&kind| takes_part(trace, kind, event));
         let at_fault =
             places.iter().zip(&events).find(|(_, events)| !events.iter().any(takes_part));
+        let name = name_of(kinds);
         let nothing = match at_fault {
-            Some((place, _)) => format!("nothing at {place} can be part of {}", name_of(*kind)),
-            None => format!("the events at {} cannot be {}", places.join(", "), name_of(*kind)),
+            Some((place, _)) => format!("nothing at {place} can be part of {name}"),
+            None => format!("the events at {} cannot be {name}", places.join(", ")),
         };
-        return Err(Error::question(nothing).hint(what_fits(*kind)));
+        return Err(Error::question(nothing).hint(what_fits(kinds[0])));
     }
     Ok(Named::Candidates(violations))
 }
 
 /// What sentences call it.
-fn name_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Race => "a data race",
-        Kind::Atomicity => "an atomicity violation",
-        Kind::Cycle => "a lock cycle",
-        Kind::Stuck => "a stuck state",
-        Kind::Lock(None) => "a lock error",
-        Kind::Lock(Some(LockMisuse::DoubleLock)) => "a double lock",
-        Kind::Lock(Some(LockMisuse::UnlockNotHeld | LockMisuse::UnlockByOther)) => "a wrong unlock",
-        Kind::Lock(Some(LockMisuse::DestroyHeld)) => "a destruction of a held lock",
-        Kind::Assertion => "a failing assertion",
+fn name_of(kinds: &[Kind]) -> &'static str {
+    match kinds {
+        [Kind::Race] => "a data race",
+        [Kind::Atomicity] => "an atomicity violation",
+        [Kind::LockCycle] => "a lock cycle",
+        [Kind::Stuck] => "a stuck state",
+        [Kind::DoubleLock] => "a double lock",
+        [Kind::UnlockNotHeld | Kind::UnlockByOther] => "a wrong unlock",
+        [Kind::DestroyHeld] => "a destruction of a held lock",
+        [Kind::Assertion] => "a failing assertion",
+        _ => "a lock error",
     }
 }
 
@@ -112,10 +106,13 @@ fn takes_part(trace: &Trace, kind: Kind, event: EventId) -> bool {
     let op = trace.op(event);
     match kind {
         Kind::Race | Kind::Atomicity => trace.access(event).is_some(),
-        Kind::Cycle => takes_a_lock(op),
+        Kind::LockCycle => takes_a_lock(op),
         Kind::Stuck => may_wait(trace, event),
-        Kind::Lock(None) => !misuses(op).is_empty(),
-        Kind::Lock(Some(misuse)) => misuses(op).contains(&misuse),
+        Kind::DoubleLock => {
+            matches!(op, Op::Acquire { .. } | Op::Request(Request::Acquire(..)))
+        }
+        Kind::UnlockNotHeld | Kind::UnlockByOther => matches!(op, Op::Release { .. }),
+        Kind::DestroyHeld => matches!(op, Op::Destroy { .. }),
         Kind::Assertion => matches!(op, Op::Assert { .. }),
     }
 }
@@ -132,12 +129,12 @@ fn what_fits(kind: Kind) -> &'static str {
         Kind::Atomicity => {
             "the first and last are accesses of one thread, the second one is another thread's access of the same variable, and each pair conflicts"
         }
-        Kind::Cycle => "a cycle is of places where different threads take locks",
+        Kind::LockCycle => "a cycle is of places where different threads take locks",
         Kind::Stuck => {
             "a thread may be stuck where it takes a lock, waits, is at a semaphore or barrier, or in a call that others feed; for a join, name what the joined thread waits for"
         }
-        Kind::Lock(_) => "only taking, releasing and destroying a lock can be wrong so",
         Kind::Assertion => "only assertions can fail",
+        _ => "only taking, releasing and destroying a lock can be wrong so",
     }
 }
 
@@ -149,18 +146,13 @@ fn finding(id: &str, places: &[String]) -> Result<Named, Error> {
     }
     let kind = id.rsplit_once('-').filter(|(_, number)| number.parse::<u32>().is_ok());
     let kind = kind.and_then(|(kind, _)| KINDS.iter().find(|(name, _)| *name == kind));
-    let property = match kind.map(|(_, kind)| kind) {
-        Some(Kind::Race) => Property::Race,
-        Some(Kind::Atomicity) => Property::Atomicity,
-        Some(Kind::Cycle | Kind::Stuck) => Property::Deadlock,
-        Some(Kind::Lock(_)) => Property::Lock,
-        Some(Kind::Assertion) => Property::Assertion,
-        None => return Err(wrong(format_args!("`{id}` is neither a finding nor a kind of bug"))),
+    let Some((_, kinds)) = kind else {
+        return Err(wrong(format_args!("`{id}` is neither a finding nor a kind of bug")));
     };
     if !places.is_empty() {
         return Err(wrong(format_args!("`{id}` is a finding, and needs no places")));
     }
-    Ok(Named::Finding { id: id.to_string(), property })
+    Ok(Named::Finding { id: id.to_string(), property: kinds[0].property() })
 }
 
 /// The events that a place means.
@@ -233,13 +225,8 @@ fn combine(places: &[Vec<EventId>], chosen: &mut Vec<EventId>, take: &mut dyn Fn
     }
 }
 
-/// The violations of the kind that these events may make; if the user named exactly them, whether
-/// they do is answered in words later.
-fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec<Violation> {
-    let one = |violation: Violation, fits: bool| match is_exact || fits {
-        true => vec![violation],
-        false => Vec::new(),
-    };
+/// Whether these events may make a violation of the kind.
+fn fit(trace: &Trace, kind: Kind, events: &[EventId]) -> bool {
     let conflict = |a: EventId, b: EventId| match (trace.access(a), trace.access(b)) {
         (Some(one), Some(two)) => {
             let threads = trace.thread_of(a) != trace.thread_of(b);
@@ -247,39 +234,31 @@ fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec
         }
         _ => None,
     };
-    let op = trace.op(events[0]);
     match (kind, events) {
-        (Kind::Race, &[a, b]) => {
-            one(Violation::Race(a.min(b), a.max(b)), conflict(a, b) == Some(false))
-        }
+        (Kind::Race, &[a, b]) => conflict(a, b) == Some(false),
         (Kind::Atomicity, &[first, remote, second]) => {
             let is_pair = trace.thread_of(first) == trace.thread_of(second) && first < second;
-            let conflicts = conflict(first, remote).is_some() && conflict(remote, second).is_some();
-            one(Violation::Atomicity { first, remote, second }, is_pair && conflicts)
+            is_pair && conflict(first, remote).is_some() && conflict(remote, second).is_some()
         }
-        (Kind::Cycle, events) => {
-            let blocks = |&event: &EventId| takes_a_lock(trace.op(event));
+        (Kind::LockCycle, events) => {
             let mut threads: Vec<_> = events.iter().map(|&event| trace.thread_of(event)).collect();
             threads.sort_unstable();
             threads.dedup();
-            let fits = events.iter().all(blocks) && threads.len() == events.len();
-            let mut cycle = events.to_vec();
-            let least = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
-            cycle.rotate_left(least);
-            one(Violation::LockCycle(cycle), fits)
+            let all_block = events.iter().all(|&event| takes_part(trace, kind, event));
+            all_block && threads.len() == events.len()
         }
-        (Kind::Stuck, &[event]) => one(Violation::Stuck(event), may_wait(trace, event)),
-        (Kind::Lock(Some(misuse)), &[event]) => {
-            one(Violation::Lock(misuse, event), misuses(op).contains(&misuse))
-        }
-        (Kind::Lock(None), &[event]) => {
-            misuses(op).iter().map(|&misuse| Violation::Lock(misuse, event)).collect()
-        }
-        (Kind::Assertion, &[event]) => {
-            one(Violation::Assertion(event), matches!(op, Op::Assert { .. }))
-        }
-        _ => Vec::new(),
+        (kind, events) => events.iter().all(|&event| takes_part(trace, kind, event)),
     }
+}
+
+/// The violation of the kind at these events; a cycle begins with its first event.
+fn named(kind: Kind, events: &[EventId]) -> Option<Violation> {
+    let mut events = events.to_vec();
+    if kind == Kind::LockCycle {
+        let least = (0..events.len()).min_by_key(|&at| events[at])?;
+        events.rotate_left(least);
+    }
+    Violation::of_kind(kind, &events)
 }
 
 fn may_wait(trace: &Trace, event: EventId) -> bool {
@@ -302,15 +281,6 @@ fn takes_a_lock(op: Op) -> bool {
         op,
         Op::Acquire { .. } | Op::Wake { .. } | Op::Wait { .. } | Op::Request(Request::Acquire(..))
     )
-}
-
-fn misuses(op: Op) -> &'static [LockMisuse] {
-    match op {
-        Op::Acquire { .. } | Op::Request(Request::Acquire(..)) => &[LockMisuse::DoubleLock],
-        Op::Release { .. } => &[LockMisuse::UnlockNotHeld, LockMisuse::UnlockByOther],
-        Op::Destroy { .. } => &[LockMisuse::DestroyHeld],
-        _ => &[],
-    }
 }
 
 #[cfg(test)]

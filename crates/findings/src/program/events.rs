@@ -2,14 +2,15 @@
 
 use foretrace_program::run::Action;
 use foretrace_program::{
-    Callee, Function, Instruction, LockId, MemoryOrder, Mode, Op, Patience, Program, RmwOp, SemId,
-    Site, SyncRef, TerminatorKind,
+    Callee, Function, Instruction, LockId, MemoryOrder, Op, Program, RmwOp, SemId, Site, SyncRef,
+    TerminatorKind,
 };
 use foretrace_summarise::{Part, Summary};
 use foretrace_trace as trace;
 use foretrace_trace::{EventId, Place};
 
 use super::expression::{number, place, show};
+use crate::describe::{eager, shared};
 
 /// The events of a program and their names.
 pub(super) struct ProgramEvents<'a> {
@@ -137,15 +138,15 @@ impl<'a> ProgramEvents<'a> {
             }
             Op::Acquire { lock, mode, patience } => {
                 let failed = failed(matches!(action, Some(Action::AcquireFailed { .. })));
-                let (eager, shared) = (patience_word(*patience), mode_word(*mode));
+                let (eager, shared) = (eager(*patience), shared(*mode));
                 format!("{eager}acquire {shared}{}{failed}", self.lock(lock))
             }
             Op::Release { lock, mode } => {
-                format!("release {}{}", mode_word(*mode), self.lock(lock))
+                format!("release {}{}", shared(*mode), self.lock(lock))
             }
             Op::SemWait { sem, patience } => {
                 let failed = failed(matches!(action, Some(Action::SemWaitFailed { .. })));
-                format!("{}semwait {}{failed}", patience_word(*patience), self.semaphore(sem))
+                format!("{}semwait {}{failed}", eager(*patience), self.semaphore(sem))
             }
             Op::SemPost { sem } => format!("sempost {}", self.semaphore(sem)),
             Op::External { name, args } => {
@@ -261,21 +262,6 @@ fn order_word(order: MemoryOrder, default: MemoryOrder) -> &'static str {
         _ if order == default => "",
         MemoryOrder::Plain => "plain ",
         _ => "atomic ",
-    }
-}
-
-fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Exclusive => "",
-        Mode::Shared => "shared ",
-    }
-}
-
-fn patience_word(patience: Patience) -> &'static str {
-    match patience {
-        Patience::Blocking => "",
-        Patience::Timed => "timed",
-        Patience::Try => "try",
     }
 }
 
