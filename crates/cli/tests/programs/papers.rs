@@ -73,7 +73,7 @@ impl Paper {
             ]);
             let is_it = match wanted {
                 "any" => output.status.success(),
-                "hangs" => !output.status.success(),
+                "hangs" => output.status.code() == Some(124),
                 order => output.status.success() && self.is_order(&trace, order),
             };
             if is_it {

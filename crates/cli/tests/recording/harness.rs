@@ -139,9 +139,17 @@ impl Run {
             .out
     }
 
-    /// What is predicted of it.
+    /// What is predicted of it, with the status that belongs to it.
+    #[track_caller]
     pub(crate) fn predicted(&self) -> Done {
-        foretrace(&[OsStr::new("predict"), self.trace.as_os_str()])
+        let done = foretrace(&[OsStr::new("predict"), self.trace.as_os_str()]);
+        let has = |text: &str| done.out.lines().any(|line| line.contains(text));
+        let status = match () {
+            () if has("-1 (real") => 1,
+            () if has("-1 (possible") || has("undecided: ") || has(": 0 events") => 3,
+            () => 0,
+        };
+        done.ended_with(status)
     }
 
     #[track_caller]
@@ -206,8 +214,7 @@ impl Program {
                 let options = ["--schedule", schedule, "--seed", seed];
                 let run = self.run(&options, arguments).ended_with(status);
                 if seed == "1" {
-                    let predicted = run.predicted();
-                    assert!(matches!(predicted.status, 0 | 1 | 3), "{}", predicted.log);
+                    run.predicted();
                 }
                 check(schedule, &run);
             }

@@ -196,8 +196,8 @@ static int has_grown(void) {
   return found.st_size == 100;
 }
 
-static void give_way(void) { CHECK(setpriority(PRIO_PROCESS, (id_t)getpid(), 5) == 0); }
-static int gives_way(void) { return getpriority(PRIO_PROCESS, (id_t)getpid()) == 5; }
+static void give_way(void) { CHECK(setpriority(PRIO_PROCESS, (id_t)getpid(), 13) == 0); }
+static int gives_way(void) { return getpriority(PRIO_PROCESS, (id_t)getpid()) == 13; }
 static void ignore(void) { CHECK(signal(SIGUSR1, SIG_IGN) != SIG_ERR); }
 
 static int is_ignored(void) {
