@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 24] = [
     // For tests only.
     ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
@@ -46,6 +46,21 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ),
     // It makes English of what is known of a trace.
     ("foretrace-report", &["foretrace-trace", "foretrace-verdict"]),
+    // It tells what others have decided, and knows neither encoder nor solver.
+    (
+        "foretrace-findings",
+        &[
+            "foretrace-trace",
+            "foretrace-verdict",
+            "foretrace-program",
+            "foretrace-summarise",
+            "foretrace-witness",
+            "foretrace-predict",
+            "foretrace-reference",
+            "foretrace-replay",
+            "foretrace-report",
+        ],
+    ),
     // Compares the prediction with its own enumeration, and shares no code with model and encoder.
     // Its tests hold the second opinion and the refutations against it as well.
     (
@@ -70,12 +85,27 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "foretrace-verdict",
             "foretrace-importer",
             "foretrace-program",
-            "foretrace-summarise",
             "foretrace-reference",
             "foretrace-predict",
-            "foretrace-witness",
             "foretrace-replay",
             "foretrace-report",
+            "foretrace-findings",
+        ],
+    ),
+    // Measures one crate after the other.
+    (
+        "foretrace-bench",
+        &[
+            "foretrace-testing",
+            "foretrace-trace",
+            "foretrace-verdict",
+            "foretrace-rewalk",
+            "foretrace-importer",
+            "foretrace-model",
+            "foretrace-causality",
+            "foretrace-solve",
+            "foretrace-predict",
+            "foretrace-reference",
         ],
     ),
     ("xtask", &[]),
@@ -84,7 +114,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
 /// External packages that only some crates may know.
 const KNOWN_ONLY_TO: [(&str, &[&str]); 6] = [
     ("llvm-sys", &["foretrace-llvm"]),
-    ("libc", &["foretrace-runtime", "foretrace-reference", "foretrace"]),
+    ("libc", &["foretrace-runtime", "foretrace-reference", "foretrace-bench", "foretrace"]),
     ("cadical-sys", &["foretrace-solve"]),
     ("clap", &["foretrace"]),
     ("serde", &["foretrace-report", "foretrace-verdict", "xtask"]),

@@ -1,8 +1,8 @@
 //! `bench`: how long what takes, on generated traces and on those of public projects.
 //!
-//! The programs that measure generated traces are in `crates/predict/examples/bench`; each
-//! measurement is a process of its own and prints lines `name value unit`. The other parts run the
-//! command line itself. Generated traces are kept in `.bench`.
+//! The program that measures parts of the pipeline is in `benches`; each measurement is a process
+//! of its own and prints lines `name value unit`. The other parts run the command line itself.
+//! Generated traces are kept in `.bench`.
 
 mod causality;
 mod classes;
@@ -48,10 +48,12 @@ pub(crate) enum Part {
     Recording,
     /// What the walk along recorded paths costs.
     Rewalk,
+    /// The solver alone: circuits, and orders of synthetic traces.
+    Solver,
 }
 
 /// All of them.
-pub(crate) const ALL: [Part; 10] = [
+pub(crate) const ALL: [Part; 11] = [
     Part::Front,
     Part::Classes,
     Part::Causality,
@@ -62,6 +64,7 @@ pub(crate) const ALL: [Part; 10] = [
     Part::Staged,
     Part::Recording,
     Part::Rewalk,
+    Part::Solver,
 ];
 
 /// Measures the parts; `quick` leaves out what takes minutes.
@@ -79,6 +82,12 @@ pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
             Part::Staged => staged::staged(&Bench::build()?, quick)?,
             Part::Recording => recording::recording(quick)?,
             Part::Rewalk => rewalk::rewalk(quick)?,
+            Part::Solver => {
+                let bench = Bench::build()?;
+                for part in ["circuits", "orders"] {
+                    run(part, Command::new(&bench.program).arg(part))?;
+                }
+            }
         }
     }
     Ok(())
@@ -94,9 +103,9 @@ type Measured = BTreeMap<String, u64>;
 
 impl Bench {
     fn build() -> Result<Bench, Stop> {
-        let package = ["--package", "foretrace-predict", "--example", "bench"];
+        let package = ["--package", "foretrace-bench"];
         run("build", cargo(&["build", "--release", "--locked"]).args(package))?;
-        Ok(Bench { program: target_folder().join("release").join("examples").join("bench") })
+        Ok(Bench { program: target_folder().join("release").join("bench") })
     }
 
     /// The generated trace of that kind and length, made once. A change of the generator calls for

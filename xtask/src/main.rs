@@ -36,7 +36,7 @@ cargo xtask COMMAND
                               compare with all schedules of random C programs
   sanitize                    record a dozen programs under valgrind, which watches the runtime
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [front|classes|causality|public|symbolic|programs|reference|staged|recording|rewalk] [--quick]
+  bench [front|classes|causality|public|symbolic|programs|reference|staged|recording|rewalk|solver] [--quick]
                               throughput of the front end; predictions with many pairs;
                               public traces [../shared/traces]; against the papers' formula in
                               z3: assertions, races, and its stages; what recording costs, and what the
@@ -91,6 +91,7 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
                 "staged" => Ok(Part::Staged),
                 "recording" => Ok(Part::Recording),
                 "rewalk" => Ok(Part::Rewalk),
+                "solver" => Ok(Part::Solver),
                 other => Err(Stop::usage(format!("bench has no part `{other}`\n\n{HELP}"))),
             });
             let parts = parts.collect::<Result<Vec<Part>, Stop>>()?;

@@ -1,7 +1,8 @@
-//! What no schedule can do, and why: `docs/causality.md`.
+//! What no schedule can do, and why (`docs/causality.md`). It does not know terms, solvers and the
+//! checker of its proofs.
 //!
 //! Must-happen-before by fork and join, locksets, what each event needs, and the universal
-//! causality graph of a candidate. Knows nothing of terms and solvers.
+//! causality graph of a candidate.
 
 mod derive;
 mod givers;

@@ -2,43 +2,32 @@
 
 use std::io::Write;
 
-use foretrace_reference::{Options, encode, smtlib};
+use foretrace_findings::operation;
+use foretrace_reference::{Options, PROPERTIES, candidates, encode, smtlib};
 use foretrace_trace::{EventId, Trace};
-use foretrace_verdict::{Model, Property, Violation};
+use foretrace_verdict::Violation;
 
-use crate::args::{EncodeArguments, ModelChoice};
-use crate::candidates::candidates;
-use crate::describe::operation;
+use crate::args::EncodeArguments;
 use crate::failure::{Failure, Status};
-use crate::{input, output};
-
-const ENCODED: [Property; 3] = [Property::Race, Property::Atomicity, Property::Assertion];
+use crate::{input, output, predict};
 
 pub(crate) fn run(arguments: &EncodeArguments) -> Result<Status, Failure> {
     let trace = input::open_valid(&arguments.trace, None)?;
-    let violations = candidates(&trace, &ENCODED).violations;
+    let violations = candidates(&trace, &PROPERTIES).violations;
     if arguments.list {
         output::to_path(&arguments.output, |out| list(&trace, &violations, out))?;
         return Ok(Status::Nothing);
     }
     let violation = chosen(arguments, &violations)?;
-    let model = match arguments.model {
-        ModelChoice::Auto => suitable(&trace)?,
-        ModelChoice::ReadsFrom => Model::ReadsFrom,
-        ModelChoice::Values => Model::Values,
-        ModelChoice::Symbolic => Model::Symbolic,
-        ModelChoice::Control => Model::Control,
+    let chosen = foretrace_predict::Options {
+        model: predict::model(arguments.model),
+        ..foretrace_predict::Options::default()
     };
+    let model = chosen.model_for(&trace);
     let options = Options { bound: arguments.context_bound, ..Options::new(model) };
     let formula = encode(&trace, violation, &options).map_err(Failure::uncertain)?;
     output::to_path(&arguments.output, |out| smtlib::write(&formula, out))?;
     Ok(Status::Nothing)
-}
-
-/// The model that `predict` takes.
-fn suitable(trace: &Trace) -> Result<Model, Failure> {
-    let nothing = foretrace_predict::Options { properties: Vec::new(), ..Default::default() };
-    Ok(input::predict(trace, &nothing, &())?.model)
 }
 
 fn chosen<'v>(
@@ -57,7 +46,7 @@ fn chosen<'v>(
         (Some(number), _) => numbered(number, &all, "candidate"),
         (None, Some(asked)) => {
             let name = asked.name();
-            if !ENCODED.contains(&asked) {
+            if !PROPERTIES.contains(&asked) {
                 return Err(Failure::input(format_args!("candidates of {name} are not listed"))
                     .hint("--property race, atomicity or assertion"));
             }

@@ -71,6 +71,30 @@ const REQUEST: &str = concat!(
     "Please report it with the trace and the command line; no verdict of this run counts.\n",
 );
 
+impl From<foretrace_findings::Error> for Failure {
+    fn from(error: foretrace_findings::Error) -> Self {
+        match error {
+            foretrace_findings::Error::Question { message, hint } => {
+                Failure { hint, ..Failure::input(message) }
+            }
+            error => Failure::internal(error),
+        }
+    }
+}
+
+impl From<foretrace::Error> for Failure {
+    fn from(error: foretrace::Error) -> Self {
+        Failure { hint: error.hint(), ..Failure::input(error) }
+    }
+}
+
+/// Whatever goes wrong in a prediction is a bug of ours.
+impl From<foretrace_predict::PredictError> for Failure {
+    fn from(error: foretrace_predict::PredictError) -> Self {
+        Failure::internal(error)
+    }
+}
+
 /// The panic hook: says the same as an internal error.
 pub(crate) fn print_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map_or(String::new(), |location| format!(" at {location}"));

@@ -1,27 +1,18 @@
-//! `foretrace`: the commands. This crate alone prints and exits.
+//! `foretrace`: the commands. Arguments, files, processes and exit statuses are here, and nothing
+//! that decides or tells; no other code prints and exits.
 
 mod args;
-mod assemble;
-mod candidates;
-mod compare;
 mod compile;
 mod defaults;
-mod describe;
 mod encode;
 mod explain;
 mod failure;
-mod fallback;
-mod holds;
-mod implicit;
 mod input;
 mod output;
 mod predict;
+mod process;
 mod program;
 mod progress;
-mod readable;
-mod remarks;
-mod second_opinion;
-mod source;
 mod trace_commands;
 
 use std::process::ExitCode;
@@ -36,8 +27,8 @@ fn main() -> ExitCode {
     if let Some((language, arguments)) = compile::Language::asked_for(std::env::args_os()) {
         return compile::run(language, arguments);
     }
-    if let Some((socket, command)) = program::supervise::asked_for(std::env::args_os()) {
-        return program::supervise::run(socket, &command);
+    if let Some((socket, command)) = process::supervise::asked_for(std::env::args_os()) {
+        return process::supervise::run(socket, &command);
     }
     let arguments = match defaults::command_line() {
         Ok(words) => Arguments::parse_from(words),
@@ -93,16 +84,16 @@ fn seed_fault() {
 
 fn run(arguments: Arguments) -> Result<u8, Failure> {
     match arguments.command {
-        Command::Test(arguments) => program::test::run(&arguments).map(|status| status as u8),
+        Command::Test(arguments) => process::test::run(&arguments).map(|status| status as u8),
         // The program's own status is the answer here; our failures must not look like one.
-        Command::Run(arguments) => program::record::run(&arguments).or_else(|failure| {
+        Command::Run(arguments) => process::record::run(&arguments).or_else(|failure| {
             failure.print();
             Ok(RECORDING_FAILED)
         }),
         Command::Predict(arguments) => predict::run(&arguments).map(|status| status as u8),
         Command::Explain(arguments) => explain::run(&arguments).map(|status| status as u8),
         Command::Encode(arguments) => encode::run(&arguments).map(|status| status as u8),
-        Command::Replay(arguments) => program::replay::run(&arguments),
+        Command::Replay(arguments) => process::replay::run(&arguments),
         Command::Cc(_) | Command::Cpp(_) => {
             unreachable!("the compilers take their arguments as they are")
         }

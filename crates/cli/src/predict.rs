@@ -5,93 +5,112 @@ use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use foretrace_predict::{Budget, Granularity, Options, Prune, Switches};
-use foretrace_report::{Certainty, Report, Run, Settings, Style, Timing, write_json, write_text};
-use foretrace_trace::{Dependences, Trace};
+use foretrace_findings::{
+    Frame, assert_no, compare_models, explain_refuted, left_out_by_solver, predict_by_solver,
+    report_trace, say_what_is_open,
+};
+use foretrace_predict::{
+    Budget, Granularity, Options, Prune, Switches, predict_all_models, predict_with_fallback,
+};
+use foretrace_report::{Certainty, Report, Run, Style, Timing, write_json, write_text};
+use foretrace_trace::Fault;
 use foretrace_verdict::Model;
 
-use crate::args::{GranularityChoice, ModelChoice, PredictArguments, PredictionOptions};
-use crate::assemble::{Frame, assemble};
+use crate::args::{GranularityChoice, Implicit, ModelChoice, PredictArguments, PredictionOptions};
 use crate::failure::{Failure, Status};
-use crate::implicit::{self, assert_no};
 use crate::progress::ProgressLine;
-use crate::{compare, explain, fallback, input, output, second_opinion, source};
+use crate::{input, output, program};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     match &arguments.traces[..] {
-        [path] if arguments.format.is_none() && source::is_program(path) => {
-            source::run_program(path, arguments)
+        [path] if arguments.format.is_none() && program::is_program(path) => {
+            program::run_program(path, arguments)
         }
         [path] if arguments.options.symbolic_addresses => {
-            let ranging = source::Ranging::open(path, arguments)?;
+            let ranging = program::Ranging::open(path, arguments)?;
             let statuses = [run_trace(path, arguments)?, ranging.run(arguments)?];
             Ok(overall(&statuses))
         }
         [path] => run_trace(path, arguments),
-        paths => source::run_merged(paths, arguments),
+        paths => program::run_merged(paths, arguments),
     }
 }
 
 fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failure> {
     if arguments.solver.is_some() {
-        second_opinion::refuse(arguments)?;
+        refuse_with_solver(arguments)?;
     }
     let start = Instant::now();
     let mut trace = input::open_valid(path, arguments.format)?;
-    let implicit = assert_no(&mut trace, &arguments.options.implicit, arguments.options.model);
+    let chosen = &arguments.options;
+    let (faults, model) = (faults(&chosen.implicit), model(chosen.model));
+    let implicit = assert_no(&mut trace, &faults, model);
     let trace = trace;
     let read_time = start.elapsed();
 
-    let chosen = &arguments.options;
-    let options = Options { keep_refuted: arguments.why.is_some(), ..options_for(chosen, &trace) };
+    let options = options(chosen).limited_for(&trace);
+    let options = Options { keep_refuted: arguments.why.is_some(), ..options };
     let progress = ProgressLine::new();
-    let predict = || match &arguments.solver {
-        Some(command) => second_opinion::predict(&trace, command, &options, &progress),
-        None => fallback::predict(&trace, &options, &progress),
-    };
-    let predicted = predict().and_then(|prediction| {
+    let predict = || -> Result<_, Failure> {
+        let prediction = match &arguments.solver {
+            Some(command) => predict_by_solver(&trace, command, &options, &progress)?,
+            None => predict_with_fallback(&trace, &options, &progress)?,
+        };
         let compared = arguments
             .compare_models
-            .then(|| compare::predict_all(&trace, &options, &prediction, &progress))
+            .then(|| predict_all_models(&trace, &options, &prediction, &progress))
             .transpose()?;
         let why = arguments
             .why
-            .map(|most| explain::explain_refuted(&trace, &options, &prediction.refuted, most))
+            .map(|most| explain_refuted(&trace, &options, &prediction.refuted, most))
             .transpose()?;
         Ok((prediction, compared, why))
-    });
+    };
+    let predicted = predict();
     progress.clear();
     let (prediction, compared, why) = predicted?;
     let predict_time = start.elapsed() - read_time;
 
-    let mut report = assemble(
-        &trace,
-        prediction,
-        Frame {
-            path: Some(path.display().to_string()),
-            settings: Settings {
-                solver: arguments.solver.clone(),
-                granularity: match arguments.solver {
-                    Some(_) => "event".to_string(),
-                    None => settings(chosen, &options).granularity,
-                },
-                implicit,
-                ..settings(chosen, &options)
-            },
-            full_schedules: chosen.full_schedule,
-            timing: chosen.timing.then(|| timing(read_time, predict_time)),
-        },
-    );
+    let mut frame = frame(chosen, &options, path.display().to_string());
+    frame.timing = chosen.timing.then(|| timing(read_time, predict_time));
+    frame.settings.implicit = implicit;
+    if let Some(solver) = &arguments.solver {
+        frame.settings.solver = Some(solver.clone());
+        frame.settings.granularity = Granularity::Event.name().to_string();
+    }
+    let mut report = report_trace(&trace, prediction, frame);
     report.why = why;
-    implicit::say_what_is_open(&trace, chosen, &mut report);
+    say_what_is_open(&trace, &faults, model, &mut report);
     if let Some(predictions) = &compared {
-        report.comparison = Some(compare::table(&trace, options.granularity, predictions, &report));
+        report.comparison = Some(compare_models(&trace, options.granularity, predictions, &report));
     }
     if arguments.solver.is_some() {
-        report.not_asked.extend(second_opinion::left_out(&trace, &options));
+        report.not_asked.extend(left_out_by_solver(&trace, &options));
     }
     show(&report, chosen)?;
     Ok(verdict(&report))
+}
+
+/// Options that do not go with `--solver`.
+fn refuse_with_solver(arguments: &PredictArguments) -> Result<(), Failure> {
+    let options = &arguments.options;
+    let (option, why) = match options.model {
+        ModelChoice::Control => ("--model control", "it has no formula"),
+        _ if arguments.compare_models => ("--compare-models", "name one model with --model"),
+        _ if arguments.why.is_some() => ("--why", "foretrace explain does not need it"),
+        _ if options.infer_regions => {
+            ("--infer-regions", "mark regions with `region begin` and `region end`")
+        }
+        _ if options.granularity == GranularityChoice::Variable => {
+            ("--granularity variable", "each tuple of events is asked about by itself")
+        }
+        _ if options.iterate_bound => ("--iterate-bound", "give a bound with --context-bound"),
+        _ if options.conflicts.is_some() => {
+            ("--conflicts", "give a --budget, which is for each candidate")
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::input(format_args!("{option} does not go with --solver")).hint(why))
 }
 
 /// Writes the report, for people first: if the file cannot be written, they have seen it.
@@ -140,21 +159,6 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
     }
 }
 
-/// How many conflicts the solver may have over one candidate of a recorded program, unless the user
-/// says otherwise: some questions about values, such as whether a lock made of atomics excludes,
-/// take it for ever.
-const RECORDED_CONFLICTS: u64 = 10_000;
-
-/// The options for a trace.
-pub(crate) fn options_for(arguments: &PredictionOptions, trace: &Trace) -> Options {
-    let mut options = options(arguments);
-    let is_recorded = trace.has_ordinals() && trace.dependences() == Dependences::Recorded;
-    if is_recorded && options.budget == Budget::default() {
-        options.budget.conflicts = Some(RECORDED_CONFLICTS);
-    }
-    options
-}
-
 /// The model that is asked for; `None`: the one that suits the trace.
 pub(crate) fn model(choice: ModelChoice) -> Option<Model> {
     match choice {
@@ -166,6 +170,21 @@ pub(crate) fn model(choice: ModelChoice) -> Option<Model> {
     }
 }
 
+/// The faults that an option names.
+pub(crate) fn faults(chosen: &[Implicit]) -> Vec<Fault> {
+    let fault = |implicit: &Implicit| match implicit {
+        Implicit::Null => vec![Fault::Null],
+        Implicit::Division => vec![Fault::Division],
+        Implicit::Bounds => vec![Fault::Bounds],
+        Implicit::Freed => vec![Fault::Freed],
+        Implicit::All => Fault::IMPLICIT.to_vec(),
+    };
+    let mut faults: Vec<Fault> = chosen.iter().flat_map(fault).collect();
+    faults.sort_unstable();
+    faults.dedup();
+    faults
+}
+
 /// How many threads solve.
 pub(crate) fn jobs(choice: Option<u32>) -> usize {
     match choice {
@@ -174,33 +193,17 @@ pub(crate) fn jobs(choice: Option<u32>) -> usize {
     }
 }
 
-/// What the report says of how it was asked; `options` are those that were used.
-pub(crate) fn settings(arguments: &PredictionOptions, options: &Options) -> Settings {
-    Settings {
-        granularity: match arguments.granularity {
-            GranularityChoice::Location => "location",
-            GranularityChoice::Event => "event",
-            GranularityChoice::Variable => "variable",
-        }
-        .to_string(),
-        infer_regions: arguments.infer_regions,
-        conflicts: options.budget.conflicts,
-        budget_ms: arguments.budget.map(milliseconds),
-        context_bound: arguments.context_bound,
-        iterate_bound: arguments.iterate_bound,
-        no_prune: arguments.no_prune,
-        implicit: Vec::new(),
-        symbolic_addresses: false,
-        solver: None,
-    }
+/// What the report says besides the answer; `options` are those that were used.
+pub(crate) fn frame(arguments: &PredictionOptions, options: &Options, path: String) -> Frame {
+    let mut frame = Frame::new(options);
+    frame.path = Some(path);
+    frame.full_schedules = arguments.full_schedule;
+    frame
 }
 
 pub(crate) fn timing(read: Duration, predict: Duration) -> Timing {
+    let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     Timing { read_ms: milliseconds(read), predict_ms: milliseconds(predict) }
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What standard output can show. `COLUMNS` is what shells tell of the terminal's width.

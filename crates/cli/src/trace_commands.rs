@@ -9,7 +9,7 @@ use foretrace_trace::{EventId, Trace};
 
 use crate::args::{ConvertArguments, OutputFormat, TraceArguments, TraceCommand};
 use crate::failure::{Failure, Status};
-use crate::{describe, input, output};
+use crate::{input, output};
 
 pub(crate) fn run(command: &TraceCommand) -> Result<Status, Failure> {
     match command {
@@ -50,7 +50,7 @@ fn write_stats(trace: &Trace, writer: &mut dyn Write) -> io::Result<()> {
     }
     let mut verbs: BTreeMap<&str, u64> = BTreeMap::new();
     for row in 0..trace.len() {
-        *verbs.entry(describe::verb(&trace.op(EventId::from(row)))).or_default() += 1;
+        *verbs.entry(foretrace_findings::verb(&trace.op(EventId::from(row)))).or_default() += 1;
     }
     for (verb, count) in verbs {
         writeln!(writer, "  {verb:<18} {count:>10}")?;

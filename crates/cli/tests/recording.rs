@@ -50,6 +50,8 @@ mod options;
 mod outcome;
 #[path = "recording/process.rs"]
 mod process;
+#[path = "recording/recorder.rs"]
+mod recorder;
 #[path = "recording/replaying.rs"]
 mod replaying;
 #[path = "recording/robust.rs"]

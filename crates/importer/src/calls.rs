@@ -16,7 +16,7 @@ use foretrace_trace::*;
 use rustc_hash::FxHashMap;
 
 use super::emit::{Emit, Now};
-use super::feeds::Source;
+use super::feeds::{Source, Stock};
 use super::records::Record;
 use super::streams::{After, Exact};
 use super::tables::Tables;
@@ -334,15 +334,20 @@ impl Emit<'_> {
     }
 
     /// The channel of a source of data, or of a piece of it.
-    fn fed(&mut self, (number, is_back): Source, piece: Option<u32>) -> ChannelId {
-        let whole = self.channel(number);
-        let name = self.builder.so_far().channels().get(whole.index());
-        let way = if is_back { " (the other way)" } else { "" };
+    fn fed(&mut self, source: Source, piece: Option<u32>) -> ChannelId {
+        let stocks = self.survey.feeds.stocks(source).to_vec();
+        let names: Vec<String> = stocks.iter().map(|&stock| self.stock(stock)).collect();
         let name = match piece {
-            None => format!("data in {name}{way}"),
-            Some(piece) => format!("data in {name}{way}: piece {}", piece + 1),
+            None => format!("data in {}", names.join(" or ")),
+            Some(piece) => format!("data in {}: piece {}", names.join(" or "), piece + 1),
         };
         self.builder.channel(&name)
+    }
+
+    fn stock(&mut self, (number, is_back): Stock) -> String {
+        let whole = self.channel(number);
+        let way = if is_back { " (the other way)" } else { "" };
+        format!("{}{way}", self.builder.so_far().channels().get(whole.index()))
     }
 
     /// The channels of a call on a stream of which more is known.

@@ -65,7 +65,7 @@ mod tables;
 mod tests;
 mod together;
 
-pub use open::{is_recording, open, open_recording};
+pub use open::{Format, is_recording, open, open_as};
 pub use together::{parse_together, read_together};
 
 use std::fs::File;

@@ -9,14 +9,31 @@ use foretrace_trace::{OpenError, Opened};
 
 use super::{MAGIC, read};
 
+/// What a file holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// What our runtime records in the user's process (`.ftrec`).
+    Recording,
+    /// A trace.
+    Trace(foretrace_trace::Format),
+}
+
 /// Opens a recording, or a trace in a format that [`foretrace_trace::open`] finds out.
 pub fn open(path: impl AsRef<Path>) -> Result<Opened, OpenError> {
     let path = path.as_ref();
     if is_recording(path) { open_recording(path) } else { foretrace_trace::open(path) }
 }
 
+/// Opens a file of a given format.
+pub fn open_as(path: &Path, format: Format) -> Result<Opened, OpenError> {
+    match format {
+        Format::Recording => open_recording(path),
+        Format::Trace(format) => foretrace_trace::open_as(path, format),
+    }
+}
+
 /// Opens a recording, and walks along its paths.
-pub fn open_recording(path: &Path) -> Result<Opened, OpenError> {
+fn open_recording(path: &Path) -> Result<Opened, OpenError> {
     let metadata = fs::metadata(path);
     let metadata = metadata.map_err(|error| OpenError::Io { path: path.to_path_buf(), error })?;
     if metadata.is_dir() {

@@ -108,7 +108,7 @@ impl Streams {
             return None;
         };
         let is_stream = record.detail & (stream::READ | stream::WRITE) != 0
-            && record.detail & stream::COUNTER == 0;
+            && record.detail & (stream::COUNTER | stream::QUIET) == 0;
         let [(channel, how)] = list[..] else {
             // Calls on a stream have no other channel.
             self.spoil(record, list);

@@ -1,6 +1,6 @@
 //! The compiler plugin: clang 19 loads it with `-fpass-plugin`, and it puts a call of the runtime
-//! in place of each operation that other threads can see. `docs/recording.md` and `docs/image.md`
-//! explain what the runtime makes of it.
+//! in place of each operation that other threads can see. It does not know what the runtime makes
+//! of it: `docs/recording.md` and `docs/image.md` explain that.
 //!
 //! - [`instrument`]: walks a module;
 //! - [`scope`], [`locals`]: what needs hooks, and what needs none;

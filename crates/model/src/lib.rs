@@ -1,8 +1,9 @@
 //! The interference skeleton: what the recorded run fixes for every other schedule of its events.
+//! It does not know how it is solved.
 //!
 //! Section 2 of `docs/theory.md`, computed once: memory cells with who wrote and who read them,
 //! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects,
-//! calls. Knows nothing of how it is solved.
+//! calls.
 
 mod awaited;
 mod calls;
@@ -27,7 +28,6 @@ pub use lifetimes::Lifetimes;
 pub use locks::{Hold, HoldId, Locks, ReleaseRole};
 pub use memory::{CellId, Identity, Memory};
 pub use regions::{Region, regions};
-pub use slice::Sizes;
 pub use waiting::{Arrival, Barrier, Cond, Semaphore, Wait, Waiting};
 
 /// The skeleton of one trace under one model.
@@ -113,7 +113,7 @@ impl<'t> Skeleton<'t> {
         self.data.as_ref().is_some_and(Data::is_program)
     }
 
-    /// Whether every read must see what it saw in the recorded run, but for released ones.
+    /// As [`pins_reads`].
     pub fn pins_reads(&self) -> bool {
         pins_reads(self.trace, self.model)
     }
@@ -133,7 +133,8 @@ impl<'t> Skeleton<'t> {
     }
 }
 
-fn pins_reads(trace: &Trace, model: Model) -> bool {
+/// Whether every read of the trace must see what it saw in the recorded run, but for released ones.
+pub fn pins_reads(trace: &Trace, model: Model) -> bool {
     match model {
         Model::ReadsFrom | Model::Values => true,
         Model::Symbolic => trace.dependences() == Dependences::Unknown,

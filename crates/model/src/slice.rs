@@ -13,31 +13,15 @@
 use rustc_hash::FxHashSet;
 
 use foretrace_trace::{EventId, Op};
+use foretrace_verdict::Slicing;
 
 use crate::terms::{Node, TermId};
 use crate::{CellId, Data, Skeleton};
 
-/// How large a trace is, and what is left of it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Sizes {
-    /// All events.
-    pub events: u64,
-    /// Synchronisation, open conditions, and accesses to cells that matter.
-    pub events_left: u64,
-    /// All reads, read-modify-writes included.
-    pub reads: u64,
-    /// Those whose value matters.
-    pub reads_left: u64,
-    /// Branches, assertions and assumptions.
-    pub conditions: u64,
-    /// Those that do not hold, or fail, whatever is read.
-    pub conditions_left: u64,
-}
-
 impl Skeleton<'_> {
     /// How large the trace is before and after slicing; `None` where reads are pinned.
-    pub fn sizes(&self) -> Option<Sizes> {
-        self.free_data().map(|data| Slice::new(self, data).sizes())
+    pub fn slicing(&self) -> Option<Slicing> {
+        self.free_data().map(|data| Slice::new(self, data).slicing())
     }
 }
 
@@ -117,29 +101,29 @@ impl<'s> Slice<'s> {
         }
     }
 
-    fn sizes(&self) -> Sizes {
+    fn slicing(&self) -> Slicing {
         let trace = self.skeleton.trace;
-        let mut sizes = Sizes { events: trace.len() as u64, ..Sizes::default() };
+        let mut slicing = Slicing { events: trace.len() as u64, ..Slicing::default() };
         for (event, op) in trace.ops() {
             let is_left = match op {
                 Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
                     let is_read = !matches!(op, Op::Write { .. });
-                    sizes.reads += u64::from(is_read);
-                    sizes.reads_left += u64::from(is_read && self.reads.contains(&event));
+                    slicing.reads += u64::from(is_read);
+                    slicing.reads_left += u64::from(is_read && self.reads.contains(&event));
                     self.skeleton.memory.cells_of(at).any(|cell| self.cells.contains(&cell))
                 }
                 Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } => {
                     let is_open =
                         self.condition(event).is_some() || self.data.is_opaque(trace, event);
-                    sizes.conditions += 1;
-                    sizes.conditions_left += u64::from(is_open);
+                    slicing.conditions += 1;
+                    slicing.conditions_left += u64::from(is_open);
                     is_open
                 }
                 Op::Let => false,
                 _ => true,
             };
-            sizes.events_left += u64::from(is_left);
+            slicing.events_left += u64::from(is_left);
         }
-        sizes
+        slicing
     }
 }

@@ -15,11 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use foretrace_predict::{
-    Finding, Granularity, Ledger, Options, Prediction, Prune, Switches, Undecided,
-};
+use foretrace_predict::{Finding, Granularity, Options, Prediction, Prune, Switches, Undecided};
 use foretrace_trace::{EventId, Op, Trace, text};
-use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_verdict::{Certainty, Column, Ledger, Model, Property, Violation};
 
 use crate::class::class_key;
 use crate::coverage::Coverage;
@@ -407,27 +405,23 @@ fn check_ledgers(
         let findings = findings.filter(of_property).count() as u64;
         let Ledger {
             candidates,
-            pruned_mhb,
-            pruned_lsa,
-            pruned_ucg,
+            pruned,
             violated,
             infeasible,
             infeasible_in_bound,
             undecided,
-            remaining,
+            refuted,
         } = ledger;
         let open = prediction.undecided.iter().filter(|open| open.property == property).count();
-        let pruned = pruned_mhb + pruned_lsa + pruned_ucg;
-        let decided = pruned + violated + infeasible + infeasible_in_bound;
-        let is_left = remaining.total == candidates
-            && remaining.ucg == candidates - pruned
-            && remaining.ucg <= remaining.lsa.min(remaining.mhb)
-            && remaining.mhb == candidates - pruned_mhb
-            && remaining.lsa <= candidates - pruned_lsa;
+        let decided = pruned.sum() + violated + infeasible + infeasible_in_bound;
+        let is_split = refuted[Column::Both] == pruned.sum()
+            && refuted.iter().all(|(_, count)| count <= refuted[Column::Both])
+            && refuted[Column::Order] == pruned[Column::Order]
+            && refuted[Column::Locks] >= pruned[Column::Locks];
         if candidates != decided + undecided
             || violated != findings
             || undecided != open as u64
-            || !is_left
+            || !is_split
         {
             return Err(Difference::BadLedger(property, ledger));
         }

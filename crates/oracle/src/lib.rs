@@ -1,8 +1,8 @@
-//! The test oracle: what `docs/theory.md` says, by brute force, on random tiny traces.
+//! The test oracle: what `docs/theory.md` says, by brute force, on random tiny traces. It does not
+//! know model, encoder and solver, which it judges.
 //!
 //! `generate` makes a valid trace from a seed, `explore` enumerates all its feasible schedules, and
-//! `compare` holds a predictor against what they end in. Never part of the shipped program. Knows
-//! the theory and the result types of `predict`; shares no code with what it judges.
+//! `compare` holds a predictor against what they end in. Never part of the shipped program.
 //!
 //! | file | what it does |
 //! | --- | --- |

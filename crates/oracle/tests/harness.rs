@@ -6,10 +6,10 @@ use foretrace_oracle::{
     Difference, Needed, class_key, compare, explore, least_switches, proves_only_possible, run,
 };
 use foretrace_predict::{
-    Finding, Granularity, Ledger, Options, Prediction, Remaining, Switches, Unanswered, Undecided,
+    Finding, Granularity, Options, Prediction, Switches, Unanswered, Undecided,
 };
 use foretrace_trace::{Op, Trace};
-use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_verdict::{Certainty, Ledger, Model, Property, Violation};
 
 /// Predicts what the oracle finds.
 fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
@@ -39,39 +39,17 @@ fn perfect(trace: &Trace, options: &Options) -> Result<Prediction, String> {
             continue;
         }
         let possible = proves_only_possible(trace, model, &schedule, violation);
-        let object = match violation {
-            Violation::Race(access, _) | Violation::Atomicity { first: access, .. } => {
-                trace.op(*access).access().map(|access| access.at.object)
-            }
-            _ => None,
-        };
         let certainty = if possible { Certainty::Possible } else { Certainty::Real };
-        findings.push(Finding {
-            violation: violation.clone(),
-            object,
-            schedule,
-            certainty,
-            explanation: None,
-            inputs: vec![],
-            fallback: None,
-        });
+        findings.push(Finding::new(trace, violation.clone(), schedule, certainty));
     }
-    let mut prediction = Prediction {
-        model,
-        ledgers: vec![],
-        findings,
-        undecided: vec![],
-        not_asked: vec![],
-        refuted: vec![],
-        slicing: None,
-    };
+    let mut prediction = Prediction::new(model);
+    prediction.findings = findings;
     settle(&mut prediction, options);
     if matches!(options.switches, Switches::AtMost(_)) {
         for (property, ledger) in &mut prediction.ledgers {
             let of_property = |violation: &&Violation| violation.property() == *property;
             ledger.candidates = explored.violations.iter().filter(of_property).count() as u64;
             ledger.infeasible_in_bound = ledger.candidates - ledger.violated;
-            ledger.remaining = all_of(ledger.candidates);
         }
     }
     Ok(prediction)
@@ -82,15 +60,9 @@ fn settle(prediction: &mut Prediction, options: &Options) {
     let ledger = |property: &Property| {
         let of_property = |finding: &&Finding| finding.violation.property() == *property;
         let violated = prediction.findings.iter().filter(of_property).count() as u64;
-        let remaining = all_of(violated);
-        (*property, Ledger { candidates: violated, violated, remaining, ..Ledger::default() })
+        (*property, Ledger { candidates: violated, violated, ..Ledger::default() })
     };
     prediction.ledgers = options.properties.iter().map(ledger).collect();
-}
-
-/// Nothing is refuted without a solver.
-fn all_of(candidates: u64) -> Remaining {
-    Remaining { total: candidates, lsa: candidates, mhb: candidates, ucg: candidates }
 }
 
 /// The first difference that a spoilt predictor shows, and the length of the trace that shows it.
@@ -158,15 +130,8 @@ fn an_invented_race_is_caught() {
                     && writes(second.op)
                     && !prediction.findings.iter().any(known)
                 {
-                    prediction.findings.push(Finding {
-                        violation: race,
-                        object: None,
-                        schedule: vec![],
-                        certainty: Certainty::Real,
-                        explanation: None,
-                        inputs: vec![],
-                        fallback: None,
-                    });
+                    let finding = Finding::new(trace, race, vec![], Certainty::Real);
+                    prediction.findings.push(finding);
                 }
             }
         }

@@ -116,7 +116,7 @@ struct Known<'t> {
 
 impl<'t> Known<'t> {
     fn new(trace: &'t Trace, options: &Options) -> Self {
-        let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
+        let model = options.model_for(trace);
         let skeleton = Skeleton::new(trace, model);
         Known {
             order: MustHappenBefore::new(trace),
@@ -150,7 +150,7 @@ fn decide(
     let givers = Givers::new(skeleton);
     let recorded_order = Preserve::new(skeleton, &givers, Order::Recorded);
     let cells = Cells::new(skeleton, context.order);
-    let judge = TraceJudge::new(skeleton, context.infer_regions);
+    let judge = TraceJudge::new(skeleton.trace, skeleton.model, context.infer_regions);
     let work = Work {
         context,
         candidates,

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use foretrace_model::Skeleton;
+use foretrace_model::pins_reads;
 use foretrace_trace::{EventId, Trace};
 use foretrace_verdict::{Certainty, Model, Violation};
 use foretrace_witness::{CheckOptions, Checker, Explanation, Refuted, reduce};
@@ -42,23 +42,21 @@ pub enum Judgement {
 }
 
 /// The witness checker, made when the first schedule is to be checked.
-pub(crate) struct TraceJudge<'t> {
+pub struct TraceJudge<'t> {
     checker: OnceLock<Checker<'t>>,
     trace: &'t Trace,
     model: Model,
     options: CheckOptions,
-    /// Whether reads see what they saw in the recorded run.
-    pins_reads: bool,
 }
 
 impl<'t> TraceJudge<'t> {
-    pub(crate) fn new(skeleton: &Skeleton<'t>, infer_regions: bool) -> Self {
+    /// The judge of the schedules of a trace.
+    pub fn new(trace: &'t Trace, model: Model, infer_regions: bool) -> Self {
         TraceJudge {
             checker: OnceLock::new(),
-            trace: skeleton.trace,
-            model: skeleton.model,
+            trace,
+            model,
             options: CheckOptions { infer_regions },
-            pins_reads: skeleton.pins_reads(),
         }
     }
 
@@ -72,7 +70,8 @@ impl<'t> TraceJudge<'t> {
         checker.check(violation, &schedule)?;
         let schedule = reduce(checker, violation, schedule);
         let certainty = checker.check(violation, &schedule)?;
-        let may_differ = matches!(violation, Violation::Assertion(_)) || !self.pins_reads;
+        let may_differ =
+            matches!(violation, Violation::Assertion(_)) || !pins_reads(self.trace, self.model);
         let explanation = match may_differ {
             true => Some(checker.explain(violation, &schedule)?),
             false => None,

@@ -1,16 +1,17 @@
-//! From a trace to verdicts: properties, candidates, encoding, the pipeline.
-//!
-//! Knows nothing of the terminal.
+//! From a trace to verdicts: properties, candidates, encoding, the pipeline. It does not know the
+//! terminal, files, and how its answers are told.
 
 mod candidates;
 mod cells;
 mod delays;
 mod encode;
 mod explain;
+mod fallback;
 mod fault;
 mod goal;
 pub mod implicit;
 mod judge;
+mod models;
 mod pipeline;
 mod prediction;
 mod preserve;
@@ -19,16 +20,17 @@ mod prune;
 mod shard;
 mod unanswered;
 
-pub use program::{ProgramError, ProgramPrediction, predict_program};
-
+pub use candidates::ClassKey;
 pub use explain::{Explainer, Reason, Section, Why};
+pub use fallback::predict_with_fallback;
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
-pub use foretrace_model::Sizes;
-pub use judge::{Judge, Judgement};
+pub use judge::{Judge, Judgement, TraceJudge};
+pub use models::predict_all_models;
 pub use pipeline::{PredictError, Prepared, Stage, predict, predict_skeleton, prepare};
 pub use prediction::{
-    Budget, Finding, Granularity, Ledger, NotAsked, Options, Phase, Prediction, Progress, Prune,
-    Remaining, Switches, Undecided,
+    Budget, Finding, Granularity, NotAsked, Options, Phase, Prediction, Progress, Prune, Switches,
+    Undecided,
 };
+pub use program::{ProgramError, ProgramPrediction, predict_program};
 pub use unanswered::Unanswered;

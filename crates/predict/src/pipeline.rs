@@ -12,7 +12,7 @@ use foretrace_causality::{Givers, Graph, Locksets, MustHappenBefore, Needs, Orde
 use foretrace_model::{Region, Skeleton, regions};
 use foretrace_solve::Limits;
 use foretrace_trace::Trace;
-use foretrace_verdict::{Property, Violation};
+use foretrace_verdict::{Ledger, Property, Violation};
 
 use crate::candidates::{self, Candidates, Class, Context};
 use crate::cells::Cells;
@@ -21,7 +21,6 @@ use crate::fault::spoil_calls;
 use crate::judge::{Judge, TraceJudge};
 use crate::prediction::*;
 use crate::preserve::Preserve;
-use crate::prune::Columns;
 use crate::shard::{Decided, Shard};
 
 /// How many classes make it worth having another shard, with solvers of its own.
@@ -81,7 +80,7 @@ pub fn prepare<'t>(
     options: &Options,
     done: &mut dyn FnMut(Stage),
 ) -> Prepared<'t> {
-    let model = options.model.unwrap_or_else(|| Skeleton::suitable_model(trace));
+    let model = options.model_for(trace);
     let mut skeleton = Skeleton::new(trace, model);
     spoil_calls(&mut skeleton);
     prepare_skeleton(skeleton, options, done)
@@ -145,7 +144,7 @@ pub fn predict(
     let deadline = options.budget.time.map(|time| Instant::now() + time);
     progress.report(Phase::Preparing, 0, 0);
     let prepared = prepare(trace, options, &mut |_| {});
-    let judge = TraceJudge::new(&prepared.skeleton, options.infer_regions);
+    let judge = TraceJudge::new(trace, prepared.skeleton.model, options.infer_regions);
     decide(&prepared, options, &judge, deadline, progress)
 }
 
@@ -210,7 +209,7 @@ fn decide(
         progress,
     };
     let decided = work.run(options.jobs.max(1), progress)?;
-    let slicing = skeleton.sizes();
+    let slicing = skeleton.slicing();
     let refuted = if options.keep_refuted { refuted(candidates, &decided) } else { Vec::new() };
     Ok(Prediction { slicing, refuted, ..assemble(model, &properties, candidates, decided) })
 }
@@ -329,51 +328,21 @@ fn assemble(
     candidates: &Candidates,
     decided: Vec<Decided>,
 ) -> Prediction {
-    let mut ledgers: Vec<(Property, Ledger)> = properties
-        .iter()
-        .map(|&property| {
-            let pruned = candidates.pruned.get(&property).copied().unwrap_or_default();
-            let pruned_lsa = pruned.guarded - pruned.by_both;
-            let ledger = Ledger {
-                candidates: pruned.all,
-                pruned_mhb: pruned.ordered,
-                pruned_lsa,
-                pruned_ucg: pruned.all - pruned.ordered - pruned_lsa,
-                remaining: Remaining {
-                    total: pruned.all,
-                    lsa: pruned.all - pruned.guarded,
-                    mhb: pruned.all - pruned.ordered,
-                    ucg: 0,
-                },
-                ..Ledger::default()
-            };
-            (property, ledger)
-        })
-        .collect();
+    let pruned = |property| candidates.pruned.get(&property).copied().unwrap_or_default();
+    let mut ledgers: Vec<(Property, Ledger)> =
+        properties.iter().map(|&property| (property, pruned(property))).collect();
     let mut findings = Vec::new();
     let mut undecided = Vec::new();
     for (class, decided) in candidates.classes.iter().zip(decided) {
         let entry = ledgers.iter_mut().find(|(known, _)| *known == class.property);
         let ledger = &mut entry.expect("only asked properties have candidates").1;
         ledger.candidates += 1;
-        let columns = match decided {
-            Decided::Infeasible(columns) => columns,
-            _ => Columns::default(),
-        };
-        let remaining = &mut ledger.remaining;
-        remaining.total += 1;
-        remaining.lsa += u64::from(!columns.lsa);
-        remaining.mhb += u64::from(!columns.mhb);
-        remaining.ucg += u64::from(!columns.ucg);
         match decided {
             Decided::Found(finding) => {
                 ledger.violated += 1;
                 findings.push((&class.example, finding));
             }
-            Decided::Infeasible(Columns { mhb: true, .. }) => ledger.pruned_mhb += 1,
-            Decided::Infeasible(Columns { lsa: true, .. }) => ledger.pruned_lsa += 1,
-            Decided::Infeasible(Columns { ucg: true, .. }) => ledger.pruned_ucg += 1,
-            Decided::Infeasible(_) => ledger.infeasible += 1,
+            Decided::Infeasible(columns) => ledger.refute(columns),
             Decided::InfeasibleInBound => ledger.infeasible_in_bound += 1,
             Decided::Undecided(reason) => {
                 ledger.undecided += 1;
@@ -387,14 +356,6 @@ fn assemble(
         let ledger = &mut entry.expect("only asked properties have candidates").1;
         ledger.candidates += 1;
         ledger.undecided += 1;
-        for left in [
-            &mut ledger.remaining.total,
-            &mut ledger.remaining.lsa,
-            &mut ledger.remaining.mhb,
-            &mut ledger.remaining.ucg,
-        ] {
-            *left += 1;
-        }
         let (property, example, reason) = (*property, example.clone(), reason.clone());
         undecided.push(Undecided { property, example, reason });
     }
@@ -402,13 +363,14 @@ fn assemble(
     findings.sort_by_key(|(example, _)| (example.property(), *example));
     let findings = findings.into_iter().map(|(_, finding)| finding).collect();
     let not_asked = candidates.not_asked.clone();
-    let refuted = Vec::new();
-    Prediction { model, ledgers, findings, undecided, not_asked, refuted, slicing: None }
+    Prediction { ledgers, findings, undecided, not_asked, ..Prediction::new(model) }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
+
+    use foretrace_testing::Random;
 
     use super::*;
     use crate::encode::{Encoder, Terms};
@@ -417,23 +379,17 @@ mod tests {
     /// Threads that read and write a few variables, most of it under locks; each value is one of
     /// three.
     fn contended() -> Trace {
-        let (mut state, mut values) = (7u64, [0u64; 4]);
-        let mut random = |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let (mut random, mut values) = (Random::new(7), [0u64; 4]);
         let mut lines = String::from("init x0 = 0\ninit x1 = 0\ninit x2 = 0\ninit x3 = 0\n");
         for step in 0..120 {
-            let (thread, lock) = (random(6), random(3));
+            let (thread, lock) = (random.below(6), random.below(3));
             if step % 4 != 0 {
                 writeln!(lines, "t{thread}: acquire m{lock}").unwrap();
             }
             for _ in 0..2 {
-                let at = random(4) as usize;
-                let value = random(3);
-                if random(2) == 0 {
+                let at = random.below(4);
+                let value = random.below_u64(3);
+                if random.one_in(2) {
                     writeln!(lines, "t{thread}: read x{at} : {}", values[at]).unwrap();
                 } else {
                     values[at] = value;

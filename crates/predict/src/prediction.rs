@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use foretrace_model::Sizes;
-use foretrace_trace::{EventId, ObjectId, ThreadId};
-use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_model::Skeleton;
+use foretrace_trace::{Dependences, EventId, ObjectId, ThreadId, Trace};
+use foretrace_verdict::{Certainty, Ledger, Model, Property, Slicing, Violation};
 use foretrace_witness::Explanation;
 
 use crate::unanswered::Unanswered;
@@ -19,6 +19,17 @@ pub enum Granularity {
     Event,
     /// One verdict per object.
     Variable,
+}
+
+impl Granularity {
+    /// The name in options and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Granularity::Location => "location",
+            Granularity::Event => "event",
+            Granularity::Variable => "variable",
+        }
+    }
 }
 
 /// When to stop early.
@@ -59,8 +70,7 @@ pub enum Prune {
 /// What to predict, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `None`: `symbolic` if the trace has expressions, `values` if it has values, else
-    /// `reads-from`.
+    /// `None`: the one that suits the trace, as [`Options::model_for`] says.
     pub model: Option<Model>,
     /// Which properties.
     pub properties: Vec<Property>,
@@ -102,47 +112,32 @@ impl Default for Options {
     }
 }
 
-/// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible +
-/// infeasible_in_bound + undecided`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Ledger {
-    /// How many questions there were.
-    pub candidates: u64,
-    /// Refuted by order alone: fork and join, condition variables, semaphores, barriers.
-    pub pruned_mhb: u64,
-    /// Refuted by locks alone, and not by order alone.
-    pub pruned_lsa: u64,
-    /// Refuted by order and locks together.
-    pub pruned_ucg: u64,
-    /// With a witness.
-    pub violated: u64,
-    /// Refuted by what reads need besides, or by the solver.
-    pub infeasible: u64,
-    /// Refuted by the solver, but only for schedules within the bound on context switches.
-    pub infeasible_in_bound: u64,
-    /// Neither, for a reason that is given.
-    pub undecided: u64,
-    /// How many each of the analyses without a solver leaves.
-    pub remaining: Remaining,
-}
+/// How many conflicts the solver may have over one candidate of a recorded program, unless the user
+/// says otherwise: some questions about values, such as whether a lock made of atomics excludes,
+/// take it for ever.
+const RECORDED_CONFLICTS: u64 = 10_000;
 
-/// How many candidates are left by an analysis alone: the columns of Table 1 of Kahlon and Wang,
-/// *Universal Causality Graphs*.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Remaining {
-    /// Before any.
-    pub total: u64,
-    /// By locks.
-    pub lsa: u64,
-    /// By order.
-    pub mhb: u64,
-    /// By both together.
-    pub ucg: u64,
+impl Options {
+    /// The model that is asked for, or else the one that suits the trace: `symbolic` if it has
+    /// expressions, `values` if it has values, else `reads-from`.
+    pub fn model_for(&self, trace: &Trace) -> Model {
+        self.model.unwrap_or_else(|| Skeleton::suitable_model(trace))
+    }
+
+    /// These options with a limit of conflicts if the trace is a recorded program and no budget is
+    /// given.
+    pub fn limited_for(mut self, trace: &Trace) -> Options {
+        let is_recorded = trace.has_ordinals() && trace.dependences() == Dependences::Recorded;
+        if is_recorded && self.budget == Budget::default() {
+            self.budget.conflicts = Some(RECORDED_CONFLICTS);
+        }
+        self
+    }
 }
 
 /// A violation with its evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Finding {
     /// What happens.
     pub violation: Violation,
@@ -159,6 +154,20 @@ pub struct Finding {
     /// The weaker model that it was found under, and why the prediction's own gave no answer;
     /// `None` if it did.
     pub fallback: Option<(Model, Unanswered)>,
+}
+
+impl Finding {
+    /// A finding of a trace whose schedule reads what the recorded run read.
+    pub fn new(
+        trace: &Trace,
+        violation: Violation,
+        schedule: Vec<EventId>,
+        certainty: Certainty,
+    ) -> Finding {
+        let object = violation.object(trace);
+        let (explanation, inputs, fallback) = (None, Vec::new(), None);
+        Finding { violation, object, schedule, certainty, explanation, inputs, fallback }
+    }
 }
 
 /// A candidate without a verdict.
@@ -212,6 +221,7 @@ impl NotAsked {
 
 /// The answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Prediction {
     /// The model used.
     pub model: Model,
@@ -222,12 +232,27 @@ pub struct Prediction {
     /// One per undecided candidate.
     pub undecided: Vec<Undecided>,
     /// How much of the trace matters to conditions, where reads are not pinned.
-    pub slicing: Option<Sizes>,
+    pub slicing: Option<Slicing>,
     /// What was not even asked of the properties asked for, in their order.
     pub not_asked: Vec<NotAsked>,
     /// An example of each candidate that is refuted without a bound, sorted; empty unless they are
     /// to be kept.
     pub refuted: Vec<(Property, Violation)>,
+}
+
+impl Prediction {
+    /// The answer to no question.
+    pub fn new(model: Model) -> Prediction {
+        Prediction {
+            model,
+            ledgers: Vec::new(),
+            findings: Vec::new(),
+            undecided: Vec::new(),
+            slicing: None,
+            not_asked: Vec::new(),
+            refuted: Vec::new(),
+        }
+    }
 }
 
 /// What the pipeline is doing.
@@ -246,9 +271,36 @@ pub trait Progress: Sync {
 
     /// The solver has worked so long on a question, its encoding included.
     fn solved(&self, _: Duration) {}
+
+    /// The rule of this name has refuted a candidate.
+    fn refuted(&self, _: &'static str) {}
 }
 
 /// Nobody does.
 impl Progress for () {
     fn report(&self, _: Phase, _: u64, _: u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretrace_trace::text;
+
+    #[test]
+    fn the_model_suits_the_trace_unless_one_is_asked_for() {
+        let model = |trace: &str, asked: Option<Model>| {
+            let options = Options { model: asked, ..Options::default() };
+            options.model_for(&text::parse(trace).unwrap())
+        };
+        assert_eq!(model("a: read x\n", None), Model::ReadsFrom);
+        assert_eq!(model("a: read x : 1\n", None), Model::Values);
+        assert_eq!(model("a: r = read x : 1\na: assert r == 1 : true\n", None), Model::Symbolic);
+        assert_eq!(model("a: read x : 1\n", Some(Model::Control)), Model::Control);
+    }
+
+    #[test]
+    fn a_trace_that_no_program_left_has_no_limit() {
+        let trace = text::parse("a: r = read x : 1\na: assert r == 1 : true\n").unwrap();
+        assert_eq!(Options::default().limited_for(&trace).budget, Budget::default());
+    }
 }

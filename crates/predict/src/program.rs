@@ -25,6 +25,7 @@ pub enum ProgramError {
 
 /// The answer for a program.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ProgramPrediction {
     /// The events that the findings name.
     pub summary: Summary,

@@ -9,9 +9,8 @@
 
 use std::time::Instant;
 
-use foretrace_causality::Scope;
 use foretrace_trace::EventId;
-use foretrace_verdict::{Certainty, Model, Property, Violation};
+use foretrace_verdict::{Certainty, Columns, Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
 use crate::candidates::{Class, Parts};
@@ -22,7 +21,7 @@ use crate::goal::{Goals, Verdict};
 use crate::judge::Judgement;
 use crate::pipeline::{PredictError, Work};
 use crate::prediction::{Finding, Switches};
-use crate::prune::{Columns, Pruner};
+use crate::prune::{Pruner, Tried};
 use crate::unanswered::Unanswered;
 
 /// A solver with more variables than this is replaced by a new one before the next question.
@@ -42,7 +41,7 @@ const BOUNDS_BEFORE_NONE: u32 = 5;
 /// The verdict on a class, with the evidence.
 pub(crate) enum Decided {
     Found(Finding),
-    Infeasible(Columns),
+    Infeasible(Columns<bool>),
     InfeasibleInBound,
     Undecided(Unanswered),
 }
@@ -50,7 +49,7 @@ pub(crate) enum Decided {
 /// The solvers of one shard.
 pub(crate) struct Shard<'w> {
     work: &'w Work<'w>,
-    pruner: Option<Pruner<'w>>,
+    pruner: Pruner<'w>,
     plain: Option<(Encoder<'w>, Goals)>,
     atomicity: Option<(Encoder<'w>, Goals)>,
     assertions: Option<(Encoder<'w>, Goals)>,
@@ -58,17 +57,14 @@ pub(crate) struct Shard<'w> {
 
 impl<'w> Shard<'w> {
     pub(crate) fn new(work: &'w Work<'w>) -> Self {
-        let pruner = work.graph.map(Pruner::new);
-        Shard { work, pruner, plain: None, atomicity: None, assertions: None }
+        Shard { work, pruner: Pruner::new(work), plain: None, atomicity: None, assertions: None }
     }
 
     /// Decides a class. A finding that is only possible is asked for again without the reads that
     /// make it so.
     pub(crate) fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
         let mut terms = Terms::new(self.work.limits.clone());
-        if let Some(pruner) = &mut self.pruner {
-            terms.induced = pruner.induced(&self.work.candidates.groups, class);
-        }
+        terms.induced = self.pruner.induced(class);
         let decided = self.decide_on(class, &mut terms)?;
         // What is left of the budget is for the second question.
         terms.explained = true;
@@ -96,10 +92,9 @@ impl<'w> Shard<'w> {
         };
         let decided = self.by_closures(class, &terms, most)?;
         if decided.is_none()
-            && let Some(pruner) = &mut self.pruner
-            && pruner.refutes(&self.work.candidates.groups, class, Scope::All)
+            && let Some(columns) = self.pruner.refuted(class, Tried::AfterRecordedOrder, false)
         {
-            return Ok(Some(Decided::Infeasible(self.columns(class))));
+            return Ok(Some(Decided::Infeasible(columns)));
         }
         let possible = |decided: &Decided| {
             matches!(decided, Decided::Found(Finding { certainty: Certainty::Possible, .. }))
@@ -119,16 +114,10 @@ impl<'w> Shard<'w> {
         if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(Some(Decided::Undecided(Unanswered::TimeBudget)));
         }
-        if self.never_fails(class) {
-            return Ok(Some(Decided::Infeasible(Columns::default())));
+        if let Some(columns) = self.pruner.refuted(class, Tried::First, terms.explained) {
+            return Ok(Some(Decided::Infeasible(columns)));
         }
         let groups = &work.candidates.groups;
-        if self.is_latched(class) {
-            return Ok(Some(Decided::Infeasible(self.columns(class))));
-        }
-        if work.any_order.is_some_and(|needs| needs.refutes(groups, class, terms.explained)) {
-            return Ok(Some(Decided::Infeasible(self.columns(class))));
-        }
         if let Some(recorded_order) = work.recorded_order
             && let Some((violation, schedule)) =
                 recorded_order.witness(groups, class, terms.explained)
@@ -140,12 +129,6 @@ impl<'w> Shard<'w> {
             }
         }
         Ok(None)
-    }
-
-    /// Which rules alone refute a class that is refuted.
-    fn columns(&mut self, class: &Class) -> Columns {
-        let groups = &self.work.candidates.groups;
-        self.pruner.as_mut().map(|pruner| pruner.columns(groups, class)).unwrap_or_default()
     }
 
     fn events(&self) -> usize {
@@ -248,7 +231,7 @@ impl<'w> Shard<'w> {
     /// A witness for a race of one pair in which one of its threads comes late.
     fn late_race(&self, class: &Class, most: Option<u32>, terms: &Terms) -> Option<Finding> {
         // Without pruning, everything is the solver's.
-        self.pruner.as_ref()?;
+        self.work.graph?;
         let (Parts::Race(parts), Some(recorded_order)) = (&class.parts, self.work.recorded_order)
         else {
             return None;
@@ -382,25 +365,6 @@ impl<'w> Shard<'w> {
         verdict
     }
 
-    /// Whether the class is about assertions whose conditions are true whatever is read.
-    fn never_fails(&self, class: &Class) -> bool {
-        let Parts::Assertion(events) = &class.parts else { return false };
-        self.work.context.skeleton.data.as_ref().is_some_and(|data| {
-            let condition = |event: EventId| data.terms().as_constant(data.result(event)?);
-            events.iter().all(|&event| condition(event) == Some(1))
-        })
-    }
-
-    /// Whether the class is about races that cells exclude which are used as locks.
-    fn is_latched(&self, class: &Class) -> bool {
-        let Parts::Race(parts) = &class.parts else { return false };
-        let (trace, groups) = (self.work.context.skeleton.trace, &self.work.candidates.groups);
-        let latches = &self.work.cells.latches;
-        parts.iter().all(|part| {
-            latches.exclude(trace, groups.events(part.first), groups.events(part.second))
-        })
-    }
-
     /// The finding that a schedule proves, or why it proves nothing certain.
     fn witness(
         &self,
@@ -408,19 +372,11 @@ impl<'w> Shard<'w> {
         schedule: Vec<EventId>,
         inputs: Vec<(EventId, u64)>,
     ) -> Result<Result<Finding, Unanswered>, PredictError> {
-        let object = violation.object(self.work.context.skeleton.trace);
+        let trace = self.work.context.skeleton.trace;
         match self.work.judge.judge(&violation, schedule, &inputs) {
             Judgement::Accepted { schedule, certainty, explanation } => {
-                let fallback = None;
-                Ok(Ok(Finding {
-                    violation,
-                    object,
-                    schedule,
-                    certainty,
-                    explanation,
-                    inputs,
-                    fallback,
-                }))
+                let finding = Finding::new(trace, violation, schedule, certainty);
+                Ok(Ok(Finding { explanation, inputs, ..finding }))
             }
             Judgement::Doubted(reason) => Ok(Err(reason)),
             Judgement::Refuted(refuted) => Err(PredictError::Refuted { violation, refuted }),

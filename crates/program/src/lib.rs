@@ -1,4 +1,5 @@
-//! Programs: functions of blocks over bit-vectors and memory, that threads run.
+//! Programs: functions of blocks over bit-vectors and memory, that threads run. It does not know
+//! solvers and reports, nor where programs come from, other than from traces.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -30,8 +31,7 @@
 //! assert_eq!(accesses, [("x", false), ("x", true)]);
 //! ```
 //!
-//! `docs/program-form.md` is normative for what a program means. Knows nothing of solvers and
-//! reports, nor of where programs come from, other than from traces.
+//! `docs/program-form.md` is normative for what a program means.
 
 pub mod explore;
 pub mod ir;

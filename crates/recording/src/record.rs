@@ -206,6 +206,10 @@ pub mod stream {
     /// It reads, and waits without a time limit until something is there. With [`QUIET`]: it
     /// changes whether reads do so.
     pub const WAITS: u8 = 32;
+    /// It looks whether something is there to read, in each of the streams and counters of the list
+    /// whose number is the second operand: of a stream with `TAKES` in the one direction, with
+    /// `GIVES` in the other, see [`BACK`]. With [`WAITS`] it waits until there is.
+    pub const LOOKS: u8 = QUIET | READ;
     /// With [`QUIET`]: it connects a socket, from which nobody can read before.
     pub const CONNECTS: u8 = 128;
     /// No stream but a counter that was 0 at first: a write adds its second operand to it, and a
@@ -345,18 +349,19 @@ pub mod near {
 
     #[cfg(test)]
     mod tests {
+        use foretrace_testing::Random;
+
         use super::*;
 
         #[test]
         fn what_is_near_comes_back() {
             let (mut out, mut back): (Table, Table) = ([(0, 0); 256], [(0, 0); 256]);
             let sites = [0x5555_5555_6020u64, 0x5555_5555_6030, 0x7fff_f7f7_1210, 0x5555_5556_6120];
-            let (mut near, mut seed) = (0, 7u64);
+            let (mut near, mut random) = (0, Random::new(7));
             for step in 0..10_000u64 {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                let site = sites[(seed >> 33) as usize % 4];
-                let address = 0x7fff_0000_0000u64.wrapping_add((seed >> 40) % 20_000);
-                let (load, size) = (step % 3 == 0, [1, 2, 4, 8, 3][(seed >> 20) as usize % 5]);
+                let site = random.pick(&sites);
+                let address = 0x7fff_0000_0000 + random.below_u64(20_000);
+                let (load, size) = (step % 3 == 0, random.pick(&[1, 2, 4, 8, 3]));
                 let value = if step % 5 == 0 { u64::MAX - step } else { step };
                 match encode(&mut out, load, size, site, address, value) {
                     None => back[slot(site)] = (site, address),

@@ -1,13 +1,14 @@
 //! The reference path: the papers' own formula of a trace as SMT-LIB 2, decided by any SMT solver
-//! over a pipe.
+//! over a pipe. It does not know model, encoder, solver and checker of the production path.
 //!
 //! It is the second opinion of the tests and the baseline of the benchmarks, so it shares nothing
 //! with the production path: it knows the trace, `docs/theory.md` and the papers, and of `witness`
-//! only the names of violations. `recorded` is section 2 of the theory, `cssa` the formula,
-//! `smtlib` its text, `solver` the child process, `decode` the way back to a schedule. What it does
-//! not support it says ([`Unsupported`]), and then nothing is known. Schedules are to be checked by
-//! the witness checker, as all others.
+//! only the names of violations. `candidates` lists what can be asked, `recorded` is section 2 of
+//! the theory, `cssa` the formula, `smtlib` its text, `solver` the child process, `decode` the way
+//! back to a schedule. What it does not support it says ([`Unsupported`]), and then nothing is
+//! known. Schedules are to be checked by the witness checker, as all others.
 
+mod candidates;
 pub mod cssa;
 pub mod decode;
 mod expression;
@@ -17,11 +18,15 @@ pub mod smtlib;
 pub mod solver;
 mod term;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use foretrace_trace::{EventId, Trace};
 use foretrace_verdict::{Model, Violation};
 
+pub use candidates::{Candidates, PROPERTIES, candidates};
 pub use cssa::{Options, Scope, encode};
 pub use formula::Formula;
 pub use solver::{SolverCommand, SolverError};
@@ -139,4 +144,37 @@ pub fn decide_with(
         Ok(None) => Answer::Infeasible,
         Err(unknown) => Answer::Unknown(unknown),
     }
+}
+
+/// [`decide_with`] for many questions, several at a time, each with the limits for itself. The
+/// answers are in the order of the questions, whatever `jobs` is. `decided` hears how many are
+/// decided, from several threads.
+pub fn decide_in_parallel(
+    trace: &Trace,
+    questions: &[Violation],
+    options: &Options,
+    solver: &SolverCommand,
+    limits: Limits,
+    jobs: usize,
+    decided: &(dyn Fn(usize) + Sync),
+) -> Vec<Answer> {
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let answers: Mutex<Vec<Option<Answer>>> = Mutex::new(vec![None; questions.len()]);
+    let work = || {
+        while let Some((at, question)) = {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            questions.get(at).map(|question| (at, question))
+        } {
+            let answer = decide_with(trace, question, options, solver, limits);
+            answers.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(answer);
+            decided(done.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, questions.len().max(1)) {
+            scope.spawn(work);
+        }
+    });
+    let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    answers.into_iter().map(|answer| answer.expect("every question is asked")).collect()
 }

@@ -5,6 +5,7 @@
 //! and a schedule of 50,000 steps does not become 200,000 lines.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
 use foretrace_trace::{Location, Provenance};
@@ -13,7 +14,7 @@ use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::ser::Formatter;
 
 use crate::{
-    Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Property, Report, Side,
+    Column, Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Property, Report, Side,
     Subject, Undecided, in_words,
 };
 
@@ -261,13 +262,37 @@ struct Change {
 }
 
 /// The ledger of a property, and what was not asked of it.
-#[derive(Serialize)]
 struct Summary<'a> {
-    #[serde(flatten)]
     ledger: Ledger,
     not_asked: Vec<&'a str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     not_asked_codes: Vec<&'static str>,
+}
+
+impl Serialize for Summary<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ledger = &self.ledger;
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("candidates", &ledger.candidates)?;
+        for (column, count) in ledger.pruned.iter() {
+            object.serialize_entry(&format!("pruned_{}", column.name()), &count)?;
+        }
+        object.serialize_entry("violated", &ledger.violated)?;
+        object.serialize_entry("infeasible", &ledger.infeasible)?;
+        object.serialize_entry("infeasible_in_bound", &ledger.infeasible_in_bound)?;
+        object.serialize_entry("undecided", &ledger.undecided)?;
+        let remaining = Column::ALL.map(|column| (column.name(), ledger.remaining(column)));
+        let remaining: BTreeMap<_, _> = remaining.into();
+        let total = [("total", ledger.candidates)];
+        object.serialize_entry(
+            "remaining",
+            &Map(total.into_iter().chain(remaining).collect::<Vec<_>>()),
+        )?;
+        object.serialize_entry("not_asked", &self.not_asked)?;
+        if !self.not_asked_codes.is_empty() {
+            object.serialize_entry("not_asked_codes", &self.not_asked_codes)?;
+        }
+        object.end()
+    }
 }
 
 #[derive(Serialize)]

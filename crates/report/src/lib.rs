@@ -1,8 +1,8 @@
-//! One [`Report`] value, rendered as text for people and as JSON for programs.
+//! One [`Report`] value, rendered as text for people and as JSON for programs. It does not know how
+//! the findings were made, files, and the terminal.
 //!
 //! A report is plain data with all names resolved. Facts about the trace become English here, and
-//! nowhere else. This crate knows nothing of how the findings were made, of files, and of the
-//! terminal.
+//! nowhere else.
 //!
 //! **Invariant.** Equal reports are rendered to equal bytes, and nothing in a report depends on the
 //! time or the machine but [`Report::timing`].
@@ -26,11 +26,12 @@ pub use read::{ReadError, Recalled, read_json};
 pub use text::{Style, in_order, write_explanation, write_finding, write_text};
 
 use foretrace_trace::Provenance;
-pub use foretrace_verdict::{Certainty, Kind, Property};
+pub use foretrace_verdict::{Certainty, Column, Columns, Kind, Ledger, Model, Property, Slicing};
 use serde::Serialize;
 
 /// What one run of the tool has to say about one trace.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// The version of the tool.
     pub version: String,
@@ -66,18 +67,6 @@ pub struct Report {
     pub excerpt: Vec<EventText>,
     /// How long it took; `None` when bytes are to be compared.
     pub timing: Option<Timing>,
-}
-
-/// How large a trace is, and what is left when all that no open condition depends on is gone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct Slicing {
-    pub events: u64,
-    pub events_left: u64,
-    pub reads: u64,
-    pub reads_left: u64,
-    pub conditions: u64,
-    pub conditions_left: u64,
 }
 
 /// How the recorded run went.
@@ -155,46 +144,9 @@ pub struct Settings {
     pub solver: Option<String>,
 }
 
-/// Where every candidate of one property went:
-/// `candidates = pruned_mhb + pruned_lsa + pruned_ucg + violated + infeasible +
-/// infeasible_in_bound + undecided`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Ledger {
-    /// How many questions there were.
-    pub candidates: u64,
-    /// Refuted by order alone.
-    pub pruned_mhb: u64,
-    /// Refuted by locks alone.
-    pub pruned_lsa: u64,
-    /// Refuted by order and locks together.
-    pub pruned_ucg: u64,
-    /// With a witness.
-    pub violated: u64,
-    /// Refuted by what reads need, or by the solver.
-    pub infeasible: u64,
-    /// Refuted only within the bound on context switches.
-    pub infeasible_in_bound: u64,
-    /// Neither.
-    pub undecided: u64,
-    /// How many each of the analyses without a solver leaves.
-    pub remaining: Remaining,
-}
-
-/// How many candidates an analysis alone leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Remaining {
-    /// Before any.
-    pub total: u64,
-    /// By locks.
-    pub lsa: u64,
-    /// By order.
-    pub mhb: u64,
-    /// By both together.
-    pub ucg: u64,
-}
-
 /// One bug with its evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Finding {
     /// Unique in this report: the kind and a number, `race-1`.
     pub id: String,
@@ -393,6 +345,29 @@ pub struct Timing {
 }
 
 impl Report {
+    /// A report in which nothing was asked, and nothing found.
+    pub fn new(model: Model, settings: Settings) -> Report {
+        Report {
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            trace: TraceInfo::default(),
+            run: None,
+            model: model.name().to_string(),
+            settings,
+            summary: Vec::new(),
+            slicing: None,
+            findings: Vec::new(),
+            undecided: Vec::new(),
+            unsupported: None,
+            not_asked: Vec::new(),
+            why: None,
+            comparison: None,
+            notes: Vec::new(),
+            full_schedules: false,
+            excerpt: Vec::new(),
+            timing: None,
+        }
+    }
+
     /// The text of an event.
     ///
     /// # Panics
@@ -420,6 +395,16 @@ impl Report {
         finding.sides.iter().filter_map(|side| self.event(side.event).location.as_deref())
     }
 
+    /// Adds a candidate without a verdict, if candidates of its property were asked about.
+    pub fn leave_open(&mut self, kind: Kind, reason: Reason) {
+        let property = kind.property();
+        let row = self.summary.iter_mut().find(|(known, _)| *known == property);
+        let Some((_, ledger)) = row else { return };
+        ledger.candidates += 1;
+        ledger.undecided += 1;
+        self.undecided.push(Undecided { property, kind, events: Vec::new(), reason });
+    }
+
     /// How many findings a replay has confirmed.
     pub fn confirmed(&self) -> usize {
         self.findings.iter().filter(|finding| finding.is_confirmed()).count()
@@ -432,6 +417,33 @@ impl Report {
 }
 
 impl Finding {
+    /// A finding with its fingerprint, which depends on `places`; the rest is still empty.
+    pub fn new(
+        id: String,
+        kind: Kind,
+        certainty: Certainty,
+        object: Option<String>,
+        places: &[String],
+    ) -> Finding {
+        let places: Vec<&str> = places.iter().map(String::as_str).collect();
+        Finding {
+            id,
+            fingerprint: fingerprint(kind, object.as_deref(), &places),
+            kind,
+            certainty,
+            object,
+            sides: Vec::new(),
+            schedule: Vec::new(),
+            context_switches: 0,
+            changes: Vec::new(),
+            reads: Vec::new(),
+            what: None,
+            inputs: Vec::new(),
+            fallback: None,
+            replay: None,
+        }
+    }
+
     /// Whether the program did it in a replay.
     pub fn is_confirmed(&self) -> bool {
         self.replay.as_ref().is_some_and(|replay| replay.evidence == Evidence::Confirmed)

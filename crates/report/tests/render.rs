@@ -20,83 +20,57 @@ fn hold(lock: &str, since: u32, location: &str) -> Hold {
 
 /// A race, after one step of each thread.
 fn small() -> Report {
-    Report {
-        version: "0.0.0".into(),
-        run: None,
-        trace: TraceInfo {
-            subject: Subject::Trace,
-            path: Some("small.trace".into()),
-            events: 6,
-            threads: vec!["t1".into(), "t2".into()],
-            provenance: vec![(Provenance::Other("joined twice".into()), 2)],
-            weak_accesses: 0,
-        },
-        model: "values".into(),
-        settings: Settings {
-            granularity: "location".into(),
-            infer_regions: false,
-            conflicts: None,
-            budget_ms: None,
-            context_bound: None,
-            iterate_bound: false,
-            implicit: Vec::new(),
-            solver: None,
-            no_prune: false,
-            symbolic_addresses: false,
-        },
-        summary: vec![
-            (
-                Property::Race,
-                Ledger {
-                    candidates: 9,
-                    pruned_mhb: 7,
-                    violated: 1,
-                    undecided: 1,
-                    ..Ledger::default()
-                },
-            ),
-            (Property::Deadlock, Ledger::default()),
-        ],
-        findings: vec![Finding {
-            id: "race-1".into(),
-            fingerprint: fingerprint(Kind::Race, Some("x"), &["a.c:3", "a.c:9"]),
-            kind: Kind::Race,
-            certainty: Certainty::Real,
-            object: Some("x".into()),
-            sides: vec![
-                side(1, SideState::Next, vec![hold("m", 0, "a.c:2")]),
-                side(4, SideState::Next, vec![]),
-            ],
-            schedule: vec![0, 3],
-            context_switches: 2,
-            changes: vec![],
-            reads: vec![],
-            what: None,
-            fallback: None,
-            inputs: vec![],
-            replay: None,
-        }],
-        slicing: None,
-        not_asked: vec![],
-        unsupported: None,
-        undecided: vec![Undecided {
-            property: Property::Race,
-            kind: Kind::Race,
-            events: vec![1, 3],
-            reason: Reason::new("conflict-budget", "the limit of conflicts is reached"),
-        }],
-        why: None,
-        comparison: None,
-        notes: vec![],
-        full_schedules: false,
-        excerpt: vec![
-            text(0, 0, "acquire m", "a.c:2"),
-            text(1, 0, "write x = 1", "a.c:3"),
-            text(3, 1, "read y : 0", ""),
-            text(4, 1, "read x : 1", "a.c:9"),
-        ],
-        timing: None,
-    }
+    let settings = Settings {
+        granularity: "location".into(),
+        infer_regions: false,
+        conflicts: None,
+        budget_ms: None,
+        context_bound: None,
+        iterate_bound: false,
+        implicit: Vec::new(),
+        solver: None,
+        no_prune: false,
+        symbolic_addresses: false,
+    };
+    let mut report = Report::new(Model::Values, settings);
+    report.version = "0.0.0".into();
+    report.trace = TraceInfo {
+        subject: Subject::Trace,
+        path: Some("small.trace".into()),
+        events: 6,
+        threads: vec!["t1".into(), "t2".into()],
+        provenance: vec![(Provenance::Other("joined twice".into()), 2)],
+        weak_accesses: 0,
+    };
+    let pruned = Columns::new(|column| if column == Column::Order { 7 } else { 0 });
+    let ledger = Ledger { candidates: 9, pruned, violated: 1, ..Ledger::default() };
+    report.summary = vec![
+        (Property::Race, Ledger { undecided: 1, ..ledger }),
+        (Property::Deadlock, Ledger::default()),
+    ];
+    let places = ["a.c:3", "a.c:9"].map(String::from);
+    let (id, object) = ("race-1".into(), Some("x".into()));
+    let mut race = Finding::new(id, Kind::Race, Certainty::Real, object, &places);
+    race.sides = vec![
+        side(1, SideState::Next, vec![hold("m", 0, "a.c:2")]),
+        side(4, SideState::Next, vec![]),
+    ];
+    race.schedule = vec![0, 3];
+    race.context_switches = 2;
+    report.findings = vec![race];
+    report.undecided = vec![Undecided {
+        property: Property::Race,
+        kind: Kind::Race,
+        events: vec![1, 3],
+        reason: Reason::new("conflict-budget", "the limit of conflicts is reached"),
+    }];
+    report.excerpt = vec![
+        text(0, 0, "acquire m", "a.c:2"),
+        text(1, 0, "write x = 1", "a.c:3"),
+        text(3, 1, "read y : 0", ""),
+        text(4, 1, "read x : 1", "a.c:9"),
+    ];
+    report
 }
 
 fn check(report: &Report, style: Style, expected: Expect) {
@@ -163,7 +137,7 @@ fn a_race_as_json() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":9,"pruned_mhb":7,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]},
+          "race": {"candidates":9,"pruned_mhb":7,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":9,"lsa":9,"mhb":9,"ucg":9},"not_asked":[]},
           "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
          },
          "findings": [
@@ -231,7 +205,7 @@ fn nothing_found() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
          },
          "findings": [],
          "undecided": [],
@@ -578,4 +552,16 @@ fn a_narrow_column_keeps_what_an_operation_comes_to() {
     write_text(&report, Style { width: 60, ..Style::default() }, &mut bytes).unwrap();
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.contains("… : false"), "{text}");
+}
+
+#[test]
+fn what_is_left_open_is_counted_where_it_was_asked_about() {
+    let mut report = small();
+    let before = report.summary.clone();
+    report.leave_open(Kind::Assertion, Reason::new("left-out", "nobody looked"));
+    assert_eq!((&report.summary, &report.undecided), (&before, &small().undecided));
+    report.leave_open(Kind::Stuck, Reason::new("left-out", "nobody looked"));
+    let open = Ledger { candidates: 1, undecided: 1, ..Ledger::default() };
+    assert_eq!(report.summary, [before[0], (Property::Deadlock, open)]);
+    assert_eq!(report.undecided.last().map(|open| open.kind), Some(Kind::Stuck));
 }

@@ -110,6 +110,7 @@ fn look(world: &mut World, before: Option<Suspicion>) -> Option<Suspicion> {
         return None;
     }
     log::flag(flags::WATCHDOG);
+    world.kernel.is_unsure();
     world.threads[turn as usize].state = State::Outside;
     world.pass_on(turn);
     None

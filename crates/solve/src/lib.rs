@@ -1,7 +1,5 @@
-//! CaDiCaL with an order theory.
-//!
-//! Knows literals, and *order atoms*: literals that say which of two nodes comes first. Knows
-//! nothing of traces, programs or properties.
+//! CaDiCaL with an order theory. It does not know traces, programs and properties: only literals,
+//! and *order atoms*, which are literals that say which of two nodes comes first.
 //!
 //! | module | its subject |
 //! | --- | --- |

@@ -50,7 +50,7 @@ pub struct Statistics {
 ///
 /// `chrono`: with chronological backtracking the trail is not in the order of the levels, which
 /// the theory relies on. `factor`: would add variables of its own. `inprocessing`: the questions
-/// are many and small; without it `examples/workload` is up to a fifth faster.
+/// are many and small; without it `bench orders` is up to a fifth faster.
 const OPTIONS: [(&str, i32); 3] = [("chrono", 0), ("factor", 0), ("inprocessing", 0)];
 
 /// A SAT solver with an order theory.

@@ -1,6 +1,5 @@
-//! The recorded run: events, typed ids, file formats, importers, validation.
-//!
-//! Knows nothing of programs and solvers.
+//! The recorded run: events, typed ids, file formats, importers, validation. It does not know
+//! programs and solvers.
 
 mod anchors;
 pub mod binary;

@@ -84,6 +84,19 @@ impl Kind {
             Kind::Assertion => "assertion",
         }
     }
+
+    /// The family that it belongs to.
+    pub fn property(self) -> Property {
+        match self {
+            Kind::Race => Property::Race,
+            Kind::Atomicity => Property::Atomicity,
+            Kind::LockCycle | Kind::Stuck => Property::Deadlock,
+            Kind::DoubleLock | Kind::UnlockNotHeld | Kind::UnlockByOther | Kind::DestroyHeld => {
+                Property::Lock
+            }
+            Kind::Assertion => Property::Assertion,
+        }
+    }
 }
 
 /// How much a witness proves.

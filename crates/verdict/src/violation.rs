@@ -39,14 +39,31 @@ pub enum Violation {
 impl Violation {
     /// The family that the violation belongs to.
     pub fn property(&self) -> Property {
-        match self {
-            Violation::Race(..) => Property::Race,
-            Violation::Atomicity { .. } => Property::Atomicity,
-            Violation::LockCycle(_) | Violation::Stuck(_) => Property::Deadlock,
-            Violation::Lock(..) => Property::Lock,
-            Violation::Assertion(_) => Property::Assertion,
-        }
+        self.kind().property()
     }
+
+    /// The violation of a kind that names these events first; `None` if they are too few.
+    pub fn of_kind(kind: Kind, events: &[EventId]) -> Option<Violation> {
+        let &first = events.first()?;
+        Some(match kind {
+            Kind::Race => {
+                let &second = events.get(1)?;
+                Violation::Race(first.min(second), first.max(second))
+            }
+            Kind::Atomicity => {
+                let (&remote, &second) = (events.get(1)?, events.get(2)?);
+                Violation::Atomicity { first, remote, second }
+            }
+            Kind::LockCycle => Violation::LockCycle(events.to_vec()),
+            Kind::Stuck => Violation::Stuck(first),
+            Kind::DoubleLock => Violation::Lock(LockMisuse::DoubleLock, first),
+            Kind::UnlockNotHeld => Violation::Lock(LockMisuse::UnlockNotHeld, first),
+            Kind::UnlockByOther => Violation::Lock(LockMisuse::UnlockByOther, first),
+            Kind::DestroyHeld => Violation::Lock(LockMisuse::DestroyHeld, first),
+            Kind::Assertion => Violation::Assertion(first),
+        })
+    }
+
     /// What kind of bug it is.
     pub fn kind(&self) -> Kind {
         match self {
@@ -85,5 +102,37 @@ impl Violation {
     /// Where those events are in the source, as far as the trace says so.
     pub fn locations(&self, trace: &Trace) -> Vec<Option<LocationId>> {
         self.events().into_iter().map(|event| trace.location_of(event)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_is_known_by_its_kind_and_its_events() {
+        let [a, b, c] = [EventId(2), EventId(5), EventId(7)];
+        let misuses = [
+            LockMisuse::DoubleLock,
+            LockMisuse::UnlockNotHeld,
+            LockMisuse::UnlockByOther,
+            LockMisuse::DestroyHeld,
+        ];
+        let mut violations = vec![
+            Violation::Race(a, b),
+            Violation::Atomicity { first: a, remote: c, second: b },
+            Violation::LockCycle(vec![a, c, b]),
+            Violation::Stuck(c),
+            Violation::Assertion(b),
+        ];
+        violations.extend(misuses.map(|misuse| Violation::Lock(misuse, c)));
+        for violation in violations {
+            let again = Violation::of_kind(violation.kind(), &violation.events());
+            assert_eq!(again, Some(violation));
+        }
+        assert_eq!(Violation::of_kind(Kind::Race, &[b, a]), Some(Violation::Race(a, b)));
+        assert_eq!(Violation::of_kind(Kind::Race, &[a]), None);
+        assert_eq!(Violation::of_kind(Kind::Atomicity, &[a, b]), None);
+        assert_eq!(Violation::of_kind(Kind::Stuck, &[]), None);
     }
 }

@@ -1,7 +1,6 @@
 //! Schedules: the independent checker and the reduction; and the checker of proofs that there is
-//! none.
-//!
-//! Knows the trace and `docs/theory.md`; knows nothing of the encoder and the solver.
+//! none. It knows the trace and `docs/theory.md`, and does not know the model, the encoder and the
+//! solver.
 
 mod assertions;
 mod at_end;

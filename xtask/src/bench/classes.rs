@@ -3,7 +3,7 @@
 use super::{Bench, Measured};
 use crate::shell::Stop;
 
-/// Shapes with their lengths; see `crates/predict/examples/bench/classes.rs`.
+/// Shapes with their lengths; see `benches/src/classes.rs`.
 const SHAPES: [(&str, usize); 2] = [("hammer", 10_000), ("wide", 75_000)];
 const LOCKINGS: [&str; 3] = ["racy", "guarded", "handed"];
 

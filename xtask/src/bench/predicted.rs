@@ -62,7 +62,7 @@ pub(super) fn predict(program: &Path, trace: &Path, options: &[&str]) -> Result<
 }
 
 /// Predicts with a program in between that says what was used, see
-/// `crates/reference/examples/reference`. The time is CPU time.
+/// `benches/src/reference`. The time is CPU time.
 pub(super) fn predict_metered(
     meter: &Path,
     program: &Path,
@@ -70,7 +70,7 @@ pub(super) fn predict_metered(
     options: &[&str],
 ) -> Result<Predicted, Stop> {
     let mut command = Command::new(meter);
-    command.arg("run").arg(program).stderr(Stdio::piped());
+    command.args(["reference", "run"]).arg(program).stderr(Stdio::piped());
     let (predicted, said) = report_of(&mut command, trace, options)?;
     let used = said.lines().find_map(|line| line.strip_prefix("cpu ")?.strip_suffix(" ns"));
     let nanoseconds = used.and_then(|used| used.parse().ok()).ok_or_else(|| {

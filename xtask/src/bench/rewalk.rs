@@ -3,15 +3,14 @@
 //! **Computes.** For programs of `benches/programs`: records, events and instructions of the image
 //! that were followed; of the import with and without the walk the CPU time and the peak of the
 //! resident set, which has the mapped recording in it. Each measurement is a process of its own
-//! (`crates/importer/examples/import.rs`), the two ways in turn; the least time of the rounds
-//! counts.
+//! (`benches/src/import.rs`), the two ways in turn; the least time of the rounds counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Bench, Measured};
-use crate::shell::{Stop, cargo, release_build, root, run, target_folder};
+use crate::shell::{Stop, release_build, root, run};
 use crate::tools;
 
 /// A program, its argument, and whether the limits that we set ourselves are about it: of what a
@@ -28,9 +27,7 @@ const MOST_MEMORY: f64 = 200.0;
 pub(super) fn rewalk(quick: bool) -> Result<(), Stop> {
     tools::ensure_for_benchmarks()?;
     let foretrace = release_build()?;
-    let package = ["--package", "foretrace-importer", "--example", "import"];
-    run("build", cargo(&["build", "--release", "--locked"]).args(package))?;
-    let bench = Bench { program: target_folder().join("release").join("examples").join("import") };
+    let bench = Bench::build()?;
     let folder = root().join(".bench").join("rewalk");
     fs::create_dir_all(&folder)
         .map_err(|error| Stop::usage(format!("{}: {error}", folder.display())))?;
@@ -76,7 +73,7 @@ fn record(foretrace: &Path, folder: &Path, name: &str, argument: &str) -> Result
 fn row(bench: &Bench, name: &str, recording: &Path, limited: bool) -> Result<(), Stop> {
     let (mut plains, mut walks) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        plains.push(bench.measure("plain", recording)?);
+        plains.push(bench.measure("import", recording)?);
         walks.push(bench.measure("walk", recording)?);
     }
     let best = |rounds: Vec<Measured>| {

@@ -1,12 +1,12 @@
-//! The papers' formula in z3: `crates/reference/examples/reference`, which encodes a question, asks
-//! z3, and says what CPU time that took.
+//! The papers' formula in z3: `benches/src/reference`, which encodes a question, asks z3, and says
+//! what CPU time that took.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::predicted::{Predicted, predict_metered};
-use super::{Measured, parse};
-use crate::shell::{Stop, cargo, run, target_folder};
+use super::{Bench, Measured, parse};
+use crate::shell::Stop;
 
 /// Everything is measured again and again for about so many seconds, at least and at most so many
 /// times; the least counts, on both sides. What takes longer than a second is measured once.
@@ -49,9 +49,7 @@ impl Smtlib {
     }
 
     pub(super) fn build() -> Result<Smtlib, Stop> {
-        let package = ["--package", "foretrace-reference", "--example", "reference"];
-        run("build", cargo(&["build", "--release", "--locked"]).args(package))?;
-        Ok(Smtlib { program: target_folder().join("release").join("examples").join("reference") })
+        Ok(Smtlib { program: Bench::build()?.program })
     }
 
     /// Asks one question, with options of the program. The time is the least of some runs.
@@ -91,7 +89,7 @@ impl Smtlib {
     pub(super) fn run_again(&self, program: &Path, arguments: &[&str]) -> Result<f64, Stop> {
         let ask = |times: u32| -> Result<f64, Stop> {
             let mut command = Command::new(&self.program);
-            command.arg("run").arg(program).args(arguments).arg(times.to_string());
+            command.args(["reference", "run"]).arg(program).args(arguments).arg(times.to_string());
             let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output();
             let output = output
                 .map_err(|error| Stop::usage(format!("{}: {error}", self.program.display())))?;
@@ -111,7 +109,7 @@ impl Smtlib {
         options: &[&str],
     ) -> Result<Answered, Stop> {
         let mut command = Command::new(&self.program);
-        command.arg("decide").arg(trace).args([model, violation]).args(options);
+        command.args(["reference", "decide"]).arg(trace).args([model, violation]).args(options);
         let measured = parse(&self.output(&mut command, trace)?);
         let seconds = measured.get("solve").map_or(0.0, |&nanoseconds| nanoseconds as f64 / 1e9);
         let feasible = measured.get("feasible").map(|&feasible| feasible == 1);
@@ -121,7 +119,7 @@ impl Smtlib {
     /// Pairs of accesses that conflict under no common lock.
     pub(super) fn races(&self, trace: &Path) -> Result<Vec<(usize, usize)>, Stop> {
         let mut command = Command::new(&self.program);
-        command.arg("races").arg(trace);
+        command.args(["reference", "races"]).arg(trace);
         let pair = |line: &str| {
             let (a, b) = line.split_once(' ')?;
             Some((a.parse().ok()?, b.parse().ok()?))

@@ -20,6 +20,7 @@ use crate::generator::Random;
 
 const PROLOGUE: &str = "\
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -34,6 +35,13 @@ static void put(int to, int size) { char bytes[2] = {1, 2}; (void)!write(to, byt
 static void get(int from, int size) { char bytes[2]; (void)!read(from, bytes, size); }
 static void add(int to, long value) { (void)!write(to, &value, sizeof value); }
 static void count(int from) { long value; (void)!read(from, &value, sizeof value); }
+static void try(int from) { char byte; (void)!recv(from, &byte, 1, MSG_DONTWAIT); }
+static void either(int one, int other)
+{
+    struct pollfd both[2] = {{one, POLLIN, 0}, {other, POLLIN, 0}};
+    (void)!poll(both, one == other ? 1 : 2, -1);
+}
+static void see(int one) { either(one, one); }
 ";
 
 const MAIN: &str = "
@@ -47,14 +55,34 @@ int main(void)
     tokens = eventfd(0, EFD_SEMAPHORE);
 ";
 
-/// What gives to a source, and what takes from it.
+/// What gives to a source, and what takes from it or waits until it could.
 const SOURCES: [[&[&str]; 2]; 6] = [
-    [&["put(a[1], 1)", "put(a[1], 2)"], &["get(a[0], 1)", "get(a[0], 1)", "get(a[0], 2)"]],
-    [&["put(b[1], 1)"], &["get(b[0], 1)"]],
-    [&["put(s[0], 1)", "put(s[0], 2)"], &["get(s[1], 1)", "get(s[1], 2)"]],
-    [&["put(s[1], 1)"], &["get(s[0], 1)"]],
-    [&["add(counter, 1)", "add(counter, 2)"], &["count(counter)"]],
-    [&["add(tokens, 1)", "add(tokens, 2)"], &["count(tokens)"]],
+    [
+        &["put(a[1], 1)", "put(a[1], 2)"],
+        &[
+            "get(a[0], 1)",
+            "get(a[0], 1)",
+            "get(a[0], 2)",
+            "see(a[0])",
+            "see(a[0]), get(a[0], 1)",
+            "either(a[0], b[0])",
+            "either(counter, a[0])",
+        ],
+    ],
+    [&["put(b[1], 1)"], &["get(b[0], 1)", "get(b[0], 1)", "see(b[0])", "either(b[0], a[0])"]],
+    [
+        &["put(s[0], 1)", "put(s[0], 2)"],
+        &["get(s[1], 1)", "get(s[1], 2)", "see(s[1]), try(s[1])", "either(s[0], s[1])"],
+    ],
+    [&["put(s[1], 1)"], &["get(s[0], 1)", "get(s[0], 1)", "see(s[0])"]],
+    [
+        &["add(counter, 1)", "add(counter, 2)"],
+        &["count(counter)", "count(counter)", "see(counter), count(counter)"],
+    ],
+    [
+        &["add(tokens, 1)", "add(tokens, 2)"],
+        &["count(tokens)", "count(tokens)", "see(tokens)", "either(tokens, s[0])"],
+    ],
 ];
 
 /// The program of a seed.

@@ -21,6 +21,13 @@ fn who_waits_with_the_lock_of_its_feeder_is_stuck() {
         ("closed", "data in pipe of descriptors"),
         ("changed", "data in pipe of descriptors"),
         ("ignored", "data in pipe of descriptors"),
+        ("poll", "data in pipe of descriptors"),
+        ("poll-read", "data in pipe of descriptors"),
+        ("poll-end", "data in pipe of descriptors"),
+        ("poll-recv", "data in pair of sockets of descriptors"),
+        ("poll-counter", "data in eventfd of descriptor"),
+        ("poll-two", "data in pipe of descriptors 3 and 4 or pipe of descriptors 5 and 6"),
+        ("select", "data in pipe of descriptors"),
     ];
     for (way, what) in ways {
         for schedule in ONE_AT_A_TIME {
@@ -38,7 +45,7 @@ fn who_waits_with_the_lock_of_its_feeder_is_stuck() {
 #[test]
 fn free_running_recordings_know_what_waits() {
     let program = compile("waiting_free", &["fed.c"]);
-    for way in ["pipe", "recv", "counter", "end", "crossed"] {
+    for way in ["pipe", "recv", "counter", "end", "crossed", "poll", "poll-two"] {
         let is_found = (0..5).any(|_| {
             let options = ["test", "--schedule", "free", "--timeout", "5s"];
             let done = program.with(&options, &[way]).says_not("not confirmed");
@@ -64,6 +71,13 @@ fn who_is_fed_or_does_not_wait_for_ever_is_not_stuck() {
         "forked",
         "counted",
         "cancelled",
+        "later-flag",
+        "later-ioctl",
+        "later-limit",
+        "later-number",
+        "poll-early",
+        "poll-two-early",
+        "poll-writable",
     ];
     for way in ways {
         for schedule in ONE_AT_A_TIME {

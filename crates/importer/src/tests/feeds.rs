@@ -10,10 +10,13 @@ use foretrace_trace::{ChannelId, Channels, EventId, Op, Trace};
 use super::import;
 use super::writer::Writer;
 
-/// The lists of channels: a write that found room, anything else, and two channels at once.
+/// The lists of channels: a write that found room, anything else, two channels at once; and what is
+/// looked at, the pipe or either.
 const SURE: u64 = 1;
 const ANY: u64 = 2;
 const TWO: u64 = 3;
+const PIPE: u64 = 4;
+const EITHER: u64 = 5;
 
 /// A recording of two threads beside the main one, and a pipe.
 fn recording() -> Writer {
@@ -26,6 +29,9 @@ fn recording() -> Writer {
     writer.text(table::CHANNELS, &[SURE, gives], "");
     writer.text(table::CHANNELS, &[ANY, both], "");
     writer.text(table::CHANNELS, &[TWO, both, on(other, direction::BOTH)], "");
+    let [pipe, other] = [pipe, other].map(|channel| on(channel, direction::TAKES));
+    writer.text(table::CHANNELS, &[PIPE, pipe], "");
+    writer.text(table::CHANNELS, &[EITHER, pipe, other], "");
     writer.threads(3);
     writer
 }
@@ -50,6 +56,7 @@ fn shown(trace: &Trace) -> String {
     let name = |channel: ChannelId| trace.channels().get(channel.index());
     let short = |channel: ChannelId| {
         let rest = name(channel).strip_prefix("data in pipe")?;
+        let rest = rest.strip_prefix(" or other").unwrap_or(rest);
         let rest = rest.strip_prefix(" (the other way)").unwrap_or(rest);
         Some(rest.strip_prefix(": piece ").unwrap_or("all").to_string())
     };
@@ -126,7 +133,7 @@ fn what_no_waiting_read_takes_feeds_everybody() {
             call(writer, 1, SURE, WRITE, 1, 1);
             call(writer, 2, ANY, READ | WAITS, 1, 1);
         },
-        expect!["T1 feeds all; T1 feeds 2; T2 waits 2"],
+        expect!["T1 feeds all; T1 feeds 1; T2 waits 1"],
     );
 }
 
@@ -227,4 +234,54 @@ fn what_is_done_before_there_are_threads_closes_nothing() {
     expect!["T0 feeds 1; T1 waits 1"].assert_eq(&shown(&import(&writer.bytes())));
     call(&mut writer, 0, ANY, QUIET, 0, 0);
     expect!["T0 feeds 1; T1 waits 1; T0 feeds all"].assert_eq(&shown(&import(&writer.bytes())));
+}
+
+#[test]
+fn who_looks_waits_for_what_it_finds() {
+    // The first byte is taken before it looks.
+    check(
+        |writer| {
+            call(writer, 1, SURE, WRITE, 1, 1);
+            call(writer, 2, ANY, READ | WAITS, 1, 1);
+            call(writer, 1, SURE, WRITE, 1, 1);
+            call(writer, 2, PIPE, LOOKS | WAITS, PIPE, 1);
+            call(writer, 2, ANY, READ | WAITS, 1, 1);
+        },
+        expect!["T1 feeds 1; T2 waits 1; T1 feeds 2 3; T2 waits 3; T2 waits 2"],
+    );
+    // The end of the stream, a wait that never ends, and one that fails.
+    check(
+        |writer| {
+            enter(writer, 0, PIPE, LOOKS | WAITS, PIPE);
+            enter(writer, 2, PIPE, LOOKS | WAITS, PIPE);
+            call(writer, 1, ANY, QUIET, 0, 0);
+            leave(writer, 2, 1);
+            call(writer, 2, PIPE, LOOKS | WAITS, PIPE, -1);
+            call(writer, 2, PIPE, LOOKS, PIPE, 0);
+        },
+        expect!["T0 waits -; T2 waits -; T1 feeds all"],
+    );
+    // Nothing explains why it came back.
+    check(|writer| call(writer, 2, PIPE, LOOKS | WAITS, PIPE, 1), expect![""]);
+}
+
+#[test]
+fn who_looks_at_several_waits_for_all_that_is_ever_put_in() {
+    check(
+        |writer| {
+            call(writer, 1, SURE, WRITE, 1, 1);
+            call(writer, 2, TWO, LOOKS | WAITS, EITHER, 1);
+            call(writer, 2, ANY, READ | WAITS, 1, 1);
+        },
+        expect!["T1 feeds 1 all; T2 waits -; T2 waits 1"],
+    );
+    // Something else may have put bytes into one of them.
+    check(
+        |writer| {
+            call(writer, 1, SURE, WRITE, 1, 1);
+            call(writer, 2, TWO, LOOKS | WAITS, EITHER, 1);
+            call(writer, 1, TWO, 0, 0, 0);
+        },
+        expect![""],
+    );
 }

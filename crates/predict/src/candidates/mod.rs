@@ -22,8 +22,8 @@ use rustc_hash::FxHashMap;
 
 use foretrace_causality::{Locksets, MustHappenBefore, Needs};
 use foretrace_model::{HoldId, Region, Skeleton};
-use foretrace_trace::{EventId, LocationId, Op, ThreadId};
-use foretrace_verdict::{LockMisuse, Property, Violation};
+use foretrace_trace::{EventId, LocationId, ObjectId, Op, ThreadId, Trace};
+use foretrace_verdict::{Column, Columns, Kind, Ledger, LockMisuse, Property, Violation};
 
 use crate::fault::{Fault, is_seeded};
 use crate::prediction::{Granularity, NotAsked};
@@ -44,6 +44,48 @@ pub(crate) enum Site {
     Anywhere,
 }
 
+impl Site {
+    /// Where an event is, as far as classes of this granularity tell places apart.
+    fn of(trace: &Trace, granularity: Granularity, event: EventId) -> Site {
+        match granularity {
+            Granularity::Variable => Site::Anywhere,
+            _ => Site::without_object(trace, granularity, event),
+        }
+    }
+
+    /// The site for properties that are not about a memory object: there, granularity `variable`
+    /// tells source locations apart as well.
+    fn without_object(trace: &Trace, granularity: Granularity, event: EventId) -> Site {
+        let location = trace.location_of(event).filter(|_| granularity != Granularity::Event);
+        location.map_or(Site::Event(event), Site::Location)
+    }
+}
+
+/// Which class a violation belongs to: findings of different models with the same key are the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ClassKey {
+    kind: Kind,
+    object: Option<ObjectId>,
+    /// In the order of the violation, if that means something.
+    sites: Vec<Site>,
+}
+
+impl ClassKey {
+    /// The class of a violation, where classes have this granularity.
+    pub fn new(trace: &Trace, granularity: Granularity, violation: &Violation) -> ClassKey {
+        let object = violation.object(trace);
+        let site = |event| match object {
+            Some(_) => Site::of(trace, granularity, event),
+            None => Site::without_object(trace, granularity, event),
+        };
+        let mut sites: Vec<Site> = violation.events().into_iter().map(site).collect();
+        if matches!(violation, Violation::Race(..) | Violation::LockCycle(_)) {
+            sites.sort_unstable();
+        }
+        ClassKey { kind: violation.kind(), object, sites }
+    }
+}
+
 /// One question.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
@@ -51,17 +93,8 @@ pub(crate) struct Class {
     /// One of its members, for reports of undecided classes.
     pub(crate) example: Violation,
     pub(crate) parts: Parts,
-    pub(crate) listed: Listed,
-}
-
-/// What each of the cheap refutations says of the parts that are not listed, because one of them
-/// refutes them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Listed {
-    /// Order alone refutes them all.
-    pub(crate) ordered: bool,
-    /// Common locks alone refute them all.
-    pub(crate) guarded: bool,
+    /// Whether a column counts all parts that are not listed, because order or a lock refutes them.
+    pub(crate) listed: Columns<bool>,
 }
 
 /// The alternatives of a question.
@@ -107,24 +140,13 @@ impl Groups {
 pub(crate) struct Candidates {
     pub(crate) groups: Groups,
     pub(crate) classes: Vec<Class>,
-    pub(crate) pruned: FxHashMap<Property, Pruned>,
+    /// The classes of which nothing is left.
+    pub(crate) pruned: FxHashMap<Property, Ledger>,
     /// An example of each class that is pruned.
     pub(crate) refuted: Vec<(Property, Violation)>,
     /// Candidates that could not even be listed: the property and the reason.
     pub(crate) unlisted: Vec<(Property, Violation, Unanswered)>,
     pub(crate) not_asked: Vec<NotAsked>,
-}
-
-/// How many classes were refuted, and by what.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Pruned {
-    pub(crate) all: u64,
-    /// Those that order refutes alone.
-    pub(crate) ordered: u64,
-    /// Those that common locks refute alone.
-    pub(crate) guarded: u64,
-    /// Those that either refutes alone.
-    pub(crate) by_both: u64,
 }
 
 /// What the listing of candidates works with.
@@ -144,25 +166,12 @@ pub(crate) struct Context<'c> {
 impl Context<'_> {
     /// Where an event is, as far as classes tell places apart.
     fn site(&self, event: EventId) -> Site {
-        match self.granularity {
-            Granularity::Event => Site::Event(event),
-            Granularity::Variable => Site::Anywhere,
-            Granularity::Location => match self.skeleton.trace.location_of(event) {
-                Some(location) => Site::Location(location),
-                None => Site::Event(event),
-            },
-        }
+        Site::of(self.skeleton.trace, self.granularity, event)
     }
 
-    /// The site for properties that are not about a memory object: there, granularity `variable`
-    /// tells source locations apart as well.
+    /// The site for properties that are not about a memory object.
     fn site_without_object(&self, event: EventId) -> Site {
-        match self.site(event) {
-            Site::Anywhere => {
-                self.skeleton.trace.location_of(event).map_or(Site::Event(event), Site::Location)
-            }
-            site => site,
-        }
+        Site::without_object(self.skeleton.trace, self.granularity, event)
     }
 
     /// How many events of each thread must be executed before the event at that position can be
@@ -275,10 +284,8 @@ struct Gathered<P> {
     parts: Vec<P>,
     /// Whether a lock refutes some part that order does not.
     locks: bool,
-    /// Whether order alone refutes all parts that are refuted.
-    ordered: bool,
-    /// Whether locksets alone refute all parts that are refuted.
-    guarded: bool,
+    /// Which columns count all parts that are refuted.
+    columns: Columns<bool>,
 }
 
 impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
@@ -295,9 +302,8 @@ impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
     fn class(&mut self, key: K, example: impl FnOnce() -> Violation) -> &mut Gathered<P> {
         let classes = &mut self.classes;
         let at = *self.index.entry(key).or_insert_with(|| {
-            let (ordered, guarded) = (true, true);
-            let parts = Vec::new();
-            classes.push(Gathered { example: example(), parts, locks: false, ordered, guarded });
+            let (parts, columns) = (Vec::new(), Columns::all(true));
+            classes.push(Gathered { example: example(), parts, locks: false, columns });
             classes.len() - 1
         });
         &mut self.classes[at]
@@ -315,16 +321,14 @@ impl<K: std::hash::Hash + Eq, P> Gathering<K, P> {
         parts: impl Fn(Vec<P>) -> Parts,
     ) {
         for class in self.classes {
-            let listed = Listed { ordered: class.ordered, guarded: class.guarded };
+            let listed = class.columns;
             if !class.parts.is_empty() {
                 let (example, parts) = (class.example, parts(class.parts));
                 candidates.classes.push(Class { property, example, parts, listed });
             } else {
-                let pruned = candidates.pruned.entry(property).or_default();
-                pruned.all += 1;
-                pruned.ordered += u64::from(class.ordered);
-                pruned.guarded += u64::from(class.guarded);
-                pruned.by_both += u64::from(class.ordered && class.guarded);
+                let ledger = candidates.pruned.entry(property).or_default();
+                ledger.candidates += 1;
+                ledger.refute(listed);
                 candidates.refuted.push((property, class.example));
             }
         }
@@ -338,8 +342,12 @@ impl<P> Gathered<P> {
             self.parts.push(part());
             return;
         }
-        self.ordered &= ordered;
-        self.guarded &= guarded;
+        let counts = |column| match column {
+            Column::Order => ordered,
+            Column::Locks => guarded,
+            Column::Both => true,
+        };
+        self.columns = Columns::new(|column| self.columns[column] && counts(column));
         self.locks |= guarded && !ordered;
     }
 
@@ -381,5 +389,27 @@ impl HoldsWalk {
         } else if hold.close == Some(event) && hold.thread == skeleton.trace.thread_of(event) {
             self.open.retain(|&old| old != id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretrace_trace::text;
+
+    #[test]
+    fn classes_tell_places_apart_as_far_as_their_granularity_does() {
+        let trace = "a: write x @ a.c:1\na: write x @ a.c:2\nb: write x @ a.c:3\n\
+                     a: write y\na: write y\nb: write y\n";
+        let trace = text::parse(trace).unwrap();
+        let key = |granularity, a, b| {
+            ClassKey::new(&trace, granularity, &Violation::Race(EventId(a), EventId(b)))
+        };
+        let [location, variable] = [Granularity::Location, Granularity::Variable];
+        assert_ne!(key(location, 0, 2), key(location, 1, 2));
+        assert_eq!(key(location, 0, 2), key(location, 2, 0), "a race has no first access");
+        assert_ne!(key(location, 3, 5), key(location, 4, 5), "without a location: the event");
+        assert_eq!(key(variable, 0, 2), key(variable, 1, 2));
+        assert_ne!(key(variable, 0, 2), key(variable, 3, 5));
     }
 }

@@ -4,11 +4,11 @@
 //! far as that does not depend on the schedule; if so, the question about it and nothing else.
 
 use foretrace_trace::{Access, EventId, LockId, Mode, Op, Patience, Request};
-use foretrace_verdict::{LockMisuse, Violation};
+use foretrace_verdict::{Columns, LockMisuse, Violation};
 
 use super::benign::Benign;
 use super::{
-    AtomicityPart, Candidates, Class, Context, CyclePart, Listed, Parts, RacePart, assertions,
+    AtomicityPart, Candidates, Class, Context, CyclePart, Parts, RacePart, assertions,
     canonical_cycle, deadlocks,
 };
 use crate::goal::is_pending;
@@ -56,7 +56,7 @@ pub(crate) fn single(context: &Context, violation: &Violation) -> Result<Candida
             Parts::Assertion(vec![event])
         }
     };
-    let listed = Listed { ordered: true, guarded: true };
+    let listed = Columns::all(true);
     let property = violation.property();
     candidates.classes.push(Class { property, example, parts, listed });
     Ok(candidates)

@@ -25,8 +25,8 @@
 
 use std::fmt::Write;
 
-use foretrace_predict::{Ledger, Options};
-use foretrace_verdict::{Model, Property};
+use foretrace_predict::Options;
+use foretrace_verdict::{Column, Ledger, Model, Property};
 
 /// The findings, sorted, and the ledgers, by property.
 #[derive(Clone, Default)]
@@ -293,15 +293,16 @@ fn parse_ledger(text: &str) -> Result<(String, String), String> {
     for count in counts.split(' ') {
         let (name, number) = count.split_once('=').ok_or("a count is `name=number`")?;
         let number = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
+        let column = Column::ALL.into_iter().find(|column| column.word() == name);
         *match name {
             "candidates" => &mut ledger.candidates,
-            "order" => &mut ledger.pruned_mhb,
-            "locks" => &mut ledger.pruned_lsa,
-            "both" => &mut ledger.pruned_ucg,
             "violated" => &mut ledger.violated,
             "infeasible" => &mut ledger.infeasible,
             "in-bound" => &mut ledger.infeasible_in_bound,
-            _ => return Err(format!("unknown count `{name}`")),
+            _ => match column {
+                Some(column) => &mut ledger.pruned[column],
+                None => return Err(format!("unknown count `{name}`")),
+            },
         } = number;
     }
     Ok((property.to_string(), ledger_line(&ledger)))
@@ -310,15 +311,13 @@ fn parse_ledger(text: &str) -> Result<(String, String), String> {
 /// The counts that are not 0, and how many candidates there were.
 pub(crate) fn ledger_line(ledger: &Ledger) -> String {
     let mut line = format!("candidates={}", ledger.candidates);
-    for (name, count) in [
-        ("order", ledger.pruned_mhb),
-        ("locks", ledger.pruned_lsa),
-        ("both", ledger.pruned_ucg),
+    let pruned = ledger.pruned.iter().map(|(column, count)| (column.word(), count));
+    for (name, count) in pruned.chain([
         ("violated", ledger.violated),
         ("infeasible", ledger.infeasible),
         ("in-bound", ledger.infeasible_in_bound),
         ("undecided", ledger.undecided),
-    ] {
+    ]) {
         if count != 0 {
             let _ = write!(line, " {name}={count}");
         }

@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect;
-use foretrace_predict::{Finding, Ledger, Options, Prediction, Switches, predict};
+use foretrace_predict::{Finding, Options, Prediction, Switches, predict};
 use foretrace_trace::validate::validate;
 use foretrace_trace::{EventId, Trace, text};
-use foretrace_verdict::{Certainty, LockMisuse, Model, Property, Violation};
+use foretrace_verdict::{Certainty, Ledger, LockMisuse, Model, Property, Violation};
 use foretrace_witness::{CheckOptions, Checker, context_switches, reported_order};
 
 use expectation::{

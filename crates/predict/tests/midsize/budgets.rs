@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use foretrace_predict::{Budget, Granularity, Ledger, Options, Prediction};
+use foretrace_predict::{Budget, Granularity, Options, Prediction};
 use foretrace_trace::Trace;
+use foretrace_verdict::Ledger;
 
 use super::classes::{Class, class_of, classes_of};
 use super::{MODELS, decide, for_seeds, has_default_seeds, open_classes};
@@ -47,9 +48,7 @@ fn agree(trace: &Trace, granularity: Granularity, full: &Prediction, limited: &P
         let would_be_found = undecided.intersection(&found).filter(of_property).count() as u64;
         assert_eq!(limited.undecided, open, "{property:?}");
         // What the graph refutes may be undecided as well.
-        let refuted = |ledger: &Ledger| {
-            ledger.infeasible + ledger.pruned_mhb + ledger.pruned_lsa + ledger.pruned_ucg
-        };
+        let refuted = |ledger: &Ledger| ledger.infeasible + ledger.pruned.sum();
         assert_eq!(refuted(limited), refuted(full) - (open - would_be_found), "{property:?}");
         assert_eq!(limited.candidates, full.candidates, "{property:?}");
     }

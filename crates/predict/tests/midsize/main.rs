@@ -73,7 +73,7 @@ fn decide(trace: &Trace, options: &Options) -> Prediction {
     for (property, ledger) in &prediction.ledgers {
         let refuted = ledger.infeasible + ledger.infeasible_in_bound;
         let verdicts = ledger.violated + refuted + ledger.undecided;
-        let sum = ledger.pruned_mhb + ledger.pruned_lsa + ledger.pruned_ucg + verdicts;
+        let sum = ledger.pruned.sum() + verdicts;
         assert_eq!(ledger.candidates, sum, "{property:?}");
     }
     prediction
@@ -82,7 +82,7 @@ fn decide(trace: &Trace, options: &Options) -> Prediction {
 /// How many classes were asked of the solver.
 fn open_classes(prediction: &Prediction) -> u64 {
     let of =
-        |ledger: &foretrace_predict::Ledger| ledger.violated + ledger.infeasible + ledger.undecided;
+        |ledger: &foretrace_verdict::Ledger| ledger.violated + ledger.infeasible + ledger.undecided;
     prediction.ledgers.iter().map(|(_, ledger)| of(ledger)).sum()
 }
 

@@ -2,14 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use foretrace_predict::{Granularity, Ledger, Options, Prediction, Prune};
+use foretrace_predict::{Granularity, Options, Prediction, Prune};
+use foretrace_verdict::Column;
 
 use super::classes::{Class, class_of};
 use super::{MODELS, decide, for_seeds, has_default_seeds};
-
-fn pruned(ledger: &Ledger) -> u64 {
-    ledger.pruned_mhb + ledger.pruned_lsa + ledger.pruned_ucg
-}
 
 #[test]
 fn with_and_without_pruning_the_verdicts_are_the_same() {
@@ -31,16 +28,16 @@ fn with_and_without_pruning_the_verdicts_are_the_same() {
             for ((property, one), (_, two)) in full.ledgers.iter().zip(&other.ledgers) {
                 assert_eq!(one.candidates, two.candidates, "{property:?}, {prune:?}");
                 assert_eq!(one.violated, two.violated, "{property:?}, {prune:?}");
-                let without_solver = pruned(two);
+                let without_solver = two.pruned.sum();
                 match prune {
                     Prune::Nothing => assert_eq!(without_solver, 0, "{property:?}"),
-                    _ => assert!(without_solver <= pruned(one), "{property:?}"),
+                    _ => assert!(without_solver <= one.pruned.sum(), "{property:?}"),
                 }
             }
         }
         for (_, ledger) in &full.ledgers {
-            refuted.fetch_add(pruned(ledger), Ordering::Relaxed);
-            by_both.fetch_add(ledger.pruned_ucg, Ordering::Relaxed);
+            refuted.fetch_add(ledger.pruned.sum(), Ordering::Relaxed);
+            by_both.fetch_add(ledger.pruned[Column::Both], Ordering::Relaxed);
         }
     });
     let (refuted, by_both) = (refuted.into_inner(), by_both.into_inner());

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 
 use crate::provenance::is_news;
 use crate::{
-    Certainty, Evidence, Finding, Hold, Input, Kind, Property, Replay, Report, Side, SideState,
-    Subject, in_words,
+    Certainty, Column, Evidence, Finding, Hold, Input, Kind, Property, Replay, Report, Side,
+    SideState, Subject, in_words,
 };
 pub use explanation::write_explanation;
 use table::Table;
@@ -286,22 +286,20 @@ fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     let mut ledgers = Table::default();
     // Bounds that grow until there is an answer leave none within a bound.
     let is_bounded = report.settings.context_bound.is_some();
-    let mut titles = vec!["", "candidates", "refuted by order", "by locks", "by both"];
-    titles.extend(["violated", "infeasible"]);
+    let mut titles = vec![String::new(), "candidates".into()];
+    titles.extend(Column::ALL.map(|column| format!("by {}", column.word())));
+    titles[2].insert_str(0, "refuted ");
+    titles.extend(["violated".into(), "infeasible".into()]);
     if is_bounded {
-        titles.push("within bound only");
+        titles.push("within bound only".into());
     }
-    titles.push("undecided");
-    ledgers.row(titles.iter().map(|title| title.to_string()));
+    titles.push("undecided".into());
+    let width = titles.len();
+    ledgers.row(titles);
     for (property, ledger) in &report.summary {
-        let mut counts = vec![
-            ledger.candidates,
-            ledger.pruned_mhb,
-            ledger.pruned_lsa,
-            ledger.pruned_ucg,
-            ledger.violated,
-            ledger.infeasible,
-        ];
+        let mut counts = vec![ledger.candidates];
+        counts.extend(ledger.pruned.iter().map(|(_, count)| count));
+        counts.extend([ledger.violated, ledger.infeasible]);
         if is_bounded {
             counts.push(ledger.infeasible_in_bound);
         }
@@ -309,7 +307,7 @@ fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
         let name = property.name().to_string();
         ledgers.row([name].into_iter().chain(counts.iter().map(u64::to_string)));
     }
-    for column in 1..titles.len() {
+    for column in 1..width {
         ledgers.right_align(column);
     }
     ledgers.write(writer)

@@ -85,7 +85,9 @@ extern "C-unwind" fn __ft_fence(site: *const Site, order: u32) {
 extern "C-unwind" fn __ft_unseen(site: *const Site, what: u32) {
     enter(|thread| {
         let site = thread.site(site);
-        hold().stamped(thread, kind::UNSEEN, what as u8, site, []);
+        let mut world = hold();
+        world.kernel.look_anew();
+        world.stamped(thread, kind::UNSEEN, what as u8, site, []);
     });
 }
 

@@ -6,17 +6,19 @@
 use std::ffi::c_int;
 
 use foretrace_recording::channel::OUTSIDE;
-use foretrace_recording::channel::direction::TAKES;
+use foretrace_recording::channel::direction::{GIVES, TAKES};
 use foretrace_recording::input::{Input, call, problem};
+use foretrace_recording::record::stream;
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use crate::config::{Mode, mode};
 use crate::errno::{keeping_errno, set_errno};
 use crate::kernel::Kernel;
 use crate::kernel::calls::{self, Wait};
-use crate::kernel::exchange::{Areas, Begun, Fate, Source, finish, give, start};
+use crate::kernel::exchange::{Areas, Begun, Fate, Source, finish, follow, give, start};
 use crate::kernel::ready;
 use crate::kernel::uses::Uses;
+use crate::log::Writer;
 use crate::real::{pass_on, real};
 use crate::schedule::Waited;
 use crate::thread::enter;
@@ -105,11 +107,17 @@ fn wait_for(
         call.list.iter().any(|one| one.fd >= 0 && kernel.is_answered_by_others(one.fd))
     };
     // A replay may begin the wait when more is watched already than in the recorded run.
-    let source = Source { optional: true, ..Source::new(call.number, &outside) };
+    let looks = |kernel: &mut Kernel, tables: &mut Writer| looks_at(kernel, tables, call);
+    let source = Source {
+        optional: true,
+        stream: Some(&looks),
+        only_moves_bytes: true,
+        ..Source::new(call.number, &outside)
+    };
     let gives_way = mode() == Mode::Scheduled && !matches!(call.limit, Limit::Zero);
     let (list, deadline) = (call.list, call.limit.deadline());
     let wait = gives_way.then_some(Wait { list, limit: calls::Limit::Until(deadline) });
-    let Some(mut begun) = start(&source, uses, wait) else { return block() };
+    let Some(mut begun) = start(&source, &uses, wait) else { return block() };
     let result = match &begun.fate {
         Fate::Answered(answer) => {
             give(answer, call.areas);
@@ -137,11 +145,32 @@ fn wait_for(
     };
     let is_late = is_late(&mut begun, &outside);
     finish(&begun, &source, i64::from(result), call.areas, |_| ());
+    keeping_errno(|| follow(&begun, &source, &uses));
     if is_late {
         // What was sent before the answer came stays before it.
         calls::around(|_| Uses::of(&[(OUTSIDE, TAKES)]), None, || ());
     }
     result
+}
+
+/// How it looks at streams and counters alone, and whether they have something to read; (0, 0) if
+/// there is anything else, see [`stream::LOOKS`].
+fn looks_at(kernel: &mut Kernel, tables: &mut Writer, call: &Call) -> (u8, u64) {
+    let mut sources = Uses::default();
+    for one in call.list.iter().filter(|one| one.fd >= 0) {
+        let how = if one.events == libc::POLLIN { kernel.stream(one.fd, false) } else { 0 };
+        match kernel.slot(one.fd) {
+            Some(slot) if how != 0 => {
+                sources.add(slot.channel, if how & stream::BACK == 0 { TAKES } else { GIVES });
+            }
+            _ => return (0, 0),
+        }
+    }
+    if sources.is_empty() || sources.is_every() {
+        return (0, 0);
+    }
+    let waits = if let Limit::Never = call.limit { stream::WAITS } else { 0 };
+    (stream::LOOKS | waits, kernel.list(tables, &sources))
 }
 
 /// Whether others began to decide what a call says only while it waited, since somebody let it

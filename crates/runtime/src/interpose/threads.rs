@@ -9,13 +9,13 @@ use libc::{pthread_attr_t, pthread_t};
 
 use super::cancellation::end_if_cancelled;
 use crate::config::{Mode, mode};
-use crate::futex::Gate;
+use crate::futex::{Gate, system_call};
 use crate::kernel::calls;
 use crate::kernel::uses::Uses;
 use crate::real::{pass_on, real};
 use crate::schedule::Waited;
 use crate::thread::{self, Thread, enter};
-use crate::world::hold;
+use crate::world::{State, World, hold};
 use crate::{explore, module, sync, watchdog};
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -173,7 +173,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_create(
         } else {
             // SAFETY: there is no thread that could have taken it.
             drop(unsafe { Box::from_raw(birth) });
-            world.entry(index).state = crate::world::State::Done;
+            world.entry(index).state = State::Done;
         }
         status
     });
@@ -193,8 +193,39 @@ fn await_end(handle: pthread_t, deadline: Option<libc::timespec>) -> Waited {
     .unwrap_or(Waited::Ready)
 }
 
-fn forget(handle: pthread_t) {
-    enter(|_| hold().handles.retain(|(known, _)| *known != handle));
+/// Joins a thread that has come to its end.
+///
+/// # Safety
+///
+/// The arguments are those of `pthread_join`.
+unsafe fn reap(handle: pthread_t, result: *mut *mut c_void) -> c_int {
+    // The kernel may take its time to end the thread. Who waits for that is inside of the runtime
+    // meanwhile: it must not lose its turn.
+    let reaped = enter(|_| {
+        let is_done = |world: &mut World| {
+            let child = world.by_handle(handle);
+            child.is_some_and(|child| world.entry(child).state == State::Done)
+        };
+        if mode() != Mode::Scheduled || !is_done(&mut hold()) {
+            return None;
+        }
+        let mut looks = 0;
+        loop {
+            // Other than `pthread_join`, this does not end the thread if it is cancelled.
+            let status = pass_on!(next::pthread_tryjoin_np(handle, result));
+            if status != libc::EBUSY {
+                return Some(status);
+            }
+            looks += 1;
+            let pause = libc::timespec { tv_sec: 0, tv_nsec: if looks < 16 { 0 } else { 20_000 } };
+            system_call(libc::SYS_nanosleep, [&raw const pause as usize, 0, 0, 0, 0, 0]);
+        }
+    });
+    let status = reaped.flatten().unwrap_or_else(|| pass_on!(next::pthread_join(handle, result)));
+    if status == 0 {
+        enter(|_| hold().handles.retain(|(known, _)| *known != handle));
+    }
+    status
 }
 
 #[unsafe(no_mangle)]
@@ -206,11 +237,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_join(
     if await_end(handle, None) == Waited::Cancelled {
         end_if_cancelled();
     }
-    let status = pass_on!(next::pthread_join(handle, result));
-    if status == 0 {
-        forget(handle);
-    }
-    status
+    pass_on!(reap(handle, result))
 }
 
 /// Whether the thread with this handle is at its end; if so, the caller has joined it.
@@ -218,7 +245,7 @@ fn joined_at_once(handle: pthread_t) -> bool {
     enter(|thread| {
         let mut world = hold();
         let child = world.by_handle(handle);
-        let done = child.is_none_or(|child| world.entry(child).state == crate::world::State::Done);
+        let done = child.is_none_or(|child| world.entry(child).state == State::Done);
         drop(world);
         if !done {
             crate::schedule::give_way(thread);
@@ -241,11 +268,7 @@ unsafe extern "C-unwind" fn pthread_tryjoin_np(
         return libc::EBUSY;
     }
     // Behind its last event, but perhaps not quite gone.
-    let status = pass_on!(next::pthread_join(handle, result));
-    if status == 0 {
-        forget(handle);
-    }
-    status
+    pass_on!(reap(handle, result))
 }
 
 #[unsafe(no_mangle)]
@@ -266,11 +289,7 @@ unsafe extern "C-unwind" fn pthread_clockjoin_np(
         Waited::TimedOut => return libc::ETIMEDOUT,
         Waited::Cancelled => end_if_cancelled(),
     }
-    let status = pass_on!(next::pthread_join(handle, result));
-    if status == 0 {
-        forget(handle);
-    }
-    status
+    pass_on!(reap(handle, result))
 }
 
 #[unsafe(no_mangle)]

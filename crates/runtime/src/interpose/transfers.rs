@@ -16,6 +16,7 @@ use crate::hooks::ranges;
 use crate::kernel::Kernel;
 use crate::kernel::calls::Wait;
 use crate::kernel::exchange::{Source, exchange_then, hash_of};
+use crate::log::Writer;
 use crate::real::{pass_on, real};
 use crate::thread::{Thread, enter};
 use crate::world::hold;
@@ -75,7 +76,7 @@ fn receive(
     let size: usize = list.iter().map(|part| part.iov_len).sum();
     let count = list.first().filter(|part| part.iov_len >= size_of::<u64>());
     let is_counter = Cell::new(false);
-    let stream = |kernel: &mut Kernel| {
+    let stream = |kernel: &mut Kernel, _: &mut Writer| {
         let how = if plain { kernel.stream(fd, false) } else { 0 };
         is_counter.set(how & stream::COUNTER != 0 && count.is_some());
         if how == 0 || (how & stream::COUNTER != 0 && count.is_none()) {
@@ -94,6 +95,7 @@ fn receive(
         stream: Some(&stream),
         counted: &counted,
         of_child: Some(&of_child),
+        only_moves_bytes: true,
         ..Source::new(call::READ, &outside)
     };
     let then = |kernel: &mut Kernel, result: i64| {
@@ -148,7 +150,7 @@ fn transmit(
     let sent = || hash_of(list);
     let plain = flags & libc::MSG_OOB == 0;
     let count = list.first().filter(|part| part.iov_len >= size_of::<u64>());
-    let stream = |kernel: &mut Kernel| {
+    let stream = |kernel: &mut Kernel, _: &mut Writer| {
         let how = if plain { kernel.stream(fd, true) } else { 0 };
         match count {
             _ if how & stream::COUNTER == 0 => (how, size as u64),
@@ -157,12 +159,12 @@ fn transmit(
             Some(count) => (how, unsafe { count.iov_base.cast::<u64>().read_unaligned() }),
         }
     };
-    let stream = Some(&stream as &dyn Fn(&mut Kernel) -> (u8, u64));
     let of_child = |kernel: &mut Kernel| kernel.is_given(fd);
     let source = Source {
         sent: Some(&sent),
-        stream,
+        stream: Some(&stream),
         of_child: Some(&of_child),
+        only_moves_bytes: true,
         ..Source::new(call::WRITE, &outside)
     };
     let then = |kernel: &mut Kernel, result: i64| kernel.wrote(fd, result.max(0) as u64);

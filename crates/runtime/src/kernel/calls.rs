@@ -14,6 +14,7 @@ use foretrace_recording::record::stream::CANCELS;
 use foretrace_recording::record::{kind, unseen};
 use libc::{pollfd, timespec};
 
+use super::exchange::Source;
 use super::ready::Ready;
 use super::uses::Uses;
 use super::{Kernel, limits};
@@ -68,23 +69,21 @@ pub(crate) fn begin(
     wait: Option<Wait>,
     is_answered: impl FnOnce(&mut World, &Thread) -> bool,
 ) -> Option<Waited> {
-    begin_on(thread, uses, None, wait, is_answered)
+    begin_on(thread, uses, None, wait, is_answered).map(|(waited, _)| waited)
 }
 
-/// How a call is one on a stream of bytes or a counter, see
-/// [`foretrace_recording::record::stream`], and how much it wants to read or write.
-pub(crate) type OnStream<'a> = &'a dyn Fn(&mut Kernel) -> (u8, u64);
-
-/// The same of a call that may be one on a stream of bytes.
-pub(crate) fn begin_on(
+/// The same of a call that may get something from outside; also returns the number of its list of
+/// channels.
+pub(super) fn begin_on(
     thread: &mut Thread,
     uses: impl Fn(&mut Kernel) -> Uses,
-    stream: Option<OnStream>,
+    source: Option<&Source>,
     wait: Option<Wait>,
     is_answered: impl FnOnce(&mut World, &Thread) -> bool,
-) -> Option<Waited> {
+) -> Option<(Waited, u64)> {
+    let changes = source.is_none_or(|source| !source.only_moves_bytes);
     let mut world = hold();
-    world.kernel.keep_looks();
+    world.kernel.keep_looks(changes);
     if uses(&mut world.kernel).is_empty() {
         world.kernel.look_anew();
         return None;
@@ -97,22 +96,25 @@ pub(crate) fn begin_on(
     let uses = uses(&mut world.kernel);
     let world_ref = &mut *world;
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
-    let (detail, size) = stream.map_or((0, 0), |stream| stream(&mut world.kernel));
+    let (detail, size) = source
+        .and_then(|source| source.stream)
+        .map_or((0, 0), |stream| stream(&mut world_ref.kernel, &mut world_ref.tables));
     let size = if detail == 0 { 0 } else { size };
     let detail = if detail == 0 { uses.detail() } else { detail };
     world.stamped(thread, kind::ENTER_CALL, detail, site, [list, size]);
-    thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every() });
+    world.kernel.changing(changes.into());
+    thread.calls.push(Open { site: 0, stack: 0, every: uses.is_every(), changes });
     if is_answered(&mut world, thread) {
-        return Some(Waited::Ready);
+        return Some((Waited::Ready, list));
     }
     world.kernel.expire_if_any();
     let Some(wait) = wait.filter(|_| mode() == Mode::Scheduled) else {
-        return Some(Waited::Ready);
+        return Some((Waited::Ready, list));
     };
     if world.kernel.is_there(wait.list) {
-        return Some(Waited::Ready);
+        return Some((Waited::Ready, list));
     }
-    let Some(deadline) = wait.deadline() else { return Some(Waited::Ready) };
+    let Some(deadline) = wait.deadline() else { return Some((Waited::Ready, list)) };
     let outside = wait.list.iter().any(|one| world.kernel.is_fed_from_outside(one.fd));
     let ready = Ready::new(wait.list, outside);
     if let Some(deadline) = deadline
@@ -120,23 +122,24 @@ pub(crate) fn begin_on(
         && world.is_last_step(thread.index, ordinal)
     {
         clocks::jump(deadline);
-        return Some(Waited::TimedOut);
+        return Some((Waited::TimedOut, list));
     }
     let (_world, waited) = schedule::block(world, thread, Pending::Ready(ready), deadline);
-    Some(waited)
+    Some((waited, list))
 }
 
 /// Records that the innermost call came back.
 pub(crate) fn end(thread: &mut Thread) {
+    hold().kernel.look_anew();
     end_with(thread, 0);
 }
 
-/// The same, with what it returned.
+/// The same, with what it returned; what it changed about descriptors is known.
 pub(crate) fn end_with(thread: &mut Thread, result: i64) {
-    thread.calls.pop();
+    let changes = thread.calls.pop().is_some_and(|call| call.changes);
     let site = thread.call_site;
     let mut world = hold();
-    world.kernel.look_anew();
+    world.kernel.changing(-i32::from(changes));
     world.stamped(thread, kind::LEAVE_CALL, 0, site, [result as u64]);
 }
 
@@ -146,7 +149,7 @@ pub(crate) fn begin_cancelling(thread: &mut Thread, other: u32) {
     let site = thread.call_site;
     thread.point(kind::ENTER_CALL, site, 0, 0);
     hold().stamped(thread, kind::ENTER_CALL, CANCELS, site, [channel::EVERY, u64::from(other)]);
-    thread.calls.push(Open { site: 0, stack: 0, every: false });
+    thread.calls.push(Open { site: 0, stack: 0, every: false, changes: false });
 }
 
 /// Waits once more for what an open call waits for.
@@ -204,7 +207,7 @@ pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: i
     thread.point(kind::ENTER_CALL, site, 0, 0);
     // Another thread may have changed what a number stands for while this one waited for its turn.
     let uses = uses();
-    let here = Open { site, stack: stack(), every: uses.is_every() };
+    let here = Open { site, stack: stack(), every: uses.is_every(), changes: true };
     if thread.calls.contains(&here) {
         // The same call of the same frame: it was jumped out of.
         leave_upto(thread, |call| *call == here);
@@ -216,6 +219,7 @@ pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: i
         world.kernel.unknown(&mut world.tables, target);
     }
     world.stamped(thread, kind::ENTER_CALL, 0, site, [list, target]);
+    world.kernel.changing(1);
     thread.calls.push(here);
 }
 
@@ -231,6 +235,7 @@ fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
     while let Some(call) = thread.calls.pop() {
         let mut world = hold();
         world.kernel.look_anew();
+        world.kernel.changing(-i32::from(call.changes));
         world.stamped(thread, kind::LEAVE_CALL, 0, call.site, [0]);
         if is_last(&call) {
             break;
@@ -246,6 +251,11 @@ pub(crate) fn called_back(thread: &mut Thread) {
         let site = thread.call_site;
         hold().stamped(thread, kind::UNSEEN, unseen::CALLED_BACK, site, []);
     }
+}
+
+/// Whether the thread is in code of which nothing is known, or was called by it.
+pub(super) fn is_in_unknown_call(thread: &Thread) -> bool {
+    thread.calls.iter().any(|call| call.every)
 }
 
 /// The thread has jumped, or was thrown: whatever it was in may have come back, or may go on.
@@ -269,6 +279,8 @@ pub(crate) struct Open {
     stack: u64,
     /// Nothing is known of what is called.
     every: bool,
+    /// It may change what descriptors stand for.
+    changes: bool,
 }
 
 /// Where the stack of the caller's caller is; always by the same way from the hook.

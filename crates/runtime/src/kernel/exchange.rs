@@ -4,18 +4,27 @@
 //! have decided it. A replay does not make the call then: it gives the same result at the same
 //! place. A call on the outside that the recording does not have ends the replay.
 
+use foretrace_recording::channel::DESCRIPTORS;
+use foretrace_recording::channel::direction::BOTH;
 use foretrace_recording::input::{Input, NOTHING_SENT, OF_CHILD, call, hash, problem};
 
 use super::Kernel;
-use super::calls::{OnStream, Wait, begin_on, end_with, wait_more};
+use super::calls::{Wait, around, begin_on, end_with, is_in_unknown_call, wait_more};
 use super::ready::Ready;
 use super::uses::Uses;
+use crate::config::{Mode, mode};
 use crate::errno::{errno, keeping_errno, set_errno};
 use crate::inputs::Answer;
+use crate::log::Writer;
 use crate::schedule::{self, Waited};
 use crate::sync::Pending;
 use crate::thread::{Thread, enter};
 use crate::world::{World, hold};
+
+/// How a call is one on a stream of bytes or a counter, see
+/// [`foretrace_recording::record::stream`], and how much it wants to read or write, or the list of
+/// those that it looks at.
+type OnStream<'a> = &'a dyn Fn(&mut Kernel, &mut Writer) -> (u8, u64);
 
 /// A call that may get something from outside.
 pub(crate) struct Source<'a> {
@@ -33,6 +42,8 @@ pub(crate) struct Source<'a> {
     pub(crate) of_child: Option<&'a dyn Fn(&mut Kernel) -> bool>,
     /// A replay makes it really where the recording does not have it.
     pub(crate) optional: bool,
+    /// It does not change what descriptors stand for.
+    pub(crate) only_moves_bytes: bool,
 }
 
 impl<'a> Source<'a> {
@@ -45,6 +56,7 @@ impl<'a> Source<'a> {
             counted: &|_| None,
             of_child: None,
             optional: false,
+            only_moves_bytes: false,
         }
     }
 }
@@ -63,8 +75,8 @@ pub(crate) enum Fate {
 
 /// A call that has begun.
 pub(crate) struct Begun {
-    /// It has channels, and ends with a record of its own.
-    is_open: bool,
+    /// The number of the list of its channels, if it has any: then a record says that it ends.
+    list: Option<u64>,
     /// Behind how many operations of its thread.
     pub(crate) ordinal: u32,
     pub(crate) waited: Waited,
@@ -94,7 +106,7 @@ pub(crate) fn start(
     let begun = keeping_errno(|| {
         enter(|thread| {
             let mut fate = Fate::Made;
-            let opened = begin_on(thread, uses, source.stream, wait, |world, thread| {
+            let opened = begin_on(thread, uses, Some(source), wait, |world, thread| {
                 fate = decide(world, thread, source);
                 matches!(fate, Fate::Answered(_))
             });
@@ -108,8 +120,8 @@ pub(crate) fn start(
                 (Fate::Made | Fate::Unanswered, _) | (_, None) => 0,
                 (_, Some(sent)) => sent(),
             };
-            let (is_open, waited) = (opened.is_some(), opened.unwrap_or(Waited::Ready));
-            Begun { is_open, ordinal: thread.ordinal, waited, fate, sent }
+            let (waited, list) = opened.map_or((Waited::Ready, None), |(how, on)| (how, Some(on)));
+            Begun { list, ordinal: thread.ordinal, waited, fate, sent }
         })
     })?;
     if let Fate::Answered(answer) = &begun.fate
@@ -185,7 +197,11 @@ pub(crate) fn finish(
     keeping_errno(|| {
         enter(|thread| {
             let mut world = hold();
-            world.kernel.look_anew();
+            if source.only_moves_bytes && !is_in_unknown_call(thread) {
+                world.kernel.moved_bytes();
+            } else {
+                world.kernel.look_anew();
+            }
             then(&mut world.kernel);
             if let Fate::Kept = begun.fate {
                 let mut data = Vec::new();
@@ -207,12 +223,33 @@ pub(crate) fn finish(
                 world.keep_input(&input, &data);
             }
             drop(world);
-            if begun.is_open {
+            if begun.list.is_some() {
                 let returned = (source.counted)(result).unwrap_or(result);
                 end_with(thread, if source.stream.is_some() { returned } else { 0 });
             }
         })
     });
+}
+
+/// Where threads run freely, another one may have closed and reopened a number between our look at
+/// it and the call: then what the call noticed came before this.
+pub(crate) fn follow(begun: &Begun, source: &Source, uses: impl Fn(&mut Kernel) -> Uses) {
+    if mode() != Mode::Free || begun.list.is_none() || !source.only_moves_bytes {
+        return;
+    }
+    let is_other = enter(|_| {
+        let world = &mut *hold();
+        let now = uses(&mut world.kernel);
+        begun.list != Some(world.kernel.list(&mut world.tables, &now))
+    });
+    if is_other == Some(true) {
+        let both = |kernel: &mut Kernel| {
+            let mut both = uses(kernel);
+            both.add(DESCRIPTORS, BOTH);
+            both
+        };
+        around(both, None, || ());
+    }
 }
 
 /// A handler has run while a call waited: whether the call goes on, and has what it waits for. A
@@ -253,7 +290,7 @@ pub(crate) fn exchange_then(
     call: impl FnOnce() -> i64,
     then: impl FnOnce(&mut Kernel, i64),
 ) -> i64 {
-    let Some(begun) = start(source, uses, wait) else { return call() };
+    let Some(begun) = start(source, &uses, wait) else { return call() };
     let interrupted = begun.waited == Waited::Interrupted && !goes_on(wait);
     let result = match &begun.fate {
         Fate::Answered(answer) => {
@@ -271,5 +308,6 @@ pub(crate) fn exchange_then(
         _ => call(),
     };
     finish(&begun, source, result, areas, |kernel| then(kernel, result));
+    keeping_errno(|| follow(&begun, source, &uses));
     result
 }

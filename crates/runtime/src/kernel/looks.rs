@@ -1,15 +1,23 @@
 //! What the kernel says of a descriptor.
 //!
-//! One call asks for it several times, and each time is a system call. So the last answer is kept
-//! as long as nothing can have changed it: from the beginning of a call until the kernel does what
-//! it is asked for, and no longer than until another call begins or ends.
+//! Each time that it is asked is a system call, so its answers are kept as long as nothing can have
+//! changed them.
+//!
+//! Most calls may do that, from their beginning to their end. Those that move bytes, or look
+//! whether they could, may not, unless code of which nothing is known has made them. So answers
+//! last while there is no call of the first kind. Where threads run one at a time they last until
+//! such a call ends: it does nothing before it has the turn, and all before it gives the turn back.
+//! Otherwise an answer is kept for one call, until the kernel does what it is asked for, and no
+//! longer than until another call begins or ends.
 
 use std::ffi::c_char;
 
 use libc::pollfd;
 
 use super::Kernel;
+use super::limits;
 use super::ready::{self, Ready};
+use crate::config::{Mode, mode};
 use crate::futex::system_call;
 
 /// Device and inode.
@@ -26,41 +34,118 @@ pub(super) struct Found {
     is: [u32; 2],
 }
 
+/// An answer of the kernel.
+#[derive(Clone, Copy)]
+struct Look {
+    /// It holds in this period.
+    period: u64,
+    found: Found,
+    /// Whether reading waits until something is there.
+    waits: Option<bool>,
+}
+
 #[derive(Default)]
 pub(super) struct Looks {
-    is_kept: bool,
-    last: Option<(i32, Option<Found>)>,
+    /// Of each number the last answer.
+    of: Vec<Option<Look>>,
+    /// Counts up whenever a number may stand for something else.
+    period: u64,
+    /// In the midst of a call.
+    is_calling: bool,
+    /// A thread is, or was, in the kernel while others have the turn.
+    is_unsure: bool,
+    /// So many calls have begun, and not ended, that may change what numbers stand for.
+    changing: u32,
     /// Whether something can be written to it.
     has_room: Option<(i32, bool)>,
 }
 
-impl Kernel {
-    /// Until [`Kernel::look_anew`], a number stands for what it stands for now.
-    pub(super) fn keep_looks(&mut self) {
-        self.looks = Looks { is_kept: true, ..Looks::default() };
+impl Looks {
+    /// Answers hold from one call to the next.
+    fn last(&self) -> bool {
+        self.changing == 0 || (mode() == Mode::Scheduled && !self.is_unsure)
     }
 
-    /// From now on it may stand for something else at any time.
-    pub(super) fn look_anew(&mut self) {
-        self.looks.is_kept = false;
+    fn known(&mut self, descriptor: i32) -> Option<&mut Look> {
+        let at = usize::try_from(descriptor).ok()?;
+        let is_kept = self.is_calling || self.last();
+        let period = self.period;
+        self.of.get_mut(at)?.as_mut().filter(|look| is_kept && look.period == period)
+    }
+
+    fn keep(&mut self, descriptor: i32, found: Found) {
+        let Ok(at) = usize::try_from(descriptor) else { return };
+        if self.of.len() <= at {
+            self.of.resize(at + 1, None);
+        }
+        self.of[at] = Some(Look { period: self.period, found, waits: None });
+    }
+}
+
+impl Kernel {
+    /// A call is about to begin: until it is made, a number stands for what it stands for now.
+    pub(super) fn keep_looks(&mut self, changes: bool) {
+        self.looks.is_calling = true;
+        self.looks.has_room = None;
+        self.looks.period += u64::from(changes || !self.looks.last());
+    }
+
+    /// Calls have begun, or ended, that may change what numbers stand for.
+    pub(super) fn changing(&mut self, more: i32) {
+        self.looks.changing = self.looks.changing.saturating_add_signed(more);
+    }
+
+    /// From now on a number may stand for something else.
+    pub(crate) fn look_anew(&mut self) {
+        self.looks.is_calling = false;
+        self.looks.has_room = None;
+        self.looks.period += 1;
+    }
+
+    /// A call has moved bytes, or looked whether it could, and changed nothing else.
+    pub(super) fn moved_bytes(&mut self) {
+        if self.looks.last() {
+            self.looks.is_calling = false;
+            self.looks.has_room = None;
+        } else {
+            self.look_anew();
+        }
+    }
+
+    /// A thread that is in the kernel loses its turn: whatever it does there happens at any time.
+    pub(crate) fn is_unsure(&mut self) {
+        self.looks.is_unsure = true;
+        self.look_anew();
     }
 
     /// What a descriptor stands for; `None` if it is not open.
     pub(super) fn look(&mut self, descriptor: i32) -> Option<Found> {
-        match self.looks.last {
-            Some((last, found)) if self.looks.is_kept && last == descriptor => found,
-            _ => {
-                let found = look(descriptor);
-                self.looks.last = Some((descriptor, found));
-                found
-            }
+        if let Some(known) = self.looks.known(descriptor) {
+            return Some(known.found);
         }
+        let found = look(descriptor)?;
+        self.looks.keep(descriptor, found);
+        Some(found)
+    }
+
+    /// Whether reading from a descriptor waits until something is there, however long that takes.
+    pub(crate) fn waits_for_input(&mut self, descriptor: i32) -> bool {
+        if let Some(waits) = self.looks.known(descriptor).and_then(|known| known.waits) {
+            return waits;
+        }
+        let is_socket = self.look(descriptor).is_some_and(|found| found.kind == libc::S_IFSOCK);
+        let has_limit = || matches!(limits::of(descriptor, libc::SO_RCVTIMEO), Some(Some(_)));
+        let waits = limits::is_blocking(descriptor) && !(is_socket && has_limit());
+        if let Some(known) = self.looks.known(descriptor) {
+            known.waits = Some(waits);
+        }
+        waits
     }
 
     /// Whether something can be written to a descriptor.
     pub(super) fn has_room(&mut self, descriptor: i32) -> bool {
         match self.looks.has_room {
-            Some((last, room)) if self.looks.is_kept && last == descriptor => room,
+            Some((last, room)) if self.looks.is_calling && last == descriptor => room,
             _ => {
                 let room = ready::is_ready(descriptor, libc::POLLOUT);
                 self.looks.has_room = Some((descriptor, room));

@@ -7,7 +7,6 @@ use foretrace_recording::channel::{DESCRIPTORS, LOOPBACK, OUTSIDE};
 use foretrace_recording::record::stream;
 
 use super::Kernel;
-use super::limits;
 use super::looks::{Found, look_at};
 use super::objects::{End, Kind, Slot};
 use super::system_files::is_name_made_up;
@@ -29,16 +28,6 @@ impl Kernel {
             End::Second => u8::from(writes) * stream::BACK,
         };
         back | if writes { stream::WRITE } else { stream::READ }
-    }
-
-    /// Whether reading from a descriptor waits until something is there, however long that takes.
-    pub(crate) fn waits_for_input(&mut self, descriptor: i32) -> bool {
-        if !limits::is_blocking(descriptor) {
-            return false;
-        }
-        let is_socket =
-            self.slot(descriptor).is_some_and(|slot| matches!(slot.end, End::First | End::Second));
-        !is_socket || matches!(limits::of(descriptor, libc::SO_RCVTIMEO), Some(None))
     }
 
     /// What a call on this number depends on before it comes to an object: a number that is not

@@ -8,7 +8,7 @@
 //!
 //! **Follows.** Full adders: Eén and Sörensson, *Translating Pseudo-Boolean Constraints into
 //! SAT*, JSAT 2, 2006, with the clauses that lead from sum and carry back to the operands.
-//! Measured with `examples/bits_bench.rs`, these take two fifths more clauses, halve the conflicts
+//! Measured with `bench circuits`, these take two fifths more clauses, halve the conflicts
 //! of questions about sums and change nothing for products. Compressing the partial products of
 //! a product column by column (Wallace, Dadda) takes as many gates as adding rows, and more
 //! conflicts in most questions: the rows can be propagated upwards from the low bits.

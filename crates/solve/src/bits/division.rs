@@ -5,7 +5,7 @@
 //! A power of two is a shift; leading zeros of either word make the rows fewer or shorter. A
 //! signed division is an unsigned one of the magnitudes.
 //!
-//! **Follows.** Measured with `examples/bits_bench.rs` against new words q and r with q·d + r = n,
+//! **Follows.** Measured with `bench circuits` against new words q and r with q·d + r = n,
 //! r < d and no overflow, which is a tenth smaller. Long division needs no clauses but those of
 //! its gates and no case for the divisor 0, and once dividend and divisor are given it is unit
 //! propagation alone, where the equation took 11 conflicts at 32 bits and 67 at 64. Against it:

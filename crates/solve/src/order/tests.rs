@@ -1,3 +1,5 @@
+use foretrace_testing::Random;
+
 use super::*;
 
 /// Two chains of three nodes, recorded one after the other, and the edges of a test.
@@ -101,11 +103,7 @@ fn a_chain_against_the_homes_is_refused() {
 /// Random insertions and removals against reachability by plain search.
 #[test]
 fn agrees_with_reachability() {
-    let mut state = 42u64;
-    let mut below = |bound: u64| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) % bound
-    };
+    let mut random = Random::new(42);
     let (mut accepted, mut refused) = (0, 0);
     for _ in 0..200 {
         let (mut order, a, b) = two_chains();
@@ -114,8 +112,8 @@ fn agrees_with_reachability() {
         let hard = [(a[0], a[1]), (a[1], a[2]), (b[0], b[1]), (b[1], b[2])];
         let mut inside: Vec<(Node, Node, EdgeId)> = Vec::new();
         for _ in 0..60 {
-            let (from, to) = (nodes[below(9) as usize], nodes[below(9) as usize]);
-            if below(4) == 0 {
+            let (from, to) = (nodes[random.below(9)], nodes[random.below(9)]);
+            if random.one_in(4) {
                 if let Some((_, _, edge)) = inside.pop() {
                     order.remove(edge);
                 }

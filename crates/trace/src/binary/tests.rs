@@ -1,5 +1,7 @@
 //! There and back, and every way to damage a small file.
 
+use foretrace_testing::Random;
+
 use super::bytes::Cursor;
 use super::sections::{MAX_CONTENT, Tag, header, section_header};
 use super::tables::take_expression;
@@ -168,13 +170,12 @@ pub(super) fn long_trace(events: u32) -> Trace {
     let objects: Vec<ObjectId> = (0..5000).map(|at| builder.object(&format!("o{at}"))).collect();
     let places: Vec<LocationId> =
         (0..900).map(|at| builder.location(&format!("a.c:{at}"))).collect();
-    let mut random = 1u64;
+    let mut random = Random::new(1);
     for number in 0..events {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let bits = (random >> 33) as usize;
+        let bits = (random.number() >> 33) as usize;
         let at =
             Place { object: objects[bits % 5000], offset: (bits as u32 >> 8 & 7) * 8, size: 8 };
-        let value = Some(random >> 48);
+        let value = Some(random.below_u64(1 << 16));
         let op = match bits % 3 {
             0 => Op::Write { at, value, order: MemoryOrder::Plain },
             _ => Op::Read { at, value, order: MemoryOrder::Plain },

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -21,7 +23,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *way;
-/* What is read from and what is written to; another pipe. */
+/* What is read from and what is written to; another pipe, which only some ways use. */
 static int from, to, other[2];
 
 static int is(const char *name) { return strcmp(way, name) == 0; }
@@ -30,11 +32,11 @@ static void feed(void)
 {
     char bytes[2] = {1, 2};
 
-    if (is("end") || is("early-end"))
+    if (is("end") || is("early-end") || is("poll-end"))
         close(to);
     else if (is("shutdown"))
         shutdown(to, SHUT_WR);
-    else if (is("counter") || is("tokens") || is("counted"))
+    else if (is("counter") || is("tokens") || is("counted") || is("poll-counter"))
         eventfd_write(to, 2);
     else if (is("crossed"))
         (void)!write(to, bytes, 1);
@@ -47,7 +49,9 @@ static void eat(void)
     char bytes[2];
     eventfd_t value;
     struct iovec parts[2] = {{bytes, 1}, {bytes + 1, 1}};
-    struct pollfd one = {from, POLLIN, 0};
+    struct pollfd both[2] = {{from, POLLIN, 0}, {other[0], POLLIN, 0}};
+    int is_two = is("poll-two") || is("poll-two-early");
+    fd_set set;
 
     if (is("counter") || is("tokens") || is("counted"))
         eventfd_read(from, &value);
@@ -58,7 +62,19 @@ static void eat(void)
     else if (is("dont-wait"))
         recv(from, bytes, 2, MSG_DONTWAIT);
     else if (is("polled"))
-        poll(&one, 1, 5);
+        poll(both, 1, 5);
+    else if (is("poll-writable")) {
+        both[1] = (struct pollfd){to, POLLOUT, 0};
+        poll(both, 2, -1);
+    } else if (strncmp(way, "poll", 4) == 0) {
+        poll(both, is_two ? 2 : 1, -1);
+        if (is("poll-read"))
+            (void)!read(from, bytes, 2);
+    } else if (is("select")) {
+        FD_ZERO(&set);
+        FD_SET(from, &set);
+        select(from + 1, &set, NULL, NULL, NULL);
+    }
     else if (is("short"))
         (void)!read(from, bytes, 1), (void)!read(from, bytes, 1);
     else
@@ -69,7 +85,7 @@ static void *help(void *unused)
 {
     char byte;
 
-    if (is("early") || is("early-end"))
+    if (is("early") || is("early-end") || is("poll-early"))
         feed();
     if (!is("crossed")) {
         pthread_mutex_lock(&lock);
@@ -77,7 +93,7 @@ static void *help(void *unused)
     }
     if (is("crossed"))
         (void)!read(other[0], &byte, 1);
-    if (!is("early") && !is("early-end"))
+    if (!is("early") && !is("early-end") && !is("poll-early"))
         feed();
     return unused;
 }
@@ -143,7 +159,7 @@ static void open_both(void)
     struct timeval limit = {0, 20000};
     int ends[2];
 
-    if (is("counter")) {
+    if (is("counter") || is("poll-counter")) {
         from = to = eventfd(0, 0);
     } else if (is("tokens")) {
         from = to = eventfd(0, EFD_SEMAPHORE);
@@ -151,7 +167,8 @@ static void open_both(void)
         from = to = eventfd(1, 0);
     } else if (is("internet") || is("local")) {
         connect_to_myself(is("internet") ? AF_INET : AF_UNIX);
-    } else if (is("recv") || is("time-limit") || is("dont-wait") || is("shutdown")) {
+    } else if (is("recv") || is("poll-recv") || is("time-limit") || is("dont-wait") || is("shutdown") ||
+               is("later-limit")) {
         socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
         from = ends[0], to = ends[1];
         if (is("time-limit"))
@@ -179,6 +196,28 @@ static void disturb(void)
         close(dup(to));
     else if (is("changed"))
         fcntl(from, F_SETFL, 0);
+    else if (is("poll-two-early"))
+        assert(write(other[1], "", 1) == 1);
+}
+
+/* Reads once, as the user does; whoever reads from then on does not wait. */
+static void change_later(void)
+{
+    struct timeval limit = {0, 20000};
+    int ends[2], on = 1;
+    char byte = 0;
+
+    assert(write(to, &byte, 1) == 1 && read(from, &byte, 1) == 1);
+    if (is("later-flag"))
+        fcntl(from, F_SETFL, O_NONBLOCK);
+    else if (is("later-ioctl"))
+        ioctl(from, FIONBIO, &on);
+    else if (is("later-limit"))
+        setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    else {
+        assert(pipe2(ends, O_NONBLOCK) == 0);
+        dup2(ends[0], from), dup2(ends[1], to);
+    }
 }
 
 int main(int count, char **arguments)
@@ -188,6 +227,8 @@ int main(int count, char **arguments)
     way = count > 1 ? arguments[1] : "pipe";
     open_both();
     disturb();
+    if (strncmp(way, "later", 5) == 0)
+        change_later();
     if (is("crossed")) {
         pthread_create(&first, NULL, give_first, NULL);
         usleep(SETTLE);

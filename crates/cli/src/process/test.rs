@@ -1,0 +1,270 @@
+//! `foretrace test`: records a program, predicts, replays every finding, reports; perhaps with
+//! several runs, and then with all of them together.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use foretrace_findings::{assert_no, report_trace, say_what_is_open};
+use foretrace_predict::predict_with_fallback;
+use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
+use foretrace_trace::binary;
+use foretrace_verdict::Property;
+
+use super::launch::Input;
+use super::record::{self, say};
+use super::replay::Replayer;
+use crate::args::{RecordOptions, TestArguments};
+use crate::failure::{Failure, Status};
+use crate::output::{self, Folder};
+use crate::predict;
+use crate::program;
+use crate::progress::ProgressLine;
+
+pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
+    let folder = Folder::create()?;
+    let mut test =
+        Test { arguments, folder: &folder, confirmed: HashSet::new(), inputs: Vec::new() };
+    if arguments.runs == 1 {
+        let report = test.single(None, &folder.path().join("recording.ftrec"))?;
+        predict::show(&report, &arguments.prediction)?;
+        let mut statuses = vec![predict::verdict(&report)];
+        if arguments.prediction.symbolic_addresses {
+            let recording = folder.path().join("recording.ftrec");
+            if let Some(report) = test.together(&[&recording])? {
+                test.show(&report, "addresses")?;
+                statuses.push(predict::verdict(&report));
+            }
+        }
+        return Ok(predict::overall(&statuses));
+    }
+    let (mut reports, mut recordings) = (Vec::new(), Vec::new());
+    for number in 1..=arguments.runs {
+        let recording = folder.path().join(format!("recording-{number}.ftrec"));
+        let report = test.single(Some(number), &recording)?;
+        test.show(&report, &number.to_string())?;
+        reports.push(predict::verdict(&report));
+        recordings.push(recording);
+    }
+    let recordings: Vec<&Path> = recordings.iter().map(PathBuf::as_path).collect();
+    if let Some(report) = test.together(&recordings)? {
+        test.show(&report, "merged")?;
+        reports.push(predict::verdict(&report));
+    }
+    Ok(predict::overall(&reports))
+}
+
+/// What all runs of a test share.
+struct Test<'a> {
+    arguments: &'a TestArguments,
+    folder: &'a Folder,
+    /// Bugs that a replay has confirmed: see [`bug`].
+    confirmed: HashSet<String>,
+    /// What the last run got from outside.
+    inputs: Vec<u8>,
+}
+
+impl Test<'_> {
+    fn replayer(&self) -> Replayer<'_> {
+        Replayer {
+            command: &self.arguments.command,
+            timeout: self.arguments.replay_timeout,
+            folder: self.folder.path(),
+            input: Input::of_this_program(false),
+            // Merged runs got different things.
+            live: self.arguments.live || self.arguments.runs > 1,
+            inputs: &self.inputs,
+        }
+    }
+
+    /// Records a run, the one with this number from 1 if there are several, and predicts from it
+    /// alone.
+    fn single(&mut self, number: Option<u32>, recording: &Path) -> Result<Report, Failure> {
+        let (arguments, start) = (self.arguments, Instant::now());
+        let json = arguments.prediction.json.as_deref();
+        let quiet = json.is_some_and(output::is_stdout);
+        let further = u64::from(number.unwrap_or(1) - 1);
+        let options = RecordOptions {
+            seed: arguments.record.seed.wrapping_add(further),
+            ..arguments.record.clone()
+        };
+        let input = match number {
+            None => Input::Inherited,
+            Some(_) => Input::of_this_program(false),
+        };
+        let mut recorded = record::record(&arguments.command, &options, recording, input, quiet)?;
+        let trace = &recorded.trace;
+        recorded.remarks.iter().for_each(|remark| say(remark));
+        match number {
+            None => say(&format!("the recorded run {}", recorded.in_words())),
+            Some(number) => say(&format!("run {number} {}", recorded.in_words())),
+        }
+        // A report without its trace could not be replayed.
+        let beside = json.filter(|_| !quiet).map(|path| path.with_extension("ftb"));
+        let kept = arguments.trace.clone().or(beside);
+        let kept = kept.map(|path| numbered(&path, number.map(|number| number.to_string())));
+        if let Some(path) = &kept {
+            output::to_path(path, |writer| binary::write(trace, writer))?;
+        }
+        let chosen = &arguments.prediction;
+        let (faults, model) = (predict::faults(&chosen.implicit), predict::model(chosen.model));
+        let implicit = assert_no(&mut recorded.trace, &faults, model);
+        let trace = &recorded.trace;
+
+        let progress = ProgressLine::new();
+        let options = predict::options(chosen).limited_for(trace);
+        let recorded_time = start.elapsed();
+        let prediction = predict_with_fallback(trace, &options, &progress);
+        progress.clear();
+        let prediction = prediction?;
+        let predicted_time = start.elapsed() - recorded_time;
+        let schedules: Vec<_> = prediction
+            .findings
+            .iter()
+            .map(|finding| (finding.violation.clone(), finding.schedule.clone()))
+            .collect();
+
+        let path = kept.map(|path| path.display().to_string());
+        let name = arguments.command[0].display();
+        let name = number.map_or(name.to_string(), |number| format!("{name}, run {number}"));
+        let mut frame = predict::frame(chosen, &options, path.unwrap_or(name));
+        frame.timing = chosen.timing.then(|| predict::timing(recorded_time, predicted_time));
+        frame.settings.implicit = implicit;
+        let mut report = report_trace(trace, prediction, frame);
+        say_what_is_open(trace, &faults, model, &mut report);
+        self.inputs = trace.inputs().to_vec();
+        let replays = self.replay(&report, |replayer, index| {
+            let (violation, schedule) = &schedules[index];
+            let replayer = Replayer { live: arguments.live, ..*replayer };
+            replayer.replay(trace, violation, schedule, false)
+        })?;
+        for (finding, replay) in report.findings.iter_mut().zip(replays) {
+            finding.replay = Some(replay);
+        }
+        report.run = Some(Run {
+            ending: recorded.in_words(),
+            failed: recorded.failed(),
+            unexpected: recorded.is_unexpected(&arguments.expect_status),
+            incomplete: recorded.incomplete,
+            says_nothing: recorded.says_nothing(),
+        });
+        report.notes.extend(recorded.remarks.iter().cloned());
+        self.remember(&report);
+        Ok(report)
+    }
+
+    /// Predicts from all runs together; `None` if nothing is asked that this could answer.
+    fn together(&mut self, recordings: &[&Path]) -> Result<Option<Report>, Failure> {
+        let chosen = &self.arguments.prediction;
+        let asked = predict::options(chosen).properties;
+        if !asked.iter().any(|asked| matches!(asked, Property::Race | Property::Assertion)) {
+            say(match recordings {
+                [_] => {
+                    "addresses are kept as recorded: only races and assertions are asked of others"
+                }
+                _ => "the runs are not merged: of merged runs only races and assertions are asked",
+            });
+            return Ok(None);
+        }
+        let which = if recordings.len() == 1 { "other addresses" } else { "all runs" };
+        let name = format!("{}, {which}", self.arguments.command[0].display());
+        let (mut report, ways) = match program::predict_recordings(recordings, chosen, name)? {
+            program::Asked::Answered(report, ways) => (report, ways),
+            program::Asked::NoAddresses(notes) => {
+                notes.iter().for_each(|note| say(note));
+                return Ok(None);
+            }
+        };
+        let replays = self.replay(&report, |replayer, index| match &ways[index] {
+            Some(way) => {
+                let (mixed, violation) = (&way.mixed, &way.violation);
+                replayer.replay(&mixed.trace, violation, &mixed.schedule, false)
+            }
+            None => Ok(not_replayed("no thread of a run follows this schedule".to_string())),
+        })?;
+        for (finding, replay) in report.findings.iter_mut().zip(replays) {
+            finding.replay = Some(replay);
+        }
+        let is_new = |finding: &&Finding| {
+            let is_known = |bug: String| self.confirmed.contains(&bug);
+            finding.graded() == Certainty::Real && !bug(&report, finding).is_some_and(is_known)
+        };
+        let new = report.findings.iter().filter(is_new).count();
+        if new > 0 {
+            say(&match recordings {
+                [_] => format!("{new} of the bugs need other addresses than the recorded ones"),
+                _ => format!("{new} of the bugs are in no single run"),
+            });
+        }
+        Ok(Some(report))
+    }
+
+    /// Replays the findings of a report, the first time that each bug is confirmed.
+    fn replay(
+        &self,
+        report: &Report,
+        replay: impl Fn(&Replayer, usize) -> Result<Replay, Failure>,
+    ) -> Result<Vec<Replay>, Failure> {
+        let (most, progress) = (self.arguments.replays, ProgressLine::new());
+        let (replayer, mut replays) = (self.replayer(), Vec::new());
+        for (index, finding) in report.findings.iter().enumerate() {
+            let is_known = bug(report, finding).is_some_and(|bug| self.confirmed.contains(&bug));
+            replays.push(if is_known {
+                let detail =
+                    "a replay of an earlier run confirmed it at the same places".to_string();
+                Replay { evidence: Evidence::Confirmed, ..not_replayed(detail) }
+            } else if index < most {
+                progress.replaying(index, report.findings.len());
+                let replayed = replay(&replayer, index);
+                progress.clear();
+                replayed?
+            } else {
+                not_replayed(format!("only the first {most} findings are replayed (--replays)"))
+            });
+        }
+        progress.clear();
+        Ok(replays)
+    }
+
+    fn remember(&mut self, report: &Report) {
+        let confirmed = report.findings.iter().filter(|finding| finding.is_confirmed());
+        let bugs = confirmed.filter_map(|finding| bug(report, finding));
+        self.confirmed.extend(bugs);
+    }
+
+    /// Shows the report of one of several runs.
+    fn show(&self, report: &Report, name: &str) -> Result<(), Failure> {
+        let chosen = &self.arguments.prediction;
+        let json = chosen.json.as_deref().map(|path| match output::is_stdout(path) {
+            true => path.to_path_buf(),
+            false => numbered(path, Some(name.to_string())),
+        });
+        predict::show_in(report, chosen, json.as_deref())
+    }
+}
+
+fn not_replayed(detail: String) -> Replay {
+    Replay { detail, ..Replay::default() }
+}
+
+/// What makes two findings the same bug in different runs: the kind and the places, in any order.
+/// (Names of memory may differ.) `None` if a place is not known.
+fn bug(report: &Report, finding: &Finding) -> Option<String> {
+    let place = |event: u32| {
+        let text = report.excerpt.iter().find(|text| text.event == event);
+        text.and_then(|text| text.location.clone())
+    };
+    let places = finding.sides.iter().map(|side| place(side.event));
+    let mut places = places.collect::<Option<Vec<String>>>()?;
+    places.sort();
+    Some(format!("{} {}", finding.kind.name(), places.join(" ")))
+}
+
+/// `report.json` is `report.2.json` for the second run.
+pub(crate) fn numbered(path: &Path, number: Option<String>) -> PathBuf {
+    let Some(number) = number else { return path.to_path_buf() };
+    match path.extension() {
+        Some(extension) => path.with_extension(format!("{number}.{}", extension.display())),
+        None => path.with_extension(number),
+    }
+}

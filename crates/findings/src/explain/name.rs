@@ -1,0 +1,336 @@
+//! How users name a candidate: a finding as `predict` calls it, or a kind and places.
+//!
+//! **Computes.** All violations of the kind that the places fit. A place is an event by its number,
+//! or a source location, which may be of many events.
+
+use foretrace_trace::{EventId, Op, Request, Trace};
+use foretrace_verdict::{LockMisuse, Property, Violation};
+
+use crate::error::Error;
+
+/// What the user means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Named {
+    /// A finding of `predict`.
+    #[allow(missing_docs)]
+    Finding { id: String, property: Property },
+    /// These candidates, in order; if there is only one, whether it is a candidate at all is still
+    /// to be seen.
+    Candidates(Vec<Violation>),
+}
+
+/// A kind and how many places it needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Race,
+    Atomicity,
+    Cycle,
+    Stuck,
+    Lock(Option<LockMisuse>),
+    Assertion,
+}
+
+const KINDS: [(&str, Kind); 11] = [
+    ("race", Kind::Race),
+    ("atomicity", Kind::Atomicity),
+    ("cycle", Kind::Cycle),
+    ("lock-cycle", Kind::Cycle),
+    ("stuck", Kind::Stuck),
+    ("lock", Kind::Lock(None)),
+    ("double-lock", Kind::Lock(Some(LockMisuse::DoubleLock))),
+    ("unlock-not-held", Kind::Lock(Some(LockMisuse::UnlockNotHeld))),
+    ("unlock-by-other", Kind::Lock(Some(LockMisuse::UnlockByOther))),
+    ("destroy-held", Kind::Lock(Some(LockMisuse::DestroyHeld))),
+    ("assertion", Kind::Assertion),
+];
+
+const HOW: &str = "name it as predict does (race-1), or: race A B, atomicity A R B, cycle A B ..., stuck A, lock A, assertion A; \
+                   each place is the number of an event, a location (bank.c:12), or THREAD@LOCATION";
+
+/// More combinations of places than this are not looked through.
+const MOST_COMBINATIONS: usize = 1_000_000;
+
+/// Reads how a user names a candidate of a trace, word by word.
+pub fn parse_candidate(trace: &Trace, words: &[String]) -> Result<Named, Error> {
+    let (first, places) = words.split_first().ok_or_else(|| wrong("nothing is named"))?;
+    let Some((_, kind)) = KINDS.iter().find(|(name, _)| name == first) else {
+        return finding(first, places);
+    };
+    let (wanted, fits) = match kind {
+        Kind::Race => ("2 places", places.len() == 2),
+        Kind::Atomicity => ("3 places", places.len() == 3),
+        Kind::Cycle => ("2 or more places", places.len() >= 2),
+        Kind::Stuck | Kind::Lock(_) | Kind::Assertion => ("1 place", places.len() == 1),
+    };
+    if !fits {
+        let given = places.len();
+        return Err(wrong(format_args!("`{first}` needs {wanted}, not {given}")));
+    }
+    let events: Vec<Vec<EventId>> =
+        places.iter().map(|place| events(trace, place)).collect::<Result<_, Error>>()?;
+    if events.iter().map(Vec::len).fold(1, usize::saturating_mul) > MOST_COMBINATIONS {
+        return Err(Error::question("these places are those of too many events")
+            .hint("name a thread as well, THREAD@LOCATION, or the numbers of events"));
+    }
+    let is_exact = events.iter().all(|events| events.len() == 1);
+    let mut violations = Vec::new();
+    combine(&events, &mut Vec::new(), &mut |tuple| {
+        violations.extend(fitting(trace, *kind, tuple, is_exact));
+    });
+    violations.sort_unstable();
+    violations.dedup();
+    if violations.is_empty() {
+        let takes_part = |event: &EventId| takes_part(trace, *kind, *event);
+        let at_fault =
+            places.iter().zip(&events).find(|(_, events)| !events.iter().any(takes_part));
+        let nothing = match at_fault {
+            Some((place, _)) => format!("nothing at {place} can be part of {}", name_of(*kind)),
+            None => format!("the events at {} cannot be {}", places.join(", "), name_of(*kind)),
+        };
+        return Err(Error::question(nothing).hint(what_fits(*kind)));
+    }
+    Ok(Named::Candidates(violations))
+}
+
+/// What sentences call it.
+fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Race => "a data race",
+        Kind::Atomicity => "an atomicity violation",
+        Kind::Cycle => "a lock cycle",
+        Kind::Stuck => "a stuck state",
+        Kind::Lock(None) => "a lock error",
+        Kind::Lock(Some(LockMisuse::DoubleLock)) => "a double lock",
+        Kind::Lock(Some(LockMisuse::UnlockNotHeld | LockMisuse::UnlockByOther)) => "a wrong unlock",
+        Kind::Lock(Some(LockMisuse::DestroyHeld)) => "a destruction of a held lock",
+        Kind::Assertion => "a failing assertion",
+    }
+}
+
+/// Whether the event alone may be one of a candidate.
+fn takes_part(trace: &Trace, kind: Kind, event: EventId) -> bool {
+    let op = trace.op(event);
+    match kind {
+        Kind::Race | Kind::Atomicity => trace.access(event).is_some(),
+        Kind::Cycle => takes_a_lock(op),
+        Kind::Stuck => may_wait(trace, event),
+        Kind::Lock(None) => !misuses(op).is_empty(),
+        Kind::Lock(Some(misuse)) => misuses(op).contains(&misuse),
+        Kind::Assertion => matches!(op, Op::Assert { .. }),
+    }
+}
+
+fn wrong(message: impl std::fmt::Display) -> Error {
+    Error::question(message).hint(HOW)
+}
+
+fn what_fits(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Race => {
+            "a race is of two accesses of one variable by different threads; one of them writes, and not both are atomic"
+        }
+        Kind::Atomicity => {
+            "the first and last are accesses of one thread, the second one is another thread's access of the same variable, and each pair conflicts"
+        }
+        Kind::Cycle => "a cycle is of places where different threads take locks",
+        Kind::Stuck => {
+            "a thread may be stuck where it takes a lock, waits, is at a semaphore or barrier, or in a call that others feed; for a join, name what the joined thread waits for"
+        }
+        Kind::Lock(_) => "only taking, releasing and destroying a lock can be wrong so",
+        Kind::Assertion => "only assertions can fail",
+    }
+}
+
+/// A finding by its id: the kind and a number.
+fn finding(id: &str, places: &[String]) -> Result<Named, Error> {
+    if id == "deadlock" || id.starts_with("deadlock-") {
+        return Err(Error::question(format_args!("`{id}` is neither a finding nor a kind of bug"))
+            .hint("deadlocks are of two kinds: cycle A B ..., and stuck A; findings of them are lock-cycle-1 and stuck-1"));
+    }
+    let kind = id.rsplit_once('-').filter(|(_, number)| number.parse::<u32>().is_ok());
+    let kind = kind.and_then(|(kind, _)| KINDS.iter().find(|(name, _)| *name == kind));
+    let property = match kind.map(|(_, kind)| kind) {
+        Some(Kind::Race) => Property::Race,
+        Some(Kind::Atomicity) => Property::Atomicity,
+        Some(Kind::Cycle | Kind::Stuck) => Property::Deadlock,
+        Some(Kind::Lock(_)) => Property::Lock,
+        Some(Kind::Assertion) => Property::Assertion,
+        None => return Err(wrong(format_args!("`{id}` is neither a finding nor a kind of bug"))),
+    };
+    if !places.is_empty() {
+        return Err(wrong(format_args!("`{id}` is a finding, and needs no places")));
+    }
+    Ok(Named::Finding { id: id.to_string(), property })
+}
+
+/// The events that a place means.
+fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Error> {
+    if let Ok(number) = place.parse::<usize>() {
+        if number < trace.len() {
+            return Ok(vec![EventId(number as u32)]);
+        }
+        let count = trace.len();
+        return Err(Error::question(format_args!(
+            "there is no event {number}: the trace has {count}"
+        ))
+        .hint("events are numbered from 0, as in the JSON report"));
+    }
+    let (thread, location) = match place.split_once('@') {
+        Some((thread, location)) => (Some(thread).filter(|name| !name.is_empty()), location),
+        None => (None, place),
+    };
+    let thread = match thread {
+        None => None,
+        Some(name) => match trace.threads().find(name) {
+            Some(index) => Some(index),
+            None => {
+                let names: Vec<&str> = trace.threads().iter().take(MOST_SHOWN).collect();
+                return Err(Error::question(format_args!("there is no thread `{name}`"))
+                    .hint(format_args!("the threads are {}", names.join(", "))));
+            }
+        },
+    };
+    let fits: Vec<bool> = trace.locations().iter().map(|known| fits(known, location)).collect();
+    let is_there = |event: &EventId| {
+        let at = trace.location_of(*event).is_some_and(|id| fits[id.index()]);
+        at && thread.is_none_or(|thread| trace.thread_of(*event).index() == thread)
+    };
+    let events: Vec<EventId> = (0..trace.len()).map(EventId::from).filter(is_there).collect();
+    if events.is_empty() {
+        let known: Vec<&str> = trace.locations().iter().take(MOST_SHOWN).collect();
+        let hint = match known.is_empty() {
+            true => "the trace has no locations; name events by their numbers, from 0".to_string(),
+            false => format!("locations are written as in the trace: {}, ...", known.join(", ")),
+        };
+        return Err(Error::question(format_args!("no event is at `{place}`")).hint(hint));
+    }
+    Ok(events)
+}
+
+const MOST_SHOWN: usize = 5;
+
+/// Whether a location is what the user wrote, perhaps without its folders, its column and its
+/// function.
+fn fits(location: &str, wanted: &str) -> bool {
+    let starts = std::iter::once(0).chain(location.match_indices('/').map(|(at, _)| at + 1));
+    starts.into_iter().any(|start| {
+        let rest = location[start..].strip_prefix(wanted);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ' ']))
+    })
+}
+
+/// Calls with every choice of one event for each place.
+fn combine(places: &[Vec<EventId>], chosen: &mut Vec<EventId>, take: &mut dyn FnMut(&[EventId])) {
+    match places.get(chosen.len()) {
+        None => take(chosen),
+        Some(events) => {
+            for &event in events {
+                chosen.push(event);
+                combine(places, chosen, take);
+                chosen.pop();
+            }
+        }
+    }
+}
+
+/// The violations of the kind that these events may make; if the user named exactly them, whether
+/// they do is answered in words later.
+fn fitting(trace: &Trace, kind: Kind, events: &[EventId], is_exact: bool) -> Vec<Violation> {
+    let one = |violation: Violation, fits: bool| match is_exact || fits {
+        true => vec![violation],
+        false => Vec::new(),
+    };
+    let conflict = |a: EventId, b: EventId| match (trace.access(a), trace.access(b)) {
+        (Some(one), Some(two)) => {
+            let threads = trace.thread_of(a) != trace.thread_of(b);
+            (threads && one.conflicts(&two)).then_some(one.atomic && two.atomic)
+        }
+        _ => None,
+    };
+    let op = trace.op(events[0]);
+    match (kind, events) {
+        (Kind::Race, &[a, b]) => {
+            one(Violation::Race(a.min(b), a.max(b)), conflict(a, b) == Some(false))
+        }
+        (Kind::Atomicity, &[first, remote, second]) => {
+            let is_pair = trace.thread_of(first) == trace.thread_of(second) && first < second;
+            let conflicts = conflict(first, remote).is_some() && conflict(remote, second).is_some();
+            one(Violation::Atomicity { first, remote, second }, is_pair && conflicts)
+        }
+        (Kind::Cycle, events) => {
+            let blocks = |&event: &EventId| takes_a_lock(trace.op(event));
+            let mut threads: Vec<_> = events.iter().map(|&event| trace.thread_of(event)).collect();
+            threads.sort_unstable();
+            threads.dedup();
+            let fits = events.iter().all(blocks) && threads.len() == events.len();
+            let mut cycle = events.to_vec();
+            let least = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
+            cycle.rotate_left(least);
+            one(Violation::LockCycle(cycle), fits)
+        }
+        (Kind::Stuck, &[event]) => one(Violation::Stuck(event), may_wait(trace, event)),
+        (Kind::Lock(Some(misuse)), &[event]) => {
+            one(Violation::Lock(misuse, event), misuses(op).contains(&misuse))
+        }
+        (Kind::Lock(None), &[event]) => {
+            misuses(op).iter().map(|&misuse| Violation::Lock(misuse, event)).collect()
+        }
+        (Kind::Assertion, &[event]) => {
+            one(Violation::Assertion(event), matches!(op, Op::Assert { .. }))
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn may_wait(trace: &Trace, event: EventId) -> bool {
+    let op = trace.op(event);
+    let is_last = trace.next(event).is_none();
+    let call = match op {
+        Op::LeaveCall => trace.enter_of(event),
+        Op::EnterCall { .. } if is_last => Some(event),
+        _ => None,
+    };
+    if call.is_some_and(|enter| trace.awaited_by(enter).is_some()) {
+        return true;
+    }
+    let waits = matches!(op, Op::SemWait { .. } | Op::Leave { .. } | Op::Arrive { .. });
+    waits || matches!(op, Op::Request(Request::SemWait(_))) || takes_a_lock(op)
+}
+
+fn takes_a_lock(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Acquire { .. } | Op::Wake { .. } | Op::Wait { .. } | Op::Request(Request::Acquire(..))
+    )
+}
+
+fn misuses(op: Op) -> &'static [LockMisuse] {
+    match op {
+        Op::Acquire { .. } | Op::Request(Request::Acquire(..)) => &[LockMisuse::DoubleLock],
+        Op::Release { .. } => &[LockMisuse::UnlockNotHeld, LockMisuse::UnlockByOther],
+        Op::Destroy { .. } => &[LockMisuse::DestroyHeld],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_may_be_cut() {
+        let location = "src/bank/account.c:13:9 (deposit)";
+        for wanted in [
+            location,
+            "account.c:13",
+            "account.c:13:9",
+            "bank/account.c:13",
+            "src/bank/account.c:13:9",
+        ] {
+            assert!(fits(location, wanted), "{wanted}");
+        }
+        for wanted in ["account.c:1", "count.c:13", "13", "account.c:13:90", "deposit"] {
+            assert!(!fits(location, wanted), "{wanted}");
+        }
+    }
+}

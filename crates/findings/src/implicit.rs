@@ -1,0 +1,97 @@
+//! Assertions that nobody wrote: which ones are asked for, and what they are called.
+
+use foretrace_predict::implicit::{self, FreedNotAsked};
+use foretrace_report as report;
+use foretrace_report::{Reason, Report};
+use foretrace_trace::{EventId, Fault, Provenance, Trace};
+use foretrace_verdict::{Model, Property, Violation};
+
+/// Makes assertions of what is asked for and can be answered, and says what that is.
+pub fn assert_no(trace: &mut Trace, faults: &[Fault], model: Option<Model>) -> Vec<String> {
+    let asked = implicit::ask(trace, faults.to_vec(), model);
+    asked.iter().map(|fault| fault.name().to_string()).collect()
+}
+
+/// Makes the assertions again that a report names.
+pub fn assert_again(trace: &mut Trace, names: &[String]) {
+    let is_named = |fault: &Fault| names.iter().any(|name| name == fault.name());
+    let faults: Vec<Fault> = Fault::IMPLICIT.into_iter().filter(is_named).collect();
+    implicit::assert_no(trace, &faults);
+}
+
+fn why_not_freed(trace: &Trace, model: Option<Model>) -> Option<Reason> {
+    let why = FreedNotAsked::why(trace, model)?;
+    let what = match why {
+        FreedNotAsked::WithoutDependences => {
+            "use after free: the trace does not record what depends on what was read"
+        }
+        FreedNotAsked::BlockAsRegion => {
+            "use after free: a block is too large, or over other memory, to tell whose memory it \
+             was given"
+        }
+        FreedNotAsked::UnderControl => "use after free: model control does not know what was freed",
+    };
+    Some(Reason::new(why.code(), what))
+}
+
+/// Says what was asked for and is not answered.
+pub fn say_what_is_open(
+    trace: &Trace,
+    faults: &[Fault],
+    model: Option<Model>,
+    report: &mut Report,
+) {
+    let property = Property::Assertion;
+    if faults.contains(&Fault::Bounds) {
+        let what = "bounds of what a pointer leads to that was itself read from shared memory";
+        let reason = Reason::new("bounds-of-read-pointer", what);
+        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+    }
+    let again = implicit::given_out_again(trace).len();
+    if again > 0 && (faults.contains(&Fault::Bounds) || faults.contains(&Fault::Freed)) {
+        let what = format!(
+            "use and bounds of freed memory that was given out again later (blocks: {again}), through pointers that were read"
+        );
+        let reason = Reason::new("reused-memory", what);
+        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+    }
+    if !faults.contains(&Fault::Freed) {
+        return;
+    }
+    if let Some(reason) = why_not_freed(trace, model) {
+        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+    }
+    // Such an access is to memory of no block, so that nothing is asked about it.
+    if trace.has_fact(Provenance::FreedAccess) {
+        let what = "the recorded run itself uses memory that was freed";
+        report
+            .leave_open(report::Kind::Assertion, Reason::new(Provenance::FreedAccess.code(), what));
+    }
+}
+
+/// What goes wrong in a violation, if no programmer wrote its assertion.
+pub(crate) fn fault(trace: &Trace, violation: &Violation) -> Option<Fault> {
+    match violation {
+        Violation::Assertion(event) => trace.fault(*event),
+        _ => None,
+    }
+}
+
+/// What happens where such an assertion fails.
+pub(crate) fn what(trace: &Trace, violation: &Violation) -> Option<String> {
+    Some(match fault(trace, violation)? {
+        Fault::Null => "a null pointer is used".to_string(),
+        Fault::Division => "a number is divided by zero".to_string(),
+        Fault::Bounds => "an index is out of bounds".to_string(),
+        Fault::Freed => format!("use after free of {}", freed(trace, violation)?.1),
+        Fault::Address => "an access is somewhere else".to_string(),
+    })
+}
+
+/// The free that comes too early, and what it frees.
+pub(crate) fn freed<'t>(trace: &'t Trace, violation: &Violation) -> Option<(EventId, &'t str)> {
+    let &Violation::Assertion(assertion) = violation else { return None };
+    let (access, free) = trace.access_and_free(assertion)?;
+    let object = trace.access(access)?.at.object;
+    Some((free, trace.objects().get(object.index())))
+}

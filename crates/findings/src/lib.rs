@@ -1,0 +1,39 @@
+//! From answers to reports: what was predicted of a trace or a program becomes a
+//! [`Report`](foretrace_report::Report), in which ids are names, schedules are steps and proofs are
+//! sentences. It decides nothing, and does not know encoder and solver, files and the terminal.
+//!
+//! | module | what it tells of |
+//! | --- | --- |
+//! | `trace` | a prediction of a trace |
+//! | `program` | a prediction of a program, or of several runs merged into one |
+//! | `explain` | why a candidate cannot happen |
+//! | `compare` | which models find what |
+//! | `second_opinion` | what a solver of SMT-LIB decides instead of our own |
+//! | `replayed` | what came of a replay |
+//! | `describe`, `readable` | one event, one condition |
+//! | `holds` | which locks are held |
+//! | `implicit`, `remarks` | assertions that nobody wrote; what its reader should know |
+
+mod compare;
+mod describe;
+mod error;
+mod explain;
+mod holds;
+mod implicit;
+mod program;
+mod readable;
+mod remarks;
+mod replayed;
+mod second_opinion;
+mod trace;
+
+pub use compare::compare_models;
+pub use describe::{operation, verb};
+pub use error::Error;
+pub use explain::{Answers, Named, explain_candidates, explain_refuted, parse_candidate, title};
+pub use implicit::{assert_again, assert_no, say_what_is_open};
+pub use program::{Mixing, Replayable, report_program, report_unsupported, tell_what_is_left_out};
+pub use remarks::weak_accesses;
+pub use replayed::{recalled_schedule, recalled_violation, replay_in_words};
+pub use second_opinion::{left_out_by_solver, predict_by_solver};
+pub use trace::{Frame, report_finding, report_trace};

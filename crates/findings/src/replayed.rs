@@ -1,0 +1,106 @@
+//! What came of a replay, in words; and the findings of a written report as violations again.
+
+use foretrace_replay::{Operation, Outcome, Plan};
+use foretrace_report::{Evidence, Recalled};
+use foretrace_trace::{EventId, Fault, Trace};
+use foretrace_verdict::Violation;
+
+use crate::describe::operation;
+
+/// The violation that a finding of a report is; `None` if it lacks events.
+pub fn recalled_violation(finding: &Recalled) -> Option<Violation> {
+    let events: Vec<EventId> = finding.events.iter().copied().map(EventId).collect();
+    Violation::of_kind(finding.kind, &events)
+}
+
+/// The schedule of a finding of a report, step by step; a run is all events of its thread from one
+/// to the other.
+pub fn recalled_schedule(trace: &Trace, finding: &Recalled) -> Vec<EventId> {
+    let mut steps = Vec::new();
+    for &(first, last) in &finding.schedule {
+        let events = trace.thread_events(trace.thread_of(EventId(first)));
+        let within = events.iter().filter(|event| (first..=last).contains(&event.0));
+        steps.extend(within);
+    }
+    steps
+}
+
+/// How good the evidence is that a replay gives, and what happened.
+pub fn replay_in_words(
+    trace: &Trace,
+    violation: &Violation,
+    plan: &Plan,
+    outcome: &Outcome,
+) -> (Evidence, String) {
+    match outcome {
+        Outcome::Confirmed => (Evidence::Confirmed, confirmed(trace, violation).to_string()),
+        Outcome::NotReached => (
+            Evidence::NotReached,
+            "the program followed the schedule, but the bug was not there at its end".into(),
+        ),
+        Outcome::Ended { steps } => (
+            Evidence::Diverged,
+            format!("the program ended after {steps} of {} steps", plan.steps()),
+        ),
+        Outcome::OtherCall { step, call, why, place } => {
+            let place = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+            (
+                Evidence::Diverged,
+                format!("at step {} of {}: {call}{place}: {why}", step + 1, plan.steps()),
+            )
+        }
+        Outcome::Diverged { step, event, seen, ordinals } => {
+            let expected = expected(trace, EventId(*event));
+            let seen = match seen {
+                Some(Operation { what, place: Some(place) }) => format!("{what} at {place}"),
+                Some(Operation { what, place: None }) => (*what).to_string(),
+                None => "no such thread".to_string(),
+            };
+            let counts = match *ordinals {
+                (expected, Some(seen)) if expected != seen => {
+                    format!(" (operation {seen} of its thread, not {expected})")
+                }
+                _ => String::new(),
+            };
+            (
+                Evidence::Diverged,
+                format!(
+                    "at step {} of {}: expected {expected}, saw {seen}{counts}",
+                    step + 1,
+                    plan.steps()
+                ),
+            )
+        }
+    }
+}
+
+fn expected(trace: &Trace, event: EventId) -> String {
+    let thread = trace.threads().get(trace.thread_of(event).index());
+    let place = trace.event(event).location.map(|id| trace.locations().get(id.index()));
+    let place = place.map_or(String::new(), |place| format!(" at {place}"));
+    format!("{thread}: {}{place}", operation(trace, event))
+}
+
+fn confirmed(trace: &Trace, violation: &Violation) -> &'static str {
+    match violation {
+        Violation::Race(..) => "both accesses were about to happen at once",
+        Violation::Atomicity { .. } => "the other thread's access came in between",
+        Violation::LockCycle(_) => "the threads waited for each other",
+        Violation::Stuck(_) => "no thread could go on",
+        Violation::Lock(..) => "the lock was misused",
+        Violation::Assertion(event) => {
+            trace.fault(*event).map_or("the assertion failed", confirmed_fault)
+        }
+    }
+}
+
+/// What a replay has seen where an assertion failed that nobody wrote.
+fn confirmed_fault(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Null => "a null pointer was about to be used",
+        Fault::Division => "a number was divided by zero",
+        Fault::Bounds => "an access outside of what it should be in was about to happen",
+        Fault::Freed => "an access to memory that had been freed was about to happen",
+        Fault::Address => "an access somewhere else was about to happen",
+    }
+}

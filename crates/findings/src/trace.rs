@@ -1,0 +1,527 @@
+//! Turns a trace and what was predicted of it into a report: ids become names.
+//!
+//! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
+//! words for each event are made once, however many schedules contain it.
+
+use std::time::Duration;
+
+use foretrace_predict::{
+    Finding, Granularity, NotAsked, Options, Prediction, Prune, Switches, Undecided,
+};
+use foretrace_report as report;
+use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
+use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
+use foretrace_verdict::{Model, Violation};
+use foretrace_witness::{context_switches, reported_order};
+
+use crate::describe::{coming_store, failed_assertion, operation, operation_with};
+use crate::holds::{OpenHold, Survey};
+use crate::implicit;
+use crate::remarks::{not_asked, notes, unanswered, weak_accesses};
+
+/// What a report says besides the prediction.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Frame {
+    /// Whether long schedules are written step by step in JSON too.
+    pub full_schedules: bool,
+    /// The file that was analysed, as the user named it.
+    pub path: Option<String>,
+    /// The options that change the answer.
+    pub settings: report::Settings,
+    /// How long it took; `None` when bytes are to be compared.
+    pub timing: Option<report::Timing>,
+}
+
+impl Frame {
+    /// The frame of a prediction with these options.
+    pub fn new(options: &Options) -> Frame {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let settings = report::Settings {
+            granularity: options.granularity.name().to_string(),
+            infer_regions: options.infer_regions,
+            conflicts: options.budget.conflicts,
+            budget_ms: options.budget.time.map(milliseconds),
+            context_bound: match options.switches {
+                Switches::AtMost(most) => Some(most),
+                Switches::Any | Switches::Fewest => None,
+            },
+            iterate_bound: options.switches == Switches::Fewest,
+            no_prune: options.prune == Prune::Nothing,
+            implicit: Vec::new(),
+            symbolic_addresses: false,
+            solver: None,
+        };
+        Frame { full_schedules: false, path: None, settings, timing: None }
+    }
+
+    /// A report that has nothing but this.
+    pub(crate) fn report(self, model: Model) -> Report {
+        let mut report = Report::new(model, self.settings);
+        report.trace.path = self.path;
+        report.full_schedules = self.full_schedules;
+        report.timing = self.timing;
+        report
+    }
+}
+
+/// The report of one finding.
+pub fn report_finding(trace: &Trace, model: Model, finding: Finding, frame: Frame) -> Report {
+    let mut prediction = Prediction::new(model);
+    prediction.findings.push(finding);
+    report_trace(trace, prediction, frame)
+}
+
+/// The report of a prediction.
+pub fn report_trace(trace: &Trace, prediction: Prediction, frame: Frame) -> Report {
+    let points: Vec<Vec<Point>> =
+        prediction.findings.iter().map(|finding| points(trace, finding)).collect();
+    // Where assertions are added, none is an answer.
+    let adds = !frame.settings.implicit.is_empty() && trace.dependences() == Dependences::Recorded;
+    let parts =
+        prediction.not_asked.iter().filter(|&part| !adds || *part != NotAsked::NoAssertions);
+    let is_by_object = frame.settings.granularity == Granularity::Variable.name();
+    let mut report = frame.report(prediction.model);
+    report.trace.events = trace.len() as u64;
+    report.trace.threads = trace.threads().iter().map(str::to_string).collect();
+    report.trace.provenance = trace.provenance().to_vec();
+    report.trace.weak_accesses = weak_accesses(trace);
+    report.summary = prediction.ledgers.clone();
+    report.slicing = prediction.slicing;
+    report.not_asked = parts.map(|part| not_asked(trace, part)).collect();
+    report.notes = notes(trace, &prediction);
+    report.excerpt = excerpt(trace, &prediction, &points);
+    report.findings = findings(trace, prediction.findings, &points, is_by_object);
+    report.undecided = prediction.undecided.into_iter().map(undecided).collect();
+    report
+}
+
+/// A side of a finding before its names are resolved.
+struct Point {
+    event: EventId,
+    state: SideState,
+}
+
+/// The operations that make the violation, in its order; for a stuck state also where the other
+/// threads are.
+fn points(trace: &Trace, finding: &Finding) -> Vec<Point> {
+    let at = |state: SideState| move |&event: &EventId| Point { event, state };
+    let blocked = |event: &EventId| {
+        let executed = finding.schedule.contains(event);
+        Point { event: *event, state: if executed { SideState::Waiting } else { SideState::Next } }
+    };
+    match &finding.violation {
+        Violation::Race(a, b) => [a, b].map(at(SideState::Next)).into(),
+        Violation::Atomicity { first, remote, second } => {
+            let executed = [first, remote].map(at(SideState::Executed));
+            executed.into_iter().chain([at(SideState::Next)(second)]).collect()
+        }
+        Violation::LockCycle(events) => events.iter().map(blocked).collect(),
+        Violation::Stuck(event) => {
+            let mut points = vec![blocked(event)];
+            points.extend(unfinished(trace, &finding.schedule, *event));
+            points
+        }
+        Violation::Lock(_, event) | Violation::Assertion(event) => {
+            let free = implicit::freed(trace, &finding.violation).map(|(free, _)| free);
+            let free = free.as_ref().map(at(SideState::Executed));
+            [blocked(event)].into_iter().chain(free).collect()
+        }
+    }
+}
+
+/// Where the threads other than that of `stuck` are at the end of the schedule, if they have
+/// something left to do.
+fn unfinished(trace: &Trace, schedule: &[EventId], stuck: EventId) -> Vec<Point> {
+    let mut executed = vec![0usize; trace.threads().len()];
+    let mut started: Vec<bool> = vec![true; trace.threads().len()];
+    for (_, event) in trace.events() {
+        if let Op::Fork { child } = event.op {
+            started[child.index()] = false;
+        }
+    }
+    for &event in schedule {
+        executed[trace.thread_of(event).index()] += 1;
+        if let Op::Fork { child } = trace.op(event) {
+            started[child.index()] = true;
+        }
+    }
+    let others = trace.thread_ids().filter(|&thread| thread != trace.thread_of(stuck));
+    others
+        .filter(|thread| started[thread.index()])
+        .filter_map(|thread| {
+            let events = trace.thread_events(thread);
+            match events.get(executed[thread.index()]) {
+                Some(&event) => Some(Point { event, state: SideState::Next }),
+                None => events
+                    .last()
+                    .filter(|&&last| trace.op(last) != Op::End)
+                    .map(|&event| Point { event, state: SideState::Waiting }),
+            }
+        })
+        .collect()
+}
+
+fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec<EventText> {
+    let mut mentioned = vec![false; trace.len()];
+    for finding in &prediction.findings {
+        shown(trace, &finding.schedule).for_each(|event| mentioned[event.index()] = true);
+    }
+    points.iter().flatten().for_each(|point| mentioned[point.event.index()] = true);
+    for open in &prediction.undecided {
+        open.example.events().iter().for_each(|event| mentioned[event.index()] = true);
+    }
+    (0..trace.len())
+        .filter(|&row| mentioned[row])
+        .map(|row| {
+            let id = EventId::from(row);
+            EventText {
+                event: id.0,
+                thread: trace.thread_of(id).0,
+                operation: operation(trace, id),
+                location: location(trace, id),
+            }
+        })
+        .collect()
+}
+
+/// The steps of a schedule that the program does.
+fn shown<'a>(trace: &'a Trace, schedule: &'a [EventId]) -> impl Iterator<Item = EventId> + 'a {
+    schedule.iter().copied().filter(|&event| !trace.is_made_up(event))
+}
+
+fn location(trace: &Trace, event: EventId) -> Option<String> {
+    trace.event(event).location.map(|id| trace.locations().get(id.index()).to_string())
+}
+
+/// `is_by_object`: which places of an object it is about does not matter.
+fn findings(
+    trace: &Trace,
+    found: Vec<Finding>,
+    points: &[Vec<Point>],
+    is_by_object: bool,
+) -> Vec<report::Finding> {
+    let mut asked: Vec<EventId> = points.iter().flatten().map(|point| point.event).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let recorded = Survey::along(trace, (0..trace.len()).map(EventId::from), &asked);
+    let mut numbers = [0u32; 9];
+    found
+        .into_iter()
+        .zip(points)
+        .map(|(finding, points)| {
+            let kind = finding.violation.kind();
+            numbers[kind as usize] += 1;
+            let id = format!("{}-{}", kind.name(), numbers[kind as usize]);
+            if recorded.has_foreign_release() {
+                let replayed = Survey::along(trace, finding.schedule.iter().copied(), &asked);
+                self::finding(trace, finding, id, points, &replayed)
+            } else {
+                self::finding(trace, finding, id, points, &recorded)
+            }
+        })
+        .map(|mut finding| {
+            if let Some(object) = finding.object.as_deref().filter(|_| is_by_object) {
+                finding.fingerprint = fingerprint(finding.kind, Some(object), &[]);
+            }
+            finding
+        })
+        .collect()
+}
+
+fn finding(
+    trace: &Trace,
+    finding: Finding,
+    id: String,
+    points: &[Point],
+    survey: &Survey,
+) -> report::Finding {
+    let kind = finding.violation.kind();
+    let object = object_name(trace, &finding);
+    let freed = implicit::freed(trace, &finding.violation);
+    let at_fault = finding.violation.events().into_iter().chain(freed.map(|(free, _)| free));
+    let mut places: Vec<String> = at_fault.map(|event| place(trace, event)).collect();
+    places.extend(implicit::fault(trace, &finding.violation).map(|fault| fault.name().to_string()));
+    let side = |point: &Point| Side {
+        event: point.event.0,
+        state: point.state,
+        holds: match point.state {
+            SideState::Waiting => survey.after(trace, point.event),
+            SideState::Executed | SideState::Next => survey.before(trace, point.event),
+        }
+        .iter()
+        .map(|hold| named_hold(trace, hold))
+        .collect(),
+    };
+    let reported = reported_order(trace, &finding.violation, &finding.schedule);
+    let mut told = report::Finding::new(id, kind, finding.certainty, object, &places);
+    told.sides = points.iter().map(side).collect();
+    told.context_switches = context_switches(trace, &reported) as u64;
+    told.changes = changes(trace, &finding);
+    told.what = implicit::what(trace, &finding.violation);
+    told.reads = asserted_reads(trace, &finding);
+    told.schedule = shown(trace, &finding.schedule).map(|event| event.0).collect();
+    let fallback = finding.fallback;
+    told.fallback = fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why)));
+    told
+}
+
+/// What the events of a witness do otherwise than in the recorded run.
+fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
+    let Some(explanation) = &finding.explanation else { return Vec::new() };
+    let steps = finding.schedule.iter().zip(&explanation.steps);
+    let mut changes: Vec<(u32, String)> = steps
+        .filter(|(event, _)| !trace.is_made_up(**event))
+        .map(|(&event, values)| (event, operation_with(trace, event, values)))
+        .filter(|(event, text)| *text != operation(trace, *event))
+        .map(|(event, text)| (event.0, text))
+        .collect();
+    if let (Violation::Assertion(event), Some(assertion)) =
+        (&finding.violation, &explanation.assertion)
+        && !trace.is_made_up(*event)
+    {
+        changes.push((event.0, failed_assertion(trace, *event, assertion)));
+    }
+    let next = finding.violation.events().into_iter();
+    for event in next.filter(|event| !finding.schedule.contains(event)) {
+        let reads_otherwise =
+            finding.schedule.iter().zip(&explanation.steps).any(|(&step, values)| {
+                trace.thread_of(step) == trace.thread_of(event)
+                    && trace.access(step).is_some_and(|access| access.reads)
+                    && trace.values(step).0 != values.seen
+            });
+        let text = coming_store(trace, event).filter(|_| reads_otherwise);
+        changes.extend(text.map(|text| (event.0, text)));
+    }
+    changes.sort_unstable();
+    changes
+}
+
+/// The reads that an asserted condition is computed from, those of its `let`s left out.
+fn asserted_reads(trace: &Trace, finding: &Finding) -> Vec<u32> {
+    let assertion = finding.explanation.as_ref().and_then(|all| all.assertion.as_ref());
+    let names = assertion.map_or(&[][..], |assertion| &assertion.names);
+    let reads = names.iter().map(|named| named.of).filter(|&of| trace.access(of).is_some());
+    let is_shown = |of: &EventId| finding.schedule.contains(of) && !trace.is_made_up(*of);
+    reads.filter(is_shown).map(|of| of.0).collect()
+}
+
+/// Where the event is in the source, or else what it is.
+pub(crate) fn place(trace: &Trace, event: EventId) -> String {
+    location(trace, event).unwrap_or_else(|| {
+        let thread = trace.threads().get(trace.thread_of(event).index());
+        format!("{thread}: {}", operation(trace, event))
+    })
+}
+
+fn named_hold(trace: &Trace, hold: &OpenHold) -> Hold {
+    Hold {
+        lock: trace.locks().get(hold.lock.index()).to_string(),
+        shared: hold.mode == Mode::Shared,
+        since: hold.since.0,
+        location: location(trace, hold.since),
+    }
+}
+
+/// The name of what the finding is about.
+pub(crate) fn object_name(trace: &Trace, finding: &Finding) -> Option<String> {
+    if let Some(object) = finding.object {
+        return Some(trace.objects().get(object.index()).to_string());
+    }
+    if let Some((_, block)) = implicit::freed(trace, &finding.violation) {
+        return Some(block.to_string());
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for event in finding.violation.events() {
+        let name = operand(trace, event)?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Some(names.join(", "))
+}
+
+/// What the event operates on; of a wait that blocks a cycle, the condition variable.
+fn operand(trace: &Trace, event: EventId) -> Option<&str> {
+    Some(match trace.op(event) {
+        Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
+            trace.objects().get(at.object.index())
+        }
+        Op::Acquire { lock, .. }
+        | Op::AcquireFailed { lock, .. }
+        | Op::Release { lock, .. }
+        | Op::Destroy { lock }
+        | Op::Request(Request::Acquire(lock, _)) => trace.locks().get(lock.index()),
+        Op::Wait { cond, .. } | Op::Wake { cond, .. } => trace.conds().get(cond.index()),
+        Op::SemWait { sem, .. } | Op::SemPost { sem } | Op::Request(Request::SemWait(sem)) => {
+            trace.semaphores().get(sem.index())
+        }
+        Op::Arrive { barrier } | Op::Leave { barrier } => trace.barriers().get(barrier.index()),
+        Op::Join { child } | Op::Request(Request::Join(child)) => {
+            trace.threads().get(child.index())
+        }
+        Op::EnterCall { .. } => awaited(trace, event)?,
+        Op::LeaveCall => awaited(trace, trace.enter_of(event)?)?,
+        _ => return None,
+    })
+}
+
+/// What the call waits for that begins here.
+pub(crate) fn awaited(trace: &Trace, enter: EventId) -> Option<&str> {
+    let source = trace.awaited_by(enter)?.source;
+    Some(trace.channels().get(source.index()))
+}
+
+pub(crate) fn undecided(open: Undecided) -> report::Undecided {
+    report::Undecided {
+        property: open.property,
+        kind: open.example.kind(),
+        events: open.example.events().into_iter().map(|event| event.0).collect(),
+        reason: unanswered(&open.reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use foretrace_report::{Style, write_text};
+    use foretrace_trace::text;
+    use foretrace_verdict::{Certainty, Ledger, LockMisuse};
+
+    fn event(number: u32) -> EventId {
+        EventId(number)
+    }
+
+    /// Found in every trace, whether it has the events or not.
+    struct Found(Violation, Vec<EventId>);
+
+    fn predicted(violation: Violation, schedule: &[u32]) -> Found {
+        Found(violation, schedule.iter().copied().map(event).collect())
+    }
+
+    fn check(trace: &str, found: Found, expected: expect_test::Expect) {
+        let trace = text::parse(trace).unwrap();
+        let Found(violation, schedule) = found;
+        let mut prediction = Prediction::new(Model::Values);
+        let ledger = Ledger { candidates: 1, violated: 1, ..Ledger::default() };
+        prediction.ledgers.push((violation.property(), ledger));
+        let finding = Finding::new(&trace, violation, schedule, Certainty::Real);
+        prediction.findings.push(finding);
+        let mut bytes = Vec::new();
+        let report = report_trace(&trace, prediction, Frame::new(&Options::default()));
+        write_text(&report, Style::default(), &mut bytes).unwrap();
+        expected.assert_eq(&String::from_utf8(bytes).unwrap());
+    }
+
+    #[test]
+    fn a_stuck_state_shows_where_all_threads_are() {
+        let trace = "\
+main: fork a
+main: fork b
+a: acquire m @ a.c:1
+a: wait c m @ a.c:2
+b: acquire m @ a.c:5
+b: signal c @ a.c:6
+b: release m
+b: end
+a: wake c m @ a.c:2
+a: release m
+a: end
+main: join a @ a.c:9
+main: end
+";
+        let prediction = predicted(Violation::Stuck(event(8)), &[0, 1, 4, 5, 6, 7, 2, 3]);
+        check(
+            trace,
+            prediction,
+            expect![[r#"
+                trace: 13 events, 3 threads, model values
+
+                stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
+                  a     blocks at wake c m  at a.c:2  holding no lock
+                  main  blocks at join a    at a.c:9  holding no lock
+                  schedule: 8 steps, 2 context switches
+                   step  main       a          b
+                      1  fork a
+                      2  fork b
+                      3                        acquire m  a.c:5
+                      4                        signal c   a.c:6
+                      5                        release m
+                      6                        end
+                      7             acquire m             a.c:1
+                      8             wait c m              a.c:2
+                   next*            wake c m              a.c:2
+                   next* join a                           a.c:9
+
+                          candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+                deadlock           1                 0         0        0         1           0          0
+                verdict: 1 bug that can happen
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_foreign_release_is_counted_along_the_schedule() {
+        // In the recorded run b gives back what a took, so that a can take it again.
+        let trace = "\
+a: acquire m @ a.c:1
+b: release m @ a.c:5
+a: acquire m @ a.c:2
+";
+        let prediction = predicted(Violation::Lock(LockMisuse::DoubleLock, event(2)), &[0]);
+        check(
+            trace,
+            prediction,
+            expect![[r#"
+                trace: 3 events, 2 threads, model values
+
+                double-lock-1 (real): m is locked again by its holder
+                  a  is about to acquire m  at a.c:2  holding m from a.c:1
+                  schedule: 1 step, 0 context switches
+                   step  a
+                      1  acquire m  a.c:1
+                   next* acquire m  a.c:2
+
+                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+                lock           1                 0         0        0         1           0          0
+                verdict: 1 bug that can happen
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_atomicity_violation_has_three_sides() {
+        let trace = "\
+a: region begin
+a: read x : 0 @ a.c:1
+a: write x : 1 @ a.c:2
+a: region end
+b: write x : 5 @ a.c:7
+";
+        let violation =
+            Violation::Atomicity { first: event(1), remote: event(4), second: event(2) };
+        check(
+            trace,
+            predicted(violation, &[0, 1, 4]),
+            expect![[r#"
+                trace: 5 events, 2 threads, model values
+
+                atomicity-1 (real): atomicity violation on x
+                  a  did read x : 0           at a.c:1  holding no lock
+                  b  did write x : 5          at a.c:7  holding no lock
+                  a  is about to write x : 1  at a.c:2  holding no lock
+                  schedule: 3 steps, 2 context switches
+                   step  a             b
+                      1  region begin
+                      2* read x : 0                  a.c:1
+                      3*               write x : 5   a.c:7
+                   next* write x : 1                 a.c:2
+
+                           candidates  refuted by order  by locks  by both  violated  infeasible  undecided
+                atomicity           1                 0         0        0         1           0          0
+                verdict: 1 bug that can happen
+            "#]],
+        );
+    }
+}

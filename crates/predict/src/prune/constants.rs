@@ -1,0 +1,20 @@
+//! Assertions whose conditions are true whatever is read.
+
+use foretrace_trace::EventId;
+
+use super::{Rule, Tried};
+use crate::candidates::Parts;
+
+pub(super) const RULE: Rule = Rule {
+    name: "constants",
+    column: None,
+    within: None,
+    tried: Tried::First,
+    refutes: |pruner, class, _| {
+        let Parts::Assertion(events) = &class.parts else { return false };
+        pruner.work.context.skeleton.data.as_ref().is_some_and(|data| {
+            let condition = |event: EventId| data.terms().as_constant(data.result(event)?);
+            events.iter().all(|&event| condition(event) == Some(1))
+        })
+    },
+};
