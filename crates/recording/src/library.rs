@@ -188,52 +188,6 @@ pub fn is_interposed(name: &str) -> bool {
     !is_plain && (INTERPOSED.contains(&name) || by_prefix)
 }
 
-/// Which arguments of a function are strings that it only reads, up to their ends. What it returns
-/// depends on them.
-pub fn strings_read_by(name: &str) -> &'static [usize] {
-    let plain = name.strip_prefix("__isoc99_").or(name.strip_prefix("__isoc23_")).unwrap_or(name);
-    let one = |names: &[&str]| names.contains(&plain);
-    match () {
-        () if one(READ_FIRST) => &[0],
-        () if one(READ_BOTH) => &[0, 1],
-        () if plain == "inet_pton" => &[1],
-        () => &[],
-    }
-}
-
-const READ_FIRST: &[&str] = &[
-    "atoi",
-    "atol",
-    "atoll",
-    "atof",
-    "strtol",
-    "strtoll",
-    "strtoul",
-    "strtoull",
-    "strtod",
-    "strtof",
-    "strtold",
-    "strtoimax",
-    "strtoumax",
-    "sscanf",
-    "strchrnul",
-    "index",
-    "rindex",
-    "inet_addr",
-    "inet_aton",
-];
-
-const READ_BOTH: &[&str] = &[
-    "strcasecmp",
-    "strstr",
-    "strcasestr",
-    "strspn",
-    "strcspn",
-    "strpbrk",
-    "strcoll",
-    "strverscmp",
-];
-
 /// C++'s own library. Its streams on files read and write through functions that the runtime stands
 /// before.
 fn cxx(name: &str) -> Option<Effect> {

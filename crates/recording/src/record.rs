@@ -164,7 +164,7 @@ pub mod lock {
 pub mod unseen {
     /// Inline assembly that is not understood and may touch memory.
     pub const ASSEMBLY: u8 = 0;
-    /// An atomic operation of 16 bytes.
+    /// An atomic operation of more than 8 bytes.
     pub const WIDE_ATOMIC: u8 = 1;
     /// A signal handler interrupted a wait.
     pub const INTERRUPTION: u8 = 2;

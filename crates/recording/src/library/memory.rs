@@ -51,11 +51,57 @@ pub enum Success {
 /// What a function reads: the argument that is the address, and how many bytes.
 pub fn reads(name: &str) -> impl Iterator<Item = (u32, Amount)> {
     let plain = plain(name);
-    let whole = super::strings_read_by(name).iter().map(|&argument| (argument as u32, Text));
+    let whole = strings_read_by(name).iter().map(|&argument| (argument as u32, Text));
     let listed = READS.iter().filter(move |row| row.0 == plain).map(|row| (row.1, row.2));
     let cxx = CXX_READS.iter().filter(|row| name.starts_with(row.0)).map(|row| (row.1, row.2));
     whole.chain(listed).chain(cxx)
 }
+
+/// Which arguments of a function are strings that it only reads, up to their ends. What it returns
+/// depends on them.
+pub fn strings_read_by(name: &str) -> &'static [usize] {
+    let plain = plain(name);
+    let one = |names: &[&str]| names.contains(&plain);
+    match () {
+        () if one(READ_FIRST) => &[0],
+        () if one(READ_BOTH) => &[0, 1],
+        () if plain == "inet_pton" => &[1],
+        () => &[],
+    }
+}
+
+const READ_FIRST: &[&str] = &[
+    "atoi",
+    "atol",
+    "atoll",
+    "atof",
+    "strtol",
+    "strtoll",
+    "strtoul",
+    "strtoull",
+    "strtod",
+    "strtof",
+    "strtold",
+    "strtoimax",
+    "strtoumax",
+    "sscanf",
+    "strchrnul",
+    "index",
+    "rindex",
+    "inet_addr",
+    "inet_aton",
+];
+
+const READ_BOTH: &[&str] = &[
+    "strcasecmp",
+    "strstr",
+    "strcasestr",
+    "strspn",
+    "strcspn",
+    "strpbrk",
+    "strcoll",
+    "strverscmp",
+];
 
 /// What a function has written: the argument that is the address, how many bytes, and when.
 pub fn writes(name: &str) -> impl Iterator<Item = (u32, Amount, Success)> {

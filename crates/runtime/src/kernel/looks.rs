@@ -3,12 +3,15 @@
 //! Each time that it is asked is a system call, so its answers are kept as long as nothing can have
 //! changed them.
 //!
-//! Most calls may do that, from their beginning to their end. Those that move bytes, or look
-//! whether they could, may not, unless code of which nothing is known has made them. So answers
-//! last while there is no call of the first kind. Where threads run one at a time they last until
-//! such a call ends: it does nothing before it has the turn, and all before it gives the turn back.
-//! Otherwise an answer is kept for one call, until the kernel does what it is asked for, and no
-//! longer than until another call begins or ends.
+//! Calls that only move bytes, or look whether they could, do not change what a number stands for.
+//! All others may, anywhere between their beginning and their end; so may code of which nothing is
+//! known, whatever it calls. Therefore:
+//!
+//! - While no other call is open, answers are kept.
+//! - Where threads run one at a time, they are kept until such a call ends: it has its turn from
+//!   before its effect until after it.
+//! - Else they are kept within one call, until the kernel does what it is asked for, and no longer
+//!   than until another call begins or ends.
 
 use std::ffi::c_char;
 

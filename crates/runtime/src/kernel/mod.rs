@@ -162,7 +162,7 @@ impl Kernel {
                 let is_silent =
                     (is_ours || is_known) && library::effect(name) == Some(Effect::None);
                 self.silent.insert(at, (function, is_silent));
-                if is_silent && library::strings_read_by(name).contains(&0) {
+                if is_silent && library::memory::strings_read_by(name).contains(&0) {
                     self.texts.push(function);
                 }
                 is_silent
