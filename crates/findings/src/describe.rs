@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use foretrace_trace::{
-    ChannelId, Channels, ChannelsId, EventId, Fault, MemoryOrder, Mode, Op, Patience, Place,
-    Request, Trace, WakeReason,
+    ChannelId, Channels, ChannelsId, EventId, ImplicitFault, MemoryOrder, Mode, Op, Patience,
+    Place, Request, Trace, WakeReason,
 };
 use foretrace_witness::{FailedAssertion, StepValues};
 
@@ -98,7 +98,7 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
             text
         }
         // Nobody wrote it; what is next is the access.
-        Op::Assert { .. } if trace.fault(event) == Some(Fault::Freed) => {
+        Op::Assert { .. } if trace.fault(event) == Some(ImplicitFault::Freed) => {
             trace.next(event).map_or(String::new(), |access| coming_access(trace, access))
         }
         Op::Branch { taken } => format!("branch{} : {taken}", condition()),
