@@ -93,12 +93,10 @@ impl Emit<'_> {
             kind::REGION_BEGIN | kind::REGION_END => Seen::Region,
             kind::ASSERT => Seen::Assert { site: record.site, holds: record.detail != 0 },
             kind::ALLOC => Seen::Alloc { address: record.word(0), size: record.word(1) },
-            kind::FREE => match change {
-                Change::Free(Some(block)) => {
-                    Seen::Free { address: block.start, size: block.end - block.start }
-                }
-                _ => Seen::Free { address: record.word(0), size: 1 },
-            },
+            kind::FREE if let Change::Free(Some(block)) = change => {
+                Seen::Free { address: block.start, size: block.end - block.start }
+            }
+            kind::FREE => Seen::Free { address: record.word(0), size: 1 },
             kind::FORK => record.thread().map_or(Seen::Other, |child| Seen::Fork { child }),
             _ => Seen::Other,
         };
