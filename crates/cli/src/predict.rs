@@ -11,7 +11,7 @@ use foretrace_findings::{
 };
 use foretrace_predict::{Budget, Granularity, Options, Prune, Switches, predict_all_models};
 use foretrace_report::{Certainty, Ledger, Report, Run, Style, Timing, write_json, write_text};
-use foretrace_trace::Fault;
+use foretrace_trace::ImplicitFault;
 use foretrace_verdict::Model;
 
 use crate::args::{GranularityChoice, Implicit, ModelChoice, PredictArguments, PredictionOptions};
@@ -169,15 +169,15 @@ pub(crate) fn model(choice: ModelChoice) -> Option<Model> {
 }
 
 /// The faults that an option names.
-pub(crate) fn faults(chosen: &[Implicit]) -> Vec<Fault> {
+pub(crate) fn faults(chosen: &[Implicit]) -> Vec<ImplicitFault> {
     let fault = |implicit: &Implicit| match implicit {
-        Implicit::Null => vec![Fault::Null],
-        Implicit::Division => vec![Fault::Division],
-        Implicit::Bounds => vec![Fault::Bounds],
-        Implicit::Freed => vec![Fault::Freed],
-        Implicit::All => Fault::IMPLICIT.to_vec(),
+        Implicit::Null => vec![ImplicitFault::Null],
+        Implicit::Division => vec![ImplicitFault::Division],
+        Implicit::Bounds => vec![ImplicitFault::Bounds],
+        Implicit::Freed => vec![ImplicitFault::Freed],
+        Implicit::All => ImplicitFault::IMPLICIT.to_vec(),
     };
-    let mut faults: Vec<Fault> = chosen.iter().flat_map(fault).collect();
+    let mut faults: Vec<ImplicitFault> = chosen.iter().flat_map(fault).collect();
     faults.sort_unstable();
     faults.dedup();
     faults

@@ -3,6 +3,8 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::time::Duration;
 
 use foretrace_predict::{
@@ -10,7 +12,7 @@ use foretrace_predict::{
 };
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
-use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
+use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace, ops};
 use foretrace_verdict::{Model, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
@@ -362,7 +364,9 @@ fn operand(trace: &Trace, event: EventId) -> Option<&str> {
         }
         Op::EnterCall { .. } => awaited(trace, event)?,
         Op::LeaveCall => awaited(trace, trace.enter_of(event)?)?,
-        _ => return None,
+        ops!(data object mark thread AcquireFailed SemWaitFailed Signal Broadcast Request) => {
+            return None;
+        }
     })
 }
 

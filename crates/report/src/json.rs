@@ -58,14 +58,14 @@ impl<'a> Document<'a> {
     }
 
     /// A schedule as runs of steps of one thread.
-    fn runs(&self, schedule: &[u32]) -> Vec<Step<'a>> {
+    fn runs(&self, schedule: &[u32]) -> Vec<StepObject<'a>> {
         let thread = |event: u32| self.thread_of[event as usize];
         schedule
             .chunk_by(|&a, &b| thread(a) == thread(b))
             .map(|run| {
                 let (event, last) = (run[0], run[run.len() - 1]);
                 let through = (last != event).then_some(last);
-                Step { thread: self.thread_name(event), event, through }
+                StepObject { thread: self.thread_name(event), event, through }
             })
             .collect()
     }
@@ -228,7 +228,7 @@ struct SideObject<'a> {
 
 /// A step; with `through`, all steps of the thread from `event` to that one.
 #[derive(Serialize)]
-struct Step<'a> {
+struct StepObject<'a> {
     thread: &'a str,
     event: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -396,7 +396,8 @@ impl Serialize for FindingObject<'_> {
         }
         object.serialize_field("context_switches", &finding.context_switches)?;
         if finding.schedule.len() <= LONGEST_LIST || report.full_schedules {
-            let step = |&event| Step { thread: document.thread_name(event), event, through: None };
+            let step =
+                |&event| StepObject { thread: document.thread_name(event), event, through: None };
             object.serialize_field("schedule", &List(&finding.schedule, step))?;
         } else {
             object.serialize_field("schedule", &document.runs(&finding.schedule))?;
