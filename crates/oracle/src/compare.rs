@@ -470,6 +470,7 @@ fn check_ledgers(
             violated,
             infeasible,
             infeasible_in_bound,
+            infeasible_for_recorded_values,
             undecided,
             refuted,
         } = ledger;
@@ -479,7 +480,9 @@ fn check_ledgers(
             && refuted.iter().all(|(_, count)| count <= refuted[Column::Both])
             && refuted[Column::Order] == pruned[Column::Order]
             && refuted[Column::Locks] >= pruned[Column::Locks];
+        // Without limits everything is decided under the model that is asked for.
         if candidates != decided + undecided
+            || infeasible_for_recorded_values != 0
             || violated != findings
             || undecided != open as u64
             || !is_split

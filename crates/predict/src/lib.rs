@@ -9,7 +9,6 @@ mod cells;
 mod delays;
 mod encode;
 mod explain;
-mod fallback;
 mod fault;
 mod goal;
 pub mod implicit;
@@ -20,12 +19,13 @@ mod prediction;
 mod preserve;
 mod program;
 mod prune;
+mod rounds;
 mod shard;
+mod stages;
 mod unanswered;
 
 pub use candidates::ClassKey;
 pub use explain::{Explainer, Reason, Section, Why};
-pub use fallback::predict_with_fallback;
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
 pub use judge::{Judge, Judgement, TraceJudge};

@@ -63,7 +63,7 @@ pub fn validate(trace: &Trace) -> Result<(), Invalid> {
         conds: conds::Conds::new(trace),
         semaphores: semaphores::Semaphores::new(trace),
         barriers: barriers::Barriers::new(trace),
-        memory: memory::Memory::new(trace),
+        memory: memory::Lifetimes::new(trace),
         names: names::Bound::default(),
         calls: calls::Calls::new(trace),
     };
@@ -83,7 +83,7 @@ struct State<'t> {
     conds: conds::Conds<'t>,
     semaphores: semaphores::Semaphores,
     barriers: barriers::Barriers,
-    memory: memory::Memory,
+    memory: memory::Lifetimes,
     names: names::Bound,
     calls: calls::Calls<'t>,
 }
