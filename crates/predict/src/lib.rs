@@ -9,6 +9,7 @@ mod cells;
 mod delays;
 mod encode;
 mod explain;
+mod explicit;
 mod fault;
 mod goal;
 pub mod implicit;
@@ -26,6 +27,7 @@ mod unanswered;
 
 pub use candidates::ClassKey;
 pub use explain::{Explainer, Reason, Section, Why};
+pub use explicit::ask_engine_alone;
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
 pub use judge::{Judge, Judgement, TraceJudge};
