@@ -1,4 +1,4 @@
-//! One line on standard error that says how far it is, if somebody looks at it.
+//! A progress line on standard error, if a terminal shows it.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;

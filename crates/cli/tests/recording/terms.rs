@@ -103,7 +103,7 @@ fn what_is_undecided_is_asked_of_a_weaker_model() {
         let limit = limit.to_string();
         foretrace(&["predict", trace, "--conflicts", &limit, "--model", model, "--json", "-"]).out
     };
-    let reason = "\"fallback\":\"the budget of conflicts was used up (--conflicts)\"";
+    let reason = "\"fallback\":\"the conflict budget was used up (--conflicts)\"";
     let found = |limit: &u32| asked(*limit, "auto").contains(reason);
     let limit = (1..=20).find(found).expect("some limit is enough for `values` only");
     assert!(asked(limit, "auto").contains("\"model\":\"values\",\"fallback\""));
