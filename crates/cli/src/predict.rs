@@ -9,10 +9,8 @@ use foretrace_findings::{
     Frame, assert_no, compare_models, explain_refuted, left_out_by_solver, predict_by_solver,
     report_trace, say_what_is_open,
 };
-use foretrace_predict::{
-    Budget, Granularity, Options, Prune, Switches, predict_all_models, predict_with_fallback,
-};
-use foretrace_report::{Certainty, Report, Run, Style, Timing, write_json, write_text};
+use foretrace_predict::{Budget, Granularity, Options, Prune, Switches, predict_all_models};
+use foretrace_report::{Certainty, Ledger, Report, Run, Style, Timing, write_json, write_text};
 use foretrace_trace::ImplicitFault;
 use foretrace_verdict::Model;
 
@@ -54,7 +52,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let predict = || -> Result<_, Failure> {
         let prediction = match &arguments.solver {
             Some(command) => predict_by_solver(&trace, command, &options, &progress)?,
-            None => predict_with_fallback(&trace, &options, &progress)?,
+            None => foretrace_predict::predict(&trace, &options, &progress)?,
         };
         let compared = arguments
             .compare_models
@@ -88,7 +86,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
         report.not_asked.extend(left_out_by_solver(&trace, &options));
     }
     show(&report, chosen)?;
-    Ok(verdict(&report))
+    Ok(verdict(&report, chosen.strict))
 }
 
 /// Options that do not go with `--solver`.
@@ -226,8 +224,13 @@ pub(crate) fn overall(statuses: &[Status]) -> Status {
     }
 }
 
-pub(crate) fn verdict(report: &Report) -> Status {
-    let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
+/// `strict`: what is refuted for recorded values only counts as undecided.
+pub(crate) fn verdict(report: &Report, strict: bool) -> Status {
+    let open = |ledger: &Ledger| match strict {
+        true => ledger.undecided + ledger.infeasible_for_recorded_values,
+        false => ledger.undecided,
+    };
+    let undecided: u64 = report.summary.iter().map(|(_, ledger)| open(ledger)).sum();
     let run = |is_so: fn(&Run) -> bool| report.run.as_ref().is_some_and(is_so);
     let says_little = run(|run| run.incomplete || run.says_nothing.is_some());
     if report.count(Certainty::Real) > 0 || run(|run| run.failed) {

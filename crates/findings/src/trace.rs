@@ -95,6 +95,8 @@ pub fn report_trace(trace: &Trace, prediction: Prediction, frame: Frame) -> Repo
     report.excerpt = excerpt(trace, &prediction, &points);
     report.findings = findings(trace, prediction.findings, &points, is_by_object);
     report.undecided = prediction.undecided.into_iter().map(undecided).collect();
+    let for_recorded_values = prediction.for_recorded_values.into_iter();
+    report.for_recorded_values = for_recorded_values.map(undecided).collect();
     report
 }
 
@@ -170,7 +172,7 @@ fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec
         shown(trace, &finding.schedule).for_each(|event| mentioned[event.index()] = true);
     }
     points.iter().flatten().for_each(|point| mentioned[point.event.index()] = true);
-    for open in &prediction.undecided {
+    for open in prediction.undecided.iter().chain(&prediction.for_recorded_values) {
         open.example.events().iter().for_each(|event| mentioned[event.index()] = true);
     }
     (0..trace.len())
@@ -263,8 +265,6 @@ fn finding(
     told.what = implicit::what(trace, &finding.violation);
     told.reads = asserted_reads(trace, &finding);
     told.schedule = shown(trace, &finding.schedule).map(|event| event.0).collect();
-    let fallback = finding.fallback;
-    told.fallback = fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why)));
     told
 }
 

@@ -9,6 +9,7 @@
 
 use std::time::Instant;
 
+use foretrace_solve::Limits;
 use foretrace_trace::EventId;
 use foretrace_verdict::{Certainty, Columns, Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
@@ -49,6 +50,7 @@ pub(crate) enum Decided {
 /// The solvers of one shard.
 pub(crate) struct Shard<'w> {
     work: &'w Work<'w>,
+    limits: Limits,
     pruner: Pruner<'w>,
     plain: Option<(Encoder<'w>, Goals)>,
     atomicity: Option<(Encoder<'w>, Goals)>,
@@ -56,14 +58,16 @@ pub(crate) struct Shard<'w> {
 }
 
 impl<'w> Shard<'w> {
-    pub(crate) fn new(work: &'w Work<'w>) -> Self {
-        Shard { work, pruner: Pruner::new(work), plain: None, atomicity: None, assertions: None }
+    /// `limits` are for each question.
+    pub(crate) fn new(work: &'w Work<'w>, limits: Limits) -> Self {
+        let pruner = Pruner::new(work);
+        Shard { work, limits, pruner, plain: None, atomicity: None, assertions: None }
     }
 
     /// Decides a class. A finding that is only possible is asked for again without the reads that
     /// make it so.
     pub(crate) fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
-        let mut terms = Terms::new(self.work.limits.clone());
+        let mut terms = Terms::new(self.limits.clone());
         terms.induced = self.pruner.induced(class);
         let decided = self.decide_on(class, &mut terms)?;
         // What is left of the budget is for the second question.
@@ -84,7 +88,7 @@ impl<'w> Shard<'w> {
         &mut self,
         class: &Class,
     ) -> Result<Option<Decided>, PredictError> {
-        let terms = Terms::new(self.work.limits.clone());
+        let terms = Terms::new(self.limits.clone());
         let most = match self.work.switches {
             Switches::Any => None,
             Switches::AtMost(most) => Some(most),
@@ -111,7 +115,7 @@ impl<'w> Shard<'w> {
         most: Option<u32>,
     ) -> Result<Option<Decided>, PredictError> {
         let work = self.work;
-        if work.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if self.limits.is_over() {
             return Ok(Some(Decided::Undecided(Unanswered::TimeBudget)));
         }
         if let Some(columns) = self.pruner.refuted(class, Tried::First, terms.explained) {
@@ -300,6 +304,9 @@ impl<'w> Shard<'w> {
             }
             Verdict::Infeasible => Ok(Decided::Infeasible(Columns::default())),
             Verdict::InfeasibleInBound => Ok(Decided::InfeasibleInBound),
+            Verdict::Undecided(_) if self.limits.is_over() => {
+                Ok(Decided::Undecided(Unanswered::TimeBudget))
+            }
             Verdict::Undecided(reason) => Ok(Decided::Undecided(reason)),
         }
     }

@@ -120,7 +120,13 @@ impl Serialize for Document<'_> {
             "findings",
             &List(&report.findings, |finding| FindingObject { document: self, finding }),
         )?;
-        object.serialize_field("undecided", &List(&report.undecided, |open| self.open(open)))?;
+        let open = |open| self.open(open, None);
+        object.serialize_field("undecided", &List(&report.undecided, open))?;
+        if !report.for_recorded_values.is_empty() {
+            let open = |open| self.open(open, Some(crate::Model::Values.name()));
+            let those = &List(&report.for_recorded_values, open);
+            object.serialize_field("for_recorded_values", those)?;
+        }
         if let Some(why) = &report.why {
             object.serialize_field("refuted", &why.explanations)?;
             object.serialize_field("refuted_not_explained", &why.left_out)?;
@@ -279,6 +285,8 @@ impl Serialize for Summary<'_> {
         object.serialize_entry("violated", &ledger.violated)?;
         object.serialize_entry("infeasible", &ledger.infeasible)?;
         object.serialize_entry("infeasible_in_bound", &ledger.infeasible_in_bound)?;
+        let for_recorded_values = &ledger.infeasible_for_recorded_values;
+        object.serialize_entry("infeasible_for_recorded_values", for_recorded_values)?;
         object.serialize_entry("undecided", &ledger.undecided)?;
         let remaining = Column::ALL.map(|column| (column.name(), ledger.remaining(column)));
         let remaining: BTreeMap<_, _> = remaining.into();
@@ -300,6 +308,9 @@ struct UndecidedObject<'a> {
     property: crate::Property,
     kind: crate::Kind,
     events: Vec<EventObject<'a>>,
+    /// The weaker model under which it is refuted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_under: Option<&'static str>,
     code: &'static str,
     reason: &'a str,
 }
@@ -328,11 +339,16 @@ impl<'a> Document<'a> {
         (property, Summary { ledger, not_asked, not_asked_codes })
     }
 
-    fn open(&self, open: &'a Undecided) -> UndecidedObject<'a> {
+    fn open(
+        &self,
+        open: &'a Undecided,
+        decided_under: Option<&'static str>,
+    ) -> UndecidedObject<'a> {
         UndecidedObject {
             property: open.property,
             kind: open.kind,
             events: open.events.iter().map(|&e| self.event(self.report.event(e))).collect(),
+            decided_under,
             code: open.reason.code,
             reason: &open.reason.sentence,
         }
@@ -358,12 +374,7 @@ impl Serialize for FindingObject<'_> {
             object.serialize_field("evidence", &replay.evidence)?;
             object.serialize_field("replay", replay)?;
         }
-        let fallback = finding.fallback.as_ref();
-        object.serialize_field("model", fallback.map_or(&report.model, |(model, _)| model))?;
-        if let Some((_, reason)) = fallback {
-            object.serialize_field("fallback", &reason.sentence)?;
-            object.serialize_field("fallback_code", reason.code)?;
-        }
+        object.serialize_field("model", &report.model)?;
         object.serialize_field("object", &finding.object)?;
         object.serialize_field("locations", &locations)?;
         object.serialize_field(

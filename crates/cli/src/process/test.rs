@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use foretrace_findings::{assert_no, report_trace, say_what_is_open};
-use foretrace_predict::predict_with_fallback;
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
 use foretrace_trace::binary;
 use foretrace_verdict::Property;
@@ -28,12 +27,12 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     if arguments.runs == 1 {
         let report = test.single(None, &folder.path().join("recording.ftrec"))?;
         predict::show(&report, &arguments.prediction)?;
-        let mut statuses = vec![predict::verdict(&report)];
+        let mut statuses = vec![predict::verdict(&report, arguments.prediction.strict)];
         if arguments.prediction.symbolic_addresses {
             let recording = folder.path().join("recording.ftrec");
             if let Some(report) = test.together(&[&recording])? {
                 test.show(&report, "addresses")?;
-                statuses.push(predict::verdict(&report));
+                statuses.push(predict::verdict(&report, arguments.prediction.strict));
             }
         }
         return Ok(predict::overall(&statuses));
@@ -43,13 +42,13 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
         let recording = folder.path().join(format!("recording-{number}.ftrec"));
         let report = test.single(Some(number), &recording)?;
         test.show(&report, &number.to_string())?;
-        reports.push(predict::verdict(&report));
+        reports.push(predict::verdict(&report, arguments.prediction.strict));
         recordings.push(recording);
     }
     let recordings: Vec<&Path> = recordings.iter().map(PathBuf::as_path).collect();
     if let Some(report) = test.together(&recordings)? {
         test.show(&report, "merged")?;
-        reports.push(predict::verdict(&report));
+        reports.push(predict::verdict(&report, arguments.prediction.strict));
     }
     Ok(predict::overall(&reports))
 }
@@ -114,7 +113,7 @@ impl Test<'_> {
         let progress = ProgressLine::new();
         let options = predict::options(chosen).limited_for(trace);
         let recorded_time = start.elapsed();
-        let prediction = predict_with_fallback(trace, &options, &progress);
+        let prediction = foretrace_predict::predict(trace, &options, &progress);
         progress.clear();
         let prediction = prediction?;
         let predicted_time = start.elapsed() - recorded_time;
