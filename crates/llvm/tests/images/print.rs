@@ -348,6 +348,8 @@ impl Reader<'_> {
                 format!("fill {}{to}, {byte}, {size}{noted}", private(flags))
             }
             15 => format!("opaque `{}`({})", self.string(), self.operands()),
+            20 => format!("opaque memory `{}`({})", self.string(), self.operands()),
+            21 => format!("opaque list `{}`({})", self.string(), self.operands()),
             16 => {
                 let (flags, size) = (self.number(), self.number());
                 format!("{}load wide {size} {}", private(flags), self.wide(64))

@@ -180,7 +180,7 @@ pub struct Merged {
     pub program: Program,
     /// What of the runs is not in it, and why.
     pub left_out: Vec<String>,
-    /// How many addresses that depend on reads are kept as recorded though their objects are wholly
+    /// How many addresses that depend on reads are fixed to their recorded values though their objects are wholly
     /// known, by the reason.
     pub kept_addresses: Vec<(String, u64)>,
     /// How many accesses range over their objects.
