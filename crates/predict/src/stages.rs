@@ -107,7 +107,8 @@ impl<'a> Stages<'a> {
         // Where no question waits for another one, each has its time at once.
         match limits.deadline {
             Some(_) if left.len() <= self.asked.options.jobs => {
-                self.ask_solver(&Shards::alone(&left), &[limits.conflicts], false)
+                let last = efforts(limits, limits.conflicts).split_off(EARLY_CONFLICTS.len() - 1);
+                self.ask_solver(&Shards::alone(&left), &last, false)
             }
             _ => self.ask_solver(&open, &efforts(limits, limits.conflicts), false),
         }
