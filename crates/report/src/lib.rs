@@ -239,6 +239,9 @@ pub struct Replay {
     pub ending: Option<String>,
     /// The last lines that the program wrote.
     pub output: Vec<String>,
+    /// Whether it was killed because its time was over.
+    #[serde(skip)]
+    pub timed_out: bool,
 }
 
 impl Replay {
