@@ -2,8 +2,8 @@
 //!
 //! **Computes.** For each event and each other thread, the last position of a *rival*: a step that
 //! can be executed, or be next, before the event is, and that makes a difference to it or to a
-//! question, or to which it makes a difference. A step all of whose rivals are executed can be taken
-//! at once.
+//! question, or to which it makes a difference. A step all of whose rivals are executed can be
+//! taken at once.
 //!
 //! **Follows.** `docs/theory.md`, section 7, which has the table of rivals and the argument. Steps
 //! that must come after the event are no rivals, nor are those for which their thread needs a lock
