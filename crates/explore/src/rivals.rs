@@ -20,6 +20,7 @@ use foretrace_trace::{
 };
 
 use crate::fault::{Fault, is_seeded};
+use crate::kept::Kept;
 use crate::script::Script;
 
 /// What is asked about, as far as it makes steps rivals.
@@ -40,10 +41,13 @@ pub(crate) struct Rivals {
 }
 
 impl Rivals {
-    pub(crate) fn new(script: &Script, asked: &Asked) -> Self {
+    pub(crate) fn new(
+        script: &Script,
+        order: &MustHappenBefore,
+        locksets: &Locksets,
+        asked: &Asked,
+    ) -> Self {
         let trace = script.trace;
-        let order = MustHappenBefore::new(trace);
-        let locksets = Locksets::new(script.skeleton);
         let mut uses: FxHashMap<Thing, Vec<(EventId, Way)>> = FxHashMap::default();
         for (event, _) in trace.ops() {
             collect(script, asked, event, |thing, way| {
@@ -51,7 +55,7 @@ impl Rivals {
             });
         }
         let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); trace.len()];
-        let close = Closure { trace, order: &order, locksets: &locksets };
+        let close = Closure { trace, order, locksets, kept: script.kept };
         for (&thing, uses) in &uses {
             close.find(thing, uses, &mut lists);
         }
@@ -165,6 +169,18 @@ fn collect(script: &Script, asked: &Asked, event: EventId, mut tell: impl FnMut(
         Mode::Shared => OPENS_SHARED,
     };
     let step = script.step(event);
+    let kept = script.kept;
+    let mut tell = |thing: Thing, way: Way| {
+        let is_kept = match thing {
+            Thing::Cell(_) | Thing::Life(_) => true,
+            Thing::Lock(lock) => kept.lock(lock),
+            Thing::Cond(cond) => kept.cond(cond),
+            Thing::Semaphore(sem) => kept.sem(sem),
+        };
+        if is_kept {
+            tell(thing, way);
+        }
+    };
     match step.op {
         Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
             let touch = script.touch(event).expect("it is an access");
@@ -228,6 +244,7 @@ struct Closure<'c> {
     trace: &'c Trace,
     order: &'c MustHappenBefore,
     locksets: &'c Locksets,
+    kept: &'c Kept,
 }
 
 /// Steps of one thread that use a thing in the same way, with the same locks.
@@ -283,7 +300,11 @@ impl Closure<'_> {
             let has = |lock: LockId| locks.iter().any(|&(other, _)| other == lock);
             return self.locksets.locks(a).iter().any(|&(lock, _)| has(lock));
         }
-        self.locksets.exclude(a, b)
+        let locks = self.locksets.locks(b);
+        self.locksets.locks(a).iter().any(|&(lock, mode)| {
+            let mut same = locks.iter().filter(|&&(other, _)| other == lock);
+            self.kept.lock(lock) && same.any(|&(_, other)| mode.conflicts(other))
+        })
     }
 
     /// The last position of the group that need not come after this one.
