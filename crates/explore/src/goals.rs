@@ -158,13 +158,29 @@ impl<'q> Goals<'q> {
     }
 
     /// What makes steps rivals because it is asked about.
-    pub(crate) fn asked(&self) -> Asked {
-        let mut accesses: FxHashSet<EventId> = self.groups.keys().copied().collect();
-        accesses.extend(self.remotes.keys());
-        for part in &self.parts {
-            accesses.extend(part.pairs.iter().flat_map(|&(first, second)| [first, second]));
+    pub(crate) fn asked(&self) -> Asked<'q> {
+        let mut meetings = Vec::new();
+        for question in &self.questions {
+            match question {
+                Question::Race(parts) => {
+                    meetings.extend(parts.iter().map(|&(one, other)| (one.to_vec(), other)));
+                }
+                Question::Atomicity(parts) => {
+                    for &(pairs, remotes) in parts {
+                        let mut own: Vec<EventId> =
+                            pairs.iter().flat_map(|&(first, second)| [first, second]).collect();
+                        own.sort_unstable();
+                        own.dedup();
+                        meetings.push((own, remotes));
+                    }
+                }
+                Question::LockCycle(_)
+                | Question::Stuck(_)
+                | Question::Lock(_)
+                | Question::Assertion(_) => {}
+            }
         }
-        Asked { accesses, misuses: self.misuses.keys().copied().collect() }
+        Asked { meetings, misuses: self.misuses.keys().copied().collect() }
     }
 
     /// Whether being next at an event can be part of a violation.

@@ -1,6 +1,6 @@
 //! Which objects an exploration looks at.
 //!
-//! **Computes.** The cells, locks, condition variables and semaphores that are kept. What is not
+//! **Computes.** The cells, locks, condition variables, semaphores and lives of objects that are kept. What is not
 //! kept asks for nothing: its operations are always enabled, and its guards always hold. So an
 //! exploration of a slice reaches every state that one of the whole trace does, and more.
 //!
@@ -8,7 +8,7 @@
 //! there. Locks with a release by a thread that does not hold them are always kept.
 
 use foretrace_model::{CellId, Skeleton};
-use foretrace_trace::{CondId, EventId, LockId, Op, Request, SemId, ops};
+use foretrace_trace::{CondId, EventId, LockId, ObjectId, Op, Request, SemId, ops};
 
 use crate::matter::Matter;
 use crate::question::Question;
@@ -20,6 +20,8 @@ pub(crate) struct Kept {
     locks: Vec<bool>,
     conds: Vec<bool>,
     sems: Vec<bool>,
+    /// Objects whose allocation and end count.
+    lives: Vec<bool>,
 }
 
 impl Kept {
@@ -31,6 +33,7 @@ impl Kept {
             locks: vec![true; trace.locks().len()],
             conds: vec![true; trace.conds().len()],
             sems: vec![true; trace.semaphores().len()],
+            lives: vec![true; trace.objects().len()],
         }
     }
 
@@ -44,10 +47,16 @@ impl Kept {
             locks: locks.map(|lock| skeleton.locks.is_irregular(lock)).collect(),
             conds: vec![false; all.conds.len()],
             sems: vec![false; all.sems.len()],
+            lives: vec![false; all.lives.len()],
         };
         for question in questions {
             match question {
-                Question::Race(_) | Question::Atomicity(_) => {}
+                Question::Race(parts) => {
+                    parts.iter().for_each(|(one, _)| kept.keep_life_of(skeleton, one[0]));
+                }
+                Question::Atomicity(parts) => {
+                    parts.iter().for_each(|(_, remotes)| kept.keep_life_of(skeleton, remotes[0]));
+                }
                 Question::LockCycle(cycles) => {
                     let points = cycles.iter().flatten().flat_map(|points| points.iter());
                     points.for_each(|&point| kept.keep_lock_of(skeleton, point));
@@ -83,6 +92,22 @@ impl Kept {
         self.sems[sem.index()]
     }
 
+    pub(crate) fn life(&self, object: ObjectId) -> bool {
+        self.lives[object.index()]
+    }
+
+    fn keep_life_of(&mut self, skeleton: &Skeleton, event: EventId) {
+        match skeleton.trace.op(event) {
+            Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
+                self.lives[at.object.index()] = true;
+            }
+            Op::Alloc { object, .. } | Op::Free { object } => {
+                self.lives[object.index()] = true;
+            }
+            ops!(data sync call mark) => {}
+        }
+    }
+
     fn keep_lock_of(&mut self, skeleton: &Skeleton, event: EventId) {
         match skeleton.trace.op(event) {
             Op::Acquire { lock, .. }
@@ -106,6 +131,7 @@ impl Kept {
         stray: Option<EventId>,
     ) {
         self.keep_lock_of(skeleton, event);
+        self.keep_life_of(skeleton, event);
         match skeleton.trace.op(event) {
             Op::Read { .. } | Op::Rmw { .. } => self.keep_read(skeleton, matter, event),
             Op::Wait { cond, .. } | Op::Wake { cond, .. } => self.conds[cond.index()] = true,

@@ -70,15 +70,13 @@ fn is_idle(script: &Script, goals: &Goals, event: EventId) -> bool {
         Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
             let touch = script.touch(event).expect("it is an access");
             let lifetimes = &script.skeleton.lifetimes;
-            let lives = lifetimes
-                .alloc_of(at.object)
-                .is_none_or(|alloc| script.trace.thread_of(alloc) == script.trace.thread_of(event));
+            let is_own =
+                |alloc: EventId| script.trace.thread_of(alloc) == script.trace.thread_of(event);
+            let lives = !script.kept.life(at.object)
+                || (lifetimes.alloc_of(at.object).is_none_or(is_own)
+                    && lifetimes.free_of(at.object).is_none());
             let looks_at_nothing = touch.parts.is_empty() && !matches!(touch.pin, Pin::Unknown(_));
-            lives
-                && lifetimes.free_of(at.object).is_none()
-                && looks_at_nothing
-                && touch.assumed.is_none()
-                && touch.seen.is_none()
+            lives && looks_at_nothing && touch.assumed.is_none() && touch.seen.is_none()
         }
         Op::Branch { .. } | Op::Assume { .. } | Op::Assert { .. } => step.test.is_none(),
         Op::Let | Op::Begin | Op::End | Op::Fork { .. } | Op::Request(_) => true,

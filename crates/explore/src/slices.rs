@@ -63,8 +63,57 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
         all: &Kept::all(skeleton),
         code: &Code::new(skeleton),
     };
-    whole.answer(questions, &mut report);
-    report
+    let (owners, units) = units(skeleton.trace, questions);
+    let answers = vec![Answer::GaveUp(Reason::States); units.len()];
+    let mut of_units = Report { answers, states: 0, steps: 0 };
+    whole.answer(&owners, &units, &mut of_units);
+    report.answers.fill(Answer::Impossible);
+    for (&owner, answer) in owners.iter().zip(of_units.answers) {
+        let known = &mut report.answers[owner];
+        match (&known, &answer) {
+            (Answer::Found { .. }, _) | (_, Answer::Impossible) => {}
+            (Answer::GaveUp(_), Answer::GaveUp(_)) => {}
+            (Answer::Impossible | Answer::GaveUp(_), _) => *known = answer,
+        }
+    }
+    Report { states: of_units.states, steps: of_units.steps, ..report }
+}
+
+/// The questions in parts: races and atomicity violations of two threads each. Returns which
+/// question a part is of. What is explored for two threads need not distinguish how far others are.
+fn units<'q>(trace: &Trace, questions: &[Question<'q>]) -> (Vec<usize>, Vec<Question<'q>>) {
+    let (mut owners, mut units) = (Vec::new(), Vec::new());
+    let mut add = |owner: usize, unit: Question<'q>| {
+        owners.push(owner);
+        units.push(unit);
+    };
+    let threads = |a: EventId, b: EventId| {
+        let (a, b) = (trace.thread_of(a), trace.thread_of(b));
+        (a.min(b), a.max(b))
+    };
+    for (at, question) in questions.iter().enumerate() {
+        match question {
+            Question::Race(parts) => {
+                let mut pairs: BTreeMap<_, Vec<_>> = BTreeMap::new();
+                for &part in parts {
+                    pairs.entry(threads(part.0[0], part.1[0])).or_default().push(part);
+                }
+                pairs.into_values().for_each(|parts| add(at, Question::Race(parts)));
+            }
+            Question::Atomicity(parts) => {
+                let mut pairs: BTreeMap<_, Vec<_>> = BTreeMap::new();
+                for &part in parts {
+                    pairs.entry(threads(part.0[0].0, part.1[0])).or_default().push(part);
+                }
+                pairs.into_values().for_each(|parts| add(at, Question::Atomicity(parts)));
+            }
+            Question::LockCycle(_)
+            | Question::Stuck(_)
+            | Question::Lock(_)
+            | Question::Assertion(_) => add(at, question.clone()),
+        }
+    }
+    (owners, units)
 }
 
 /// What all explorations of a trace share.
@@ -85,7 +134,7 @@ struct Batch {
 }
 
 impl Whole<'_> {
-    fn answer(&self, questions: &[Question], report: &mut Report) {
+    fn answer(&self, owners: &[usize], questions: &[Question], report: &mut Report) {
         let most = self.options.limits.states;
         let all: Vec<usize> = (0..questions.len()).collect();
         // With all objects guards cut most of it off: often that is the smallest exploration.
@@ -98,7 +147,11 @@ impl Whole<'_> {
         }
         while !open.is_empty() && self.options.slices && !self.is_late() {
             let mut later = Vec::new();
-            while let Some(batch) = open.pop() {
+            while let Some(mut batch) = open.pop() {
+                batch.questions.retain(|&at| !is_found(owners, report, at));
+                if batch.questions.is_empty() {
+                    continue;
+                }
                 for left in self.refine(questions, batch, &limits(states), report) {
                     match self.halves(questions, left) {
                         Ok(halves) => open.extend(halves),
@@ -289,15 +342,28 @@ struct Stall {
     stray: Option<EventId>,
 }
 
-/// What a question is about: its kind, and its object; or itself.
-fn key(trace: &Trace, questions: &[Question], at: usize) -> (Kind, u32) {
-    let object = |event: EventId| trace.access(event).map_or(0, |access| access.at.object.0);
+/// Whether some part of the same question is found.
+fn is_found(owners: &[usize], report: &Report, at: usize) -> bool {
+    // The parts of a question follow each other.
+    let own = |other: &usize| owners[*other] == owners[at];
+    let first = (0..at).rev().take_while(own).last().unwrap_or(at);
+    let mut parts = (first..owners.len()).take_while(own);
+    parts.any(|part| matches!(report.answers[part], Answer::Found { .. }))
+}
+
+/// What a question is about: its kind, its object and its threads; or itself.
+fn key(trace: &Trace, questions: &[Question], at: usize) -> (Kind, u32, u32, u32) {
+    let about = |kind: Kind, a: EventId, b: EventId| {
+        let object = trace.access(a).map_or(0, |access| access.at.object.0);
+        let (a, b) = (trace.thread_of(a).0, trace.thread_of(b).0);
+        (kind, object, a.min(b), a.max(b))
+    };
     match &questions[at] {
-        Question::Race(parts) => (Kind::Race, object(parts[0].0[0])),
-        Question::Atomicity(parts) => (Kind::Atomicity, object(parts[0].1[0])),
-        Question::LockCycle(_) => (Kind::LockCycle, at as u32),
-        Question::Stuck(_) => (Kind::Stuck, 0),
-        Question::Lock(_) => (Kind::DoubleLock, at as u32),
-        Question::Assertion(_) => (Kind::Assertion, at as u32),
+        Question::Race(parts) => about(Kind::Race, parts[0].0[0], parts[0].1[0]),
+        Question::Atomicity(parts) => about(Kind::Atomicity, parts[0].0[0].0, parts[0].1[0]),
+        Question::LockCycle(_) => (Kind::LockCycle, at as u32, 0, 0),
+        Question::Stuck(_) => (Kind::Stuck, 0, 0, 0),
+        Question::Lock(_) => (Kind::DoubleLock, at as u32, 0, 0),
+        Question::Assertion(_) => (Kind::Assertion, at as u32, 0, 0),
     }
 }

@@ -122,11 +122,12 @@ impl<'s> Script<'s> {
 
     pub(crate) fn is_live(&self, world: &World, object: ObjectId) -> bool {
         let lifetimes = &self.skeleton.lifetimes;
-        lifetimes.alloc_of(object).is_none_or(|alloc| self.is_executed(world, alloc))
-            && !lifetimes.free_of(object).is_some_and(|free| self.is_executed(world, free))
+        !self.kept.life(object)
+            || (lifetimes.alloc_of(object).is_none_or(|alloc| self.is_executed(world, alloc))
+                && !lifetimes.free_of(object).is_some_and(|free| self.is_executed(world, free)))
     }
 
-    /// Whether an operation on a lock asks for nothing, because the lock is not kept.
+    /// Whether an operation asks for nothing and does nothing, because its object is not kept.
     pub(crate) fn is_left_out(&self, op: Op) -> bool {
         let kept = self.kept;
         match op {
@@ -141,7 +142,8 @@ impl<'s> Script<'s> {
             Op::SemWait { sem, .. } | Op::SemWaitFailed { sem, .. } | Op::SemPost { sem } => {
                 !kept.sem(sem)
             }
-            ops!(memory object data barrier thread call mark Request) => false,
+            Op::Alloc { object, .. } | Op::Free { object } => !kept.life(object),
+            ops!(memory data barrier thread call mark Request) => false,
         }
     }
 
