@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 24] = [
+const MAY_USE: [(&str, &[&str]); 25] = [
     // For tests only.
     ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
@@ -22,6 +22,17 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     ("foretrace-model", &["foretrace-trace", "foretrace-verdict", "foretrace-words"]),
     ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
     ("foretrace-causality", &["foretrace-trace", "foretrace-verdict", "foretrace-model"]),
+    // Its rules are its own: it shares no code with checker and oracle.
+    (
+        "foretrace-explore",
+        &[
+            "foretrace-words",
+            "foretrace-trace",
+            "foretrace-verdict",
+            "foretrace-model",
+            "foretrace-causality",
+        ],
+    ),
     ("foretrace-solve", &[]),
     // The checker shares no code with what it checks.
     ("foretrace-witness", &["foretrace-trace", "foretrace-verdict"]),
@@ -34,6 +45,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "foretrace-model",
             "foretrace-summarise",
             "foretrace-causality",
+            "foretrace-explore",
             "foretrace-solve",
             "foretrace-witness",
         ],
@@ -71,6 +83,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "foretrace-verdict",
             "foretrace-witness",
             "foretrace-predict",
+            "foretrace-explore",
             "foretrace-reference",
             "foretrace-model",
             "foretrace-causality",

@@ -382,6 +382,11 @@ pub(crate) struct PredictionOptions {
     #[arg(long, value_name = "N")]
     pub(crate) conflicts: Option<u64>,
 
+    /// Count as undecided what is refuted only for schedules in which reads return their recorded
+    /// values
+    #[arg(long)]
+    pub(crate) strict: bool,
+
     /// Consider only schedules with at most this many context switches
     #[arg(long, value_name = "N", conflicts_with = "iterate_bound",
         value_parser = clap::value_parser!(u32).range(0..=1000))]

@@ -272,7 +272,7 @@ fn check(
 /// schedules. Questions about a recorded program may take for ever without a limit:
 /// [`Options::limited_for`] sets one.
 pub fn predict(trace: &Trace, options: &Options) -> Result<Prediction, PredictError> {
-    prediction::predict_with_fallback(trace, options, &())
+    prediction::predict(trace, options, &())
 }
 
 /// Records runs of programs that `foretrace cc` or `foretrace c++` compiled. The command

@@ -9,11 +9,9 @@ use foretrace_findings::{
     Frame, assert_no, compare_models, explain_refuted, left_out_by_solver, predict_by_solver,
     report_trace, say_what_is_open,
 };
-use foretrace_predict::{
-    Budget, Granularity, Options, Prune, Switches, predict_all_models, predict_with_fallback,
-};
-use foretrace_report::{Certainty, Report, Run, Style, Timing, write_json, write_text};
-use foretrace_trace::{Deadline, Fault};
+use foretrace_predict::{Budget, Granularity, Options, Prune, Switches, predict_all_models};
+use foretrace_report::{Certainty, Ledger, Report, Run, Style, Timing, write_json, write_text};
+use foretrace_trace::{Deadline, ImplicitFault};
 use foretrace_verdict::Model;
 
 use crate::args::{GranularityChoice, Implicit, ModelChoice, PredictArguments, PredictionOptions};
@@ -60,7 +58,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let predict = || -> Result<_, Failure> {
         let prediction = match &arguments.solver {
             Some(command) => predict_by_solver(&trace, command, &options, &progress)?,
-            None => predict_with_fallback(&trace, &options, &progress)?,
+            None => foretrace_predict::predict(&trace, &options, &progress)?,
         };
         let compared = arguments
             .compare_models
@@ -95,7 +93,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
         report.not_asked.extend(left_out_by_solver(&trace, &options));
     }
     show(&report, chosen)?;
-    Ok(verdict(&report))
+    Ok(verdict(&report, chosen.strict))
 }
 
 /// Options that do not go with `--solver`.
@@ -178,15 +176,15 @@ pub(crate) fn model(choice: ModelChoice) -> Option<Model> {
 }
 
 /// The faults that an option names.
-pub(crate) fn faults(chosen: &[Implicit]) -> Vec<Fault> {
+pub(crate) fn faults(chosen: &[Implicit]) -> Vec<ImplicitFault> {
     let fault = |implicit: &Implicit| match implicit {
-        Implicit::Null => vec![Fault::Null],
-        Implicit::Division => vec![Fault::Division],
-        Implicit::Bounds => vec![Fault::Bounds],
-        Implicit::Freed => vec![Fault::Freed],
-        Implicit::All => Fault::IMPLICIT.to_vec(),
+        Implicit::Null => vec![ImplicitFault::Null],
+        Implicit::Division => vec![ImplicitFault::Division],
+        Implicit::Bounds => vec![ImplicitFault::Bounds],
+        Implicit::Freed => vec![ImplicitFault::Freed],
+        Implicit::All => ImplicitFault::IMPLICIT.to_vec(),
     };
-    let mut faults: Vec<Fault> = chosen.iter().flat_map(fault).collect();
+    let mut faults: Vec<ImplicitFault> = chosen.iter().flat_map(fault).collect();
     faults.sort_unstable();
     faults.dedup();
     faults
@@ -236,8 +234,13 @@ pub(crate) fn overall(statuses: &[Status]) -> Status {
     }
 }
 
-pub(crate) fn verdict(report: &Report) -> Status {
-    let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
+/// `strict`: what is refuted for recorded values only counts as undecided.
+pub(crate) fn verdict(report: &Report, strict: bool) -> Status {
+    let open = |ledger: &Ledger| match strict {
+        true => ledger.undecided + ledger.infeasible_for_recorded_values,
+        false => ledger.undecided,
+    };
+    let undecided: u64 = report.summary.iter().map(|(_, ledger)| open(ledger)).sum();
     let run = |is_so: fn(&Run) -> bool| report.run.as_ref().is_some_and(is_so);
     let says_little =
         report.trace.is_prefix() || run(|run| run.incomplete || run.says_nothing.is_some());

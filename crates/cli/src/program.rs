@@ -166,7 +166,7 @@ impl Ranging {
             false => numbered(path, Some("addresses".to_string())),
         });
         predict::show_in(&report, &arguments.options, json.as_deref())?;
-        Ok(predict::verdict(&report))
+        Ok(predict::verdict(&report, false))
     }
 }
 
@@ -338,7 +338,7 @@ impl Question<'_> {
 
     fn answer(&self, report: &Report) -> Result<Status, Failure> {
         predict::show(report, self.options)?;
-        Ok(predict::verdict(report))
+        Ok(predict::verdict(report, false))
     }
 
     fn frame(&self) -> Frame {

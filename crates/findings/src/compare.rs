@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use foretrace_predict::{ClassKey, Granularity, Prediction};
 use foretrace_report::{Compared, ComparedModel, Comparison, ModelVerdict, Report};
 use foretrace_trace::Trace;
-use foretrace_verdict::{Certainty, Violation};
+use foretrace_verdict::{Certainty, Ledger, Violation};
 
 use crate::trace::{object_name, place};
 
@@ -22,7 +22,7 @@ pub fn compare_models(
     let verdicts: Vec<HashMap<ClassKey, ModelVerdict>> = predictions
         .iter()
         .map(|prediction| {
-            let open = prediction.undecided.iter();
+            let open = prediction.undecided.iter().chain(&prediction.for_recorded_values);
             let open = open.map(|open| (class(&open.example), ModelVerdict::Undecided));
             let found = prediction.findings.iter().map(|finding| {
                 let verdict = match finding.certainty {
@@ -57,9 +57,10 @@ pub fn compare_models(
             listed.insert(class);
         }
     }
+    let open = |ledger: &Ledger| ledger.undecided + ledger.infeasible_for_recorded_values;
     let model = |prediction: &Prediction| ComparedModel {
         model: prediction.model.name().to_string(),
-        undecided: prediction.ledgers.iter().map(|(_, ledger)| ledger.undecided).sum(),
+        undecided: prediction.ledgers.iter().map(|(_, ledger)| open(ledger)).sum(),
     };
     Comparison { models: predictions.iter().map(model).collect(), rows }
 }

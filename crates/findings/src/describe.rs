@@ -1,10 +1,12 @@
 //! Events in words, close to the text form of traces but without what a reader does not need.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::fmt::Write;
 
 use foretrace_trace::{
-    ChannelId, Channels, ChannelsId, EventId, Fault, MemoryOrder, Mode, Op, Patience, Place,
-    Request, Trace, WakeReason,
+    ChannelId, Channels, ChannelsId, EventId, ImplicitFault, MemoryOrder, Mode, Op, Patience,
+    Place, Request, Trace, WakeReason, ops,
 };
 use foretrace_witness::{FailedAssertion, StepValues};
 
@@ -28,7 +30,7 @@ pub(crate) fn operation_with(trace: &Trace, event: EventId, values: &StepValues)
         Op::Branch { taken } => Op::Branch { taken: truth(taken) },
         Op::Assert { holds } => Op::Assert { holds: truth(holds) },
         Op::Assume { holds } => Op::Assume { holds: truth(holds) },
-        op => op,
+        op @ ops!(Let sync object mark call) => op,
     };
     let mut text = operation_of(trace, event, op);
     let is_constant = trace.expression(event).is_some_and(|expr| expr.literal().is_some());
@@ -44,7 +46,7 @@ pub(crate) fn coming_store(trace: &Trace, event: EventId) -> Option<String> {
     let (op, joint) = match trace.op(event) {
         Op::Write { at, order, .. } => (Op::Write { at, value: None, order }, "="),
         Op::Rmw { at, order, .. } => (Op::Rmw { at, read: None, written: None, order }, "->"),
-        _ => return None,
+        ops!(Read data sync object mark call) => return None,
     };
     let text = operation_of(trace, event, op);
     Some(format!("{text} {joint} {}", Readable::of(trace, event, expression).show()))
@@ -56,7 +58,7 @@ fn coming_access(trace: &Trace, event: EventId) -> String {
         Op::Read { at, order, .. } => Op::Read { at, value: None, order },
         Op::Write { at, order, .. } => Op::Write { at, value: None, order },
         Op::Rmw { at, order, .. } => Op::Rmw { at, read: None, written: None, order },
-        op => op,
+        op @ ops!(data sync object mark call) => op,
     };
     operation_of(trace, event, op)
 }
@@ -98,7 +100,7 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
             text
         }
         // Nobody wrote it; what is next is the access.
-        Op::Assert { .. } if trace.fault(event) == Some(Fault::Freed) => {
+        Op::Assert { .. } if trace.fault(event) == Some(ImplicitFault::Freed) => {
             trace.next(event).map_or(String::new(), |access| coming_access(trace, access))
         }
         Op::Branch { taken } => format!("branch{} : {taken}", condition()),

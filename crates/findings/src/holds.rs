@@ -7,9 +7,11 @@
 //!
 //! **Cost.** One pass over the sequence.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::collections::HashMap;
 
-use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, Trace, ops};
 
 /// A lock that a thread has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +87,8 @@ impl Holds {
                 Some(at) => Some(own.remove(at)),
                 None => self.release_foreign(lock),
             },
-            _ => None,
+            ops!(memory data object mark call thread sem barrier Request)
+            | ops!(AcquireFailed Destroy Signal Broadcast) => None,
         };
         closed.map_or(Change::Nothing, Change::Closes)
     }

@@ -3,19 +3,19 @@
 use foretrace_predict::implicit::{self, FreedNotAsked};
 use foretrace_report as report;
 use foretrace_report::{Reason, Report};
-use foretrace_trace::{EventId, Fault, Provenance, Trace};
+use foretrace_trace::{EventId, ImplicitFault, Provenance, Trace};
 use foretrace_verdict::{Model, Property, Violation};
 
 /// Makes assertions of what is asked for and can be answered, and says what that is.
-pub fn assert_no(trace: &mut Trace, faults: &[Fault], model: Option<Model>) -> Vec<String> {
+pub fn assert_no(trace: &mut Trace, faults: &[ImplicitFault], model: Option<Model>) -> Vec<String> {
     let asked = implicit::ask(trace, faults.to_vec(), model);
     asked.iter().map(|fault| fault.name().to_string()).collect()
 }
 
 /// Makes the assertions again that a report names.
 pub fn assert_again(trace: &mut Trace, names: &[String]) {
-    let is_named = |fault: &Fault| names.iter().any(|name| name == fault.name());
-    let faults: Vec<Fault> = Fault::IMPLICIT.into_iter().filter(is_named).collect();
+    let is_named = |fault: &ImplicitFault| names.iter().any(|name| name == fault.name());
+    let faults: Vec<ImplicitFault> = ImplicitFault::IMPLICIT.into_iter().filter(is_named).collect();
     implicit::assert_no(trace, &faults);
 }
 
@@ -37,25 +37,27 @@ fn why_not_freed(trace: &Trace, model: Option<Model>) -> Option<Reason> {
 /// Says what was asked for and is not answered.
 pub fn say_what_is_open(
     trace: &Trace,
-    faults: &[Fault],
+    faults: &[ImplicitFault],
     model: Option<Model>,
     report: &mut Report,
 ) {
     let property = Property::Assertion;
-    if faults.contains(&Fault::Bounds) {
+    if faults.contains(&ImplicitFault::Bounds) {
         let what = "bounds of what a pointer leads to that was itself read from shared memory";
         let reason = Reason::new("bounds-of-read-pointer", what);
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
     let again = implicit::given_out_again(trace).len();
-    if again > 0 && (faults.contains(&Fault::Bounds) || faults.contains(&Fault::Freed)) {
+    if again > 0
+        && (faults.contains(&ImplicitFault::Bounds) || faults.contains(&ImplicitFault::Freed))
+    {
         let what = format!(
             "use and bounds of freed memory that was given out again later (blocks: {again}), through pointers that were read"
         );
         let reason = Reason::new("reused-memory", what);
         report.not_asked.push(report::NotAsked { property, whole: false, reason });
     }
-    if !faults.contains(&Fault::Freed) {
+    if !faults.contains(&ImplicitFault::Freed) {
         return;
     }
     if let Some(reason) = why_not_freed(trace, model) {
@@ -70,7 +72,7 @@ pub fn say_what_is_open(
 }
 
 /// What goes wrong in a violation, if no programmer wrote its assertion.
-pub(crate) fn fault(trace: &Trace, violation: &Violation) -> Option<Fault> {
+pub(crate) fn fault(trace: &Trace, violation: &Violation) -> Option<ImplicitFault> {
     match violation {
         Violation::Assertion(event) => trace.fault(*event),
         _ => None,
@@ -80,11 +82,11 @@ pub(crate) fn fault(trace: &Trace, violation: &Violation) -> Option<Fault> {
 /// What happens where such an assertion fails.
 pub(crate) fn what(trace: &Trace, violation: &Violation) -> Option<String> {
     Some(match fault(trace, violation)? {
-        Fault::Null => "a null pointer is used".to_string(),
-        Fault::Division => "a number is divided by zero".to_string(),
-        Fault::Bounds => "an index is out of bounds".to_string(),
-        Fault::Freed => format!("use after free of {}", freed(trace, violation)?.1),
-        Fault::Address => "an access is somewhere else".to_string(),
+        ImplicitFault::Null => "a null pointer is used".to_string(),
+        ImplicitFault::Division => "a number is divided by zero".to_string(),
+        ImplicitFault::Bounds => "an index is out of bounds".to_string(),
+        ImplicitFault::Freed => format!("use after free of {}", freed(trace, violation)?.1),
+        ImplicitFault::Address => "an access is somewhere else".to_string(),
     })
 }
 

@@ -1,18 +1,20 @@
 //! What a report says besides findings: what was not asked, and what its reader should know.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::collections::HashSet;
 
 use foretrace_predict::{NotAsked, Prediction, Unanswered};
 use foretrace_report as report;
 use foretrace_report::Reason;
-use foretrace_trace::{Channels, Dependences, EventId, Op, ThreadId, Trace};
+use foretrace_trace::{Channels, Dependences, EventId, Op, ThreadId, Trace, ops};
 use foretrace_verdict::{Certainty, Model, Property};
 
 /// How many accesses are taken as sequentially consistent though their memory order is weaker.
 pub fn weak_accesses(trace: &Trace) -> u64 {
     let is_weak = |(_, op): &(EventId, Op)| match op {
         Op::Read { order, .. } | Op::Write { order, .. } | Op::Rmw { order, .. } => order.is_weak(),
-        _ => false,
+        ops!(data sync object mark call) => false,
     };
     trace.ops().filter(is_weak).count() as u64
 }
@@ -95,7 +97,7 @@ pub(crate) fn notes(trace: &Trace, prediction: &Prediction) -> Vec<String> {
                 "model control leaves out what is read and computed, so the schedules are not proved \
                  feasible"
             }
-            _ => {
+            Model::ReadsFrom | Model::Values | Model::Symbolic => {
                 "the schedule has a read whose value no recorded write explains, so unrecorded code \
                  may matter"
             }
@@ -119,9 +121,9 @@ fn kept_calls(trace: &Trace) -> Vec<String> {
     let (mut calls, mut unknown) = (0, 0);
     let mut functions: Vec<&str> = Vec::new();
     let of_calls = || {
-        trace.other_ops().filter_map(|(event, op)| match op {
-            Op::EnterCall { on, by } => Some((event, trace.channels_of(on), by)),
-            _ => None,
+        trace.other_ops().filter_map(|(event, op)| {
+            let Op::EnterCall { on, by } = op else { return None };
+            Some((event, trace.channels_of(on), by))
         })
     };
     // Where nobody takes, the order of those that give does not matter.

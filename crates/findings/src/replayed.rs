@@ -2,7 +2,7 @@
 
 use foretrace_replay::{Operation, Outcome, Plan};
 use foretrace_report::{Evidence, Recalled};
-use foretrace_trace::{EventId, Fault, Trace};
+use foretrace_trace::{EventId, ImplicitFault, Trace};
 use foretrace_verdict::Violation;
 
 use crate::describe::operation;
@@ -95,12 +95,12 @@ fn confirmed(trace: &Trace, violation: &Violation) -> &'static str {
 }
 
 /// What a replay has seen where an assertion failed that nobody wrote.
-fn confirmed_fault(fault: Fault) -> &'static str {
+fn confirmed_fault(fault: ImplicitFault) -> &'static str {
     match fault {
-        Fault::Null => "a null pointer was about to be used",
-        Fault::Division => "a number was divided by zero",
-        Fault::Bounds => "an access outside of what it should be in was about to happen",
-        Fault::Freed => "an access to memory that had been freed was about to happen",
-        Fault::Address => "an access somewhere else was about to happen",
+        ImplicitFault::Null => "a null pointer was about to be used",
+        ImplicitFault::Division => "a number was divided by zero",
+        ImplicitFault::Bounds => "an access outside of what it should be in was about to happen",
+        ImplicitFault::Freed => "an access to memory that had been freed was about to happen",
+        ImplicitFault::Address => "an access somewhere else was about to happen",
     }
 }

@@ -3,6 +3,8 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::time::Duration;
 
 use foretrace_predict::{
@@ -10,7 +12,7 @@ use foretrace_predict::{
 };
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
-use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace};
+use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace, ops};
 use foretrace_verdict::{Model, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
@@ -93,6 +95,8 @@ pub fn report_trace(trace: &Trace, prediction: Prediction, frame: Frame) -> Repo
     report.excerpt = excerpt(trace, &prediction, &points);
     report.findings = findings(trace, prediction.findings, &points, is_by_object);
     report.undecided = prediction.undecided.into_iter().map(undecided).collect();
+    let for_recorded_values = prediction.for_recorded_values.into_iter();
+    report.for_recorded_values = for_recorded_values.map(undecided).collect();
     report
 }
 
@@ -168,7 +172,7 @@ fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec
         shown(trace, &finding.schedule).for_each(|event| mentioned[event.index()] = true);
     }
     points.iter().flatten().for_each(|point| mentioned[point.event.index()] = true);
-    for open in &prediction.undecided {
+    for open in prediction.undecided.iter().chain(&prediction.for_recorded_values) {
         open.example.events().iter().for_each(|event| mentioned[event.index()] = true);
     }
     (0..trace.len())
@@ -261,8 +265,6 @@ fn finding(
     told.what = implicit::what(trace, &finding.violation);
     told.reads = asserted_reads(trace, &finding);
     told.schedule = shown(trace, &finding.schedule).map(|event| event.0).collect();
-    let fallback = finding.fallback;
-    told.fallback = fallback.map(|(model, why)| (model.name().to_string(), unanswered(&why)));
     told
 }
 
@@ -362,7 +364,9 @@ fn operand(trace: &Trace, event: EventId) -> Option<&str> {
         }
         Op::EnterCall { .. } => awaited(trace, event)?,
         Op::LeaveCall => awaited(trace, trace.enter_of(event)?)?,
-        _ => return None,
+        ops!(data object mark thread AcquireFailed SemWaitFailed Signal Broadcast Request) => {
+            return None;
+        }
     })
 }
 

@@ -61,7 +61,7 @@ impl Emit<'_> {
     fn content(&self, found: &Found, offset: u32) -> Option<u8> {
         match found.what {
             What::Global(_) => self.tables.content(found.start + u64::from(offset)),
-            _ => Some(0),
+            What::Heap(_) | What::Stack(_) | What::Region => Some(0),
         }
     }
 

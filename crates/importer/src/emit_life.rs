@@ -53,7 +53,7 @@ impl Emit<'_> {
             Change::Free(None) if now.record.word(0) != 0 => {
                 self.builder.tell(Taken::FreeOfUnknownBlock, 1);
             }
-            _ => {}
+            Change::None | Change::Free(None) | Change::Begin { .. } => {}
         }
     }
 

@@ -97,7 +97,7 @@ impl Emit<'_> {
                         self.builder.tell(Taken::RecursiveLock, 1);
                         self.builder.set_lock_kind(id, LockKind::Recursive);
                     }
-                    _ => {}
+                    Acquired::Opened | Acquired::Again => {}
                 }
                 self.push(now, Op::Acquire { lock: id, mode, patience });
             }

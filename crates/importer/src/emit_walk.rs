@@ -2,7 +2,7 @@
 
 use foretrace_recording::file::flags;
 use foretrace_recording::record::{kind, readers};
-use foretrace_rewalk::{Extent, Seen, Sharing, Step, Told, Walker};
+use foretrace_rewalk::{Extent, Seen, Sharing, Told, WalkStep, Walker};
 use foretrace_trace::*;
 
 use super::chunks::Recording;
@@ -93,12 +93,10 @@ impl Emit<'_> {
             kind::REGION_BEGIN | kind::REGION_END => Seen::Region,
             kind::ASSERT => Seen::Assert { site: record.site, holds: record.detail != 0 },
             kind::ALLOC => Seen::Alloc { address: record.word(0), size: record.word(1) },
-            kind::FREE => match change {
-                Change::Free(Some(block)) => {
-                    Seen::Free { address: block.start, size: block.end - block.start }
-                }
-                _ => Seen::Free { address: record.word(0), size: 1 },
-            },
+            kind::FREE if let Change::Free(Some(block)) = change => {
+                Seen::Free { address: block.start, size: block.end - block.start }
+            }
+            kind::FREE => Seen::Free { address: record.word(0), size: 1 },
             kind::FORK => record.thread().map_or(Seen::Other, |child| Seen::Fork { child }),
             _ => Seen::Other,
         };
@@ -151,17 +149,17 @@ impl Emit<'_> {
     }
 
     /// Appends steps, and leaves none.
-    fn push_steps(&mut self, now: Now, steps: &mut Vec<Step>) {
+    fn push_steps(&mut self, now: Now, steps: &mut Vec<WalkStep>) {
         if steps.is_empty() || !self.may_add(now.thread) {
             return;
         }
         for step in steps.drain(..) {
             let (mut bound, mut fault, mut object) = (None, None, None);
             let (op, site, expression) = match step {
-                Step::Branch { condition, taken, site } => {
+                WalkStep::Branch { condition, taken, site } => {
                     (Op::Branch { taken }, site, Some(condition))
                 }
-                Step::Demand {
+                WalkStep::Demand {
                     condition,
                     site,
                     fault: otherwise,
@@ -171,22 +169,22 @@ impl Emit<'_> {
                     object = (start < end).then(|| (start, end - start));
                     (Op::Branch { taken: true }, site, Some(condition))
                 }
-                Step::Address { condition, bytes, site } => {
-                    (fault, object) = (Some(Fault::Address), Some((0, bytes.into())));
+                WalkStep::Address { condition, bytes, site } => {
+                    (fault, object) = (Some(ImplicitFault::Address), Some((0, bytes.into())));
                     (Op::Branch { taken: true }, site, Some(condition))
                 }
-                Step::Assert { condition, holds, site } => {
+                WalkStep::Assert { condition, holds, site } => {
                     (Op::Assert { holds }, site, Some(condition))
                 }
-                Step::Let { name, value } => {
+                WalkStep::Let { name, value } => {
                     bound = Some(self.name(name));
                     (Op::Let, 0, Some(value))
                 }
-                Step::Unexplained => {
+                WalkStep::Unexplained => {
                     self.pin(now);
                     continue;
                 }
-                Step::Opaque => (Op::External, now.record.site, None),
+                WalkStep::Opaque => (Op::External, now.record.site, None),
             };
             let location = self.location_of(site);
             let event = self.push_between(now.thread, op, location);
@@ -194,7 +192,8 @@ impl Emit<'_> {
                 self.builder.express(event, expression);
             }
             if let Some(fault) = fault {
-                let has_operation = !matches!(fault, Fault::Division | Fault::Address);
+                let has_operation =
+                    !matches!(fault, ImplicitFault::Division | ImplicitFault::Address);
                 let operation = now.access_ordinal().filter(|_| has_operation);
                 self.builder.fails_otherwise(event, Otherwise { fault, operation, object });
             }

@@ -38,6 +38,8 @@
 //! | `together` | several recordings of one program |
 //! | `open` | a trace in whatever format it is |
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod calls;
 mod chunks;
 mod closing;

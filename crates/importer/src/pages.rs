@@ -18,10 +18,7 @@ const LONGEST: u64 = 4096;
 impl Found {
     /// The block of memory that it is in.
     pub(super) fn block(&self) -> Option<Block> {
-        match self.what {
-            What::Heap(block) => Some(block),
-            _ => None,
-        }
+        if let What::Heap(block) = self.what { Some(block) } else { None }
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::build::Builder;
 use crate::instrument::Instrumenter;
 use crate::ir::{Type, Value};
-use crate::locals::{Locals, Memory};
+use crate::locals::{Locals, Visibility};
 
 pub(crate) fn load(to: &mut Instrumenter, load: Value) {
     let address = load.operand(0);
@@ -63,5 +63,5 @@ pub(crate) fn shared_size(
     of: Type,
 ) -> Option<u64> {
     let size = of.store_size(build.layout)?;
-    (size > 0 && locals.memory(address) == Memory::Shared).then_some(size)
+    (size > 0 && locals.visibility(address) == Visibility::Shared).then_some(size)
 }

@@ -10,7 +10,7 @@ use llvm_sys::LLVMOpcode::LLVMAtomicRMW;
 use crate::calls;
 use crate::instrument::Instrumenter;
 use crate::ir::Value;
-use crate::locals::Memory;
+use crate::locals::Visibility;
 use crate::shim;
 
 /// Turns the read-modify-writes that have no hook (on floats, wrapping counters) into loops around
@@ -49,7 +49,7 @@ pub(crate) fn store(to: &mut Instrumenter, store: Value) {
 
 pub(crate) fn read_modify_write(to: &mut Instrumenter, rmw: Value) {
     let (address, operand) = (rmw.operand(0), rmw.operand(1));
-    if to.locals.memory(address) != Memory::Shared {
+    if to.locals.visibility(address) != Visibility::Shared {
         return;
     }
     let of = operand.type_of();
@@ -68,7 +68,7 @@ pub(crate) fn read_modify_write(to: &mut Instrumenter, rmw: Value) {
 pub(crate) fn compare_exchange(to: &mut Instrumenter, exchange: Value) {
     let (address, expected, desired) =
         (exchange.operand(0), exchange.operand(1), exchange.operand(2));
-    if to.locals.memory(address) != Memory::Shared {
+    if to.locals.visibility(address) != Visibility::Shared {
         return;
     }
     let of = expected.type_of();

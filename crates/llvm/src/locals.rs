@@ -47,7 +47,7 @@ fn calls_one_of(instruction: Value, names: &[&str]) -> bool {
 
 /// Who can see what lies at an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Memory {
+pub(crate) enum Visibility {
     /// Other threads.
     Shared,
     /// Only this function; or it never changes.
@@ -82,13 +82,13 @@ impl Locals {
         locals
     }
 
-    pub(crate) fn memory(&self, address: Value) -> Memory {
+    pub(crate) fn visibility(&self, address: Value) -> Visibility {
         if address.type_of().address_space() != 0 {
-            Memory::Foreign
+            Visibility::Foreign
         } else if self.hide(address) {
-            Memory::Private
+            Visibility::Private
         } else {
-            Memory::Shared
+            Visibility::Shared
         }
     }
 

@@ -11,7 +11,7 @@ use crate::branches;
 use crate::build::Builder;
 use crate::instrument::Instrumenter;
 use crate::ir::{self, Value};
-use crate::locals::{Locals, Memory};
+use crate::locals::{Locals, Visibility};
 
 /// Of an argument on the stack that does not say.
 const ALIGNMENT: u64 = 8;
@@ -35,17 +35,17 @@ impl Range {
             [false, false] => return None,
             _ => 2,
         };
-        let memory = |side| locals.memory(call.operand(side));
-        if (0..sides).any(|side| memory(side) == Memory::Foreign) {
+        let visibility = |side| locals.visibility(call.operand(side));
+        if (0..sides).any(|side| visibility(side) == Visibility::Foreign) {
             return None;
         }
-        let hides_target = memory(0) == Memory::Private;
+        let hides_target = visibility(0) == Visibility::Private;
         Some(match copies {
             [false, false] => Range::Fill { hides_target },
             [is_memcpy, _] => Range::Copy {
                 hook: if is_memcpy { "__ft_memcpy" } else { "__ft_memmove" },
                 hides_target,
-                hides_source: memory(1) == Memory::Private,
+                hides_source: visibility(1) == Visibility::Private,
             },
         })
     }

@@ -21,6 +21,7 @@ use foretrace_verdict::{Certainty, Column, Ledger, Model, Property, Violation};
 
 use crate::class::class_key;
 use crate::coverage::Coverage;
+use crate::engine::{self, EngineStats};
 use crate::explore::{self, Explored, Refused, explore};
 use crate::generate::generate;
 use crate::shrink::shrink;
@@ -103,6 +104,7 @@ pub struct Disagreement {
 #[allow(missing_docs)]
 pub struct CaseStats {
     pub coverage: Coverage,
+    pub engine: EngineStats,
     pub states: u64,
     pub violations: u64,
     /// The enumeration ran out of budget, so nothing was compared.
@@ -127,6 +129,9 @@ pub fn compare(seed: u64, predictor: Option<Predictor>) -> Result<CaseStats, Box
                 return Ok(stats);
             }
             let states = explored.states;
+            if predictor.is_some() {
+                ask_engine(seed, &trace, &explored, plain(model, infer_regions), &mut stats)?;
+            }
             if infer_regions || !has_locks(&trace) {
                 stats.violations += explored.violations.len() as u64;
                 stats.coverage.count(&trace, &explored, model);
@@ -147,6 +152,57 @@ pub fn compare(seed: u64, predictor: Option<Predictor>) -> Result<CaseStats, Box
         }
     }
     Ok(stats)
+}
+
+/// Compares the explicit engine and oracle on the trace of a seed.
+pub fn compare_engine(seed: u64) -> Result<CaseStats, Box<Disagreement>> {
+    let trace = generate(seed);
+    let mut stats = CaseStats::default();
+    for model in Model::ALL {
+        for &infer_regions in choices_of_regions(&trace, model) {
+            let explored = explore(&trace, model, infer_regions);
+            stats.states += explored.states;
+            if !explored.complete {
+                stats.skipped = true;
+                return Ok(stats);
+            }
+            if infer_regions || !has_locks(&trace) {
+                stats.violations += explored.violations.len() as u64;
+                stats.coverage.count(&trace, &explored, model);
+            }
+            ask_engine(seed, &trace, &explored, plain(model, infer_regions), &mut stats)?;
+        }
+    }
+    Ok(stats)
+}
+
+/// Asks the engine about one setting of a case.
+fn ask_engine(
+    seed: u64,
+    trace: &Trace,
+    explored: &Explored,
+    setting: Setting,
+    stats: &mut CaseStats,
+) -> Result<(), Box<Disagreement>> {
+    let Setting { model, infer_regions, .. } = setting;
+    let found = match engine::differ(trace, explored, model, infer_regions, seed) {
+        Ok(engine) => {
+            stats.engine.add(engine);
+            return Ok(());
+        }
+        Err(found) => found,
+    };
+    let difference_of = |trace: &Trace| {
+        let explored = explore(trace, model, infer_regions);
+        let complete = Some(explored).filter(|explored| explored.complete)?;
+        engine::differ(trace, &complete, model, infer_regions, seed).err()
+    };
+    let (trace, difference) = shrink(trace, found, &difference_of);
+    let witness = match &difference {
+        Difference::Missed(violation) => explore(&trace, model, infer_regions).witness(violation),
+        _ => None,
+    };
+    Err(Box::new(Disagreement { seed, setting, difference, trace, witness }))
 }
 
 /// Without locks there are no regions to infer. Under `control`, where there is least to go wrong,
@@ -414,6 +470,7 @@ fn check_ledgers(
             violated,
             infeasible,
             infeasible_in_bound,
+            infeasible_for_recorded_values,
             undecided,
             refuted,
         } = ledger;
@@ -423,7 +480,9 @@ fn check_ledgers(
             && refuted.iter().all(|(_, count)| count <= refuted[Column::Both])
             && refuted[Column::Order] == pruned[Column::Order]
             && refuted[Column::Locks] >= pruned[Column::Locks];
+        // Without limits everything is decided under the model that is asked for.
         if candidates != decided + undecided
+            || infeasible_for_recorded_values != 0
             || violated != findings
             || undecided != open as u64
             || !is_split

@@ -60,7 +60,7 @@ impl Explored {
 struct Run {
     states: u64,
     complete: bool,
-    steps: Vec<Step>,
+    steps: Vec<Arrival>,
     ends: BTreeMap<Violation, usize>,
 }
 
@@ -79,7 +79,7 @@ impl Run {
 
 /// How a visited point was reached: by which event, from which earlier step.
 #[derive(Debug)]
-struct Step {
+struct Arrival {
     taken: Option<(usize, EventId)>,
 }
 
@@ -311,7 +311,7 @@ impl<'t> Search<'t> {
         let mut run = Run {
             states: 0,
             complete: true,
-            steps: vec![Step { taken: None }],
+            steps: vec![Arrival { taken: None }],
             ends: BTreeMap::new(),
         };
         let start = self.start();
@@ -328,7 +328,7 @@ impl<'t> Search<'t> {
             }
             for (event, after) in self.successors(&point) {
                 if seen.insert(after.clone()) {
-                    run.steps.push(Step { taken: Some((step, event)) });
+                    run.steps.push(Arrival { taken: Some((step, event)) });
                     open.push((after, run.steps.len() - 1));
                 }
             }

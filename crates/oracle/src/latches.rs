@@ -48,7 +48,7 @@ struct Run {
 
 /// One step of a round.
 #[derive(Clone, Copy)]
-enum Step {
+enum Action {
     Take,
     Use,
     Store(usize, u64),
@@ -71,7 +71,7 @@ pub(crate) fn latched(random: Random) -> Trace {
     }
     run.out.push_str("init x = 0\n");
     let taken = run.random.pick(&[1, 3]).max(free + 1);
-    let mut next: Vec<(usize, Step)> = vec![(1 + run.random.below(2), Step::Take); threads];
+    let mut next: Vec<(usize, Action)> = vec![(1 + run.random.below(2), Action::Take); threads];
     while run.events < MOST_EVENTS {
         let ready: Vec<usize> = (0..threads).filter(|&thread| next[thread].0 > 0).collect();
         if ready.is_empty() {
@@ -106,31 +106,31 @@ impl Run {
     fn step(
         &mut self,
         thread: usize,
-        (rounds, step): (usize, Step),
+        (rounds, step): (usize, Action),
         free: u64,
         taken: u64,
-    ) -> (usize, Step) {
+    ) -> (usize, Action) {
         match step {
-            Step::Take => match self.take(thread, free, taken) {
-                true => (rounds, Step::Use),
+            Action::Take => match self.take(thread, free, taken) {
+                true => (rounds, Action::Use),
                 // It tries again, or does something else.
-                false => (rounds - usize::from(self.random.chance(60)), Step::Take),
+                false => (rounds - usize::from(self.random.chance(60)), Action::Take),
             },
-            Step::Use => {
+            Action::Use => {
                 let (name, seen) = (self.name(thread), self.x);
                 self.say(thread, &format!("{name} = read x : {seen}"));
                 let number = self.names[thread];
                 (
                     rounds,
-                    if self.random.chance(75) { Step::Store(number, seen) } else { Step::Give },
+                    if self.random.chance(75) { Action::Store(number, seen) } else { Action::Give },
                 )
             }
-            Step::Store(name, seen) => {
+            Action::Store(name, seen) => {
                 self.x = seen + 1;
                 self.say(thread, &format!("write x = r{name} + 1 : {}", seen + 1));
-                (rounds, Step::Give)
+                (rounds, Action::Give)
             }
-            Step::Give => {
+            Action::Give => {
                 match self.random.below(10) {
                     0 => {}
                     1 => {
@@ -143,7 +143,7 @@ impl Run {
                         self.flag = free;
                     }
                 }
-                (rounds - 1, Step::Take)
+                (rounds - 1, Action::Take)
             }
         }
     }

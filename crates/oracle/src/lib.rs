@@ -12,6 +12,7 @@
 //! | `explore`, `switches` | all feasible schedules, and those with the fewest context switches |
 //! | `generate`, `profile`, `machine`, `latches`, `calls` | random valid traces |
 //! | `compare`, `class`, `shrink`, `draft` | predictor against oracle, on one case |
+//! | `engine` | explicit engine against oracle, on one case |
 //! | `run`, `candidates`, `coverage` | many cases, and what they covered |
 
 // The compiler names every `match` that must learn of a new kind of event, property or violation.
@@ -24,6 +25,7 @@ mod compare;
 mod contents;
 mod coverage;
 mod draft;
+mod engine;
 mod event_set;
 mod explore;
 mod generate;
@@ -42,8 +44,11 @@ mod violations;
 mod waits;
 
 pub use class::{ClassKey, Spot, class_key};
-pub use compare::{CaseStats, Difference, Disagreement, Predictor, Setting, compare};
+pub use compare::{
+    CaseStats, Difference, Disagreement, Predictor, Setting, compare, compare_engine,
+};
 pub use coverage::Coverage;
+pub use engine::EngineStats;
 pub use explore::{
     Explored, Refused, STATE_BUDGET, check, explore, is_recorded_order_feasible, linearisations,
     proves_only_possible,

@@ -20,7 +20,7 @@ const PIPES: [&str; 2] = ["p", "q"];
 
 /// What a thread does; locks and pipes by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum Action {
     Acquire(usize),
     Release(usize),
     /// Puts a byte into a pipe.
@@ -70,36 +70,36 @@ pub(crate) fn piped(mut random: Random) -> Trace {
         pieces: 0,
     };
     let threads = if run.random.chance(70) { 2 } else { 3 };
-    let scripts: Vec<Vec<Step>> = (0..threads).map(|_| run.script(threads)).collect();
+    let scripts: Vec<Vec<Action>> = (0..threads).map(|_| run.script(threads)).collect();
     run.play(&scripts);
     run.print()
 }
 
 impl Run {
-    fn script(&mut self, threads: usize) -> Vec<Step> {
+    fn script(&mut self, threads: usize) -> Vec<Action> {
         let random = &mut self.random;
         let lock = random.below(4);
         let pipe = |random: &mut Random| random.below(10) / 7;
         let mut steps = Vec::new();
         for _ in 0..1 + random.below(if threads == 2 { 3 } else { 2 }) {
             steps.push(match random.below(12) {
-                0..4 => Step::Write(pipe(random)),
-                4..9 => Step::Read(pipe(random), 1 + random.below(4) / 3),
-                9 => Step::Close(pipe(random)),
-                _ => Step::Store,
+                0..4 => Action::Write(pipe(random)),
+                4..9 => Action::Read(pipe(random), 1 + random.below(4) / 3),
+                9 => Action::Close(pipe(random)),
+                _ => Action::Store,
             });
         }
         if lock < LOCKS.len() {
-            steps.insert(0, Step::Acquire(lock));
+            steps.insert(0, Action::Acquire(lock));
             if random.chance(15) {
                 // It hangs there.
-                steps.push(Step::Acquire(lock));
+                steps.push(Action::Acquire(lock));
             }
-            steps.push(Step::Release(lock));
+            steps.push(Action::Release(lock));
         }
         if random.chance(30) {
             let pipe = pipe(random);
-            steps.push(if random.chance(60) { Step::Write(pipe) } else { Step::Read(pipe, 1) });
+            steps.push(if random.chance(60) { Action::Write(pipe) } else { Action::Read(pipe, 1) });
         }
         steps
     }
@@ -117,14 +117,14 @@ impl Run {
     }
 
     /// Lets a random thread go on, as long as one can.
-    fn play(&mut self, scripts: &[Vec<Step>]) {
+    fn play(&mut self, scripts: &[Vec<Action>]) {
         let mut done = vec![0; scripts.len()];
         let mut inside: Vec<Option<usize>> = vec![None; scripts.len()];
         loop {
             let can = |thread: &usize| match scripts[*thread].get(done[*thread]) {
                 None => false,
-                Some(Step::Acquire(lock)) => !self.holders[*lock],
-                Some(Step::Read(pipe, _)) => {
+                Some(Action::Acquire(lock)) => !self.holders[*lock],
+                Some(Action::Read(pipe, _)) => {
                     let Pipe { unread, closed } = &self.pipes[*pipe];
                     inside[*thread].is_none() || !unread.is_empty() || *closed
                 }
@@ -136,7 +136,7 @@ impl Run {
             }
             let thread = self.random.pick(&able);
             let step = scripts[thread][done[thread]];
-            if let Step::Read(pipe, most) = step {
+            if let Action::Read(pipe, most) = step {
                 match inside[thread].take() {
                     None => {
                         let order = format!("{}-reads", PIPES[pipe]);
@@ -154,7 +154,7 @@ impl Run {
             done[thread] += 1;
         }
         for (thread, script) in scripts.iter().enumerate() {
-            if let Some(Step::Acquire(lock)) = script.get(done[thread]) {
+            if let Some(Action::Acquire(lock)) = script.get(done[thread]) {
                 self.add(thread, &format!("request acquire {}", LOCKS[*lock]));
             }
             if done[thread] == script.len() && self.random.chance(95) {
@@ -189,34 +189,34 @@ impl Run {
         self.add(thread, "leave-call");
     }
 
-    fn act(&mut self, thread: usize, step: Step) {
+    fn act(&mut self, thread: usize, step: Action) {
         match step {
-            Step::Acquire(lock) => {
+            Action::Acquire(lock) => {
                 self.holders[lock] = true;
                 self.add(thread, &format!("acquire {}", LOCKS[lock]));
             }
-            Step::Release(lock) => {
+            Action::Release(lock) => {
                 self.holders[lock] = false;
                 self.add(thread, &format!("release {}", LOCKS[lock]));
             }
-            Step::Write(pipe) => {
+            Action::Write(pipe) => {
                 let order = self.keeps_order.then(|| format!("{}-writes", PIPES[pipe]));
                 let at = self.call(thread, order.as_slice());
                 self.pipes[pipe].unread.push(at);
                 self.add(thread, "leave-call");
             }
-            Step::Close(pipe) => {
+            Action::Close(pipe) => {
                 self.pipes[pipe].closed = true;
                 let order = [format!("{}-writes", PIPES[pipe]), format!("{}-reads", PIPES[pipe])];
                 let at = self.call(thread, if self.keeps_order { &order } else { &[] });
                 self.lines[at].channels.push(format!(">{}", PIPES[pipe]));
                 self.add(thread, "leave-call");
             }
-            Step::Store => {
+            Action::Store => {
                 let value = self.lines.len();
                 self.add(thread, &format!("write x = {value}"));
             }
-            Step::Read(..) => unreachable!("reads have two steps"),
+            Action::Read(..) => unreachable!("reads have two steps"),
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use foretrace_oracle::{MOST_EVENTS, explore, generate};
 use foretrace_predict::{Granularity, Options, implicit, predict};
 use foretrace_trace::validate::validate;
-use foretrace_trace::{Dependences, EventId, Fault, Op, Trace, text};
+use foretrace_trace::{Dependences, EventId, ImplicitFault, Op, Trace, text};
 use foretrace_verdict::{LockMisuse, Model, Property, Violation};
 
 /// The accesses by threads other than the one that frees the memory later.
@@ -105,7 +105,7 @@ fn cells_and_locks_find_the_same() {
         }
         let (locked, releases) = with_locks(&trace, &accesses);
         let mut watched = trace.clone();
-        implicit::assert_no(&mut watched, &[Fault::Freed]);
+        implicit::assert_no(&mut watched, &[ImplicitFault::Freed]);
         if let Err(invalid) = validate(&watched) {
             assert!(validate(&trace).is_err(), "seed {seed}: {invalid}");
             continue;

@@ -159,12 +159,11 @@ fn decide(
         graph: None,
         synchronisation: None,
         judge: &judge,
-        limits: limits.clone(),
         switches: Switches::Any,
         cells: &cells,
         progress: &(),
     };
-    Shard::new(&work).decide(&candidates.classes[0])
+    Shard::new(&work, limits.clone()).decide(&candidates.classes[0])
 }
 
 /// Why a candidate that was found infeasible is so.

@@ -62,6 +62,8 @@ pub enum Fault {
     ClosureKeepsHolds,
     /// The first schedule decides whether a finding is only possible.
     PossibleAtOnce,
+    /// What is impossible with recorded values is impossible.
+    RecordedValuesForAll,
     /// A remote read whose value is free still makes a finding possible.
     FreeReadUnexplained,
     /// No read is released for an assertion.
@@ -143,6 +145,7 @@ mod seeded {
             Fault::CycleOfReaders,
             Fault::ClosureKeepsHolds,
             Fault::PossibleAtOnce,
+            Fault::RecordedValuesForAll,
             Fault::FreeReadUnexplained,
             Fault::NothingReleased,
             Fault::SourceWithoutValue,

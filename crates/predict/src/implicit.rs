@@ -63,24 +63,28 @@ impl FreedNotAsked {
 
 /// Makes assertions that none of these faults happens, as far as the model can answer that, and
 /// says of which.
-pub fn ask(trace: &mut Trace, mut faults: Vec<Fault>, model: Option<Model>) -> Vec<Fault> {
+pub fn ask(
+    trace: &mut Trace,
+    mut faults: Vec<ImplicitFault>,
+    model: Option<Model>,
+) -> Vec<ImplicitFault> {
     if FreedNotAsked::why(trace, model).is_some() {
-        faults.retain(|&fault| fault != Fault::Freed);
+        faults.retain(|&fault| fault != ImplicitFault::Freed);
     }
     assert_no(trace, &faults);
     faults
 }
 
 /// Makes assertions that none of these faults happens.
-pub fn assert_no(trace: &mut Trace, faults: &[Fault]) {
+pub fn assert_no(trace: &mut Trace, faults: &[ImplicitFault]) {
     let again = given_out_again(trace);
-    if faults.contains(&Fault::Freed) {
+    if faults.contains(&ImplicitFault::Freed) {
         watch_frees(trace, &again);
     }
     let again: FxHashSet<(u64, u64)> = again.values().copied().collect();
     let is_again = |otherwise: &Otherwise| {
         let (start, size) = otherwise.object.unwrap_or_default();
-        otherwise.fault == Fault::Bounds && again.contains(&(start, start + size))
+        otherwise.fault == ImplicitFault::Bounds && again.contains(&(start, start + size))
     };
     let is_asked =
         |otherwise: &Otherwise| faults.contains(&otherwise.fault) && !is_again(otherwise);
@@ -232,7 +236,7 @@ fn insert_cells(trace: &mut Trace, watched: &FxHashMap<EventId, ObjectId>, block
             let branch = builder.push(Event { op: Op::Branch { taken: true }, ..event });
             let is_live = (Box::new(Expr::Name(live)), Box::new(Expr::Literal(1)));
             builder.express(branch, Expr::Binary(BinaryOp::Eq, is_live.0, is_live.1));
-            let otherwise = Otherwise { operation: old.ordinal(id), ..Fault::Freed.into() };
+            let otherwise = Otherwise { operation: old.ordinal(id), ..ImplicitFault::Freed.into() };
             builder.fails_otherwise(branch, otherwise);
         }
         builder.push_again(&old, id);
@@ -279,7 +283,7 @@ mod tests {
     use super::*;
 
     /// Shows what becomes of a trace, which stays valid.
-    fn check(input: &str, faults: &[Fault], expected: Expect) {
+    fn check(input: &str, faults: &[ImplicitFault], expected: Expect) {
         let mut trace = text::parse(input).unwrap();
         validate(&trace).unwrap();
         assert_no(&mut trace, faults);
@@ -306,7 +310,7 @@ mod tests {
             let mut trace = text::parse(&text).unwrap();
             validate(&trace).unwrap();
             assert_eq!(given_out_again(&trace).len(), 1);
-            assert_no(&mut trace, &[Fault::Freed]);
+            assert_no(&mut trace, &[ImplicitFault::Freed]);
             trace.events().filter(|(_, event)| matches!(event.op, Op::Assert { .. })).count()
         };
         assert_eq!(run("t1: branch p == 4096 : true\n"), 0);
@@ -318,7 +322,7 @@ mod tests {
     fn guards_become_assertions_if_that_is_asked_for() {
         check(
             GUARDS,
-            &[Fault::Null, Fault::Bounds],
+            &[ImplicitFault::Null, ImplicitFault::Bounds],
             expect![[r#"
                 init x = 5
                 t1: r = read x : 5
@@ -352,7 +356,7 @@ mod tests {
              t2: write p[8:4] = 2 : 2
              t1: write p[4:4] = 3 : 3
              t1: free p",
-            &[Fault::Freed],
+            &[ImplicitFault::Freed],
             expect![[r#"
                 object p
                 object "life of p"
@@ -385,11 +389,11 @@ mod tests {
             t2: join t3
             t2: free p";
         let mut trace = text::parse(ordered).unwrap();
-        assert_no(&mut trace, &[Fault::Freed]);
+        assert_no(&mut trace, &[ImplicitFault::Freed]);
         assert_eq!(trace, text::parse(ordered).unwrap());
         let late = format!("{}\nt1: write x", ordered.replace("t2: join t3", ""));
         let mut trace = text::parse(&late).unwrap();
-        assert_no(&mut trace, &[Fault::Freed]);
+        assert_no(&mut trace, &[ImplicitFault::Freed]);
         let assertions = trace.ops().filter(|(_, op)| matches!(op, Op::Assert { .. }));
         let threads: Vec<ThreadId> = assertions.map(|(event, _)| trace.thread_of(event)).collect();
         assert_eq!(threads, [ThreadId(2)], "t1 has forked whoever forked the thread that frees");
@@ -410,13 +414,16 @@ mod tests {
         builder.assume(update, expr::Expr::Name(name));
         let branch = builder.push(event(one, Op::Branch { taken: true }));
         builder.express(branch, expr::Expr::Name(name));
-        let otherwise =
-            Otherwise { fault: Fault::Bounds, operation: Some(8), object: Some((0x5000, 16)) };
+        let otherwise = Otherwise {
+            fault: ImplicitFault::Bounds,
+            operation: Some(8),
+            object: Some((0x5000, 16)),
+        };
         builder.fails_otherwise(branch, otherwise);
         builder.push(event(two, Op::Free { object: at.object }));
         let plain = builder.finish();
         let mut trace = plain.clone();
-        assert_no(&mut trace, &[Fault::Freed]);
+        assert_no(&mut trace, &[ImplicitFault::Freed]);
         assert_eq!(trace.len(), plain.len() + 3);
         let [update, branch, free] = [2, 3, 4].map(EventId);
         assert_eq!((trace.op(update), trace.ordinal(update)), (rmw, Some(7)));

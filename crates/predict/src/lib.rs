@@ -9,7 +9,7 @@ mod cells;
 mod delays;
 mod encode;
 mod explain;
-mod fallback;
+mod explicit;
 mod fault;
 mod goal;
 pub mod implicit;
@@ -20,12 +20,14 @@ mod prediction;
 mod preserve;
 mod program;
 mod prune;
+mod rounds;
 mod shard;
+mod stages;
 mod unanswered;
 
 pub use candidates::ClassKey;
 pub use explain::{Explainer, Reason, Section, Why};
-pub use fallback::predict_with_fallback;
+pub use explicit::ask_engine_alone;
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
 pub use judge::{Judge, Judgement, TraceJudge};

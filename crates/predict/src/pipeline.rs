@@ -1,11 +1,7 @@
 //! The whole way: skeleton, candidates, verdicts, witnesses.
 //!
-//! **Invariant.** Classes go to a fixed number of shards in a fixed order, each shard with solvers
-//! of its own, so that nothing but a time budget that fires makes the result depend on `jobs`.
-//! Every finding has passed the witness checker.
+//! **Invariant.** Every finding has passed the witness checker.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use foretrace_causality::{Givers, Graph, Locksets, MustHappenBefore, Needs, Order, Rules};
@@ -21,12 +17,8 @@ use crate::fault::spoil_calls;
 use crate::judge::{Judge, TraceJudge};
 use crate::prediction::*;
 use crate::preserve::Preserve;
-use crate::shard::{Decided, Shard};
-
-/// How many classes make it worth having another shard, with solvers of its own.
-const CLASSES_PER_SHARD: usize = 256;
-/// The largest number of shards.
-const MOST_SHARDS: usize = 16;
+use crate::shard::Decided;
+use crate::stages::{self, Answer};
 
 /// Our own bug: what must never happen, happened.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +50,7 @@ pub enum Stage {
 /// All that is known of a trace before anything is decided.
 #[derive(Debug)]
 pub struct Prepared<'t> {
-    skeleton: Skeleton<'t>,
+    pub(crate) skeleton: Skeleton<'t>,
     order: MustHappenBefore,
     givers: Givers,
     synchronisation: Option<Needs>,
@@ -170,48 +162,70 @@ fn decide(
 ) -> Result<Prediction, PredictError> {
     let (skeleton, candidates) = (&prepared.skeleton, &prepared.candidates);
     let (model, properties) = (skeleton.model, properties(options));
-    let context = context(prepared, options);
     let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
-    let givers = &prepared.givers;
-    let closures = |order| {
-        // A program has no recorded order.
-        let is_useless = match order {
-            Order::Recorded => skeleton.is_program(),
-            Order::Any => options.prune == Prune::Nothing,
-        };
-        // Whether an assertion fails is a question of data.
-        let is_closed = |class: &Class| class.property != Property::Assertion;
-        if is_useless || !candidates.classes.iter().any(is_closed) {
-            None
-        } else {
-            Preserve::new(skeleton, givers, order)
-        }
-    };
-    let (any_order, recorded_order) = (closures(Order::Any), closures(Order::Recorded));
-    let graph = match (&any_order, &prepared.synchronisation) {
-        (Some(any_order), Some(order)) if options.prune == Prune::Graph => {
-            Graph::new(skeleton, givers, order, Some(any_order.needs()))
-        }
-        _ => None,
-    };
-    let cells = Cells::new(skeleton, &prepared.order);
-    let work = Work {
-        context: &context,
-        candidates,
-        any_order: any_order.as_ref(),
-        recorded_order: recorded_order.as_ref(),
-        graph: graph.as_ref(),
-        synchronisation: prepared.synchronisation.as_ref(),
-        judge,
-        limits,
-        switches: options.switches,
-        cells: &cells,
-        progress,
-    };
-    let decided = work.run(options.jobs.max(1), progress)?;
+    let asked = Asked { prepared, options, judge, limits, progress };
+    let answers = stages::answer(&asked)?;
     let slicing = skeleton.slicing();
-    let refuted = if options.keep_refuted { refuted(candidates, &decided) } else { Vec::new() };
-    Ok(Prediction { slicing, refuted, ..assemble(model, &properties, candidates, decided) })
+    let refuted = if options.keep_refuted { refuted(candidates, &answers) } else { Vec::new() };
+    Ok(Prediction { slicing, refuted, ..assemble(model, &properties, candidates, answers) })
+}
+
+/// All questions, and how they are to be answered.
+pub(crate) struct Asked<'a> {
+    pub(crate) prepared: &'a Prepared<'a>,
+    pub(crate) options: &'a Options,
+    pub(crate) judge: &'a dyn Judge,
+    pub(crate) limits: Limits,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+impl Asked<'_> {
+    /// Calls `ask` with all that helps to answer the questions under the model of `skeleton`, which
+    /// is one of the same trace.
+    pub(crate) fn under<R>(
+        &self,
+        skeleton: &Skeleton,
+        ask: impl FnOnce(&Work) -> Result<R, PredictError>,
+    ) -> Result<R, PredictError> {
+        let Asked { prepared, options, .. } = self;
+        let candidates = &prepared.candidates;
+        let context = Context { skeleton, ..context(prepared, options) };
+        let givers = &prepared.givers;
+        let closures = |order| {
+            // A program has no recorded order.
+            let is_useless = match order {
+                Order::Recorded => skeleton.is_program(),
+                Order::Any => options.prune == Prune::Nothing,
+            };
+            // Whether an assertion fails is a question of data.
+            let is_closed = |class: &Class| class.property != Property::Assertion;
+            if is_useless || !candidates.classes.iter().any(is_closed) {
+                None
+            } else {
+                Preserve::new(skeleton, givers, order)
+            }
+        };
+        let (any_order, recorded_order) = (closures(Order::Any), closures(Order::Recorded));
+        let graph = match (&any_order, &prepared.synchronisation) {
+            (Some(any_order), Some(order)) if options.prune == Prune::Graph => {
+                Graph::new(skeleton, givers, order, Some(any_order.needs()))
+            }
+            _ => None,
+        };
+        let cells = Cells::new(skeleton, &prepared.order);
+        ask(&Work {
+            context: &context,
+            candidates,
+            any_order: any_order.as_ref(),
+            recorded_order: recorded_order.as_ref(),
+            graph: graph.as_ref(),
+            synchronisation: prepared.synchronisation.as_ref(),
+            judge: self.judge,
+            switches: options.switches,
+            cells: &cells,
+            progress: self.progress,
+        })
+    }
 }
 
 /// What all shards share.
@@ -223,7 +237,6 @@ pub(crate) struct Work<'w> {
     pub(crate) graph: Option<&'w Graph<'w>>,
     pub(crate) synchronisation: Option<&'w Needs>,
     pub(crate) judge: &'w dyn Judge,
-    pub(crate) limits: Limits,
     pub(crate) switches: Switches,
     pub(crate) cells: &'w Cells,
     pub(crate) progress: &'w dyn Progress,
@@ -238,84 +251,13 @@ impl<'w> Work<'w> {
         };
         needs.filter(|_| !self.context.skeleton.is_program())
     }
-
-    /// Decides all classes, in their order: first those that need no solver, so that hard questions
-    /// do not keep easy ones from being answered when time is short.
-    fn run(&self, jobs: usize, progress: &dyn Progress) -> Result<Vec<Decided>, PredictError> {
-        let total = self.candidates.classes.len() as u64;
-        let done = AtomicU64::new(0);
-        let mut decided: Vec<Option<Decided>> = Vec::new();
-        decided.resize_with(total as usize, || None);
-        progress.report(Phase::Deciding, 0, total);
-        self.round(jobs, &mut decided, |shard, class| {
-            let quick = shard.without_solver(class)?;
-            if quick.is_some() {
-                progress.report(Phase::Deciding, done.fetch_add(1, Ordering::Relaxed) + 1, total);
-            }
-            Ok(quick)
-        })?;
-        self.round(jobs, &mut decided, |shard, class| {
-            let decided = shard.decide(class)?;
-            progress.report(Phase::Deciding, done.fetch_add(1, Ordering::Relaxed) + 1, total);
-            Ok(Some(decided))
-        })?;
-        Ok(decided.into_iter().map(|decided| decided.expect("the second round decides")).collect())
-    }
-
-    /// Asks `decide` about every class that is not decided yet. The shards and the order in them do
-    /// not depend on `jobs`.
-    fn round<F>(
-        &self,
-        jobs: usize,
-        decided: &mut [Option<Decided>],
-        decide: F,
-    ) -> Result<(), PredictError>
-    where
-        F: Fn(&mut Shard, &Class) -> Result<Option<Decided>, PredictError> + Sync,
-    {
-        let classes = &self.candidates.classes;
-        let open: Vec<usize> = (0..classes.len()).filter(|&at| decided[at].is_none()).collect();
-        let shards = (classes.len() / CLASSES_PER_SHARD).clamp(1, MOST_SHARDS);
-        let next_shard = AtomicUsize::new(0);
-        let failed = AtomicBool::new(false);
-        type Result<T> = std::result::Result<T, PredictError>;
-        let results: Mutex<Vec<(usize, Result<Option<Decided>>)>> = Mutex::default();
-        let work = || {
-            loop {
-                let number = next_shard.fetch_add(1, Ordering::Relaxed);
-                if number >= shards || failed.load(Ordering::Relaxed) {
-                    return;
-                }
-                let mut shard = Shard::new(self);
-                let mut mine = Vec::new();
-                for &at in open.iter().filter(|&&at| at % shards == number) {
-                    let answer = decide(&mut shard, &classes[at]);
-                    failed.fetch_or(answer.is_err(), Ordering::Relaxed);
-                    mine.push((at, answer));
-                }
-                results.lock().expect("no thread panics").extend(mine);
-            }
-        };
-        std::thread::scope(|scope| {
-            // This thread works too: one worker needs no other, and its memory stays in one place.
-            for _ in 1..jobs.min(shards) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let mut results = results.into_inner().expect("no thread panics");
-        results.sort_unstable_by_key(|&(at, _)| at);
-        for (at, answer) in results {
-            decided[at] = answer?;
-        }
-        Ok(())
-    }
 }
 
 /// An example of each class that is refuted without a bound.
-fn refuted(candidates: &Candidates, decided: &[Decided]) -> Vec<(Property, Violation)> {
-    let decided = candidates.classes.iter().zip(decided);
-    let by_decision = decided.filter(|(_, decided)| matches!(decided, Decided::Infeasible(_)));
+fn refuted(candidates: &Candidates, answers: &[Answer]) -> Vec<(Property, Violation)> {
+    let is_refuted = |answer: &Answer| matches!(answer, Answer::Decided(Decided::Infeasible(_)));
+    let answers = candidates.classes.iter().zip(answers);
+    let by_decision = answers.filter(|(_, answer)| is_refuted(answer));
     let mut refuted = candidates.refuted.clone();
     refuted.extend(by_decision.map(|(class, _)| (class.property, class.example.clone())));
     refuted.sort_unstable();
@@ -326,28 +268,35 @@ fn assemble(
     model: foretrace_verdict::Model,
     properties: &[Property],
     candidates: &Candidates,
-    decided: Vec<Decided>,
+    answers: Vec<Answer>,
 ) -> Prediction {
     let pruned = |property| candidates.pruned.get(&property).copied().unwrap_or_default();
     let mut ledgers: Vec<(Property, Ledger)> =
         properties.iter().map(|&property| (property, pruned(property))).collect();
     let mut findings = Vec::new();
-    let mut undecided = Vec::new();
-    for (class, decided) in candidates.classes.iter().zip(decided) {
+    let (mut undecided, mut for_recorded_values) = (Vec::new(), Vec::new());
+    for (class, answer) in candidates.classes.iter().zip(answers) {
         let entry = ledgers.iter_mut().find(|(known, _)| *known == class.property);
         let ledger = &mut entry.expect("only asked properties have candidates").1;
         ledger.candidates += 1;
-        match decided {
-            Decided::Found(finding) => {
+        let open = |reason| {
+            let (property, example) = (class.property, class.example.clone());
+            Undecided { property, example, reason }
+        };
+        match answer {
+            Answer::Decided(Decided::Found(finding)) => {
                 ledger.violated += 1;
                 findings.push((&class.example, finding));
             }
-            Decided::Infeasible(columns) => ledger.refute(columns),
-            Decided::InfeasibleInBound => ledger.infeasible_in_bound += 1,
-            Decided::Undecided(reason) => {
+            Answer::Decided(Decided::Infeasible(columns)) => ledger.refute(columns),
+            Answer::Decided(Decided::InfeasibleInBound) => ledger.infeasible_in_bound += 1,
+            Answer::Decided(Decided::Undecided(reason)) => {
                 ledger.undecided += 1;
-                let (property, example) = (class.property, class.example.clone());
-                undecided.push(Undecided { property, example, reason });
+                undecided.push(open(reason));
+            }
+            Answer::OnlyForRecordedValues(reason) => {
+                ledger.infeasible_for_recorded_values += 1;
+                for_recorded_values.push(open(reason));
             }
         }
     }
@@ -363,12 +312,14 @@ fn assemble(
     findings.sort_by_key(|(example, _)| (example.property(), *example));
     let findings = findings.into_iter().map(|(_, finding)| finding).collect();
     let not_asked = candidates.not_asked.clone();
-    Prediction { ledgers, findings, undecided, not_asked, ..Prediction::new(model) }
+    let answered = Prediction { ledgers, findings, undecided, ..Prediction::new(model) };
+    Prediction { for_recorded_values, not_asked, ..answered }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use foretrace_testing::Random;
 

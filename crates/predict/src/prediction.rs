@@ -151,9 +151,6 @@ pub struct Finding {
     pub explanation: Option<Explanation>,
     /// What comes from outside, of a program: by event.
     pub inputs: Vec<(EventId, u64)>,
-    /// The weaker model that it was found under, and why the prediction's own gave no answer;
-    /// `None` if it did.
-    pub fallback: Option<(Model, Unanswered)>,
 }
 
 impl Finding {
@@ -165,8 +162,8 @@ impl Finding {
         certainty: Certainty,
     ) -> Finding {
         let object = violation.object(trace);
-        let (explanation, inputs, fallback) = (None, Vec::new(), None);
-        Finding { violation, object, schedule, certainty, explanation, inputs, fallback }
+        let (explanation, inputs) = (None, Vec::new());
+        Finding { violation, object, schedule, certainty, explanation, inputs }
     }
 }
 
@@ -231,6 +228,9 @@ pub struct Prediction {
     pub findings: Vec<Finding>,
     /// One per undecided candidate.
     pub undecided: Vec<Undecided>,
+    /// One per candidate that is impossible in every schedule in which each read before it returns
+    /// its recorded value, and undecided for others. Never an assertion.
+    pub for_recorded_values: Vec<Undecided>,
     /// How much of the trace matters to conditions, where reads are not pinned.
     pub slicing: Option<Slicing>,
     /// What was not even asked of the properties asked for, in their order.
@@ -248,6 +248,7 @@ impl Prediction {
             ledgers: Vec::new(),
             findings: Vec::new(),
             undecided: Vec::new(),
+            for_recorded_values: Vec::new(),
             slicing: None,
             not_asked: Vec::new(),
             refuted: Vec::new(),

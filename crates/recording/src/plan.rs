@@ -2,8 +2,8 @@
 //!
 //! The file is words: [`MAGIC`], the counts of threads, of steps and of final operations, how to go
 //! on afterwards ([`goal`]); then the threads (parent, which child of it; thread 0 is the main
-//! thread), the steps in order, the final operations, and a [`Memory`]. Each step or final
-//! operation is a [`Step`].
+//! thread), the steps in order, the final operations, and a [`GoalMemory`]. Each step or final
+//! operation is a [`PlanStep`].
 
 /// First word.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN02");
@@ -11,7 +11,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN02");
 /// One operation of one thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct PlanStep {
     /// The thread, as the plan numbers them.
     pub thread: u32,
     /// Which visible operation of that thread.
@@ -25,9 +25,9 @@ pub struct Step {
     pub place: u64,
 }
 
-/// The memory that the last goals are about; of the others all is 0.
+/// The memory that a goal is about; all 0 for goals that are not about memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct GoalMemory {
     /// Who frees it, as the plan numbers threads.
     pub thread: u32,
     /// Before which visible operations of that thread: the first.
@@ -40,10 +40,10 @@ pub struct Memory {
     pub size: u64,
 }
 
-/// In [`Step::kind`]: the replay remembers what this access touches. ([`goal::REACHED`] has two
+/// In [`PlanStep::kind`]: the replay remembers what this access touches. ([`goal::REACHED`] has two
 /// such steps.)
 pub const WATCHED: u32 = 1 << 8;
-/// In [`Step::kind`]: this wake was not the work of a notification.
+/// In [`PlanStep::kind`]: this wake was not the work of a notification.
 pub const BY_ITSELF: u32 = 1 << 9;
 
 /// An access below this is one through a null pointer.
@@ -69,14 +69,14 @@ pub mod goal {
     /// The final operation is reached, and is an access to what a null pointer points to: below
     /// [`super::NULL_PAGE`].
     pub const NULL: u64 = 7;
-    /// The first final operation is reached, and is an access to a block of the [`super::Memory`]:
-    /// one that its thread has freed before one of these operations. (The replay keeps such blocks,
-    /// so that nobody has them again. The second final operation, if there is one, is behind the
-    /// free.)
+    /// The first final operation is reached, and is an access to a block of the
+    /// [`super::GoalMemory`]: one that its thread has freed before one of these operations. (The
+    /// replay keeps such blocks, so that nobody has them again. The second final operation, if
+    /// there is one, is behind the free.)
     pub const FREED: u64 = 8;
     /// The final operation is reached, and is an access that is not inside of the
-    /// [`super::Memory`]: the global variable that has this place and size, or, if there is none,
-    /// any block of the heap that has this size.
+    /// [`super::GoalMemory`]: the global variable that has this place and size, or, if there is
+    /// none, any block of the heap that has this size.
     pub const BOUNDS: u64 = 9;
 }
 

@@ -1,9 +1,9 @@
 //! Plans: `foretrace_recording::plan` has their layout.
 
-use foretrace_recording::plan::{BY_ITSELF, MAGIC, Memory, Step, WATCHED, goal};
+use foretrace_recording::plan::{BY_ITSELF, GoalMemory, MAGIC, PlanStep, WATCHED, goal};
 use foretrace_recording::record::kind;
 use foretrace_trace::{
-    EventId, Fault, Op, Otherwise, Request, ThreadId, Trace, WakeReason, ops, place_hash,
+    EventId, ImplicitFault, Op, Otherwise, Request, ThreadId, Trace, WakeReason, ops, place_hash,
 };
 use foretrace_verdict::Violation;
 
@@ -13,10 +13,10 @@ use crate::calls;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     threads: Vec<(u32, u32)>,
-    steps: Vec<Step>,
-    finals: Vec<Step>,
+    steps: Vec<PlanStep>,
+    finals: Vec<PlanStep>,
     goal: u64,
-    memory: Memory,
+    memory: GoalMemory,
 }
 
 /// Why a schedule cannot be forced on the program.
@@ -49,7 +49,7 @@ impl Plan {
             return Err(NotReplayable::NotRecorded);
         }
         let numbers = Numbers::of(trace, violation, schedule)?;
-        let mut steps: Vec<Step> = Vec::with_capacity(schedule.len());
+        let mut steps: Vec<PlanStep> = Vec::with_capacity(schedule.len());
         let mut last: Vec<Option<(u32, usize)>> = vec![None; numbers.lineage.len()];
         let is_stuck = matches!(violation, Violation::Stuck(_));
         for event in calls::at_once(trace, schedule, is_stuck) {
@@ -61,7 +61,7 @@ impl Plan {
             let known = last[step.thread as usize].filter(|&(ordinal, _)| ordinal == step.ordinal);
             match known {
                 Some((_, at)) => {
-                    let known: &mut Step = &mut steps[at];
+                    let known: &mut PlanStep = &mut steps[at];
                     known.kind |= step.kind & WATCHED;
                 }
                 None => {
@@ -101,7 +101,7 @@ impl Plan {
                 step.place,
             ]);
         }
-        let Memory { thread, from, to, start, size } = self.memory;
+        let GoalMemory { thread, from, to, start, size } = self.memory;
         words.extend([pair(thread, from), u64::from(to), start, size]);
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
@@ -154,7 +154,7 @@ impl Numbers {
     }
 
     /// The step that an event is; `None` for those that follow from others (allocations, requests).
-    fn step(&self, trace: &Trace, event: EventId) -> Option<Step> {
+    fn step(&self, trace: &Trace, event: EventId) -> Option<PlanStep> {
         if matches!(trace.op(event), Op::Request(_)) {
             return None;
         }
@@ -166,9 +166,9 @@ impl Numbers {
         Some(step)
     }
 
-    fn at(&self, trace: &Trace, event: EventId, ordinal: u32, kind: u8) -> Option<Step> {
+    fn at(&self, trace: &Trace, event: EventId, ordinal: u32, kind: u8) -> Option<PlanStep> {
         let location = trace.event(event).location;
-        Some(Step {
+        Some(PlanStep {
             thread: self.number[trace.thread_of(event).index()]?,
             ordinal,
             kind: u32::from(kind),
@@ -178,7 +178,12 @@ impl Numbers {
     }
 
     /// The operation before which a thread stands at the point `event`.
-    fn last(&self, trace: &Trace, event: EventId, executed: bool) -> Result<Step, NotReplayable> {
+    fn last(
+        &self,
+        trace: &Trace,
+        event: EventId,
+        executed: bool,
+    ) -> Result<PlanStep, NotReplayable> {
         let found = match trace.op(event) {
             // The thread waits behind its last recorded event.
             Op::Wait { .. } if executed => trace
@@ -207,7 +212,7 @@ impl Numbers {
         trace: &Trace,
         violation: &Violation,
         schedule: &[EventId],
-    ) -> Result<(u64, Vec<Step>, Memory), NotReplayable> {
+    ) -> Result<(u64, Vec<PlanStep>, GoalMemory), NotReplayable> {
         let last = |event: &EventId| self.last(trace, *event, schedule.contains(event));
         let (goal, finals) = match violation {
             // The one that only reads goes first: it then misses what the other one stores.
@@ -228,7 +233,7 @@ impl Numbers {
                 None => (goal::ASSERTION, vec![self.assertion(trace, *event)?]),
             },
         };
-        Ok((goal, finals, Memory::default()))
+        Ok((goal, finals, GoalMemory::default()))
     }
 
     /// Where an assertion fails that nobody wrote.
@@ -238,7 +243,7 @@ impl Numbers {
         event: EventId,
         otherwise: Otherwise,
         schedule: &[EventId],
-    ) -> Result<(u64, Vec<Step>, Memory), NotReplayable> {
+    ) -> Result<(u64, Vec<PlanStep>, GoalMemory), NotReplayable> {
         let access = || {
             let step = otherwise
                 .operation
@@ -246,16 +251,16 @@ impl Numbers {
             step.ok_or(NotReplayable::NoOperation(event.0))
         };
         match otherwise.fault {
-            Fault::Null => Ok((goal::NULL, vec![access()?], Memory::default())),
-            Fault::Division | Fault::Address => {
-                Ok((goal::ASSERTION, vec![self.assertion(trace, event)?], Memory::default()))
+            ImplicitFault::Null => Ok((goal::NULL, vec![access()?], GoalMemory::default())),
+            ImplicitFault::Division | ImplicitFault::Address => {
+                Ok((goal::ASSERTION, vec![self.assertion(trace, event)?], GoalMemory::default()))
             }
-            Fault::Bounds => {
+            ImplicitFault::Bounds => {
                 let (start, size) = otherwise.object.ok_or(NotReplayable::UnknownArray)?;
-                let memory = Memory { start, size, ..Memory::default() };
+                let memory = GoalMemory { start, size, ..GoalMemory::default() };
                 Ok((goal::BOUNDS, vec![access()?], memory))
             }
-            Fault::Freed => self.freed(trace, event, schedule),
+            ImplicitFault::Freed => self.freed(trace, event, schedule),
         }
     }
 
@@ -266,7 +271,7 @@ impl Numbers {
         trace: &Trace,
         event: EventId,
         schedule: &[EventId],
-    ) -> Result<(u64, Vec<Step>, Memory), NotReplayable> {
+    ) -> Result<(u64, Vec<PlanStep>, GoalMemory), NotReplayable> {
         let missing = NotReplayable::NoOperation(event.0);
         let (access, free) = trace.access_and_free(event).ok_or(missing.clone())?;
         let mut finals = vec![self.step(trace, access).ok_or(missing.clone())?];
@@ -274,18 +279,18 @@ impl Numbers {
         let to = trace.ordinal(behind).ok_or(missing.clone())?;
         if !schedule.contains(&behind) {
             let there = self.at(trace, behind, to, kind::END_OF_STREAM).ok_or(missing.clone())?;
-            finals.push(Step { place: 0, ..there });
+            finals.push(PlanStep { place: 0, ..there });
         }
         let events = trace.thread_events(trace.thread_of(free));
         let before = events[..trace.position(free)].iter().rev();
         let from = before.copied().find_map(|other| trace.ordinal(other)).map_or(0, |at| at + 1);
         let thread = self.number[trace.thread_of(free).index()].ok_or(missing)?;
-        Ok((goal::FREED, finals, Memory { thread, from, to, ..Memory::default() }))
+        Ok((goal::FREED, finals, GoalMemory { thread, from, to, ..GoalMemory::default() }))
     }
 
     /// The operation before which an assertion fails. One that is no operation itself (C's
     /// `assert`) fails before the next one that its thread has in the trace.
-    fn assertion(&self, trace: &Trace, event: EventId) -> Result<Step, NotReplayable> {
+    fn assertion(&self, trace: &Trace, event: EventId) -> Result<PlanStep, NotReplayable> {
         let own = self.step(trace, event);
         let next = || {
             let ordinal = operation_behind(trace, event).and_then(|other| trace.ordinal(other));
@@ -295,7 +300,7 @@ impl Numbers {
     }
 
     /// Where every thread that is not finished stands behind the schedule.
-    fn stuck(&self, trace: &Trace, schedule: &[EventId]) -> Result<Vec<Step>, NotReplayable> {
+    fn stuck(&self, trace: &Trace, schedule: &[EventId]) -> Result<Vec<PlanStep>, NotReplayable> {
         let mut executed = vec![0usize; trace.threads().len()];
         let mut waiting = vec![None; trace.threads().len()];
         for &event in schedule {

@@ -58,14 +58,14 @@ impl<'a> Document<'a> {
     }
 
     /// A schedule as runs of steps of one thread.
-    fn runs(&self, schedule: &[u32]) -> Vec<Step<'a>> {
+    fn runs(&self, schedule: &[u32]) -> Vec<StepObject<'a>> {
         let thread = |event: u32| self.thread_of[event as usize];
         schedule
             .chunk_by(|&a, &b| thread(a) == thread(b))
             .map(|run| {
                 let (event, last) = (run[0], run[run.len() - 1]);
                 let through = (last != event).then_some(last);
-                Step { thread: self.thread_name(event), event, through }
+                StepObject { thread: self.thread_name(event), event, through }
             })
             .collect()
     }
@@ -120,7 +120,13 @@ impl Serialize for Document<'_> {
             "findings",
             &List(&report.findings, |finding| FindingObject { document: self, finding }),
         )?;
-        object.serialize_field("undecided", &List(&report.undecided, |open| self.open(open)))?;
+        let open = |open| self.open(open, None);
+        object.serialize_field("undecided", &List(&report.undecided, open))?;
+        if !report.for_recorded_values.is_empty() {
+            let open = |open| self.open(open, Some(crate::Model::Values.name()));
+            let those = &List(&report.for_recorded_values, open);
+            object.serialize_field("for_recorded_values", those)?;
+        }
         if let Some(why) = &report.why {
             object.serialize_field("refuted", &why.explanations)?;
             object.serialize_field("refuted_not_explained", &why.left_out)?;
@@ -222,7 +228,7 @@ struct SideObject<'a> {
 
 /// A step; with `through`, all steps of the thread from `event` to that one.
 #[derive(Serialize)]
-struct Step<'a> {
+struct StepObject<'a> {
     thread: &'a str,
     event: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -279,6 +285,8 @@ impl Serialize for Summary<'_> {
         object.serialize_entry("violated", &ledger.violated)?;
         object.serialize_entry("infeasible", &ledger.infeasible)?;
         object.serialize_entry("infeasible_in_bound", &ledger.infeasible_in_bound)?;
+        let for_recorded_values = &ledger.infeasible_for_recorded_values;
+        object.serialize_entry("infeasible_for_recorded_values", for_recorded_values)?;
         object.serialize_entry("undecided", &ledger.undecided)?;
         let remaining = Column::ALL.map(|column| (column.name(), ledger.remaining(column)));
         let remaining: BTreeMap<_, _> = remaining.into();
@@ -300,6 +308,9 @@ struct UndecidedObject<'a> {
     property: crate::Property,
     kind: crate::Kind,
     events: Vec<EventObject<'a>>,
+    /// The weaker model under which it is refuted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_under: Option<&'static str>,
     code: &'static str,
     reason: &'a str,
 }
@@ -328,11 +339,16 @@ impl<'a> Document<'a> {
         (property, Summary { ledger, not_asked, not_asked_codes })
     }
 
-    fn open(&self, open: &'a Undecided) -> UndecidedObject<'a> {
+    fn open(
+        &self,
+        open: &'a Undecided,
+        decided_under: Option<&'static str>,
+    ) -> UndecidedObject<'a> {
         UndecidedObject {
             property: open.property,
             kind: open.kind,
             events: open.events.iter().map(|&e| self.event(self.report.event(e))).collect(),
+            decided_under,
             code: open.reason.code,
             reason: &open.reason.sentence,
         }
@@ -358,12 +374,7 @@ impl Serialize for FindingObject<'_> {
             object.serialize_field("evidence", &replay.evidence)?;
             object.serialize_field("replay", replay)?;
         }
-        let fallback = finding.fallback.as_ref();
-        object.serialize_field("model", fallback.map_or(&report.model, |(model, _)| model))?;
-        if let Some((_, reason)) = fallback {
-            object.serialize_field("fallback", &reason.sentence)?;
-            object.serialize_field("fallback_code", reason.code)?;
-        }
+        object.serialize_field("model", &report.model)?;
         object.serialize_field("object", &finding.object)?;
         object.serialize_field("locations", &locations)?;
         object.serialize_field(
@@ -385,7 +396,8 @@ impl Serialize for FindingObject<'_> {
         }
         object.serialize_field("context_switches", &finding.context_switches)?;
         if finding.schedule.len() <= LONGEST_LIST || report.full_schedules {
-            let step = |&event| Step { thread: document.thread_name(event), event, through: None };
+            let step =
+                |&event| StepObject { thread: document.thread_name(event), event, through: None };
             object.serialize_field("schedule", &List(&finding.schedule, step))?;
         } else {
             object.serialize_field("schedule", &document.runs(&finding.schedule))?;

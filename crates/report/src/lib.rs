@@ -54,6 +54,9 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What was left open.
     pub undecided: Vec<Undecided>,
+    /// What is impossible in every schedule in which reads return their recorded values, and open
+    /// for others.
+    pub for_recorded_values: Vec<Undecided>,
     /// Why nothing at all is decided: something in the program is not supported.
     pub unsupported: Option<String>,
     /// What no candidate is about, so that silence says nothing of it.
@@ -186,9 +189,6 @@ pub struct Finding {
     pub what: Option<String>,
     /// What comes from outside of the program in this schedule.
     pub inputs: Vec<Input>,
-    /// The weaker model that it was found under, and why that of the report gave no answer; `None`
-    /// if it did.
-    pub fallback: Option<(String, Reason)>,
     /// What came of forcing the schedule on the program; `None` if that was not tried.
     pub replay: Option<Replay>,
 }
@@ -246,6 +246,9 @@ pub struct Replay {
     pub ending: Option<String>,
     /// The last lines that the program wrote.
     pub output: Vec<String>,
+    /// Whether it was killed because its time was over.
+    #[serde(skip)]
+    pub timed_out: bool,
 }
 
 impl Replay {
@@ -367,6 +370,7 @@ impl Report {
             slicing: None,
             findings: Vec::new(),
             undecided: Vec::new(),
+            for_recorded_values: Vec::new(),
             unsupported: None,
             not_asked: Vec::new(),
             why: None,
@@ -449,7 +453,6 @@ impl Finding {
             reads: Vec::new(),
             what: None,
             inputs: Vec::new(),
-            fallback: None,
             replay: None,
         }
     }

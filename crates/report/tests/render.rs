@@ -137,8 +137,8 @@ fn a_race_as_json() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":9,"pruned_mhb":7,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":9,"lsa":9,"mhb":9,"ucg":9},"not_asked":[]},
-          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
+          "race": {"candidates":9,"pruned_mhb":7,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":9,"lsa":9,"mhb":9,"ucg":9},"not_asked":[]},
+          "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
          },
          "findings": [
           {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","source":{"file":"a.c","line":3},"state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9},"state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
@@ -205,7 +205,7 @@ fn nothing_found() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
          },
          "findings": [],
          "undecided": [],

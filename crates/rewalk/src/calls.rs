@@ -8,7 +8,7 @@ use crate::code::{Function, Op, Operand, Terminator};
 use crate::libraries::{Reach, Routine, changes_stack, reach, returns_twice, routine};
 use crate::terms::Value;
 use crate::thread::{Caller, Context, PRIVATE, Phase, Start, Thread};
-use crate::told::Step;
+use crate::told::WalkStep;
 
 /// So many bytes behind an argument may be written by a function that gives results through its
 /// arguments.
@@ -138,7 +138,7 @@ impl Thread {
         }
         self.guard(context, self.value(*callee), site, Kept::AddressOfFunction);
         if name == "sem_getvalue" {
-            context.steps.push(Step::Unexplained);
+            context.steps.push(WalkStep::Unexplained);
         }
         if changes_stack(name) {
             return self.lose(context, Lost::OtherStack);
@@ -269,7 +269,7 @@ impl Thread {
         if value.known && cut(value.bits, width) != cut(bits, width) {
             // The term is wrong, so what it says of reads may be too.
             context.counts.differs(Differing::Result);
-            context.steps.push(Step::Opaque);
+            context.steps.push(WalkStep::Opaque);
             return Value::number(bits);
         }
         if self.terms.is_exact(value) && self.terms.width(value) > width {

@@ -7,11 +7,11 @@
 use foretrace_trace::provenance::{Kept, Lost};
 
 use crate::code::{Instruction, Op};
-use crate::memory::Memory;
+use crate::memory::Contents;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Phase, Thread};
-use crate::told::{Sharing, Step, Told};
+use crate::told::{Sharing, Told, WalkStep};
 
 /// Copies of private memory up to this size keep their terms.
 const SMALL: u64 = 4096;
@@ -19,7 +19,7 @@ const SMALL: u64 = 4096;
 /// A copy in the middle of its records.
 pub(crate) struct Transfer {
     /// What was loaded so far, by offset.
-    content: Memory,
+    content: Contents,
     /// Where to, if stores are recorded; where from, if loads are.
     loads: Option<u64>,
     stores: Option<u64>,
@@ -77,7 +77,7 @@ impl Thread {
             _ => None,
         };
         let mut transfer = Transfer {
-            content: Memory::default(),
+            content: Contents::default(),
             loads: None,
             stores: None,
             loaded: 0,
@@ -278,7 +278,7 @@ impl Thread {
         }
         if sharing != Sharing::Own {
             context.counts.guard(Kept::LargeCopy);
-            told.after.push(Step::Opaque);
+            told.after.push(WalkStep::Opaque);
         }
         match self.transfer() {
             Some(mut transfer) if transfer.is_next_load(address, size) => {

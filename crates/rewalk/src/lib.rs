@@ -63,7 +63,7 @@ use rustc_hash::FxHashMap;
 use thread::Thread;
 
 pub use code::Code;
-pub use told::{Extent, Seen, Sharing, Step, Told};
+pub use told::{Extent, Seen, Sharing, Told, WalkStep};
 
 /// A walk along the paths of all threads of a recording.
 #[derive(Default)]

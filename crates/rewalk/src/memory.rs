@@ -20,7 +20,7 @@ use foretrace_words::cut;
 
 /// The contents of some bytes.
 #[derive(Default, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct Contents {
     /// Where each line is, by its number.
     index: BTreeMap<u64, u32>,
     lines: Vec<Line>,
@@ -68,7 +68,7 @@ fn offsets(from: u64, to: u64) -> u64 {
     below(to) & !below(from)
 }
 
-impl Memory {
+impl Contents {
     /// What is stored in `size` bytes, at most 8, from `address` on. `recorded` is what was found
     /// there in the recorded run, if that is known; of bytes that nothing is kept of, this is all
     /// that is known.

@@ -7,7 +7,7 @@ use crate::Program;
 use crate::code::{Op, Terminator};
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Phase, Thread, as_recorded};
-use crate::told::{Extent, Seen, Sharing, Step, Told};
+use crate::told::{Extent, Seen, Sharing, Told, WalkStep};
 
 /// An access of at most 8 bytes.
 #[derive(Clone, Copy)]
@@ -175,7 +175,7 @@ impl Thread {
             Sharing::Own => self.found_own(context, access, bits),
             Sharing::Parts => {
                 context.counts.guard(Kept::PartlySharedRead);
-                told.after.push(Step::Opaque);
+                told.after.push(WalkStep::Opaque);
                 for value in
                     self.own.values(access.address, access.address + u64::from(access.size))
                 {
@@ -305,7 +305,7 @@ impl Thread {
         if value.known && value.bits != bits {
             // The term is wrong, so what it says of reads may be too.
             context.counts.differs(Differing::Stored);
-            context.steps.push(Step::Opaque);
+            context.steps.push(WalkStep::Opaque);
             value = Value::number(bits);
         }
         value = Value { bits, known: true, ..value };

@@ -1,7 +1,7 @@
 //! Instructions that need no record: from one record of a thread to the next.
 
 use foretrace_recording::image::flags;
-use foretrace_trace::Fault;
+use foretrace_trace::ImplicitFault;
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::provenance::{Kept, Lost, Walked};
 use foretrace_words::{BinaryOp as WordOp, RmwOp, cut};
@@ -11,7 +11,7 @@ use crate::code::{Instruction, Op, Target, Terminator};
 use crate::simple::load_private;
 use crate::terms::{TermId, Value};
 use crate::thread::{Caller, Context, Phase, Thread};
-use crate::told::{Extent, Step};
+use crate::told::{Extent, WalkStep};
 
 /// So many jumps without a record or an outcome are a loop that never ends.
 pub(crate) const IDLE: u32 = 1 << 20;
@@ -191,7 +191,7 @@ impl Thread {
                     (WordOp::Ne, width),
                     (right, 0),
                     site,
-                    (Fault::Division, Extent::default()),
+                    (ImplicitFault::Division, Extent::default()),
                 );
                 self.require(context, (WordOp::Ne, width), (right, 0), site, Kept::Divisor);
             }
@@ -201,7 +201,7 @@ impl Thread {
                     (WordOp::Ne, width),
                     (right, 0),
                     site,
-                    (Fault::Division, Extent::default()),
+                    (ImplicitFault::Division, Extent::default()),
                 );
                 self.require(context, (WordOp::Ne, width), (right, 0), site, Kept::Divisor);
                 if right.known && right.bits == ones {
@@ -416,16 +416,16 @@ impl Thread {
             // An assertion that failed asks nothing of another schedule; what follows it (a
             // handler, a jump back) does.
             let condition = tested.clone();
-            after_failure = Some(Step::Branch { condition, taken, site });
+            after_failure = Some(WalkStep::Branch { condition, taken, site });
         }
         context.steps.push(match (fails_if, fails_else) {
-            (false, true) => Step::Assert { condition: tested, holds: taken, site },
+            (false, true) => WalkStep::Assert { condition: tested, holds: taken, site },
             (true, false) => {
                 let zero = Box::new(Expr::Literal(0));
                 let condition = Expr::Binary(BinaryOp::Eq, Box::new(tested), zero);
-                Step::Assert { condition, holds: !taken, site }
+                WalkStep::Assert { condition, holds: !taken, site }
             }
-            _ => Step::Branch { condition: tested, taken, site },
+            _ => WalkStep::Branch { condition: tested, taken, site },
         });
         if fails_if != fails_else {
             self.assertions.push(self.outcomes.last());

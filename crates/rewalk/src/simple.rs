@@ -9,7 +9,7 @@ use foretrace_recording::image::flags;
 
 use crate::Program;
 use crate::code::{Instruction, Op, Operand, Target, Terminator};
-use crate::memory::Memory;
+use crate::memory::Contents;
 use crate::run::IDLE;
 use crate::terms::{TermId, Terms, Value};
 use crate::thread::{Context, PRIVATE, Thread};
@@ -99,7 +99,7 @@ fn value_of(terms: &Terms, registers: &[Value], operand: Operand) -> Value {
 fn simple(
     program: &Program,
     terms: &mut Terms,
-    private: &mut Memory,
+    private: &mut Contents,
     registers: &[Value],
     instruction: &Instruction,
 ) -> Option<Value> {
@@ -160,7 +160,7 @@ fn may_be_undefined(op: BinaryOp, width: u8, right: Value) -> bool {
 pub(crate) fn load_private(
     program: &Program,
     terms: &mut Terms,
-    private: &Memory,
+    private: &Contents,
     address: u64,
     size: u8,
 ) -> Value {

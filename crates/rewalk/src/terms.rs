@@ -20,7 +20,7 @@ use rustc_hash::FxHashSet;
 
 use crate::expressions::{cut_to, extended, operation};
 use crate::sharing::Shared;
-use crate::told::Step;
+use crate::told::WalkStep;
 
 mod keep;
 
@@ -445,13 +445,13 @@ impl Terms {
     }
 
     /// The condition that a value is what it was, with the parts that need names.
-    pub(crate) fn equals_recorded(&mut self, value: Value, lets: &mut Vec<Step>) -> Expr {
+    pub(crate) fn equals_recorded(&mut self, value: Value, lets: &mut Vec<WalkStep>) -> Expr {
         let expr = self.express(value, lets);
         Expr::Binary(BinaryOp::Eq, Box::new(expr), Box::new(Expr::Literal(value.bits)))
     }
 
     /// The expression of a value that is exact and known.
-    pub(crate) fn express(&mut self, value: Value, lets: &mut Vec<Step>) -> Expr {
+    pub(crate) fn express(&mut self, value: Value, lets: &mut Vec<WalkStep>) -> Expr {
         if value.term == TermId::NONE {
             return Expr::Literal(value.bits);
         }
@@ -461,7 +461,7 @@ impl Terms {
 
     /// Gives names to all large parts of a term, so that nothing that is left is deep. Parts have
     /// smaller numbers than what they are parts of.
-    fn name_large_parts(&mut self, term: TermId, lets: &mut Vec<Step>) {
+    fn name_large_parts(&mut self, term: TermId, lets: &mut Vec<WalkStep>) {
         let mut seen = FxHashSet::default();
         let mut open = vec![term];
         while let Some(term) = open.pop() {
@@ -520,17 +520,17 @@ impl Terms {
         if node.fixed { Expr::Literal(node.bits) } else { self.expression(term) }
     }
 
-    fn give_name(&mut self, term: TermId, value: Expr, lets: &mut Vec<Step>) {
+    fn give_name(&mut self, term: TermId, value: Expr, lets: &mut Vec<WalkStep>) {
         let name = self.next_name;
         self.next_name += 1;
-        lets.push(Step::Let { name, value });
+        lets.push(WalkStep::Let { name, value });
         let node = &mut self.nodes[term.0 as usize];
         (node.named, node.name, node.depth) = (true, name, 0);
     }
 
     /// Sees to it that the value can be used often: gives it a name if it is more than a few
     /// operators.
-    pub(crate) fn make_small(&mut self, value: Value, lets: &mut Vec<Step>) {
+    pub(crate) fn make_small(&mut self, value: Value, lets: &mut Vec<WalkStep>) {
         let value = self.now(value);
         let node = *self.node(value.term);
         if value.term != TermId::NONE && node.exact && !node.named && node.size > LARGE / 8 {

@@ -11,9 +11,9 @@ use foretrace_words::{BinaryOp, Cast, RmwOp, cut};
 use rustc_hash::FxHashMap;
 
 use crate::code::{Code, decode};
-use crate::memory::{Memory, bytes_of};
+use crate::memory::{Contents, bytes_of};
 use crate::terms::{Terms, Value};
-use crate::told::Step;
+use crate::told::WalkStep;
 
 fn any_word(random: &mut Random, width: u8) -> u64 {
     let word = match random.below_u64(4) {
@@ -106,7 +106,7 @@ impl Run {
         let mut lets = Vec::new();
         let expr = self.terms.express(both.value, &mut lets);
         for step in lets {
-            let Step::Let { name, value } = step else { panic!("only names are given") };
+            let WalkStep::Let { name, value } = step else { panic!("only names are given") };
             let worth = self.worth(&value);
             self.others.insert(name, worth);
         }
@@ -167,7 +167,7 @@ fn fixed_terms_are_numbers() {
 /// Numbers in memory, against one entry for each byte.
 #[test]
 fn memory_forgets_what_is_cut_out() {
-    let (mut memory, mut terms) = (Memory::default(), Terms::new());
+    let (mut memory, mut terms) = (Contents::default(), Terms::new());
     let mut bytes: BTreeMap<u64, u8> = BTreeMap::new();
     let mut random = Random::new(5);
     let word = |bytes: &BTreeMap<u64, u8>, address: u64, size: u8| {
@@ -219,7 +219,7 @@ fn memory_gives_back_what_was_stored() {
     for seed in 0..5_000 {
         let mut random = Random::new(seed ^ 0x3e3e);
         let mut run = Run::new(&mut random);
-        let mut memory = Memory::default();
+        let mut memory = Contents::default();
         // Within a line, and across two.
         let base = random.below_u64(8) * 16;
         let (mut here, mut there) = ([0u8; 24], [0u8; 24]);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use foretrace_recording::plan::NULL_PAGE;
 use foretrace_recording::record::PATH_OUTCOMES;
-use foretrace_trace::Fault;
+use foretrace_trace::ImplicitFault;
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::provenance::{Kept, Lost, Walked};
 use foretrace_words::BinaryOp as WordOp;
@@ -13,10 +13,10 @@ use crate::Program;
 use crate::code::{Function, Instruction, Operand};
 use crate::copies::Transfer;
 use crate::counts::Counts;
-use crate::memory::Memory;
+use crate::memory::Contents;
 use crate::records::Access;
 use crate::terms::{TermId, Terms, Value};
-use crate::told::{Extent, Seen, Sharing, Step, Told};
+use crate::told::{Extent, Seen, Sharing, Told, WalkStep};
 
 /// Where the memory of private variables is: no program has addresses there.
 pub(crate) const PRIVATE: u64 = 0xf000_0000_0000_0000;
@@ -29,15 +29,15 @@ pub(crate) struct Thread {
     pub(crate) outcomes: Outcomes,
     pub(crate) terms: Terms,
     /// Memory that only this thread touches, and whose accesses are recorded.
-    pub(crate) own: Memory,
+    pub(crate) own: Contents,
     /// What this thread has stored in memory that others touch too, if it depends on reads: no
     /// record says what code without an image reads there.
-    pub(crate) published: Memory,
+    pub(crate) published: Contents,
     /// Addresses of stores that may range over their objects: what is in `published` is there only
     /// if they are as recorded.
     ranging: Vec<Value>,
     /// Memory whose accesses are not recorded.
-    pub(crate) private: Memory,
+    pub(crate) private: Contents,
     pub(crate) next_slot: u64,
     /// Kept so that nothing is allocated for each jump and call.
     pub(crate) spare_values: Vec<Value>,
@@ -158,7 +158,7 @@ pub(crate) struct Context<'c> {
     pub(crate) program: &'c Program,
     pub(crate) counts: &'c mut Counts,
     /// Steps that the walk adds at this point.
-    pub(crate) steps: &'c mut Vec<Step>,
+    pub(crate) steps: &'c mut Vec<WalkStep>,
 }
 
 impl Default for Thread {
@@ -167,10 +167,10 @@ impl Default for Thread {
             frames: Vec::new(),
             outcomes: Outcomes::default(),
             terms: Terms::new(),
-            own: Memory::default(),
-            published: Memory::default(),
+            own: Contents::default(),
+            published: Contents::default(),
             ranging: Vec::new(),
-            private: Memory::default(),
+            private: Contents::default(),
             next_slot: PRIVATE,
             spare_values: Vec::new(),
             spare_registers: Vec::new(),
@@ -231,7 +231,7 @@ impl Thread {
             _ => (false, false),
         };
         if is_event && std::mem::take(&mut self.has_loose_reads) {
-            told.before.push(Step::Opaque);
+            told.before.push(WalkStep::Opaque);
         }
         self.has_loose_reads |= reads;
     }
@@ -255,7 +255,7 @@ impl Thread {
         let reason = reason(self.frames.last().map(|frame| name(frame.function)));
         self.frames.clear();
         *context.counts.lost.entry(reason).or_default() += 1;
-        context.steps.push(Step::Opaque);
+        context.steps.push(WalkStep::Opaque);
     }
 
     /// Whether another condition may be added: there should not be many more of them than records,
@@ -391,7 +391,7 @@ impl Thread {
         context.counts.guard(why);
         if value.known && self.terms.is_exact(value) {
             let condition = self.terms.equals_recorded(value, context.steps);
-            context.steps.push(Step::Branch { condition, taken: true, site });
+            context.steps.push(WalkStep::Branch { condition, taken: true, site });
             return self.terms.fix(value);
         }
         for read in self.terms.fix_reads(value) {
@@ -419,7 +419,7 @@ impl Thread {
     /// A read saw what it saw.
     pub(crate) fn pin(&mut self, context: &mut Context, read: Value, site: u64) {
         let condition = self.terms.equals_recorded(read, context.steps);
-        context.steps.push(Step::Branch { condition, taken: true, site });
+        context.steps.push(WalkStep::Branch { condition, taken: true, site });
     }
 
     /// An address is what it was.
@@ -465,7 +465,7 @@ impl Thread {
         }
         let base = self.terms.base(address);
         let condition = self.terms.equals_recorded(base, context.steps);
-        context.steps.push(Step::Address { condition, bytes, site: access.site });
+        context.steps.push(WalkStep::Address { condition, bytes, site: access.site });
         if access.writes {
             self.ranging.push(address);
         }
@@ -482,13 +482,13 @@ impl Thread {
         let offset = address.bits.wrapping_sub(base.bits);
         let Extent { start, end, .. } = access.extent;
         if offset < NULL_PAGE {
-            let what = (Fault::Null, Extent::default());
+            let what = (ImplicitFault::Null, Extent::default());
             self.demand(context, (WordOp::Ne, 64), (base, 0), access.site, what);
         } else if (start..end).contains(&offset) && end - start >= u64::from(access.size) {
             let before = Value::number(offset - start);
             let index = self.terms.binary(WordOp::Add, 64, base, before);
             let most = end - start - u64::from(access.size);
-            let fault = (Fault::Bounds, access.extent);
+            let fault = (ImplicitFault::Bounds, access.extent);
             self.demand(context, (WordOp::Ule, 64), (index, most), access.site, fault);
         }
     }
@@ -500,7 +500,7 @@ impl Thread {
         (op, width): (WordOp, u8),
         (left, right): (Value, u64),
         site: u64,
-        (fault, extent): (Fault, Extent),
+        (fault, extent): (ImplicitFault, Extent),
     ) {
         let holds = self.terms.binary(op, width, left, Value::number(right));
         let holds = self.terms.refresh(holds);
@@ -508,7 +508,7 @@ impl Thread {
             return;
         }
         let condition = self.terms.express(holds, context.steps);
-        context.steps.push(Step::Demand { condition, fault, extent, site });
+        context.steps.push(WalkStep::Demand { condition, fault, extent, site });
         self.terms.fix(holds);
     }
 
@@ -534,7 +534,7 @@ impl Thread {
             return;
         }
         let condition = self.terms.express(holds, context.steps);
-        context.steps.push(Step::Branch { condition, taken: holds.bits == 1, site });
+        context.steps.push(WalkStep::Branch { condition, taken: holds.bits == 1, site });
         self.terms.fix(holds);
     }
 
@@ -558,8 +558,8 @@ impl Thread {
 }
 
 /// A name of a read equals what was read.
-pub(crate) fn as_recorded(name: u32, bits: u64, site: u64) -> Step {
+pub(crate) fn as_recorded(name: u32, bits: u64, site: u64) -> WalkStep {
     let name = Expr::Name(foretrace_trace::NameId(name));
     let condition = Expr::Binary(BinaryOp::Eq, Box::new(name), Box::new(Expr::Literal(bits)));
-    Step::Branch { condition, taken: true, site }
+    WalkStep::Branch { condition, taken: true, site }
 }

@@ -4,7 +4,7 @@
 //! of them, and puts into the trace what the walk tells: names of reads, expressions of writes, and
 //! between the records branches, assertions and guards.
 
-use foretrace_trace::Fault;
+use foretrace_trace::ImplicitFault;
 use foretrace_trace::expr::Expr;
 
 /// Whether what a record accesses is in the trace.
@@ -71,9 +71,9 @@ pub enum Seen<'a> {
     Other,
 }
 
-/// Something between two records of a thread.
+/// What the walk finds between two records of a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum WalkStep {
     /// A branch on what was read.
     Branch {
         /// What it tests.
@@ -88,7 +88,7 @@ pub enum Step {
         /// What must hold, and did.
         condition: Expr,
         /// What goes wrong otherwise.
-        fault: Fault,
+        fault: ImplicitFault,
         /// What an index should stay in.
         extent: Extent,
         /// Where.
@@ -131,7 +131,7 @@ pub enum Step {
 #[derive(Default, Debug)]
 pub struct Told {
     /// What comes before the record's event.
-    pub before: Vec<Step>,
+    pub before: Vec<WalkStep>,
     /// The name of what the event reads.
     pub name: Option<u32>,
     /// What the event stores or asserts. An event that has none may depend on all that its thread
@@ -140,7 +140,7 @@ pub struct Told {
     /// What a compare-exchange that stored assumes.
     pub assumed: Option<Expr>,
     /// What comes behind the event.
-    pub after: Vec<Step>,
+    pub after: Vec<WalkStep>,
     /// The event is one of the steps already.
     pub is_told: bool,
     /// The address depends on what was read: to let it range over its object, all accesses to that

@@ -10,7 +10,7 @@ use crate::libraries::is_openmp;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Thread};
-use crate::told::{Sharing, Step, Told};
+use crate::told::{Sharing, Told, WalkStep};
 
 impl Thread {
     /// A compare-exchange fails only where it does not find what it expects.
@@ -33,7 +33,7 @@ impl Thread {
             Context { steps: &mut after, counts: context.counts, program: context.program };
         if differs.known && differs.bits == 1 && self.terms.is_exact(differs) {
             let condition = self.terms.express(differs, context.steps);
-            context.steps.push(Step::Branch { condition, taken: true, site: access.site });
+            context.steps.push(WalkStep::Branch { condition, taken: true, site: access.site });
             self.terms.fix(differs);
         } else {
             // It may fail for no reason, too; or what it expects is not known.

@@ -59,6 +59,23 @@ macro_rules! pass_on {
 }
 pub(crate) use pass_on;
 
+/// Functions that stand in the place of one of the C library's, and are another one of ours under a
+/// second name or with some arguments fixed: `fn pipe(ends: *mut c_int) -> c_int = pipe2(ends, 0);`
+macro_rules! variants {
+    ($(
+        $(#[$attribute:meta])*
+        $visibility:vis fn $name:ident($($argument:tt: $type:ty),*) $(-> $result:ty)?
+            = $function:ident($($value:expr),*);
+    )*) => { $(
+        $(#[$attribute])*
+        #[unsafe(no_mangle)]
+        $visibility unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $result)? {
+            $crate::real::pass_on!($function($($value),*))
+        }
+    )* };
+}
+pub(crate) use variants;
+
 /// Where the next definition of a function is; the name ends with a 0.
 #[cold]
 pub(crate) fn find(name: &'static str) -> usize {

@@ -1,7 +1,7 @@
 //! Forcing a schedule on the program, and saying what came of it.
 
 use foretrace_recording::plan::{
-    BY_ITSELF, MAGIC, Memory, NULL_PAGE, Step, WATCHED, goal, outcome, place_hash,
+    BY_ITSELF, GoalMemory, MAGIC, NULL_PAGE, PlanStep, WATCHED, goal, outcome, place_hash,
 };
 use foretrace_recording::record::{acquire, kind};
 use foretrace_recording::site::{SYSTEM, Site};
@@ -24,8 +24,8 @@ pub(crate) enum Choice {
 
 pub(crate) struct Replay {
     threads: Vec<(u32, u32)>,
-    steps: Vec<Step>,
-    finals: Vec<Step>,
+    steps: Vec<PlanStep>,
+    finals: Vec<PlanStep>,
     goal: u64,
     /// How many steps are done.
     done: usize,
@@ -52,7 +52,7 @@ impl Replay {
         let mut step = || {
             let (a, b, place) = (words.next()?, words.next()?, words.next()?);
             let (thread, ordinal) = (a as u32, (a >> 32) as u32);
-            Some(Step { thread, ordinal, kind: b as u32, event: (b >> 32) as u32, place })
+            Some(PlanStep { thread, ordinal, kind: b as u32, event: (b >> 32) as u32, place })
         };
         let mut parents = Vec::new();
         for _ in 0..threads {
@@ -65,7 +65,7 @@ impl Replay {
             (words.next()?, words.next()? as u32, words.next()?, words.next()?);
         let (thread, from) = (thread as u32, (thread >> 32) as u32);
         Some(Replay {
-            memory: Watched::new(goal, Memory { thread, from, to, start, size }),
+            memory: Watched::new(goal, GoalMemory { thread, from, to, start, size }),
             threads: parents,
             steps,
             finals,
@@ -140,7 +140,7 @@ impl Replay {
             && left.iter().all(|step| step.thread != last.thread)
     }
 
-    fn diverged(&mut self, expected: Step, seen: Option<&Entry>) -> ! {
+    fn diverged(&mut self, expected: PlanStep, seen: Option<&Entry>) -> ! {
         let (ordinal, seen_kind, place) = seen.map_or((u64::MAX, 0, 0), |entry| {
             (u64::from(entry.ordinal), u64::from(entry.next.kind), place_of(entry.next.site))
         });

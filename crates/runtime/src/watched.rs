@@ -1,7 +1,7 @@
 //! The memory that a replay is about: blocks that must not be used any more, or arrays that an
 //! index must stay in.
 
-use foretrace_recording::plan::{Memory, goal};
+use foretrace_recording::plan::{GoalMemory, goal};
 
 use crate::module;
 use crate::thread::{Next, Thread};
@@ -9,12 +9,12 @@ use crate::thread::{Next, Thread};
 /// Blocks of the heap that matter, by their first address and size.
 pub(crate) struct Watched {
     goal: u64,
-    memory: Memory,
+    memory: GoalMemory,
     blocks: Vec<(u64, u64)>,
 }
 
 impl Watched {
-    pub(crate) fn new(goal: u64, memory: Memory) -> Watched {
+    pub(crate) fn new(goal: u64, memory: GoalMemory) -> Watched {
         Watched { goal, memory, blocks: Vec::new() }
     }
 
@@ -32,7 +32,7 @@ impl Watched {
         match self.goal {
             goal::BOUNDS => self.blocks.retain(|&(known, _)| known != start),
             goal::FREED => {
-                let Memory { thread: planned, from, to, .. } = self.memory;
+                let GoalMemory { thread: planned, from, to, .. } = self.memory;
                 if thread.planned == Some(planned) && (from..=to).contains(&thread.ordinal) {
                     self.blocks.push((start, size));
                     return true;
@@ -55,7 +55,7 @@ impl Watched {
     /// where it was, or it is a block, which may be anywhere, it must lie outside of everything
     /// that has the size.
     pub(crate) fn is_outside(&self, access: Next) -> bool {
-        let Memory { start, size, .. } = self.memory;
+        let GoalMemory { start, size, .. } = self.memory;
         let end = access.address.saturating_add(access.size);
         let is_inside = |&(start, size): &(u64, u64)| {
             start <= access.address && end <= start.saturating_add(size)
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn only_the_block_that_the_plan_means_is_gone() {
-        let memory = Memory { thread: 1, from: 3, to: 4, start: 0, size: 16 };
+        let memory = GoalMemory { thread: 1, from: 3, to: 4, start: 0, size: 16 };
         let mut watched = Watched::new(goal::FREED, memory);
         let mut thread = Thread::new(0);
         thread.planned = Some(1);

@@ -76,10 +76,6 @@ fn operations() -> impl IntoIterator<Item = Operation> {
         "concat": |_, a, b| a.trunc(1).concat(&b.trunc(1)), |a, b, _| (a & 1) << 1 | b & 1;
         "select": |c, a, b| c.select(a, &[!b, a.clone(), b.clone()], &Word::constant(a.width(), 9)),
             |a, b, _| [!b, a, b].get(usize::try_from(a).unwrap_or(9)).copied().unwrap_or(9);
-        "first of": |c, a, b| {
-            let (less, equal) = (c.ult(a, b), c.eq(a, b));
-            c.first_of(&[(less, a.clone()), (equal, !a)], b)
-        }, |a, b, _| if a < b { a } else if a == b { !a } else { b };
         "shift by few bits": |c, a, b| c.shl(a, &b.trunc(1)), |a, b, _| a << (b & 1);
     }
 }

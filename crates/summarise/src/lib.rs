@@ -27,10 +27,14 @@
 //! | `locks` | locks and semaphores as cells |
 //! | `replay` | schedules, run on the program itself |
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod locks;
 mod operations;
+#[allow(clippy::wildcard_enum_match_arm)]
 mod replay;
 mod value;
+#[allow(clippy::wildcard_enum_match_arm)]
 mod walk;
 
 pub use replay::{Replayed, Wrong, explain, replay};
@@ -154,9 +158,9 @@ fn walk_all(program: &Program, plain: FxHashSet<LockId>) -> Result<Summariser<'_
         let args = args.collect();
         summariser.thread(id, thread.function, args)?;
     }
-    let plain_read = |op: Op| match op {
-        Op::Read { at, order: MemoryOrder::Plain, .. } => Some(at),
-        _ => None,
+    let plain_read = |op: Op| {
+        let Op::Read { at, order: MemoryOrder::Plain, .. } = op else { return None };
+        Some(at)
     };
     let is_read = |place: &Place| {
         let mut reads = summariser.trace.so_far().ops().filter_map(|(_, op)| plain_read(op));
@@ -213,7 +217,7 @@ impl Summariser<'_> {
             Part::DoubleLock => format!("{location} (locked twice)"),
             Part::NotHeld => format!("{location} (not held)"),
             Part::Unreachable => format!("{location} (unreachable)"),
-            _ => location,
+            Part::Step | Part::Local | Part::Assertion | Part::Input | Part::End => location,
         };
         let location = Some(self.trace.location(&location));
         let id = self.trace.push(Event { thread, op, location });

@@ -97,7 +97,7 @@ impl Summariser<'_> {
         // A reader may take a lock again, a writer only a recursive one.
         let deepens = match mode {
             Mode::Exclusive if !recursive => self.terms.boolean(false),
-            _ => has_mode,
+            Mode::Exclusive | Mode::Shared => has_mode,
         };
         let is_mutex = patience == Patience::Blocking && mode == Mode::Exclusive;
         let is_free = self.terms.as_constant(depth.exclusive) == Some(0);
@@ -134,7 +134,9 @@ impl Summariser<'_> {
                 self.assumed.insert(event, free);
                 (taken, None)
             }
-            _ => (self.terms.ite(free, taken, old), Some(self.terms.or(deepens, free))),
+            Patience::Timed | Patience::Try => {
+                (self.terms.ite(free, taken, old), Some(self.terms.or(deepens, free)))
+            }
         };
         self.results.insert(event, stored);
         let deeper = self.terms.add(depth.of(mode), one);

@@ -23,10 +23,11 @@ impl Summariser<'_> {
         operand: Operand,
         site: Site,
     ) -> Result<TermId, Unsupported> {
-        match self.operand(frame, operand) {
-            Value::Bits(bits) => Ok(bits),
-            other => self.unsupported(format!("{} as a number", other.kind()), site),
-        }
+        let value = self.operand(frame, operand);
+        let Value::Bits(bits) = value else {
+            return self.unsupported(format!("{} as a number", value.kind()), site);
+        };
+        Ok(bits)
     }
 
     /// Walks an instruction. Whether the thread can go on behind it.
@@ -119,10 +120,13 @@ impl Summariser<'_> {
             Op::Fork { .. } => {
                 return self.unsupported("a thread by the address of its function", site);
             }
-            Op::Join { thread } => match self.operand(frame, *thread) {
-                Value::Thread(child) => self.join(context, child, step),
-                other => return self.unsupported(format!("a join of {}", other.kind()), site),
-            },
+            Op::Join { thread } => {
+                let value = self.operand(frame, *thread);
+                let Value::Thread(child) = value else {
+                    return self.unsupported(format!("a join of {}", value.kind()), site);
+                };
+                self.join(context, child, step);
+            }
             Op::Assert { condition } => {
                 let condition = self.bits(frame, *condition, site)?;
                 let wrong = self.terms.not(condition);
@@ -143,10 +147,8 @@ impl Summariser<'_> {
                     return self
                         .unsupported("an atomic region that begins or ends in a branch", site);
                 }
-                let op = match instruction.op {
-                    Op::RegionBegin => trace::Op::RegionBegin,
-                    _ => trace::Op::RegionEnd,
-                };
+                let begins = matches!(instruction.op, Op::RegionBegin);
+                let op = if begins { trace::Op::RegionBegin } else { trace::Op::RegionEnd };
                 let origin = Origin { site, part: Part::Local };
                 self.emit(context.thread, op, context.condition, origin);
             }
@@ -206,6 +208,7 @@ impl Summariser<'_> {
     }
 
     /// An access: what it reads, if it does.
+    #[allow(clippy::wildcard_enum_match_arm)]
     fn access(
         &mut self,
         context: &mut Context,
@@ -219,7 +222,7 @@ impl Summariser<'_> {
             Value::Slot { slot, offset } => {
                 return self.slot_access(context, frame, op, (slot, offset, size), step.site);
             }
-            other => {
+            other @ (Value::Bits(_) | Value::Function(_) | Value::Thread(_)) => {
                 let what = format!("an access at {}", other.kind());
                 return self.unsupported(what, step.site);
             }
@@ -284,6 +287,7 @@ impl Summariser<'_> {
         }
     }
 
+    #[allow(clippy::wildcard_enum_match_arm)]
     fn slot_access(
         &mut self,
         context: &mut Context,

@@ -8,7 +8,9 @@
 
 use foretrace_program::explore::{self, violations};
 use foretrace_program::ir::{Op, Program, Site};
-use foretrace_program::run::{self, Choice, Fault, LockError, Machine, Move, State, Status, Why};
+use foretrace_program::run::{
+    self, Choice, LockError, Machine, Move, State, Status, Undefined, Why,
+};
 use foretrace_trace::{EventId, ThreadId};
 
 use crate::{Part, Summary};
@@ -187,7 +189,7 @@ impl Run<'_> {
         self.catch_up(thread, event)?;
         let why = match origin.part {
             Part::Assertion => Why::Assertion,
-            Part::Unreachable => Why::Fault(Fault::Unreachable),
+            Part::Unreachable => Why::Undefined(Undefined::Unreachable),
             Part::DoubleLock => {
                 let double = LockError::DoubleLock;
                 return self.require(&explore::Violation::LockError(double, origin.site));

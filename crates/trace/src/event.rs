@@ -272,11 +272,11 @@ macro_rules! ops {
     ($first:ident $($other:ident)+) => { $crate::ops!($first) $(| $crate::ops!($other))+ };
 }
 
-/// What goes wrong where a branch goes the other way than in the recorded run, though no programmer
-/// wrote the test.
+/// What goes wrong if a check that no programmer wrote fails: the recorded run passed it, and
+/// another schedule may not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
-pub enum Fault {
+pub enum ImplicitFault {
     /// A null pointer is used.
     Null,
     /// A number is divided by zero.
@@ -289,22 +289,28 @@ pub enum Fault {
     Address,
 }
 
-impl Fault {
+impl ImplicitFault {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Fault; 5] =
-        [Fault::Null, Fault::Division, Fault::Bounds, Fault::Freed, Fault::Address];
+    pub const ALL: [ImplicitFault; 5] = [
+        ImplicitFault::Null,
+        ImplicitFault::Division,
+        ImplicitFault::Bounds,
+        ImplicitFault::Freed,
+        ImplicitFault::Address,
+    ];
 
     /// Those of which an assertion can be made.
-    pub const IMPLICIT: [Fault; 4] = [Fault::Null, Fault::Division, Fault::Bounds, Fault::Freed];
+    pub const IMPLICIT: [ImplicitFault; 4] =
+        [ImplicitFault::Null, ImplicitFault::Division, ImplicitFault::Bounds, ImplicitFault::Freed];
 
     /// What the text form calls it.
     pub fn name(self) -> &'static str {
         match self {
-            Fault::Null => "null",
-            Fault::Division => "division",
-            Fault::Bounds => "bounds",
-            Fault::Freed => "freed",
-            Fault::Address => "address",
+            ImplicitFault::Null => "null",
+            ImplicitFault::Division => "division",
+            ImplicitFault::Bounds => "bounds",
+            ImplicitFault::Freed => "freed",
+            ImplicitFault::Address => "address",
         }
     }
 }

@@ -80,7 +80,7 @@ impl<T> IndexMut<Column> for Columns<T> {
 }
 
 /// Where every candidate of one property went: `candidates` is the sum of `pruned`, `violated`,
-/// `infeasible`, `infeasible_in_bound` and `undecided`.
+/// `infeasible`, `infeasible_in_bound`, `infeasible_for_recorded_values` and `undecided`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ledger {
     /// How many questions there were.
@@ -93,6 +93,8 @@ pub struct Ledger {
     pub infeasible: u64,
     /// Refuted by the solver, but only for schedules within the bound on context switches.
     pub infeasible_in_bound: u64,
+    /// Refuted, but only for schedules in which every read returns its recorded value.
+    pub infeasible_for_recorded_values: u64,
     /// Neither, for a reason that is given.
     pub undecided: u64,
     /// Refuted by what a column counts alone: each candidate in all its columns.

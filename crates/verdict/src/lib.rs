@@ -14,7 +14,7 @@ mod violation;
 
 pub use ledger::{Column, Columns, Ledger};
 pub use model::Model;
-pub use proof::{Fact, Refutation, Rule, Step};
+pub use proof::{Fact, ProofStep, Refutation, Rule};
 pub use property::{Certainty, Kind, Property};
 pub use slicing::Slicing;
 pub use violation::{LockMisuse, Violation};

@@ -72,7 +72,7 @@ pub enum Rule {
 
 /// One step of a proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct ProofStep {
     /// What it shows.
     pub fact: Fact,
     /// By which rule.
@@ -86,7 +86,7 @@ pub struct Step {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refutation {
     /// In order: premises come first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProofStep>,
     /// The step by which an event is executed, and the one by which the same event, or an earlier
     /// one of its thread, is not.
     pub contradiction: (u32, u32),

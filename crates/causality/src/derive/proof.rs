@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretrace_verdict::{Fact, Refutation, Rule, Step};
+use foretrace_verdict::{Fact, ProofStep, Refutation, Rule};
 use rustc_hash::FxHashMap;
 
 use super::nodes::Node;
@@ -197,7 +197,7 @@ impl<'o> Proofs<'o> {
 /// The steps so far.
 struct Writing<'o> {
     order: &'o Order<'o>,
-    steps: Vec<Step>,
+    steps: Vec<ProofStep>,
     step_of: FxHashMap<Fact, u32>,
 }
 
@@ -214,7 +214,7 @@ impl Writing<'_> {
         premises.sort_unstable();
         premises.dedup();
         let derived = &self.order.facts[fact];
-        self.push(Step { fact: derived.fact, rule: derived.rule, premises });
+        self.push(ProofStep { fact: derived.fact, rule: derived.rule, premises });
     }
 
     fn chain(&mut self, need: Fact, links: &[usize]) -> u32 {
@@ -223,10 +223,10 @@ impl Writing<'_> {
         }
         let premises =
             links.iter().map(|&link| self.step_of[&self.order.facts[link].fact]).collect();
-        self.push(Step { fact: need, rule: Rule::Chain, premises })
+        self.push(ProofStep { fact: need, rule: Rule::Chain, premises })
     }
 
-    fn push(&mut self, step: Step) -> u32 {
+    fn push(&mut self, step: ProofStep) -> u32 {
         let number = self.steps.len() as u32;
         self.step_of.entry(step.fact).or_insert(number);
         self.steps.push(step);

@@ -13,7 +13,7 @@ use super::{Scope, derive};
 /// A proof, with events by their numbers.
 fn shown(refutation: Option<&Refutation>) -> String {
     let Some(refutation) = refutation else { return "none\n".to_string() };
-    let line = |(number, step): (usize, &foretrace_verdict::Step)| {
+    let line = |(number, step): (usize, &foretrace_verdict::ProofStep)| {
         let fact = match step.fact {
             Fact::Executed(event) => format!("X{}", event.0),
             Fact::NotExecuted(event) => format!("N{}", event.0),

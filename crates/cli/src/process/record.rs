@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use foretrace::Format;
 use foretrace_recording::file::{HEADER, Header, ending, flags, starts_children_again};
@@ -23,6 +24,8 @@ pub(crate) struct Recorded {
     /// Remarks on how it went.
     pub(crate) remarks: Vec<String>,
     pub(crate) deadlocked: bool,
+    /// How long it took to read the recording.
+    pub(crate) imported: Duration,
     /// Not all that happened is in the trace.
     pub(crate) incomplete: bool,
 }
@@ -118,7 +121,9 @@ pub(crate) fn record(
     let ended = launch(command, options, recording, input, quiet)?;
     let (header, mut remarks) = look(recording, command)?;
     remarks.extend(ended.remarks());
+    let ended_at = Instant::now();
     let trace = import(recording)?;
+    let imported = ended_at.elapsed();
     let others = others(recording).len();
     if others > 0 {
         remarks.push(format!(
@@ -130,6 +135,7 @@ pub(crate) fn record(
         ended,
         trace,
         remarks,
+        imported,
         incomplete,
         deadlocked: header.ending == ending::DEADLOCK,
     })

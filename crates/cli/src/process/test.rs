@@ -3,10 +3,9 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foretrace_findings::{assert_no, report_trace, say_what_is_open};
-use foretrace_predict::predict_with_fallback;
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
 use foretrace_trace::binary;
 use foretrace_verdict::Property;
@@ -21,6 +20,9 @@ use crate::predict;
 use crate::program;
 use crate::progress::ProgressLine;
 
+/// How long import, prediction and replays may take together.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
+
 pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     let folder = Folder::create()?;
     let mut test =
@@ -28,12 +30,12 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     if arguments.runs == 1 {
         let report = test.single(None, &folder.path().join("recording.ftrec"))?;
         predict::show(&report, &arguments.prediction)?;
-        let mut statuses = vec![predict::verdict(&report)];
+        let mut statuses = vec![predict::verdict(&report, arguments.prediction.strict)];
         if arguments.prediction.symbolic_addresses {
             let recording = folder.path().join("recording.ftrec");
             if let Some(report) = test.together(&[&recording])? {
                 test.show(&report, "addresses")?;
-                statuses.push(predict::verdict(&report));
+                statuses.push(predict::verdict(&report, arguments.prediction.strict));
             }
         }
         return Ok(predict::overall(&statuses));
@@ -43,13 +45,13 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
         let recording = folder.path().join(format!("recording-{number}.ftrec"));
         let report = test.single(Some(number), &recording)?;
         test.show(&report, &number.to_string())?;
-        reports.push(predict::verdict(&report));
+        reports.push(predict::verdict(&report, arguments.prediction.strict));
         recordings.push(recording);
     }
     let recordings: Vec<&Path> = recordings.iter().map(PathBuf::as_path).collect();
     if let Some(report) = test.together(&recordings)? {
         test.show(&report, "merged")?;
-        reports.push(predict::verdict(&report));
+        reports.push(predict::verdict(&report, arguments.prediction.strict));
     }
     Ok(predict::overall(&reports))
 }
@@ -112,10 +114,15 @@ impl Test<'_> {
         let trace = &recorded.trace;
 
         let progress = ProgressLine::new();
-        let options = predict::options(chosen).limited_for(trace);
+        let mut options = predict::options(chosen);
+        options.budget.time.get_or_insert(DEFAULT_BUDGET);
+        let imported = recorded.imported;
         let recorded_time = start.elapsed();
-        let prediction = predict_with_fallback(trace, &options, &progress);
-        progress.clear();
+        // Replays have at least a fifth of the budget.
+        let mut asked = options.clone();
+        asked.budget.time = asked.budget.time.map(|time| (time * 4 / 5).saturating_sub(imported));
+        let prediction = foretrace_predict::predict(trace, &asked, &progress);
+        drop(progress);
         let prediction = prediction?;
         let predicted_time = start.elapsed() - recorded_time;
         let schedules: Vec<_> = prediction
@@ -133,7 +140,11 @@ impl Test<'_> {
         let mut report = report_trace(trace, prediction, frame);
         say_what_is_open(trace, &faults, model, &mut report);
         self.inputs = trace.inputs().to_vec();
-        let replays = self.replay(&report, |replayer, index| {
+        let deadline = options.budget.time.map(|budget| {
+            let used = imported + predicted_time;
+            Instant::now() + budget.saturating_sub(used).max(budget / 5)
+        });
+        let replays = self.replay(&report, deadline, |replayer, index| {
             let (violation, schedule) = &schedules[index];
             let replayer = Replayer { live: arguments.live, ..*replayer };
             replayer.replay(trace, violation, schedule, false)
@@ -175,7 +186,7 @@ impl Test<'_> {
                 return Ok(None);
             }
         };
-        let replays = self.replay(&report, |replayer, index| match &ways[index] {
+        let replays = self.replay(&report, None, |replayer, index| match &ways[index] {
             Some(way) => {
                 let (mixed, violation) = (&way.mixed, &way.violation);
                 replayer.replay(&mixed.trace, violation, &mixed.schedule, false)
@@ -199,10 +210,12 @@ impl Test<'_> {
         Ok(Some(report))
     }
 
-    /// Replays the findings of a report, the first time that each bug is confirmed.
+    /// Replays the findings of a report, the first time that each bug is confirmed, as long as there
+    /// is time.
     fn replay(
         &self,
         report: &Report,
+        deadline: Option<Instant>,
         replay: impl Fn(&Replayer, usize) -> Result<Replay, Failure>,
     ) -> Result<Vec<Replay>, Failure> {
         let (most, progress) = (self.arguments.replays, ProgressLine::new());
@@ -215,9 +228,16 @@ impl Test<'_> {
                 Replay { evidence: Evidence::Confirmed, ..not_replayed(detail) }
             } else if index < most {
                 progress.replaying(index, report.findings.len());
-                let replayed = replay(&replayer, index);
+                let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+                let timeout = left.map_or(replayer.timeout, |left| left.min(replayer.timeout));
+                let replayed = match timeout.is_zero() {
+                    true => Ok(not_replayed(NO_TIME.to_string())),
+                    false => replay(&Replayer { timeout, ..replayer }, index),
+                };
                 progress.clear();
-                replayed?
+                let replayed = replayed?;
+                let is_cut = timeout < replayer.timeout && replayed.timed_out;
+                if is_cut { not_replayed(NO_TIME.to_string()) } else { replayed }
             } else {
                 not_replayed(format!("only the first {most} findings are replayed (--replays)"))
             });
@@ -242,6 +262,8 @@ impl Test<'_> {
         predict::show_in(report, chosen, json.as_deref())
     }
 }
+
+const NO_TIME: &str = "the time budget was used up (--budget)";
 
 fn not_replayed(detail: String) -> Replay {
     Replay { detail, ..Replay::default() }

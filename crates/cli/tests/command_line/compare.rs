@@ -105,7 +105,7 @@ fn models_are_compared() {
               "iterate_bound": false
              },
              "summary": {
-              "assertion": {"candidates":2,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":2,"lsa":2,"mhb":2,"ucg":2},"not_asked":[]}
+              "assertion": {"candidates":2,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":1,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":2,"lsa":2,"mhb":2,"ucg":2},"not_asked":[]}
              },
              "slicing": {
               "events": 32,

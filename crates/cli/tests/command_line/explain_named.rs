@@ -440,7 +440,7 @@ fn why_in_a_report() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":4,"pruned_mhb":3,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":4,"lsa":4,"mhb":1,"ucg":1},"not_asked":[]}
+          "race": {"candidates":4,"pruned_mhb":3,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":4,"lsa":4,"mhb":1,"ucg":1},"not_asked":[]}
          },
          "slicing": {
           "events": 8,

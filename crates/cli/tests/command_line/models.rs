@@ -256,7 +256,7 @@ fn a_verdict_within_a_bound_says_so() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":2,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":2,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":2,"lsa":2,"mhb":2,"ucg":2},"not_asked":[]}
+          "race": {"candidates":2,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":2,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":2,"lsa":2,"mhb":2,"ucg":2},"not_asked":[]}
          },
          "slicing": {
           "events": 5,

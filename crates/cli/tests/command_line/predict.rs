@@ -219,7 +219,7 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
           "iterate_bound": false
          },
          "summary": {
-          "deadlock": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":["stuck states: idle has neither events nor a fork"],"not_asked_codes":["silent-threads"]}
+          "deadlock": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":1,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":["stuck states: idle has neither events nor a fork"],"not_asked_codes":["silent-threads"]}
          },
          "findings": [],
          "undecided": [],
@@ -348,7 +348,7 @@ fn json_on_standard_output_is_alone_there() {
           "iterate_bound": false
          },
          "summary": {
-          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
          },
          "slicing": {
           "events": 4,

@@ -213,7 +213,7 @@ fn json() {
           "iterate_bound": true
          },
          "summary": {
-          "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
+          "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
          },
          "slicing": {
           "events": 25,
@@ -405,9 +405,9 @@ fn what_is_not_supported_is_undecided() {
               "iterate_bound": false
              },
              "summary": {
-              "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
-              "atomicity": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
-              "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
+              "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
+              "atomicity": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
+              "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
              },
              "findings": [],
              "undecided": [

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use foretrace_report::Kind;
-use foretrace_trace::{Fault, Op};
+use foretrace_trace::{ImplicitFault, Op};
 use foretrace_verdict::{LockMisuse, Violation};
 
 use super::words::Words;
@@ -88,11 +88,11 @@ pub(super) fn title(words: Words, violation: &Violation) -> String {
         Kind::UnlockByOther => "unlock of a lock that another thread has",
         Kind::DestroyHeld => "destruction of a held lock",
         Kind::Assertion => match fault(trace, violation) {
-            Some(Fault::Null) => "use of a null pointer",
-            Some(Fault::Division) => "division by zero",
-            Some(Fault::Bounds) => "index out of bounds",
-            Some(Fault::Freed) => "use after free",
-            Some(Fault::Address) | None => "failing assertion",
+            Some(ImplicitFault::Null) => "use of a null pointer",
+            Some(ImplicitFault::Division) => "division by zero",
+            Some(ImplicitFault::Bounds) => "index out of bounds",
+            Some(ImplicitFault::Freed) => "use after free",
+            Some(ImplicitFault::Address) | None => "failing assertion",
         },
     };
     let object = match violation.object(trace) {

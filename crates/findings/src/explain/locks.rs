@@ -1,7 +1,7 @@
 //! The sentences about locks: section 4 of `docs/causality.md`.
 
 use foretrace_trace::{EventId, Op};
-use foretrace_verdict::{Fact, Rule, Step};
+use foretrace_verdict::{Fact, ProofStep, Rule};
 
 use super::proof::Proof;
 use super::recorded::Hold;
@@ -9,7 +9,7 @@ use super::words::Form;
 
 impl Proof<'_> {
     /// The hold that comes first in a rule of section 4.
-    fn outer(&self, step: &Step, closed: Option<EventId>, inner: Hold) -> Option<Hold> {
+    fn outer(&self, step: &ProofStep, closed: Option<EventId>, inner: Hold) -> Option<Hold> {
         let recorded = self.telling.recorded;
         if let Some(closed) = closed {
             return recorded.hold_at(closed);
@@ -28,7 +28,7 @@ impl Proof<'_> {
 
     /// For a step that says that a lock cannot be taken: the event that opens the hold which is in
     /// the way, and the one that cannot be.
-    pub(super) fn barred(&self, step: &Step) -> Option<(EventId, EventId)> {
+    pub(super) fn barred(&self, step: &ProofStep) -> Option<(EventId, EventId)> {
         let (Rule::LockAfter | Rule::LockInside | Rule::LockOrder, Fact::NotExecuted(at)) =
             (step.rule, step.fact)
         else {
@@ -38,7 +38,7 @@ impl Proof<'_> {
         Some((self.outer(step, None, inner)?.open, at))
     }
 
-    pub(super) fn lock(&self, step: &Step) -> String {
+    pub(super) fn lock(&self, step: &ProofStep) -> String {
         let (words, recorded) = (self.telling.words, self.telling.recorded);
         let (closed, at) = match step.fact {
             Fact::Before(closed, at) => (Some(closed), at),
@@ -111,14 +111,14 @@ impl Proof<'_> {
     /// A common lock, which needs no chain of reasons.
     pub(super) fn common_lock(&self) -> Option<(String, String)> {
         let (words, recorded) = (self.telling.words, self.telling.recorded);
-        let numbered: Vec<&Step> = self.numbered().collect();
+        let numbered: Vec<&ProofStep> = self.numbered().collect();
         let order = match numbered[..] {
             [order] if order.rule == Rule::LockOrder => order,
             [order, need] if order.rule == Rule::LockOrder && need.rule == Rule::Need => order,
             _ => return None,
         };
         let is_given = |&step: &u32| {
-            let Step { fact, rule, .. } = &self.steps[step as usize];
+            let ProofStep { fact, rule, .. } = &self.steps[step as usize];
             *rule == Rule::Candidate && !matches!(fact, Fact::Before(..))
         };
         let (closed, at) = match order.fact {

@@ -155,7 +155,7 @@ fn told(telling: Telling, violation: &Violation, why: &Why) -> Result<(Explanati
 mod tests {
     use super::*;
     use foretrace_trace::{EventId, text};
-    use foretrace_verdict::{Fact, Refutation, Rule, Step};
+    use foretrace_verdict::{Fact, ProofStep, Refutation, Rule};
 
     #[test]
     fn a_proof_that_is_none_is_a_bug_of_ours() {
@@ -166,7 +166,7 @@ mod tests {
             recorded: &recorded,
             model: foretrace_verdict::Model::Values,
         };
-        let given = |fact| Step { fact, rule: Rule::Candidate, premises: Vec::new() };
+        let given = |fact| ProofStep { fact, rule: Rule::Candidate, premises: Vec::new() };
         let [one, two] = [EventId(0), EventId(1)];
         let steps = vec![given(Fact::Executed(one)), given(Fact::NotExecuted(one))];
         let why = Why::Refuted(Refutation { steps, contradiction: (0, 1) });

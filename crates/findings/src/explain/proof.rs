@@ -10,7 +10,7 @@
 
 use foretrace_report::Grounds;
 use foretrace_trace::{Channels, EventId, Op, Trace};
-use foretrace_verdict::{Fact, Model, Refutation, Rule, Step, Violation};
+use foretrace_verdict::{Fact, Model, ProofStep, Refutation, Rule, Violation};
 
 use super::demand::{Noun, noun};
 use super::recorded::Recorded;
@@ -34,7 +34,7 @@ pub(super) struct Told {
 /// A proof whose sentences are numbered.
 pub(super) struct Proof<'a> {
     pub(super) telling: Telling<'a>,
-    pub(super) steps: &'a [Step],
+    pub(super) steps: &'a [ProofStep],
     contradiction: (u32, u32),
     pub(super) noun: Noun,
     /// The numbers of the steps that are sentences of their own.
@@ -133,13 +133,13 @@ impl<'a> Proof<'a> {
     }
 
     /// The steps that are sentences of their own.
-    pub(super) fn numbered(&self) -> impl Iterator<Item = &Step> {
+    pub(super) fn numbered(&self) -> impl Iterator<Item = &ProofStep> {
         let numbered = self.steps.iter().zip(&self.numbers).filter(|(_, number)| number.is_some());
         numbered.map(|(step, _)| step)
     }
 
     /// The steps that are used.
-    pub(super) fn used(&self) -> impl Iterator<Item = &Step> {
+    pub(super) fn used(&self) -> impl Iterator<Item = &ProofStep> {
         let used = self.steps.iter().zip(&self.is_used).filter(|(_, is_used)| **is_used);
         used.map(|(step, _)| step)
     }
@@ -206,7 +206,7 @@ impl<'a> Proof<'a> {
 
     /// What an order is made of.
     pub(super) fn links(&self, step: u32) -> Vec<(u32, EventId, EventId)> {
-        let Step { fact, rule, premises } = &self.steps[step as usize];
+        let ProofStep { fact, rule, premises } = &self.steps[step as usize];
         match (rule, fact) {
             (Rule::Chain, _) => premises.iter().flat_map(|&link| self.links(link)).collect(),
             (Rule::Program, _) => Vec::new(),
@@ -261,7 +261,7 @@ impl<'a> Proof<'a> {
         self.way(premises, from, to).map(|links| self.path(from, &links, to))
     }
 
-    fn sentence(&self, step: &Step) -> String {
+    fn sentence(&self, step: &ProofStep) -> String {
         let words = self.telling.words;
         match (step.rule, step.fact) {
             (Rule::Need, Fact::Executed(event)) => self.need(step, event),
@@ -323,7 +323,7 @@ impl<'a> Proof<'a> {
         })
     }
 
-    fn need(&self, step: &Step, event: EventId) -> String {
+    fn need(&self, step: &ProofStep, event: EventId) -> String {
         let words = self.telling.words;
         let must = words.must_have_done(event);
         let found = step.premises.iter().find_map(|&premise| {
@@ -345,7 +345,7 @@ impl<'a> Proof<'a> {
         }
     }
 
-    fn never(&self, step: &Step, event: EventId) -> String {
+    fn never(&self, step: &ProofStep, event: EventId) -> String {
         let cannot = self.telling.words.cannot(event);
         let found = step.premises.iter().find_map(|&premise| {
             let Fact::Before(first, second) = self.steps[premise as usize].fact else {
@@ -359,7 +359,7 @@ impl<'a> Proof<'a> {
         format!("{cannot}, because {path}; but {}", self.is_not_done(not, first))
     }
 
-    fn cycle(&self, step: &Step, event: EventId) -> String {
+    fn cycle(&self, step: &ProofStep, event: EventId) -> String {
         let cannot = self.telling.words.cannot(event);
         let found = step.premises.iter().find_map(|&premise| {
             let Fact::Before(first, second) = self.steps[premise as usize].fact else {

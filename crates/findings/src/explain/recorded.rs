@@ -5,9 +5,11 @@
 //!
 //! **Cost.** One pass over the trace.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::collections::HashMap;
 
-use foretrace_trace::{CondId, EventId, LockId, Op, SemId, Trace};
+use foretrace_trace::{CondId, EventId, LockId, Op, SemId, Trace, ops};
 
 use crate::holds::{Change, Holds};
 
@@ -65,7 +67,8 @@ impl Recorded {
                     let missing = semaphore.waits.len() as i64 - semaphore.posts.len() as i64;
                     semaphore.initial = semaphore.initial.max(missing);
                 }
-                _ => {}
+                ops!(memory data object mark call thread barrier Request)
+                | ops!(Acquire AcquireFailed Release Wait Wake SemWaitFailed) => {}
             }
         }
         for (&sem, semaphore) in &mut recorded.semaphores {

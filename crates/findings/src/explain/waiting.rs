@@ -1,7 +1,7 @@
 //! The sentences about waiting: section 5 of `docs/causality.md`.
 
 use foretrace_trace::{CondId, EventId, Op};
-use foretrace_verdict::{Fact, Rule, Step};
+use foretrace_verdict::{Fact, ProofStep, Rule};
 
 use super::proof::{Proof, few};
 use super::words::quoted;
@@ -30,7 +30,7 @@ impl Givers {
 impl Proof<'_> {
     fn givers(
         &self,
-        step: &Step,
+        step: &ProofStep,
         all: &[EventId],
         turn: Option<EventId>,
         waiter: EventId,
@@ -55,7 +55,7 @@ impl Proof<'_> {
         }
     }
 
-    fn notifiers(&self, step: &Step, wake: EventId) -> Givers {
+    fn notifiers(&self, step: &ProofStep, wake: EventId) -> Givers {
         match self.wait_of(wake) {
             Some((cond, wait)) => {
                 let all = self.telling.recorded.notifications(cond);
@@ -67,7 +67,10 @@ impl Proof<'_> {
 
     /// The waits on a semaphore that pass it before, for a step that counts them, and the posts
     /// that are left to it, the first of them; and the wait.
-    pub(super) fn counted(&self, step: &Step) -> Option<(Vec<EventId>, Vec<EventId>, EventId)> {
+    pub(super) fn counted(
+        &self,
+        step: &ProofStep,
+    ) -> Option<(Vec<EventId>, Vec<EventId>, EventId)> {
         let (Rule::Unposted, Fact::NotExecuted(wait)) = (step.rule, step.fact) else {
             return None;
         };
@@ -83,7 +86,7 @@ impl Proof<'_> {
 
     /// The notifications or posts that a step says cannot come in time, the first of them, each
     /// with the event that needs one.
-    pub(super) fn too_late(&self, step: &Step) -> Vec<(EventId, EventId)> {
+    pub(super) fn too_late(&self, step: &ProofStep) -> Vec<(EventId, EventId)> {
         let (recorded, trace) = (self.telling.recorded, self.telling.words.trace);
         let waiter = match (step.rule, step.fact) {
             (Rule::Unnotified | Rule::Unposted, Fact::NotExecuted(waiter)) => Some(waiter),
@@ -102,7 +105,7 @@ impl Proof<'_> {
         all.into_iter().filter(cannot).take(MOST_DRAWN).map(|giver| (giver, waiter)).collect()
     }
 
-    pub(super) fn unnotified(&self, step: &Step, wake: EventId) -> String {
+    pub(super) fn unnotified(&self, step: &ProofStep, wake: EventId) -> String {
         let (cannot, givers) = (self.telling.words.cannot(wake), self.notifiers(step, wake));
         match &givers.excluded[..] {
             [] => format!("{cannot}, because nobody ever notifies it"),
@@ -112,7 +115,7 @@ impl Proof<'_> {
         }
     }
 
-    pub(super) fn notified(&self, step: &Step, event: EventId, wake: EventId) -> String {
+    pub(super) fn notified(&self, step: &ProofStep, event: EventId, wake: EventId) -> String {
         let words = self.telling.words;
         let givers = self.notifiers(step, wake);
         let claim = format!("{} only after {}", words.does(wake), words.does(event));
@@ -130,7 +133,7 @@ impl Proof<'_> {
         )
     }
 
-    pub(super) fn matched(&self, step: &Step, wait: EventId, by: EventId) -> String {
+    pub(super) fn matched(&self, step: &ProofStep, wait: EventId, by: EventId) -> String {
         let words = self.telling.words;
         let Some(wake) = words.trace.next(wait) else { return words.must(wait) };
         format!(
@@ -144,7 +147,7 @@ impl Proof<'_> {
 
     /// What a wait on a semaphore needs: how many posts, in words why, and which may come before
     /// it.
-    fn tokens(&self, step: &Step, wait: EventId) -> (i64, String, Givers) {
+    fn tokens(&self, step: &ProofStep, wait: EventId) -> (i64, String, Givers) {
         let trace = self.telling.words.trace;
         let Op::SemWait { sem, .. } = trace.op(wait) else {
             return (0, String::new(), Givers { left: Vec::new(), excluded: Vec::new() });
@@ -170,7 +173,7 @@ impl Proof<'_> {
         (needed, why, self.givers(step, &semaphore.posts, None, wait))
     }
 
-    pub(super) fn unposted(&self, step: &Step, wait: EventId) -> String {
+    pub(super) fn unposted(&self, step: &ProofStep, wait: EventId) -> String {
         let (needed, why, givers) = self.tokens(step, wait);
         let cannot = self.telling.words.cannot(wait);
         let others = givers.others();
@@ -182,7 +185,7 @@ impl Proof<'_> {
         }
     }
 
-    pub(super) fn posted(&self, step: &Step, event: EventId, wait: EventId) -> String {
+    pub(super) fn posted(&self, step: &ProofStep, event: EventId, wait: EventId) -> String {
         let words = self.telling.words;
         let (needed, why, givers) = self.tokens(step, wait);
         let claim = format!("{} only after {}", words.does(wait), words.does(event));

@@ -5,8 +5,13 @@
 //! what the failing condition is computed from, and which locks are held. What stands for the start
 //! and the end of threads is not shown.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
+#[allow(clippy::wildcard_enum_match_arm)]
 mod events;
+#[allow(clippy::wildcard_enum_match_arm)]
 mod expression;
+#[allow(clippy::wildcard_enum_match_arm)]
 mod mixture;
 
 use foretrace_predict::{Finding, NotAsked, ProgramPrediction};
@@ -174,7 +179,12 @@ impl<'a> Scene<'a> {
         let wrong = match finding.violation {
             Violation::Assertion(event) => Wrong::Check(event),
             Violation::Race(a, b) => Wrong::Race(a, b),
-            _ => return Err(Error::internal("a finding that programs do not have")),
+            Violation::Atomicity { .. }
+            | Violation::LockCycle(_)
+            | Violation::Stuck(_)
+            | Violation::Lock(..) => {
+                return Err(Error::internal("a finding that programs do not have"));
+            }
         };
         let replayed =
             explain(events.program, events.summary, &finding.schedule, &finding.inputs, wrong)
@@ -184,12 +194,8 @@ impl<'a> Scene<'a> {
 
     /// The check that fails, if it is one.
     fn check(&self) -> Option<(EventId, Part)> {
-        match self.finding.violation {
-            Violation::Assertion(event) => {
-                Some((event, self.events.summary.origins[event.index()].part))
-            }
-            _ => None,
-        }
+        let Violation::Assertion(event) = self.finding.violation else { return None };
+        Some((event, self.events.summary.origins[event.index()].part))
     }
 
     fn kind(&self) -> Kind {
@@ -306,7 +312,9 @@ impl<'a> Scene<'a> {
                     Some(own) => events.happening(event, own.action),
                     None => continue,
                 },
-                _ => continue,
+                Part::Local | Part::DoubleLock | Part::NotHeld | Part::Unreachable | Part::End => {
+                    continue;
+                }
             };
             changes.push((event.0, text));
         }

@@ -8,7 +8,7 @@ use super::Lowerer;
 use super::code::{NOWHERE, Operand, Part};
 use crate::ir::llvm;
 use crate::ir::{Type, Value};
-use crate::locals::Memory;
+use crate::locals::Visibility;
 
 /// How one access to memory is seen.
 struct Access {
@@ -21,12 +21,12 @@ impl Lowerer<'_> {
     /// `None` for what is not memory that we know of: nothing to load or store, or a segment
     /// register's.
     fn access(&mut self, instruction: Value, address: Value, of: Type) -> Option<Access> {
-        let memory = self.locals.memory(address);
+        let visibility = self.locals.visibility(address);
         let size = of.store_size(self.build.layout)?;
-        if size == 0 || memory == Memory::Foreign {
+        if size == 0 || visibility == Visibility::Foreign {
             return None;
         }
-        let is_private = memory == Memory::Private;
+        let is_private = visibility == Visibility::Private;
         if is_private {
             self.keep_constants(address);
         }

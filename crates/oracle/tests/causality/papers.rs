@@ -37,7 +37,7 @@ fn shown(trace: &Trace, refutation: &Refutation) -> String {
         let location = trace.location_of(event).expect("every event has one");
         trace.locations().get(location.index()).to_string()
     };
-    let line = |(number, step): (usize, &foretrace_verdict::Step)| {
+    let line = |(number, step): (usize, &foretrace_verdict::ProofStep)| {
         let fact = match step.fact {
             Fact::Executed(event) => format!("X({})", name(event)),
             Fact::NotExecuted(event) => format!("N({})", name(event)),

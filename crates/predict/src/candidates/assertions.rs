@@ -5,7 +5,7 @@
 //! asked about.
 
 use foretrace_model::{Data, Skeleton};
-use foretrace_trace::{EventId, Fault, Op, ops};
+use foretrace_trace::{EventId, ImplicitFault, Op, ops};
 use foretrace_verdict::{Model, Property, Violation};
 use rustc_hash::FxHashMap;
 
@@ -28,7 +28,7 @@ pub(super) fn list(context: &Context, candidates: &mut Candidates) {
         all += 1;
         if may_fail(skeleton, event, holds) {
             let freed = || trace.access(trace.next(event)?).and_then(|it| frees.get(&it.at.object));
-            let is_freed = |fault| (fault == Fault::Freed).then(freed).flatten();
+            let is_freed = |fault| (fault == ImplicitFault::Freed).then(freed).flatten();
             let fault = trace.fault(event).map(|fault| (fault, is_freed(fault)));
             let site = (context.site_without_object(event), fault);
             gathering.add(site, || Violation::Assertion(event), event);

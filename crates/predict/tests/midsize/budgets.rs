@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foretrace_predict::{Budget, Granularity, Options, Prediction};
 use foretrace_trace::Trace;
-use foretrace_verdict::Ledger;
+use foretrace_verdict::{Ledger, Model, Property};
 
 use super::classes::{Class, class_of, classes_of};
 use super::{MODELS, decide, for_seeds, has_default_seeds, open_classes};
@@ -17,7 +17,7 @@ fn undecided_classes(
     prediction: &Prediction,
 ) -> BTreeSet<Class> {
     let mut classes = BTreeSet::new();
-    for undecided in &prediction.undecided {
+    for undecided in prediction.undecided.iter().chain(&prediction.for_recorded_values) {
         assert!(undecided.reason.to_string().contains("budget"), "{:?}", undecided.reason);
         assert_eq!(undecided.property, undecided.example.property());
         let new = classes.insert(class_of(trace, granularity, &undecided.example));
@@ -46,7 +46,8 @@ fn agree(trace: &Trace, granularity: Granularity, full: &Prediction, limited: &P
         let of_property = |class: &&Class| class.property == *property;
         let open = undecided.iter().filter(of_property).count() as u64;
         let would_be_found = undecided.intersection(&found).filter(of_property).count() as u64;
-        assert_eq!(limited.undecided, open, "{property:?}");
+        let left = limited.undecided + limited.infeasible_for_recorded_values;
+        assert_eq!(left, open, "{property:?}");
         // What the graph refutes may be undecided as well.
         let refuted = |ledger: &Ledger| ledger.infeasible + ledger.pruned.sum();
         assert_eq!(refuted(limited), refuted(full) - (open - would_be_found), "{property:?}");
@@ -81,6 +82,28 @@ fn a_conflict_limit_never_gives_a_wrong_verdict() {
     if has_default_seeds() {
         assert!(undecided > 100 && decided > 100, "{undecided} {decided}");
     }
+}
+
+#[test]
+fn what_is_refuted_for_recorded_values_is_found_in_no_schedule_with_them() {
+    let refuted = AtomicU64::new(0);
+    for_seeds(4100..4130, |_, trace| {
+        let options = |model, conflicts| Options {
+            model: Some(model),
+            budget: Budget { conflicts, time: None },
+            ..Options::default()
+        };
+        let values = decide(trace, &options(Model::Values, None));
+        let found = classes_of(trace, Granularity::Location, &values.findings);
+        let limited = decide(trace, &options(Model::Symbolic, Some(1)));
+        for open in &limited.for_recorded_values {
+            assert_ne!(open.property, Property::Assertion, "{open:?}");
+            let class = class_of(trace, Granularity::Location, &open.example);
+            assert!(!found.contains(&class), "{open:?}");
+        }
+        refuted.fetch_add(limited.for_recorded_values.len() as u64, Ordering::Relaxed);
+    });
+    assert!(refuted.into_inner() > 0);
 }
 
 #[test]

@@ -71,8 +71,8 @@ impl Drop for NameOnPanic {
 fn decide(trace: &Trace, options: &Options) -> Prediction {
     let prediction = predict(trace, options, &()).unwrap_or_else(|error| panic!("{error}"));
     for (property, ledger) in &prediction.ledgers {
-        let refuted = ledger.infeasible + ledger.infeasible_in_bound;
-        let verdicts = ledger.violated + refuted + ledger.undecided;
+        let in_part = ledger.infeasible_in_bound + ledger.infeasible_for_recorded_values;
+        let verdicts = ledger.violated + ledger.infeasible + in_part + ledger.undecided;
         let sum = ledger.pruned.sum() + verdicts;
         assert_eq!(ledger.candidates, sum, "{property:?}");
     }
@@ -81,8 +81,10 @@ fn decide(trace: &Trace, options: &Options) -> Prediction {
 
 /// How many classes were asked of the solver.
 fn open_classes(prediction: &Prediction) -> u64 {
-    let of =
-        |ledger: &foretrace_verdict::Ledger| ledger.violated + ledger.infeasible + ledger.undecided;
+    let of = |ledger: &foretrace_verdict::Ledger| {
+        let in_part = ledger.infeasible_for_recorded_values;
+        ledger.violated + ledger.infeasible + in_part + ledger.undecided
+    };
     prediction.ledgers.iter().map(|(_, ledger)| of(ledger)).sum()
 }
 

@@ -36,7 +36,7 @@ fn explored(program: &Program, budget: u64) -> Option<Found> {
                 Explored::LockError(LockError::DoubleLock, at) => format!("double {}", site(at)),
                 Explored::LockError(_, at) => format!("not held {}", site(at)),
                 Explored::Deadlock(_) => return None,
-                Explored::Fault(_, at) => format!("unreachable {}", site(at)),
+                Explored::Undefined(_, at) => format!("unreachable {}", site(at)),
             })
         });
         wrong.collect()

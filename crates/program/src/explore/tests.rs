@@ -152,7 +152,9 @@ thread b { store atomic x, 1; store atomic x, 2 }",
     check("thread a { assume false }\nthread b { join 1 }", expect![[r#""#]]);
     check(
         "thread a { exit }\nthread b { unreachable }",
-        expect!["fault: b: unreachable: a place that is said to be unreachable is reached"],
+        expect![
+            "undefined behaviour: b: unreachable: a place that is said to be unreachable is reached"
+        ],
     );
 }
 
@@ -161,7 +163,7 @@ fn faults() {
     check(
         "global p : 8; thread a { h = alloc 4; store atomic p, h; t = fork b(); free h; join t }
 func b() { load.4 (load atomic p) }",
-        expect!["fault: b: %1 = load.4 %0: the access is not inside a live object"],
+        expect!["undefined behaviour: b: %1 = load.4 %0: the access is not inside a live object"],
     );
 }
 

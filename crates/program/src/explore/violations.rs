@@ -1,12 +1,12 @@
 //! What is wrong in one state.
 //!
 //! **Follows.** `docs/theory.md`, section 4, for programs: races, lock errors and stuck states;
-//! assertions and faults from what stopped threads.
+//! assertions and undefined behaviour from what stopped threads.
 
 use foretrace_trace::Access;
 
 use crate::ir::{Program, Site};
-use crate::run::{Fault, LockError, Machine, NextKind, State, Status, Why};
+use crate::run::{LockError, Machine, NextKind, State, Status, Undefined, Why};
 use crate::text::describe;
 
 /// A property that does not hold. Sites name instructions; the threads that run them are not told
@@ -23,8 +23,8 @@ pub enum Violation {
     /// Every thread is finished or blocked, and at least one is blocked: at these sites, sorted. A
     /// state in which a thread was stopped is none.
     Deadlock(Vec<Site>),
-    /// Something without a meaning.
-    Fault(Fault, Site),
+    /// Undefined behaviour.
+    Undefined(Undefined, Site),
 }
 
 impl Violation {
@@ -39,7 +39,9 @@ impl Violation {
                 let sites: Vec<String> = sites.iter().map(show).collect();
                 format!("deadlock: {}", sites.join(" | "))
             }
-            Violation::Fault(fault, site) => format!("fault: {}: {fault}", show(site)),
+            Violation::Undefined(what, site) => {
+                format!("undefined behaviour: {}: {what}", show(site))
+            }
         }
     }
 }
@@ -57,7 +59,7 @@ pub fn violations(machine: &Machine, state: &State) -> Vec<Violation> {
                 Why::Assertion => found.push(Violation::Assertion(stop.site)),
                 Why::Assumption => (),
                 Why::LockError(error) => found.push(Violation::LockError(error, stop.site)),
-                Why::Fault(fault) => found.push(Violation::Fault(fault, stop.site)),
+                Why::Undefined(what) => found.push(Violation::Undefined(what, stop.site)),
             }
         }
         let Some(next) = machine.next(state, thread) else { continue };

@@ -108,7 +108,7 @@ pub(super) enum Outcome {
 
 /// A statement that a thread ran.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct ExecutedStatement {
     pub(super) statement: Statement,
     pub(super) location: Option<LocationId>,
     pub(super) outcome: Outcome,
@@ -131,7 +131,7 @@ pub(super) fn steps(
     thread: ThreadId,
     declared: &Declared,
     left_out: &mut Vec<MergeError>,
-) -> Result<Vec<Step>, MergeError> {
+) -> Result<Vec<ExecutedStatement>, MergeError> {
     let mut list = List {
         run,
         declared,
@@ -160,7 +160,7 @@ pub(super) fn steps(
             None => Spot::declaration(run.number),
         };
         let (statement, outcome) = (Statement::End, Outcome::Only);
-        list.steps.push(Step { statement, location: None, outcome, spot });
+        list.steps.push(ExecutedStatement { statement, location: None, outcome, spot });
     }
     Ok(list.steps)
 }
@@ -168,7 +168,7 @@ pub(super) fn steps(
 struct List<'r, 't> {
     run: &'r Run<'t>,
     declared: &'r Declared,
-    steps: Vec<Step>,
+    steps: Vec<ExecutedStatement>,
     bound: FxHashMap<NameId, Bound>,
     /// What was read since the last [`Statement::Depends`].
     unused: Vec<Option<u64>>,
@@ -407,7 +407,12 @@ impl List<'_, '_> {
     fn push_with(&mut self, event: EventId, statement: Statement, outcome: Outcome) {
         // Where a thread ends is nowhere in the source.
         let location = self.run.location(event).filter(|_| statement != Statement::End);
-        self.steps.push(Step { statement, location, outcome, spot: self.run.spot(event) });
+        self.steps.push(ExecutedStatement {
+            statement,
+            location,
+            outcome,
+            spot: self.run.spot(event),
+        });
     }
 
     /// The event is as recorded only if all reads before it are.
@@ -420,7 +425,7 @@ impl List<'_, '_> {
         if !saw.is_empty() {
             // The event itself says where it is.
             let (statement, outcome) = (Statement::Depends, Outcome::Saw(saw));
-            self.steps.push(Step { statement, location: None, outcome, spot });
+            self.steps.push(ExecutedStatement { statement, location: None, outcome, spot });
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use foretrace_trace::expr::{BinaryOp, Expr};
 
 use crate::ir::LocationId;
 
-use super::steps::{Condition, Outcome, Statement, Step};
+use super::steps::{Condition, ExecutedStatement, Outcome, Statement};
 use super::{MergeError, Spot, exchange};
 
 /// What a thread did; the first node is the root.
@@ -58,13 +58,21 @@ impl Tree {
     }
 
     /// Adds what the thread did in one more run.
-    pub(super) fn insert(&mut self, thread: &str, steps: Vec<Step>) -> Result<(), MergeError> {
+    pub(super) fn insert(
+        &mut self,
+        thread: &str,
+        steps: Vec<ExecutedStatement>,
+    ) -> Result<(), MergeError> {
         self.add(thread, steps, false).map_err(|(_, error)| error)
     }
 
     /// As [`Tree::insert`], for a recorded run; where it goes on differently, both ways end there.
     /// Says where that is.
-    pub(super) fn insert_recorded(&mut self, thread: &str, steps: Vec<Step>) -> Option<MergeError> {
+    pub(super) fn insert_recorded(
+        &mut self,
+        thread: &str,
+        steps: Vec<ExecutedStatement>,
+    ) -> Option<MergeError> {
         let (at, error) = self.add(thread, steps, true).err()?;
         self.nodes[at.0] = Node { is_cut: true, ..Node::default() };
         Some(error)
@@ -73,7 +81,7 @@ impl Tree {
     fn add(
         &mut self,
         thread: &str,
-        steps: Vec<Step>,
+        steps: Vec<ExecutedStatement>,
         is_recorded: bool,
     ) -> Result<(), (NodeId, MergeError)> {
         let mut at = Tree::ROOT;
@@ -97,7 +105,7 @@ impl Tree {
             let come = step.spot.event.map(|event| (step.spot.run, event));
             let outcome = match &node.next {
                 None => {
-                    let Step { statement, location, outcome, spot } = step;
+                    let ExecutedStatement { statement, location, outcome, spot } = step;
                     node.next = Some(Next { statement, location, spot });
                     outcome
                 }
@@ -123,7 +131,7 @@ impl Tree {
 
     /// Whether the step says that a value is what it was in its run, and the node says the same of
     /// another run, where it was another value. The two exclude each other.
-    fn is_another_value(&self, at: NodeId, step: &Step) -> bool {
+    fn is_another_value(&self, at: NodeId, step: &ExecutedStatement) -> bool {
         let Some(next) = &self.node(at).next else { return false };
         let values = (tested_value(&next.statement), tested_value(&step.statement));
         let (Some((of, value)), Some((also_of, other))) = values else { return false };
@@ -133,7 +141,7 @@ impl Tree {
 
     /// If this run shows a compare-and-exchange, and others have shown how it failed, makes that
     /// the same statement.
-    fn turn_into_exchange(&mut self, at: NodeId, step: &Step) {
+    fn turn_into_exchange(&mut self, at: NodeId, step: &ExecutedStatement) {
         let Some(next) = &self.node(at).next else { return };
         let may_be = exchange::may_be_failed(&step.statement, &next.statement);
         if !may_be || next.location != step.location {

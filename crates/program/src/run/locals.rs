@@ -5,7 +5,7 @@ use foretrace_trace::ThreadId;
 use crate::ir::*;
 
 use super::memory::{ObjectKind, function_address, function_at};
-use super::state::{Fault, Frame, Phase, State, Status, ThreadState, Why};
+use super::state::{Frame, Phase, State, Status, ThreadState, Undefined, Why};
 use super::{Action, Event, Machine};
 
 /// How many instructions a thread may run between two visible operations.
@@ -98,7 +98,7 @@ impl<'p> Machine<'p> {
         let mut left = MOST_LOCAL_STEPS;
         while state.thread(thread).status == Status::Running && !state.exited {
             if left == 0 {
-                state.stop(thread, Why::Fault(Fault::NoEnd));
+                state.stop(thread, Why::Undefined(Undefined::NoEnd));
                 return;
             }
             left -= 1;
@@ -186,7 +186,7 @@ impl<'p> Machine<'p> {
                 if self.is_private(site.function, address.register()) =>
             {
                 let Some(at) = state.resolve(value(state, address), size) else {
-                    state.stop(thread, Why::Fault(Fault::BadAddress));
+                    state.stop(thread, Why::Undefined(Undefined::BadAddress));
                     return true;
                 };
                 state.read(at)
@@ -195,7 +195,7 @@ impl<'p> Machine<'p> {
                 if self.is_private(site.function, address.register()) =>
             {
                 let Some(at) = state.resolve(value(state, address), size) else {
-                    state.stop(thread, Why::Fault(Fault::BadAddress));
+                    state.stop(thread, Why::Undefined(Undefined::BadAddress));
                     return true;
                 };
                 state.write(at, value(state, stored));
@@ -231,7 +231,7 @@ impl<'p> Machine<'p> {
         let registers = &self.program.function(site.function).registers;
         let name = result.and_then(|result| registers[result.index()].name.as_deref());
         let Some(object) = state.allocate(size, kind, name.unwrap_or("object")) else {
-            state.stop(thread, Why::Fault(Fault::TooLarge));
+            state.stop(thread, Why::Undefined(Undefined::TooLarge));
             return true;
         };
         let (base, size) = (state.object(object).base, state.object(object).size);
@@ -260,10 +260,10 @@ impl<'p> Machine<'p> {
         let widths: Vec<u8> = args.iter().map(|&arg| caller.operand_width(arg)).collect();
         let wanted = result.map(|result| caller.width(result));
         let Some(function) = self.callee(state, thread, callee, &widths, wanted) else {
-            return state.stop(thread, Why::Fault(Fault::BadCall));
+            return state.stop(thread, Why::Undefined(Undefined::BadCall));
         };
         if state.thread(thread).frames.len() >= MOST_FRAMES {
-            return state.stop(thread, Why::Fault(Fault::TooDeep));
+            return state.stop(thread, Why::Undefined(Undefined::TooDeep));
         }
         let args = self.values(state, thread, args);
         let frame = self.frame(function, &args);
@@ -309,7 +309,9 @@ impl<'p> Machine<'p> {
             }
             TerminatorKind::Return(_) if state.frame(thread).has_shared_slots => return false,
             TerminatorKind::Return(value) => self.return_from(state, thread, *value, events),
-            TerminatorKind::Unreachable => state.stop(thread, Why::Fault(Fault::Unreachable)),
+            TerminatorKind::Unreachable => {
+                state.stop(thread, Why::Undefined(Undefined::Unreachable))
+            }
             TerminatorKind::Exit => return false,
         }
         true

@@ -41,7 +41,7 @@ use crate::ir::*;
 pub use foretrace_trace::Op as Action;
 pub use moves::{Next, NextKind};
 pub use record::record;
-pub use state::{Fault, LockError, State, Status, Stop, Why};
+pub use state::{LockError, State, Status, Stop, Undefined, Why};
 
 /// Something that happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -102,8 +102,8 @@ pub enum Why {
     Assumption,
     /// A lock is not used as it must be.
     LockError(LockError),
-    /// Something has no meaning.
-    Fault(Fault),
+    /// Undefined behaviour.
+    Undefined(Undefined),
 }
 
 /// Wrong uses of locks.
@@ -123,9 +123,9 @@ pub enum LockError {
     WaitNotHeld,
 }
 
-/// What has no meaning.
+/// Behaviour that the program form leaves undefined.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, thiserror::Error)]
-pub enum Fault {
+pub enum Undefined {
     /// An access that is not inside one live object.
     #[error("the access is not inside a live object")]
     BadAddress,

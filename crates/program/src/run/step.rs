@@ -5,7 +5,7 @@ use foretrace_trace::{Place, ThreadId};
 use crate::ir::*;
 
 use super::memory::ObjectKind;
-use super::state::{Fault, Phase, State, Wait, Why};
+use super::state::{Phase, State, Undefined, Wait, Why};
 use super::{Action, Choice, Event, Machine, Move};
 
 impl Machine<'_> {
@@ -58,7 +58,7 @@ impl Machine<'_> {
         };
         if let Some((address, size)) = op.access() {
             let Some(at) = state.resolve(value(state, address), size) else {
-                return state.stop(thread, Why::Fault(Fault::BadAddress));
+                return state.stop(thread, Why::Undefined(Undefined::BadAddress));
             };
             let (given, action) = self.access(state, thread, op, at);
             return done(state, given, action, events);
@@ -75,7 +75,7 @@ impl Machine<'_> {
                         state.kill(object);
                         done(state, 0, Action::Free { object }, events);
                     }
-                    None => state.stop(thread, Why::Fault(Fault::BadFree)),
+                    None => state.stop(thread, Why::Undefined(Undefined::BadFree)),
                 }
             }
             Op::External { .. } => {
@@ -87,7 +87,7 @@ impl Machine<'_> {
                 let head = self.program.function(site.function);
                 let widths: Vec<u8> = args.iter().map(|&arg| head.operand_width(arg)).collect();
                 let Some(function) = self.callee(state, thread, callee, &widths, None) else {
-                    return state.stop(thread, Why::Fault(Fault::BadCall));
+                    return state.stop(thread, Why::Undefined(Undefined::BadCall));
                 };
                 let args = self.values(state, thread, args);
                 let hint = result.and_then(|result| head.registers[result.index()].name.as_deref());
@@ -99,7 +99,7 @@ impl Machine<'_> {
             }
             Op::Join { thread: handle } => match state.thread_of_handle(value(state, *handle)) {
                 Some(child) => done(state, 0, Action::Join { child }, events),
-                None => state.stop(thread, Why::Fault(Fault::BadJoin)),
+                None => state.stop(thread, Why::Undefined(Undefined::BadJoin)),
             },
             _ => self.synchronise(state, thread, choice, op, *result, events),
         }

@@ -10,7 +10,7 @@ use foretrace_trace::{CondId, LockId, Mode, Patience, ThreadId, WakeReason};
 
 use crate::ir::*;
 
-use super::state::{Fault, Hold, LockError, Phase, State, Wait, Why};
+use super::state::{Hold, LockError, Phase, State, Undefined, Wait, Why};
 use super::{Action, Choice, Event, Machine};
 
 impl Machine<'_> {
@@ -122,7 +122,7 @@ impl Machine<'_> {
                 happened(Action::Arrive { barrier });
                 return;
             }
-            _ => return state.stop(thread, Why::Fault(Fault::SyncByAddress)),
+            _ => return state.stop(thread, Why::Undefined(Undefined::SyncByAddress)),
         }
         self.done(state, thread, result, gets.into());
     }

@@ -30,7 +30,7 @@ fn check(text: &str, order: &[&str], expected: Expect) {
             Status::Finished => continue,
             Status::Running if state.has_exited() => continue,
             Status::Running => "waits".to_string(),
-            Status::Stopped(Stop { why: Why::Fault(fault), .. }) => fault.to_string(),
+            Status::Stopped(Stop { why: Why::Undefined(fault), .. }) => fault.to_string(),
             Status::Stopped(Stop { why: Why::LockError(error), .. }) => error.to_string(),
             Status::Stopped(Stop { why, .. }) => format!("{why:?}"),
         };

@@ -57,7 +57,7 @@ fn found(program: &Program, budget: u64) -> Option<BTreeSet<String>> {
             format!("race {} {}", (&a).min(&b), (&a).max(&b))
         }
         Violation::LockError(error, site) => format!("{error} {}", at(*site)),
-        Violation::Fault(fault, site) => format!("{fault} {}", at(*site)),
+        Violation::Undefined(what, site) => format!("undefined behaviour: {what} {}", at(*site)),
         Violation::Deadlock(sites) => {
             let sites: BTreeSet<String> = sites.iter().map(|&site| at(site)).collect();
             format!("deadlock {sites:?}")

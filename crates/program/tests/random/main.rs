@@ -187,7 +187,8 @@ fn executions_are_valid_traces_and_show_what_the_exploration_finds() {
     ];
     let missing: Vec<_> = all_actions.iter().filter(|action| !actions.contains(**action)).collect();
     assert!(missing.is_empty(), "no execution has {missing:?}");
-    let expected = ["assertion", "deadlock", "fault", "lock error", "no violation", "race"];
+    let expected =
+        ["assertion", "deadlock", "undefined behaviour", "lock error", "no violation", "race"];
     let rare: Vec<_> =
         expected.into_iter().filter(|kind| kinds.get(kind).is_none_or(|&n| n < 5)).collect();
     assert!(rare.is_empty(), "too few of {rare:?} in {kinds:?}");
@@ -231,7 +232,7 @@ fn kind(violation: &Violation) -> &'static str {
         Violation::Race(..) => "race",
         Violation::LockError(..) => "lock error",
         Violation::Deadlock(_) => "deadlock",
-        Violation::Fault(..) => "fault",
+        Violation::Undefined(..) => "undefined behaviour",
     }
 }
 

@@ -201,9 +201,6 @@ pub fn write_finding(
         ]);
     }
     sides.write(writer)?;
-    if let Some((model, reason)) = &finding.fallback {
-        writeln!(writer, "  found under `{model}`; under `{}`: {}", report.model, reason.sentence)?;
-    }
     if !finding.inputs.is_empty() {
         let input = |input: &Input| {
             let thread = report.thread_name(report.event(input.event));
@@ -267,19 +264,21 @@ fn holding(holds: &[Hold]) -> String {
 
 /// One line per property and reason: there may be thousands of open questions with one cause.
 fn write_undecided(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
-    let mut groups: Vec<(&str, &str, u64)> = Vec::new();
-    for open in &report.undecided {
-        let key = (open.property.name(), open.reason.sentence.as_str());
-        match groups.iter_mut().find(|(property, reason, _)| (*property, *reason) == key) {
-            Some((_, _, count)) => *count += 1,
-            None => groups.push((key.0, key.1, 1)),
+    let mut groups: Vec<(&str, &str, &str, u64)> = Vec::new();
+    let undecided = report.undecided.iter().map(|open| ("undecided", open));
+    let partly = report.for_recorded_values.iter().map(|open| ("refuted in part", open));
+    for (answer, open) in undecided.chain(partly) {
+        let key = (answer, open.property.name(), open.reason.sentence.as_str());
+        match groups.iter_mut().find(|group| (group.0, group.1, group.2) == key) {
+            Some((.., count)) => *count += 1,
+            None => groups.push((key.0, key.1, key.2, 1)),
         }
     }
     if !groups.is_empty() {
         writeln!(writer)?;
     }
-    for (property, reason, count) in groups {
-        writeln!(writer, "undecided: {} ({property}): {reason}", counted(count, "candidate"))?;
+    for (answer, property, reason, count) in groups {
+        writeln!(writer, "{answer}: {} ({property}): {reason}", counted(count, "candidate"))?;
     }
     Ok(())
 }
@@ -295,6 +294,10 @@ fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     if is_bounded {
         titles.push("within bound only".into());
     }
+    let is_partly = for_recorded_values(report) > 0;
+    if is_partly {
+        titles.push("for recorded values only".into());
+    }
     titles.push("undecided".into());
     let width = titles.len();
     ledgers.row(titles);
@@ -304,6 +307,9 @@ fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
         counts.extend([ledger.violated, ledger.infeasible]);
         if is_bounded {
             counts.push(ledger.infeasible_in_bound);
+        }
+        if is_partly {
+            counts.push(ledger.infeasible_for_recorded_values);
         }
         counts.push(ledger.undecided);
         let name = property.name().to_string();
@@ -321,6 +327,7 @@ fn verdict(report: &Report, style: Style) -> String {
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
     let run = report.run.as_ref();
     let says_nothing = run.and_then(|run| run.says_nothing.as_deref());
+    let partly = for_recorded_values(report);
     let color = match (real, possible, undecided) {
         _ if run.is_some_and(|run| run.failed || run.unexpected) => RED,
         (0, 0, 0) if says_nothing.is_none() && !report.trace.is_prefix() => GREEN,
@@ -334,6 +341,9 @@ fn verdict(report: &Report, style: Style) -> String {
     if undecided > 0 {
         parts.push(format!("{undecided} undecided"));
     }
+    if partly > 0 && !parts.is_empty() {
+        parts.push(format!("{partly} refuted for recorded values only"));
+    }
     if report.unsupported.is_some() {
         parts = vec!["nothing is decided".to_string()];
     } else if report.trace.events == 0 {
@@ -345,7 +355,7 @@ fn verdict(report: &Report, style: Style) -> String {
     } else if let (true, Some(why)) = (parts.is_empty(), says_nothing) {
         parts.push(format!("nothing can be predicted, since {why}"));
     } else if parts.is_empty() && !run.is_some_and(|run| run.failed) {
-        parts.push(no_bug(report));
+        parts.push(if partly > 0 { nothing_found(report) } else { no_bug(report) });
     }
     match run {
         Some(run) if run.failed => {
@@ -371,6 +381,24 @@ fn bugs(report: &Report) -> Vec<String> {
     let counts = [(confirmed, "confirmed by replay"), (real - confirmed, others)];
     let some = counts.into_iter().filter(|&(count, _)| count > 0);
     some.map(|(count, what)| format!("{} {what}", counted(count as u64, "bug"))).collect()
+}
+
+/// How many candidates are refuted only for schedules in which reads return what they returned.
+fn for_recorded_values(report: &Report) -> u64 {
+    report.summary.iter().map(|(_, ledger)| ledger.infeasible_for_recorded_values).sum()
+}
+
+/// What it means that nothing was found, and not everything was decided for all schedules.
+fn nothing_found(report: &Report) -> String {
+    let all: u64 = report.summary.iter().map(|(_, ledger)| ledger.candidates).sum();
+    format!(
+        "nothing found; {} of {} answered only for schedules in which every read before the bug \
+         returns its recorded value ({}; a larger --budget asks further, --strict makes this \
+         status 3)",
+        for_recorded_values(report),
+        counted(all, "question"),
+        scope(report),
+    )
 }
 
 /// What it means that nothing was found, and everything decided.

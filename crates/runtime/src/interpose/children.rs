@@ -27,7 +27,7 @@ use crate::kernel::Kernel;
 use crate::kernel::exchange::{Areas, Fate, Source, exchange, finish, give, start};
 use crate::kernel::uses::Uses;
 use crate::log;
-use crate::real::{pass_on, real};
+use crate::real::{pass_on, real, variants};
 use crate::thread::{Thread, enter};
 use crate::world::hold;
 
@@ -404,23 +404,12 @@ pub(super) unsafe extern "C-unwind" fn wait4(
     ) as pid_t
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn waitpid(process: pid_t, status: *mut c_int, flags: c_int) -> pid_t {
-    pass_on!(wait4(process, status, flags, std::ptr::null_mut()))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn wait(status: *mut c_int) -> pid_t {
-    pass_on!(wait4(-1, status, 0, std::ptr::null_mut()))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn wait3(
-    status: *mut c_int,
-    flags: c_int,
-    usage: *mut libc::rusage,
-) -> pid_t {
-    pass_on!(wait4(-1, status, flags, usage))
+variants! {
+    fn waitpid(process: pid_t, status: *mut c_int, flags: c_int) -> pid_t
+        = wait4(process, status, flags, std::ptr::null_mut());
+    fn wait(status: *mut c_int) -> pid_t = wait4(-1, status, 0, std::ptr::null_mut());
+    fn wait3(status: *mut c_int, flags: c_int, usage: *mut libc::rusage) -> pid_t
+        = wait4(-1, status, flags, usage);
 }
 
 #[unsafe(no_mangle)]

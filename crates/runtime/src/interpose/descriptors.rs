@@ -19,7 +19,7 @@ use crate::kernel::given;
 use crate::kernel::objects::Kind;
 use crate::kernel::timers::Timer;
 use crate::kernel::uses::Uses;
-use crate::real::{pass_on, real};
+use crate::real::{pass_on, real, variants};
 use crate::thread::enter;
 use crate::world::hold;
 
@@ -112,55 +112,6 @@ unsafe extern "C-unwind" fn openat(
     })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    pass_on!(open(path, flags, mode))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn openat64(
-    folder: c_int,
-    path: *const c_char,
-    flags: c_int,
-    mode: mode_t,
-) -> c_int {
-    pass_on!(openat(folder, path, flags, mode))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
-    pass_on!(open(path, flags, 0))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
-    pass_on!(open(path, flags, 0))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
-    pass_on!(openat(folder, path, flags, 0))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __openat64_2(
-    folder: c_int,
-    path: *const c_char,
-    flags: c_int,
-) -> c_int {
-    pass_on!(openat(folder, path, flags, 0))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn creat(path: *const c_char, mode: mode_t) -> c_int {
-    pass_on!(open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn creat64(path: *const c_char, mode: mode_t) -> c_int {
-    pass_on!(creat(path, mode))
-}
-
 /// The last close of an object may be seen at its other end. (Of a file, only who asks for locks
 /// notices.)
 fn ending(kernel: &mut Kernel, fd: c_int) -> Uses {
@@ -169,24 +120,38 @@ fn ending(kernel: &mut Kernel, fd: c_int) -> Uses {
     uses.quiet()
 }
 
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
+/// Makes a call that ends what this number was; `then` says whether it did.
+fn giving_back(
+    fd: c_int,
+    uses: impl Fn(&mut Kernel) -> Uses,
+    call: impl FnOnce() -> c_int,
+    then: impl FnOnce(&mut Kernel, c_int) -> bool,
+) -> c_int {
     let is_shared = given::is_shared(fd);
-    let status = around_then(
-        |kernel| ending(kernel, fd),
-        None,
-        || pass_on!(next::close(fd)),
-        |kernel, &status| {
-            if status == 0 {
-                kernel.closed(fd);
-                kernel.gave_back(fd);
-            }
-        },
-    );
+    let status = around_then(uses, None, call, |kernel, &status| {
+        if then(kernel, status) {
+            kernel.gave_back(fd);
+        }
+    });
     if is_shared {
         given::was_closed();
     }
     status
+}
+
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
+    giving_back(
+        fd,
+        |kernel| ending(kernel, fd),
+        || pass_on!(next::close(fd)),
+        |kernel, status| {
+            if status == 0 {
+                kernel.closed(fd);
+            }
+            status == 0
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -212,53 +177,32 @@ unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     )
 }
 
-/// The number that is taken may have been something else before.
-fn replacing(kernel: &mut Kernel, fd: c_int, new: c_int) -> Uses {
-    let mut uses = opening();
-    uses.join(&closing());
-    uses.join(&kernel.both(fd));
-    uses.join(&kernel.both(new));
-    uses.quiet()
+/// Makes a call by which `new` is the same as `fd`. It may have been something else before.
+fn replace(fd: c_int, new: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let uses = |kernel: &mut Kernel| {
+        let mut uses = opening();
+        uses.join(&closing());
+        uses.join(&kernel.both(fd));
+        uses.join(&kernel.both(new));
+        uses.quiet()
+    };
+    giving_back(new, uses, call, |kernel, status| {
+        let is_another = status >= 0 && fd != new;
+        if is_another {
+            kernel.duplicated(fd, new);
+        }
+        is_another
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
-    let is_shared = given::is_shared(new);
-    let status = around_then(
-        |kernel| replacing(kernel, fd, new),
-        None,
-        || pass_on!(next::dup2(fd, new)),
-        |kernel, &status| {
-            if status >= 0 && fd != new {
-                kernel.duplicated(fd, new);
-                kernel.gave_back(new);
-            }
-        },
-    );
-    if is_shared {
-        given::was_closed();
-    }
-    status
+    replace(fd, new, || pass_on!(next::dup2(fd, new)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
-    let is_shared = given::is_shared(new);
-    let status = around_then(
-        |kernel| replacing(kernel, fd, new),
-        None,
-        || pass_on!(next::dup3(fd, new, flags)),
-        |kernel, &status| {
-            if status >= 0 {
-                kernel.duplicated(fd, new);
-                kernel.gave_back(new);
-            }
-        },
-    );
-    if is_shared {
-        given::was_closed();
-    }
-    status
+    replace(fd, new, || pass_on!(next::dup3(fd, new, flags)))
 }
 
 #[unsafe(no_mangle)]
@@ -274,11 +218,6 @@ pub(super) unsafe extern "C-unwind" fn pipe2(ends: *mut c_int, flags: c_int) -> 
             }
         },
     )
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pipe(ends: *mut c_int) -> c_int {
-    pass_on!(pipe2(ends, 0))
 }
 
 #[unsafe(no_mangle)]
@@ -395,11 +334,6 @@ unsafe extern "C-unwind" fn epoll_create1(flags: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn epoll_create(_: c_int) -> c_int {
-    pass_on!(epoll_create1(0))
-}
-
-#[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn inotify_init1(flags: c_int) -> c_int {
     open_one(
         |_| Uses::default(),
@@ -411,11 +345,6 @@ unsafe extern "C-unwind" fn inotify_init1(flags: c_int) -> c_int {
             }
         },
     )
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn inotify_init() -> c_int {
-    pass_on!(inotify_init1(0))
 }
 
 #[unsafe(no_mangle)]
@@ -442,11 +371,6 @@ unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
-    pass_on!(fcntl(fd, command, argument))
-}
-
-#[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fstat(fd: c_int, to: *mut libc::stat) -> c_int {
     let outside = |kernel: &mut Kernel| kernel.goes_to_others(fd);
     let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
@@ -455,11 +379,6 @@ unsafe extern "C-unwind" fn fstat(fd: c_int, to: *mut libc::stat) -> c_int {
     let source = Source::new(call::ABOUT, &outside);
     let call = || i64::from(pass_on!(next::fstat(fd, to)));
     exchange(&source, |kernel| kernel.question(fd), None, &areas, call) as c_int
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat) -> c_int {
-    pass_on!(fstat(fd, to))
 }
 
 #[unsafe(no_mangle)]
@@ -486,9 +405,27 @@ pub(super) unsafe extern "C-unwind" fn lseek(fd: c_int, offset: off_t, from: c_i
     exchange(&source, |kernel| kernel.both(fd), None, &|_, _| (), call)
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn lseek64(fd: c_int, offset: off_t, from: c_int) -> off_t {
-    pass_on!(lseek(fd, offset, from))
+// The same under other names, and special cases.
+variants! {
+    fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int = open(path, flags, mode);
+    fn openat64(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int
+        = openat(folder, path, flags, mode);
+    fn __open_2(path: *const c_char, flags: c_int) -> c_int = open(path, flags, 0);
+    fn __open64_2(path: *const c_char, flags: c_int) -> c_int = open(path, flags, 0);
+    fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int
+        = openat(folder, path, flags, 0);
+    fn __openat64_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int
+        = openat(folder, path, flags, 0);
+    fn creat(path: *const c_char, mode: mode_t) -> c_int
+        = open(path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode);
+    fn creat64(path: *const c_char, mode: mode_t) -> c_int = creat(path, mode);
+    fn pipe(ends: *mut c_int) -> c_int = pipe2(ends, 0);
+    fn epoll_create(_: c_int) -> c_int = epoll_create1(0);
+    fn inotify_init() -> c_int = inotify_init1(0);
+    fn fcntl64(fd: c_int, command: c_int, argument: c_ulong) -> c_int
+        = fcntl(fd, command, argument);
+    fn fstat64(fd: c_int, to: *mut libc::stat) -> c_int = fstat(fd, to);
+    fn lseek64(fd: c_int, offset: off_t, from: c_int) -> off_t = lseek(fd, offset, from);
 }
 
 /// Calls that ask or change something about one descriptor: `name(arguments) -> result`, the first

@@ -13,7 +13,7 @@ use crate::kernel::Kernel;
 use crate::kernel::exchange::{Fate, Source, finish, give, start};
 use crate::kernel::files::{How, how_opened, made, named_file};
 use crate::kernel::uses::Uses;
-use crate::real::{pass_on, real};
+use crate::real::{pass_on, real, variants};
 
 /// Functions whose first argument is a name; or a folder, and a name in it.
 macro_rules! names {
@@ -115,11 +115,6 @@ unsafe extern "C-unwind" fn fopen(path: *const c_char, how: *const c_char) -> *m
     named_file(AT_FDCWD, path, how_opened(how), |path| pass_on!(next::fopen(path, how)))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fopen64(path: *const c_char, how: *const c_char) -> *mut FILE {
-    pass_on!(fopen(path, how))
-}
-
 /// Making a folder that is there changes nothing.
 fn how_made(folder: c_int, path: *const c_char) -> How {
     // SAFETY: the path is one that the program gave to `mkdir` or `mkdirat`: a C string.
@@ -161,16 +156,6 @@ unsafe extern "C-unwind" fn renameat2(
     })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn renameat(
-    old_folder: c_int,
-    old: *const c_char,
-    new_folder: c_int,
-    new: *const c_char,
-) -> c_int {
-    pass_on!(renameat2(old_folder, old, new_folder, new, 0))
-}
-
 /// What is changed through one name is changed under the other, too.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn linkat(
@@ -188,22 +173,12 @@ unsafe extern "C-unwind" fn linkat(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn link(old: *const c_char, new: *const c_char) -> c_int {
-    pass_on!(linkat(AT_FDCWD, old, AT_FDCWD, new, 0))
-}
-
-#[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn symlinkat(
     target: *const c_char,
     folder: c_int,
     path: *const c_char,
 ) -> c_int {
     named_file(folder, path, How::Changes, |path| pass_on!(next::symlinkat(target, folder, path)))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn symlink(target: *const c_char, path: *const c_char) -> c_int {
-    pass_on!(symlinkat(target, AT_FDCWD, path))
 }
 
 /// Makes a temporary file or folder; its name is that of the recorded run. `make` makes it with a
@@ -276,4 +251,15 @@ unsafe extern "C-unwind" fn mkdtemp(template: *mut c_char) -> *mut c_char {
         0 => template,
         _ => std::ptr::null_mut(),
     }
+}
+
+// The same under other names, and special cases.
+variants! {
+    fn fopen64(path: *const c_char, how: *const c_char) -> *mut FILE = fopen(path, how);
+    fn renameat(old_folder: c_int, old: *const c_char, new_folder: c_int,
+        new: *const c_char) -> c_int = renameat2(old_folder, old, new_folder, new, 0);
+    fn link(old: *const c_char, new: *const c_char) -> c_int
+        = linkat(AT_FDCWD, old, AT_FDCWD, new, 0);
+    fn symlink(target: *const c_char, path: *const c_char) -> c_int
+        = symlinkat(target, AT_FDCWD, path);
 }

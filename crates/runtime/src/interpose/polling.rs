@@ -19,7 +19,7 @@ use crate::kernel::exchange::{Areas, Begun, Fate, Source, finish, follow, give, 
 use crate::kernel::ready;
 use crate::kernel::uses::Uses;
 use crate::log::Writer;
-use crate::real::{pass_on, real};
+use crate::real::{pass_on, real, variants};
 use crate::schedule::Waited;
 use crate::thread::enter;
 use crate::world::hold;
@@ -309,21 +309,6 @@ unsafe extern "C-unwind" fn poll(list: *mut pollfd, count: nfds_t, time: c_int) 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __poll(list: *mut pollfd, count: nfds_t, time: c_int) -> c_int {
-    pass_on!(poll(list, count, time))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __poll_chk(
-    list: *mut pollfd,
-    count: nfds_t,
-    time: c_int,
-    _: usize,
-) -> c_int {
-    pass_on!(poll(list, count, time))
-}
-
-#[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn ppoll(
     list: *mut pollfd,
     count: nfds_t,
@@ -342,17 +327,6 @@ unsafe extern "C-unwind" fn ppoll(
     }
     let limit = pass_on!(Limit::time(time));
     pass_on!(poll_until(list, count, limit, block))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __ppoll_chk(
-    list: *mut pollfd,
-    count: nfds_t,
-    time: *const timespec,
-    mask: *const sigset_t,
-    _: usize,
-) -> c_int {
-    pass_on!(ppoll(list, count, time, mask))
 }
 
 /// The sets of a select as a list.
@@ -516,16 +490,6 @@ unsafe extern "C-unwind" fn epoll_pwait(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn epoll_wait(
-    fd: c_int,
-    list: *mut epoll_event,
-    count: c_int,
-    milliseconds: c_int,
-) -> c_int {
-    pass_on!(epoll_pwait(fd, list, count, milliseconds, std::ptr::null()))
-}
-
-#[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn epoll_pwait2(
     fd: c_int,
     list: *mut epoll_event,
@@ -577,4 +541,15 @@ unsafe extern "C-unwind" fn epoll_ctl(
         }
     });
     status
+}
+
+// The same under other names, and special cases.
+variants! {
+    fn __poll(list: *mut pollfd, count: nfds_t, time: c_int) -> c_int = poll(list, count, time);
+    fn __poll_chk(list: *mut pollfd, count: nfds_t, time: c_int, _: usize) -> c_int
+        = poll(list, count, time);
+    fn __ppoll_chk(list: *mut pollfd, count: nfds_t, time: *const timespec, mask: *const sigset_t,
+        _: usize) -> c_int = ppoll(list, count, time, mask);
+    fn epoll_wait(fd: c_int, list: *mut epoll_event, count: c_int, milliseconds: c_int) -> c_int
+        = epoll_pwait(fd, list, count, milliseconds, std::ptr::null());
 }

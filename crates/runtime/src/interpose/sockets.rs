@@ -19,7 +19,7 @@ use crate::kernel::exchange::{
 use crate::kernel::files::{How, named_file};
 use crate::kernel::objects::Kind;
 use crate::kernel::uses::Uses;
-use crate::real::{pass_on, real};
+use crate::real::{pass_on, real, variants};
 use crate::schedule::Waited;
 use crate::thread::enter;
 use crate::world::hold;
@@ -222,13 +222,9 @@ fn placeholder(flags: c_int) -> c_int {
     crate::futex::system_call(libc::SYS_eventfd2, [0, flags as usize, 0, 0, 0, 0]) as c_int
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn accept(
-    fd: c_int,
-    from: *mut sockaddr,
-    length: *mut socklen_t,
-) -> c_int {
-    pass_on!(accept4(fd, from, length, 0))
+variants! {
+    fn accept(fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int
+        = accept4(fd, from, length, 0);
 }
 
 #[unsafe(no_mangle)]

@@ -16,7 +16,7 @@ use crate::kernel::calls::{around, around_then};
 use crate::kernel::files::{how_opened, named_file};
 use crate::kernel::given;
 use crate::kernel::uses::Uses;
-use crate::real::{pass_on, real};
+use crate::real::{pass_on, real, variants};
 use crate::schedule;
 use crate::thread::{Thread, enter};
 use crate::world::hold;
@@ -166,13 +166,9 @@ unsafe extern "C-unwind" fn freopen(
     })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn freopen64(
-    name: *const c_char,
-    how: *const c_char,
-    stream: *mut FILE,
-) -> *mut FILE {
-    pass_on!(freopen(name, how, stream))
+variants! {
+    fn freopen64(name: *const c_char, how: *const c_char, stream: *mut FILE) -> *mut FILE
+        = freopen(name, how, stream);
 }
 
 /// Somebody has locked a stream, at some time.

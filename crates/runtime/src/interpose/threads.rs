@@ -12,7 +12,7 @@ use crate::config::{Mode, mode};
 use crate::futex::{Gate, system_call};
 use crate::kernel::calls;
 use crate::kernel::uses::Uses;
-use crate::real::{pass_on, real};
+use crate::real::{pass_on, real, variants};
 use crate::schedule::Waited;
 use crate::thread::{self, Thread, enter};
 use crate::world::{State, World, hold};
@@ -292,11 +292,8 @@ unsafe extern "C-unwind" fn pthread_clockjoin_np(
     pass_on!(reap(handle, result))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_timedjoin_np(
-    handle: pthread_t,
-    result: *mut *mut c_void,
-    time: *const libc::timespec,
-) -> c_int {
-    pass_on!(pthread_clockjoin_np(handle, result, libc::CLOCK_REALTIME, time))
+variants! {
+    fn pthread_timedjoin_np(handle: pthread_t, result: *mut *mut c_void,
+        time: *const libc::timespec) -> c_int
+        = pthread_clockjoin_np(handle, result, libc::CLOCK_REALTIME, time);
 }

@@ -267,6 +267,61 @@ pub(super) unsafe fn parts<'a>(list: *const iovec, count: c_int) -> &'a [iovec] 
     }
 }
 
+/// Calls with one buffer: `read or write: name(type of the buffer, flags; further arguments)`.
+macro_rules! with_buffer {
+    ($($through:ident: $name:ident($buffer:ty, $flags:expr; $($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            pub(super) unsafe extern "C-unwind" fn $name(
+                fd: c_int,
+                buffer: $buffer,
+                size: size_t,
+                $($argument: $type),*
+            ) -> ssize_t {
+                $through($name as *const () as usize, fd, $flags, &one(buffer, size), |list| {
+                    pass_on!(next::$name(fd, list[0].iov_base, list[0].iov_len, $($argument),*))
+                })
+            }
+        )*
+    };
+}
+
+with_buffer! {
+    read_through: pread(*mut c_void, 0; at: off_t);
+    read_through: recv(*mut c_void, flags; flags: c_int);
+    write_through: write(*const c_void, 0;);
+    write_through: pwrite(*const c_void, 0; at: off_t);
+    write_through: send(*const c_void, flags; flags: c_int);
+}
+
+/// The same with a list of buffers.
+macro_rules! with_list {
+    ($($through:ident: $name:ident($flags:expr; $($argument:ident: $type:ty),*);)*) => { $(
+        #[unsafe(no_mangle)]
+        pub(super) unsafe extern "C-unwind" fn $name(
+            fd: c_int,
+            list: *const iovec,
+            count: c_int,
+            $($argument: $type),*
+        ) -> ssize_t {
+            let list = pass_on!(parts(list, count));
+            $through($name as *const () as usize, fd, $flags, list, |list| {
+                pass_on!(next::$name(fd, list.as_ptr(), list.len() as c_int, $($argument),*))
+            })
+        }
+    )* };
+}
+
+with_list! {
+    read_through: readv(0;);
+    read_through: preadv(0; at: off_t);
+    read_through: preadv2(if flags & libc::RWF_NOWAIT != 0 { libc::MSG_DONTWAIT } else { 0 };
+        at: off_t, flags: c_int);
+    write_through: writev(0;);
+    write_through: pwritev(0; at: off_t);
+    write_through: pwritev2(0; at: off_t, flags: c_int);
+}
+
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: size_t) -> ssize_t {
     // SAFETY: the list has one part, which is the caller's or has as much room; where 8 bytes were
@@ -279,66 +334,6 @@ pub(super) unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, size: si
             list[0].iov_base.cast::<u64>().write_unaligned(times);
         }
         result
-    })
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn pread(
-    fd: c_int,
-    to: *mut c_void,
-    size: size_t,
-    at: off_t,
-) -> ssize_t {
-    read_through(pread as *const () as usize, fd, 0, &one(to, size), |list| {
-        pass_on!(next::pread(fd, list[0].iov_base, list[0].iov_len, at))
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
-    let list = pass_on!(parts(list, count));
-    read_through(readv as *const () as usize, fd, 0, list, |list| {
-        pass_on!(next::readv(fd, list.as_ptr(), list.len() as c_int))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn preadv(
-    fd: c_int,
-    list: *const iovec,
-    count: c_int,
-    at: off_t,
-) -> ssize_t {
-    let list = pass_on!(parts(list, count));
-    read_through(preadv as *const () as usize, fd, 0, list, |list| {
-        pass_on!(next::preadv(fd, list.as_ptr(), list.len() as c_int, at))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn preadv2(
-    fd: c_int,
-    list: *const iovec,
-    count: c_int,
-    at: off_t,
-    flags: c_int,
-) -> ssize_t {
-    let list = pass_on!(parts(list, count));
-    let patience = if flags & libc::RWF_NOWAIT != 0 { libc::MSG_DONTWAIT } else { 0 };
-    read_through(preadv2 as *const () as usize, fd, patience, list, |list| {
-        pass_on!(next::preadv2(fd, list.as_ptr(), list.len() as c_int, at, flags))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn recv(
-    fd: c_int,
-    to: *mut c_void,
-    size: size_t,
-    flags: c_int,
-) -> ssize_t {
-    read_through(recv as *const () as usize, fd, flags, &one(to, size), |list| {
-        pass_on!(next::recv(fd, list[0].iov_base, list[0].iov_len, flags))
     })
 }
 
@@ -364,76 +359,6 @@ pub(super) unsafe extern "C-unwind" fn recvfrom(
 /// In a replay: the recorded run got something here that is not kept.
 pub(super) fn cannot_be_given(call: u32) {
     enter(|thread| hold().other_call(thread, call, problem::NOT_GIVEN));
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn write(
-    fd: c_int,
-    from: *const c_void,
-    size: size_t,
-) -> ssize_t {
-    write_through(write as *const () as usize, fd, 0, &one(from, size), |list| {
-        pass_on!(next::write(fd, list[0].iov_base, list[0].iov_len))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn pwrite(
-    fd: c_int,
-    from: *const c_void,
-    size: size_t,
-    at: off_t,
-) -> ssize_t {
-    write_through(pwrite as *const () as usize, fd, 0, &one(from, size), |list| {
-        pass_on!(next::pwrite(fd, list[0].iov_base, list[0].iov_len, at))
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
-    let list = pass_on!(parts(list, count));
-    write_through(writev as *const () as usize, fd, 0, list, |list| {
-        pass_on!(next::writev(fd, list.as_ptr(), list.len() as c_int))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn pwritev(
-    fd: c_int,
-    list: *const iovec,
-    count: c_int,
-    at: off_t,
-) -> ssize_t {
-    let list = pass_on!(parts(list, count));
-    write_through(pwritev as *const () as usize, fd, 0, list, |list| {
-        pass_on!(next::pwritev(fd, list.as_ptr(), list.len() as c_int, at))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn pwritev2(
-    fd: c_int,
-    list: *const iovec,
-    count: c_int,
-    at: off_t,
-    flags: c_int,
-) -> ssize_t {
-    let list = pass_on!(parts(list, count));
-    write_through(pwritev2 as *const () as usize, fd, 0, list, |list| {
-        pass_on!(next::pwritev2(fd, list.as_ptr(), list.len() as c_int, at, flags))
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn send(
-    fd: c_int,
-    from: *const c_void,
-    size: size_t,
-    flags: c_int,
-) -> ssize_t {
-    write_through(send as *const () as usize, fd, flags, &one(from, size), |list| {
-        pass_on!(next::send(fd, list[0].iov_base, list[0].iov_len, flags))
-    })
 }
 
 #[unsafe(no_mangle)]

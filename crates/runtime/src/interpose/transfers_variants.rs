@@ -10,125 +10,44 @@ use super::transfers::{pread, preadv, preadv2, pwrite, pwritev, pwritev2, read, 
 use crate::real::pass_on;
 use crate::thread::enter;
 
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pread64(
-    fd: c_int,
-    to: *mut c_void,
-    size: size_t,
-    at: off_t,
-) -> ssize_t {
-    as_called(pread64 as *const () as usize, pread as *const () as usize);
-    pass_on!(pread(fd, to, size, at))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pwrite64(
-    fd: c_int,
-    from: *const c_void,
-    size: size_t,
-    at: off_t,
-) -> ssize_t {
-    as_called(pwrite64 as *const () as usize, pwrite as *const () as usize);
-    pass_on!(pwrite(fd, from, size, at))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn sendfile64(
-    to: c_int,
-    from: c_int,
-    at: *mut off_t,
-    size: size_t,
-) -> ssize_t {
-    pass_on!(sendfile(to, from, at, size))
-}
-
-/// `name as function(fd, list, count, offset and what follows)`.
-macro_rules! vectors {
-    ($($name:ident as $function:ident($($argument:ident: $type:ty),*);)*) => { $(
+/// `name(arguments) as function(values)`; with `[size <= room]` the call is refused otherwise.
+macro_rules! transfers {
+    ($(
+        $name:ident($($argument:ident: $type:ty),*) $([$size:ident <= $room:ident])?
+            as $function:ident($($value:ident),*);
+    )*) => { $(
         #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $name(
-            fd: c_int,
-            list: *const iovec,
-            count: c_int,
-            $($argument: $type),*
-        ) -> ssize_t {
+        unsafe extern "C-unwind" fn $name($($argument: $type),*) -> ssize_t {
+            $( check($size, $room); )?
             as_called($name as *const () as usize, $function as *const () as usize);
-            pass_on!($function(fd, list, count, $($argument),*))
+            pass_on!($function($($value),*))
         }
     )* };
 }
 
-vectors! {
-    preadv64 as preadv(at: off_t);
-    preadv64v2 as preadv2(at: off_t, flags: c_int);
-    pwritev64 as pwritev(at: off_t);
-    pwritev64v2 as pwritev2(at: off_t, flags: c_int);
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __read_chk(
-    fd: c_int,
-    to: *mut c_void,
-    size: size_t,
-    room: size_t,
-) -> ssize_t {
-    check(size, room);
-    as_called(__read_chk as *const () as usize, read as *const () as usize);
-    pass_on!(read(fd, to, size))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __recv_chk(
-    fd: c_int,
-    to: *mut c_void,
-    size: size_t,
-    room: size_t,
-    flags: c_int,
-) -> ssize_t {
-    check(size, room);
-    as_called(__recv_chk as *const () as usize, recv as *const () as usize);
-    pass_on!(recv(fd, to, size, flags))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __pread_chk(
-    fd: c_int,
-    to: *mut c_void,
-    size: size_t,
-    at: off_t,
-    room: size_t,
-) -> ssize_t {
-    check(size, room);
-    as_called(__pread_chk as *const () as usize, pread as *const () as usize);
-    pass_on!(pread(fd, to, size, at))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __pread64_chk(
-    fd: c_int,
-    to: *mut c_void,
-    size: size_t,
-    at: off_t,
-    room: size_t,
-) -> ssize_t {
-    check(size, room);
-    as_called(__pread64_chk as *const () as usize, pread as *const () as usize);
-    pass_on!(pread(fd, to, size, at))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __recvfrom_chk(
-    fd: c_int,
-    to: *mut c_void,
-    size: size_t,
-    room: size_t,
-    flags: c_int,
-    from: *mut sockaddr,
-    length: *mut socklen_t,
-) -> ssize_t {
-    check(size, room);
-    as_called(__recvfrom_chk as *const () as usize, recvfrom as *const () as usize);
-    pass_on!(recvfrom(fd, to, size, flags, from, length))
+transfers! {
+    pread64(fd: c_int, to: *mut c_void, size: size_t, at: off_t) as pread(fd, to, size, at);
+    pwrite64(fd: c_int, from: *const c_void, size: size_t, at: off_t) as pwrite(fd, from, size, at);
+    sendfile64(to: c_int, from: c_int, at: *mut off_t, size: size_t)
+        as sendfile(to, from, at, size);
+    preadv64(fd: c_int, list: *const iovec, count: c_int, at: off_t) as preadv(fd, list, count, at);
+    preadv64v2(fd: c_int, list: *const iovec, count: c_int, at: off_t, flags: c_int)
+        as preadv2(fd, list, count, at, flags);
+    pwritev64(fd: c_int, list: *const iovec, count: c_int, at: off_t)
+        as pwritev(fd, list, count, at);
+    pwritev64v2(fd: c_int, list: *const iovec, count: c_int, at: off_t, flags: c_int)
+        as pwritev2(fd, list, count, at, flags);
+    __read_chk(fd: c_int, to: *mut c_void, size: size_t, room: size_t) [size <= room]
+        as read(fd, to, size);
+    __recv_chk(fd: c_int, to: *mut c_void, size: size_t, room: size_t, flags: c_int) [size <= room]
+        as recv(fd, to, size, flags);
+    __pread_chk(fd: c_int, to: *mut c_void, size: size_t, at: off_t, room: size_t) [size <= room]
+        as pread(fd, to, size, at);
+    __pread64_chk(fd: c_int, to: *mut c_void, size: size_t, at: off_t, room: size_t) [size <= room]
+        as pread(fd, to, size, at);
+    __recvfrom_chk(fd: c_int, to: *mut c_void, size: size_t, room: size_t, flags: c_int,
+        from: *mut sockaddr, length: *mut socklen_t) [size <= room]
+        as recvfrom(fd, to, size, flags, from, length);
 }
 
 /// The user called one name, and we go on with another.

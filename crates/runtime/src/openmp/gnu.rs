@@ -168,32 +168,40 @@ fn chunk(chunk: u64) -> u64 {
     chunk.max(1)
 }
 
-fn in_turn(chunk: u64) -> Schedule {
-    Schedule::Static { chunk: Some(chunk).filter(|chunk| *chunk > 0) }
+fn in_turn(chunk: u64) -> Option<Schedule> {
+    Some(Schedule::Static { chunk: Some(chunk).filter(|chunk| *chunk > 0) })
 }
 
-fn dynamic(size: u64) -> Schedule {
-    Schedule::Dynamic { chunk: chunk(size) }
+fn dynamic(size: u64) -> Option<Schedule> {
+    Some(Schedule::Dynamic { chunk: chunk(size) })
 }
 
-fn guided(size: u64) -> Schedule {
-    Schedule::Guided { chunk: chunk(size) }
+fn guided(size: u64) -> Option<Schedule> {
+    Some(Schedule::Guided { chunk: chunk(size) })
 }
 
+/// With `schedule(runtime)`, the user says it.
+fn runtime() -> Option<Schedule> {
+    None
+}
+
+/// The functions for loops of one schedule; `(chunk)`: they are told the size of a chunk.
 macro_rules! loops {
     ($(
-        $schedule:ident: $start:ident $next:ident $ull_start:ident $ull_next:ident $parallel:ident;
+        $schedule:ident($($chunk:ident)?): $start:ident $next:ident $ull_start:ident
+            $ull_next:ident $parallel:ident;
     )*) => { $(
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $start(
             first: c_long,
             end: c_long,
             step: c_long,
-            chunk: c_long,
+            $($chunk: c_long,)?
             lower: *mut c_long,
             upper: *mut c_long,
         ) -> bool {
-            Loop::begin(range(first, end, step), $schedule(chunk.max(0) as u64), false);
+            let schedule = $schedule($($chunk.max(0) as u64)?);
+            Work { range: range(first, end, step), schedule }.begin();
             // SAFETY: compiled code gives places for the bounds.
             unsafe { $next(lower, upper) }
         }
@@ -210,11 +218,12 @@ macro_rules! loops {
             first: u64,
             end: u64,
             step: u64,
-            chunk: u64,
+            $($chunk: u64,)?
             lower: *mut u64,
             upper: *mut u64,
         ) -> bool {
-            Loop::begin(range_up_or_down(is_up, first, end, step), $schedule(chunk), false);
+            let range = range_up_or_down(is_up, first, end, step);
+            Work { range, schedule: $schedule($($chunk)?) }.begin();
             // SAFETY: compiled code gives places for the bounds.
             unsafe { $ull_next(lower, upper) }
         }
@@ -233,10 +242,10 @@ macro_rules! loops {
             first: c_long,
             end: c_long,
             step: c_long,
-            chunk: c_long,
+            $($chunk: c_long,)?
             _: c_uint,
         ) {
-            let schedule = Some($schedule(chunk.max(0) as u64));
+            let schedule = $schedule($($chunk.max(0) as u64)?);
             let work = Some(Work { range: range(first, end, step), schedule });
             run(size(wanted), &Body::Function { code, data, work });
         }
@@ -244,18 +253,26 @@ macro_rules! loops {
 }
 
 loops! {
-    in_turn: GOMP_loop_static_start GOMP_loop_static_next
+    in_turn(chunk): GOMP_loop_static_start GOMP_loop_static_next
         GOMP_loop_ull_static_start GOMP_loop_ull_static_next GOMP_parallel_loop_static;
-    dynamic: GOMP_loop_dynamic_start GOMP_loop_dynamic_next
+    dynamic(chunk): GOMP_loop_dynamic_start GOMP_loop_dynamic_next
         GOMP_loop_ull_dynamic_start GOMP_loop_ull_dynamic_next GOMP_parallel_loop_dynamic;
-    guided: GOMP_loop_guided_start GOMP_loop_guided_next
+    guided(chunk): GOMP_loop_guided_start GOMP_loop_guided_next
         GOMP_loop_ull_guided_start GOMP_loop_ull_guided_next GOMP_parallel_loop_guided;
-    dynamic: GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_nonmonotonic_dynamic_next
+    dynamic(chunk): GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_nonmonotonic_dynamic_next
         GOMP_loop_ull_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_next
         GOMP_parallel_loop_nonmonotonic_dynamic;
-    guided: GOMP_loop_nonmonotonic_guided_start GOMP_loop_nonmonotonic_guided_next
+    guided(chunk): GOMP_loop_nonmonotonic_guided_start GOMP_loop_nonmonotonic_guided_next
         GOMP_loop_ull_nonmonotonic_guided_start GOMP_loop_ull_nonmonotonic_guided_next
         GOMP_parallel_loop_nonmonotonic_guided;
+    runtime(): GOMP_loop_runtime_start GOMP_loop_runtime_next
+        GOMP_loop_ull_runtime_start GOMP_loop_ull_runtime_next GOMP_parallel_loop_runtime;
+    runtime(): GOMP_loop_nonmonotonic_runtime_start GOMP_loop_nonmonotonic_runtime_next
+        GOMP_loop_ull_nonmonotonic_runtime_start GOMP_loop_ull_nonmonotonic_runtime_next
+        GOMP_parallel_loop_nonmonotonic_runtime;
+    runtime(): GOMP_loop_maybe_nonmonotonic_runtime_start GOMP_loop_maybe_nonmonotonic_runtime_next
+        GOMP_loop_ull_maybe_nonmonotonic_runtime_start GOMP_loop_ull_maybe_nonmonotonic_runtime_next
+        GOMP_parallel_loop_maybe_nonmonotonic_runtime;
 }
 
 /// Bounds of the next piece for the caller, who is not instrumented.
@@ -268,75 +285,6 @@ unsafe fn give_next(lower: *mut c_long, upper: *mut c_long) -> bool {
     // SAFETY: the caller says so.
     unsafe { (*lower, *upper) = (first as c_long, end as c_long) };
     true
-}
-
-/// Loops with `schedule(runtime)`.
-macro_rules! runtime_loops {
-    ($($start:ident $next:ident $ull_start:ident $ull_next:ident $parallel:ident;)*) => { $(
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $start(
-            first: c_long,
-            end: c_long,
-            step: c_long,
-            lower: *mut c_long,
-            upper: *mut c_long,
-        ) -> bool {
-            Work { range: range(first, end, step), schedule: None }.begin();
-            // SAFETY: compiled code gives places for the bounds.
-            unsafe { $next(lower, upper) }
-        }
-
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $next(lower: *mut c_long, upper: *mut c_long) -> bool {
-            // SAFETY: compiled code gives places for the bounds.
-            unsafe { give_next(lower, upper) }
-        }
-
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $ull_start(
-            is_up: bool,
-            first: u64,
-            end: u64,
-            step: u64,
-            lower: *mut u64,
-            upper: *mut u64,
-        ) -> bool {
-            Work { range: range_up_or_down(is_up, first, end, step), schedule: None }.begin();
-            // SAFETY: compiled code gives places for the bounds.
-            unsafe { $ull_next(lower, upper) }
-        }
-
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $ull_next(lower: *mut u64, upper: *mut u64) -> bool {
-            // SAFETY: compiled code gives places for the bounds.
-            unsafe { give_next(lower.cast(), upper.cast()) }
-        }
-
-        #[unsafe(no_mangle)]
-        extern "C-unwind" fn $parallel(
-            code: Code,
-            data: *mut c_void,
-            wanted: c_uint,
-            first: c_long,
-            end: c_long,
-            step: c_long,
-            _: c_uint,
-        ) {
-            let work = Some(Work { range: range(first, end, step), schedule: None });
-            run(size(wanted), &Body::Function { code, data, work });
-        }
-    )* };
-}
-
-runtime_loops! {
-    GOMP_loop_runtime_start GOMP_loop_runtime_next
-        GOMP_loop_ull_runtime_start GOMP_loop_ull_runtime_next GOMP_parallel_loop_runtime;
-    GOMP_loop_nonmonotonic_runtime_start GOMP_loop_nonmonotonic_runtime_next
-        GOMP_loop_ull_nonmonotonic_runtime_start GOMP_loop_ull_nonmonotonic_runtime_next
-        GOMP_parallel_loop_nonmonotonic_runtime;
-    GOMP_loop_maybe_nonmonotonic_runtime_start GOMP_loop_maybe_nonmonotonic_runtime_next
-        GOMP_loop_ull_maybe_nonmonotonic_runtime_start GOMP_loop_ull_maybe_nonmonotonic_runtime_next
-        GOMP_parallel_loop_maybe_nonmonotonic_runtime;
 }
 
 #[unsafe(no_mangle)]
@@ -356,7 +304,7 @@ extern "C" fn GOMP_loop_end_nowait() {}
 /// Sections are the iterations of a loop, counted from 1.
 fn sections(count: c_uint) -> Work {
     let range = Range::new(1, i128::from(count), 1);
-    Work { range, schedule: Some(dynamic(1)) }
+    Work { range, schedule: dynamic(1) }
 }
 
 #[unsafe(no_mangle)]

@@ -35,14 +35,6 @@ impl Circuits<'_> {
         self.bitwise(then, otherwise, |circuits, a, b| circuits.bit_ite(condition, a, b))
     }
 
-    /// The word of the first case whose condition is true, or `otherwise` if none is.
-    pub fn first_of(&mut self, cases: &[(Bit, Word)], otherwise: &Word) -> Word {
-        cases
-            .iter()
-            .rev()
-            .fold(otherwise.clone(), |rest, (condition, word)| self.ite(*condition, word, &rest))
-    }
-
     /// The word at `index` of a list, or `otherwise` past its end.
     pub fn select(&mut self, index: &Word, words: &[Word], otherwise: &Word) -> Word {
         self.select_among(index.bits(), words, otherwise)

@@ -14,7 +14,7 @@ use crate::provenance::{self, Provenance};
 use crate::store::{Builder, Dependences, Expressions, LockKind};
 use crate::text::MAX_DEPTH;
 use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemId, Trace};
-use crate::{Fault, Otherwise};
+use crate::{ImplicitFault, Otherwise};
 
 /// The tables of names with their tags.
 pub(super) fn all_names(trace: &Trace) -> [(Tag, &Names); 10] {
@@ -190,7 +190,7 @@ pub(super) fn decode_faults(index: &mut Index, builder: &mut Builder) -> Result<
         let number = cursor.number()?;
         let ordinal = (number >> 8).checked_sub(1).map(u32::try_from);
         let (Some(&fault), Ok(ordinal)) =
-            (Fault::ALL.get((number & 0xff) as usize), ordinal.transpose())
+            (ImplicitFault::ALL.get((number & 0xff) as usize), ordinal.transpose())
         else {
             return Err(cursor.damaged(format!("unknown fault {number}")));
         };

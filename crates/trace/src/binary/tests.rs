@@ -153,7 +153,7 @@ fn waiting_trace() -> Trace {
 fn guarded_trace() -> Trace {
     let mut builder = Trace::builder();
     let thread = builder.thread("T0");
-    for (number, fault) in Fault::ALL.into_iter().cycle().take(9).enumerate() {
+    for (number, fault) in ImplicitFault::ALL.into_iter().cycle().take(9).enumerate() {
         let op = Op::Branch { taken: true };
         let event = builder.push(Event { thread, op, location: None });
         let operation = (number % 3 > 0).then_some(u32::MAX - number as u32);

@@ -44,7 +44,7 @@ const LONGEST_WINDOW: usize = 1000;
 
 /// What this pass needs to know of a record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct RecordView {
     pub(super) thread: i64,
     /// The cell that is accessed, by a number from 0 on without gaps, and how.
     pub(super) access: Option<(u32, Access)>,
@@ -73,7 +73,7 @@ pub(super) enum Bond {
 }
 
 /// The steps in an order that explains more of their values, and how many reads were repaired.
-pub(super) fn explain(steps: &[Step]) -> (Vec<u32>, u64) {
+pub(super) fn explain(steps: &[RecordView]) -> (Vec<u32>, u64) {
     let mut log = Log::new(steps);
     let mut repaired = 0;
     for step in 0..steps.len() as u32 {
@@ -122,7 +122,7 @@ struct Done {
 const UNTOUCHED: Cell = Cell { held: Held::Fresh, last_write: None };
 
 struct Log<'a> {
-    steps: &'a [Step],
+    steps: &'a [RecordView],
     /// The steps so far, in the repaired order.
     order: Vec<u32>,
     /// For the last steps of `order`, what they did, so that it can be undone.
@@ -133,7 +133,7 @@ struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    fn new(steps: &'a [Step]) -> Self {
+    fn new(steps: &'a [RecordView]) -> Self {
         let mut owners: Vec<Option<i64>> = Vec::new();
         let mut private = Vec::new();
         for step in steps {
@@ -309,7 +309,7 @@ mod tests {
                 cells.len() - 1
             }) as u32
         };
-        let steps: Vec<Step> = text
+        let steps: Vec<RecordView> = text
             .split(',')
             .map(|line| {
                 let words: Vec<&str> = line.split_whitespace().collect();
@@ -330,7 +330,7 @@ mod tests {
                     ["wall"] => (None, Bond::Wall),
                     _ => panic!("{line}"),
                 };
-                Step { thread, access, bond }
+                RecordView { thread, access, bond }
             })
             .collect();
         let (order, repaired) = explain(&steps);

@@ -44,7 +44,7 @@ use std::path::Path;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rvmeta::{Cell, Texts};
-use super::rvorder::{self, Access, Bond, Step};
+use super::rvorder::{self, Access, Bond, RecordView};
 use super::{ImportError, Position, Problem};
 use crate::provenance::{LeftOut, Repair};
 use crate::{
@@ -203,7 +203,7 @@ fn is_access(kind: u8) -> bool {
 }
 
 /// The records as `rvorder` sees them. Accesses that are left out are nothing there either.
-fn steps(records: &[Record], variables: &Texts, left_out: &FxHashSet<Cell>) -> Vec<Step> {
+fn steps(records: &[Record], variables: &Texts, left_out: &FxHashSet<Cell>) -> Vec<RecordView> {
     let mut numbers: FxHashMap<Cell, u32> = FxHashMap::default();
     let step = |record: &Record| {
         let bond = match record.kind {
@@ -224,7 +224,7 @@ fn steps(records: &[Record], variables: &Texts, left_out: &FxHashSet<Cell>) -> V
             let fresh = numbers.len() as u32;
             (*numbers.entry(cell).or_insert(fresh), access)
         });
-        Step { thread: record.thread, access, bond }
+        RecordView { thread: record.thread, access, bond }
     };
     records.iter().map(step).collect()
 }

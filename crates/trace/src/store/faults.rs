@@ -2,28 +2,28 @@
 //! run, and the assertions that become of them.
 
 use super::{Kind, Trace};
-use crate::{Access, EventId, Fault, Op};
+use crate::{Access, EventId, ImplicitFault, Op};
 
 /// What follows where a branch goes the other way than in the recorded run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Otherwise {
     /// What goes wrong.
-    pub fault: Fault,
+    pub fault: ImplicitFault,
     /// In which visible operation of the thread, if that is known.
     pub operation: Option<u32>,
     /// First address and size of the object that the operation was to stay in, if that is known.
     pub object: Option<(u64, u64)>,
 }
 
-impl From<Fault> for Otherwise {
-    fn from(fault: Fault) -> Otherwise {
+impl From<ImplicitFault> for Otherwise {
+    fn from(fault: ImplicitFault) -> Otherwise {
         Otherwise { fault, operation: None, object: None }
     }
 }
 
 impl Trace {
     /// What goes wrong if a branch goes the other way.
-    pub fn fault(&self, id: EventId) -> Option<Fault> {
+    pub fn fault(&self, id: EventId) -> Option<ImplicitFault> {
         self.faults.get(id).map(|otherwise| otherwise.fault)
     }
 
@@ -48,12 +48,12 @@ impl Trace {
     /// the program.
     pub fn is_made_up(&self, id: EventId) -> bool {
         let first = |access: Access| self.first_cell.is_some_and(|cell| access.at.object >= cell);
-        self.access(id).is_some_and(first) || self.fault(id) == Some(Fault::Freed)
+        self.access(id).is_some_and(first) || self.fault(id) == Some(ImplicitFault::Freed)
     }
 
     /// Of the assertion that memory is not freed yet: the access behind it, and the free.
     pub fn access_and_free(&self, assertion: EventId) -> Option<(EventId, EventId)> {
-        if self.fault(assertion) != Some(Fault::Freed) {
+        if self.fault(assertion) != Some(ImplicitFault::Freed) {
             return None;
         }
         let access = self.next(assertion)?;
@@ -65,7 +65,8 @@ impl Trace {
     /// How many bytes the object has that the next access of the thread is to, if a branch says
     /// that this access is where it was in the recorded run.
     pub fn guards_address(&self, id: EventId) -> Option<u32> {
-        let otherwise = self.otherwise(id).filter(|otherwise| otherwise.fault == Fault::Address)?;
+        let otherwise =
+            self.otherwise(id).filter(|otherwise| otherwise.fault == ImplicitFault::Address)?;
         otherwise.object.and_then(|(_, bytes)| bytes.try_into().ok())
     }
 

@@ -65,11 +65,12 @@ impl Parser {
             "branch" => {
                 let taken = self.condition(cursor, thread, &mut expr)?;
                 if cursor.keyword("else") {
-                    let known = Fault::ALL.into_iter().find(|fault| cursor.keyword(fault.name()));
+                    let known =
+                        ImplicitFault::ALL.into_iter().find(|fault| cursor.keyword(fault.name()));
                     let wanted = "`null`, `division`, `bounds`, `freed` or `address`";
                     let known = known.ok_or_else(|| cursor.expected(wanted))?;
                     let object = match known {
-                        Fault::Address => {
+                        ImplicitFault::Address => {
                             Some((0, cursor.small("the bytes of the object")?.into()))
                         }
                         _ => None,

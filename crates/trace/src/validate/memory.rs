@@ -1,4 +1,4 @@
-//! Memory: objects' lives, places, declared initial values.
+//! Memory: objects' lifetimes, places, declared initial values.
 //!
 //! **Invariant.** An object without a recorded alloc is live from the start. So an object that is
 //! used is taken to be one, until an alloc of it says otherwise.
@@ -11,7 +11,7 @@ use crate::text::{eval::truncate, show_place};
 use super::invalid::{Breach, breach};
 use super::rule::Rule;
 
-pub(super) struct Memory {
+pub(super) struct Lifetimes {
     lives: Vec<Life>,
     /// Where the declared initial values of each object end; empty if there are none at all.
     declared_end: Vec<u32>,
@@ -29,16 +29,16 @@ enum Life {
     Freed(EventId),
 }
 
-impl Memory {
+impl Lifetimes {
     /// After [`check_initial`].
-    pub(super) fn new(trace: &Trace) -> Memory {
+    pub(super) fn new(trace: &Trace) -> Lifetimes {
         let objects = trace.objects().len();
         let mut declared_end = vec![0; if trace.initial().is_empty() { 0 } else { objects }];
         for (at, _) in trace.initial() {
             let end = &mut declared_end[at.object.index()];
             *end = at.end().max(*end);
         }
-        Memory { lives: vec![Life::Untouched; objects], declared_end }
+        Lifetimes { lives: vec![Life::Untouched; objects], declared_end }
     }
 
     #[inline]

@@ -69,7 +69,7 @@ pub fn validate_until(trace: &Trace, deadline: Deadline) -> Result<usize, Invali
         conds: conds::Conds::new(trace),
         semaphores: semaphores::Semaphores::new(trace),
         barriers: barriers::Barriers::new(trace),
-        memory: memory::Memory::new(trace),
+        memory: memory::Lifetimes::new(trace),
         names: names::Bound::default(),
         calls: calls::Calls::new(trace),
     };
@@ -92,7 +92,7 @@ struct State<'t> {
     conds: conds::Conds<'t>,
     semaphores: semaphores::Semaphores,
     barriers: barriers::Barriers,
-    memory: memory::Memory,
+    memory: memory::Lifetimes,
     names: names::Bound,
     calls: calls::Calls<'t>,
 }

@@ -17,7 +17,7 @@
 //! over.
 
 use foretrace_trace::{EventId, Op, Trace};
-use foretrace_verdict::{Fact, Model, Refutation, Rule, Step, Violation};
+use foretrace_verdict::{Fact, Model, ProofStep, Refutation, Rule, Violation};
 
 use super::error::{RefutationError, Why};
 use super::view::View;
@@ -75,7 +75,12 @@ impl<'t> RefutationChecker<'t> {
         }
     }
 
-    fn check_step(&self, violation: &Violation, earlier: &[Step], step: &Step) -> Result<(), Why> {
+    fn check_step(
+        &self,
+        violation: &Violation,
+        earlier: &[ProofStep],
+        step: &ProofStep,
+    ) -> Result<(), Why> {
         let (first, second) = events(step.fact);
         if first.max(second).index() >= self.view.trace.len() {
             return Err(Why::NoSuchEvent);

@@ -4,7 +4,7 @@
 
 use expect_test::{Expect, expect};
 use foretrace_trace::{EventId, text};
-use foretrace_verdict::{Fact, Model, Refutation, Rule, Step, Violation};
+use foretrace_verdict::{Fact, Model, ProofStep, Refutation, Rule, Violation};
 
 use super::{RefutationError, Why, check_refutation};
 
@@ -51,7 +51,11 @@ fn proof(line: &str) -> Refutation {
     let step = |step: &str| {
         let words: Vec<&str> = step.split_whitespace().collect();
         let rule = RULES.into_iter().find(|rule| format!("{rule:?}") == words[1]);
-        Step { fact: fact(words[0]), rule: rule.expect("a rule"), premises: numbers(&words[2..]) }
+        ProofStep {
+            fact: fact(words[0]),
+            rule: rule.expect("a rule"),
+            premises: numbers(&words[2..]),
+        }
     };
     let end = numbers(&end.split_whitespace().collect::<Vec<_>>());
     Refutation { steps: steps.split(';').map(step).collect(), contradiction: (end[0], end[1]) }

@@ -5,10 +5,10 @@
 
 use super::super::value::ones;
 use super::super::{BinaryOp::*, TermId, Terms, UnaryOp};
-use super::Step;
+use super::Rewritten;
 
 impl Terms {
-    pub(super) fn simpler_add(&mut self, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_add(&mut self, a: TermId, b: TermId) -> Rewritten {
         let width = self.width(a);
         if width == 1 {
             return self.try_binary(Xor, a, b);
@@ -26,15 +26,15 @@ impl Terms {
             if let Some((x, y)) = self.binary_of(Sub, p)
                 && y == q
             {
-                return Step::Is(x);
+                return Rewritten::Is(x);
             }
         }
-        Step::Keep
+        Rewritten::Keep
     }
 
-    fn simpler_add_constant(&mut self, a: TermId, c: u128) -> Step {
+    fn simpler_add_constant(&mut self, a: TermId, c: u128) -> Rewritten {
         if c == 0 {
-            return Step::Is(a);
+            return Rewritten::Is(a);
         }
         if let Some((x, d)) = self.with_constant(Add, a) {
             return self.try_with(Add, x, c.wrapping_add(d));
@@ -49,13 +49,13 @@ impl Terms {
         } else if let Some(x) = self.unary_of(UnaryOp::Not, a) {
             (x, c.wrapping_sub(1))
         } else {
-            return Step::Keep;
+            return Rewritten::Keep;
         };
         let from = self.constant(from, self.width(x));
         self.try_binary(Sub, from, x)
     }
 
-    pub(super) fn simpler_sub(&mut self, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_sub(&mut self, a: TermId, b: TermId) -> Rewritten {
         let width = self.width(a);
         if width == 1 {
             return self.try_binary(Xor, a, b);
@@ -81,7 +81,7 @@ impl Terms {
         if let Some((x, y)) = self.binary_of(Add, a)
             && (b == x || b == y)
         {
-            return Step::Is(if b == x { y } else { x });
+            return Rewritten::Is(if b == x { y } else { x });
         }
         if let Some((x, y)) = self.binary_of(Add, b)
             && (a == x || a == y)
@@ -90,12 +90,12 @@ impl Terms {
         }
         match (self.binary_of(Sub, a), self.binary_of(Sub, b)) {
             (Some((x, y)), _) if x == b => self.try_unary(UnaryOp::Neg, y),
-            (_, Some((x, y))) if x == a => Step::Is(y),
-            _ => Step::Keep,
+            (_, Some((x, y))) if x == a => Rewritten::Is(y),
+            _ => Rewritten::Keep,
         }
     }
 
-    fn simpler_sub_from_constant(&mut self, c: u128, b: TermId) -> Step {
+    fn simpler_sub_from_constant(&mut self, c: u128, b: TermId) -> Rewritten {
         if let Some((x, d)) = self.with_constant(Add, b) {
             let from = self.constant(c.wrapping_sub(d), self.width(x));
             return self.try_binary(Sub, from, x);
@@ -114,11 +114,11 @@ impl Terms {
         match c {
             0 => self.try_unary(UnaryOp::Neg, b),
             c if c == ones(self.width(b)) => self.try_unary(UnaryOp::Not, b),
-            _ => Step::Keep,
+            _ => Rewritten::Keep,
         }
     }
 
-    pub(super) fn simpler_mul(&mut self, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_mul(&mut self, a: TermId, b: TermId) -> Rewritten {
         let width = self.width(a);
         if width == 1 {
             return self.try_binary(And, a, b);
@@ -126,11 +126,11 @@ impl Terms {
         let Some(c) = self.as_constant(b) else {
             return match self.both(UnaryOp::Neg, a, b) {
                 Some((x, y)) => self.try_binary(Mul, x, y),
-                None => Step::Keep,
+                None => Rewritten::Keep,
             };
         };
         if c == 0 || c == 1 {
-            return Step::Is(if c == 0 { b } else { a });
+            return Rewritten::Is(if c == 0 { b } else { a });
         }
         if c == ones(width) {
             return self.try_unary(UnaryOp::Neg, a);
@@ -143,17 +143,17 @@ impl Terms {
         }
         match self.with_constant(Shl, a) {
             Some((x, by)) if by < width as u128 => self.try_with(Mul, x, c << by),
-            _ => Step::Keep,
+            _ => Rewritten::Keep,
         }
     }
 
-    pub(super) fn simpler_neg(&mut self, a: TermId) -> Step {
+    pub(super) fn simpler_neg(&mut self, a: TermId) -> Rewritten {
         let width = self.width(a);
         if width == 1 {
-            return Step::Is(a);
+            return Rewritten::Is(a);
         }
         if let Some(x) = self.unary_of(UnaryOp::Neg, a) {
-            return Step::Is(x);
+            return Rewritten::Is(x);
         }
         if let Some(x) = self.unary_of(UnaryOp::Not, a) {
             return self.try_with(Add, x, 1);
@@ -167,13 +167,13 @@ impl Terms {
         }
         match self.with_constant(Mul, a) {
             Some((x, c)) => self.try_with(Mul, x, c.wrapping_neg()),
-            None => Step::Keep,
+            None => Rewritten::Keep,
         }
     }
 
-    pub(super) fn simpler_udiv(&mut self, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_udiv(&mut self, a: TermId, b: TermId) -> Rewritten {
         let width = self.width(a);
-        let Some(c) = self.as_constant(b) else { return Step::Keep };
+        let Some(c) = self.as_constant(b) else { return Rewritten::Keep };
         if c == 0 {
             return self.is_constant(ones(width), width);
         }
@@ -184,43 +184,43 @@ impl Terms {
             return self.is_constant(0, width);
         }
         // Not for other divisors, which may be 0: all ones are not the same number in both widths.
-        let Some(x) = self.unary_of(UnaryOp::ZeroExtend, a) else { return Step::Keep };
+        let Some(x) = self.unary_of(UnaryOp::ZeroExtend, a) else { return Rewritten::Keep };
         let c = self.constant(c, self.width(x));
         let quotient = self.udiv(x, c);
-        Step::Is(self.zext(quotient, width))
+        Rewritten::Is(self.zext(quotient, width))
     }
 
-    pub(super) fn simpler_urem(&mut self, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_urem(&mut self, a: TermId, b: TermId) -> Rewritten {
         let width = self.width(a);
         if a == b || self.as_constant(a) == Some(0) {
             return self.is_constant(0, width);
         }
         if let Some(c) = self.as_constant(b) {
             if c == 0 || self.possible_bits(a) < c {
-                return Step::Is(a);
+                return Rewritten::Is(a);
             }
             if c.is_power_of_two() {
                 return self.try_with(And, a, c - 1);
             }
-            let Some(x) = self.unary_of(UnaryOp::ZeroExtend, a) else { return Step::Keep };
+            let Some(x) = self.unary_of(UnaryOp::ZeroExtend, a) else { return Rewritten::Keep };
             let c = self.constant(c, self.width(x));
             let remainder = self.urem(x, c);
-            return Step::Is(self.zext(remainder, width));
+            return Rewritten::Is(self.zext(remainder, width));
         }
         match self.both_narrowed(UnaryOp::ZeroExtend, a, b) {
             Some((x, y)) => {
                 let remainder = self.urem(x, y);
-                Step::Is(self.zext(remainder, width))
+                Rewritten::Is(self.zext(remainder, width))
             }
-            None => Step::Keep,
+            None => Rewritten::Keep,
         }
     }
 
-    pub(super) fn simpler_sdiv(&mut self, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_sdiv(&mut self, a: TermId, b: TermId) -> Rewritten {
         let width = self.width(a);
         match self.as_constant(b) {
             Some(0) => self.is_constant(ones(width), width),
-            Some(1) => Step::Is(a),
+            Some(1) => Rewritten::Is(a),
             Some(c) if c == ones(width) => self.try_unary(UnaryOp::Neg, a),
             _ if self.is_nonnegative(a) && self.is_nonnegative(b) => self.try_binary(UDiv, a, b),
             // Not MIN / -1, the quotient that has one bit more than its operands.
@@ -228,30 +228,30 @@ impl Terms {
                 match self.both_narrowed(UnaryOp::SignExtend, a, b) {
                     Some((x, y)) => {
                         let quotient = self.sdiv(x, y);
-                        Step::Is(self.sext(quotient, width))
+                        Rewritten::Is(self.sext(quotient, width))
                     }
-                    None => Step::Keep,
+                    None => Rewritten::Keep,
                 }
             }
-            _ => Step::Keep,
+            _ => Rewritten::Keep,
         }
     }
 
-    pub(super) fn simpler_srem(&mut self, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_srem(&mut self, a: TermId, b: TermId) -> Rewritten {
         let width = self.width(a);
         if a == b || self.as_constant(a) == Some(0) {
             return self.is_constant(0, width);
         }
         match self.as_constant(b) {
-            Some(0) => Step::Is(a),
+            Some(0) => Rewritten::Is(a),
             Some(c) if c == 1 || c == ones(width) => self.is_constant(0, width),
             _ if self.is_nonnegative(a) && self.is_nonnegative(b) => self.try_binary(URem, a, b),
             _ => match self.both_narrowed(UnaryOp::SignExtend, a, b) {
                 Some((x, y)) => {
                     let remainder = self.srem(x, y);
-                    Step::Is(self.sext(remainder, width))
+                    Rewritten::Is(self.sext(remainder, width))
                 }
-                None => Step::Keep,
+                None => Rewritten::Keep,
             },
         }
     }

@@ -6,19 +6,25 @@
 use super::super::node::Row;
 use super::super::value::ones;
 use super::super::{BinaryOp::*, Node, TermId, Terms, UnaryOp};
-use super::Step;
+use super::Rewritten;
 
 impl Terms {
-    pub(super) fn simpler_ite(&mut self, condition: TermId, then: TermId, other: TermId) -> Step {
+    pub(super) fn simpler_ite(
+        &mut self,
+        condition: TermId,
+        then: TermId,
+        other: TermId,
+    ) -> Rewritten {
         let width = self.width(then);
         if then == other {
-            return Step::Is(then);
+            return Rewritten::Is(then);
         }
         if let Some(c) = self.as_constant(condition) {
-            return Step::Is(if c == 1 { then } else { other });
+            return Rewritten::Is(if c == 1 { then } else { other });
         }
-        let ite =
-            |condition, then, other| Step::Try(Row::new(Node::Ite(condition, then, other), width));
+        let ite = |condition, then, other| {
+            Rewritten::Try(Row::new(Node::Ite(condition, then, other), width))
+        };
         if let Some(c) = self.unary_of(UnaryOp::Not, condition) {
             return ite(c, other, then);
         }
@@ -35,7 +41,7 @@ impl Terms {
         if let Some((x, y)) = self.binary_of(Eq, condition)
             && ((x, y) == (then, other) || (y, x) == (then, other))
         {
-            return Step::Is(other);
+            return Rewritten::Is(other);
         }
         if width == 1
             && let Some(step) = self.simpler_boolean_ite(condition, then, other)
@@ -43,12 +49,12 @@ impl Terms {
             return step;
         }
         match (self.as_constant(then), self.as_constant(other)) {
-            (Some(1), Some(0)) => Step::Is(self.zext(condition, width)),
+            (Some(1), Some(0)) => Rewritten::Is(self.zext(condition, width)),
             (Some(0), Some(1)) => {
                 let negation = self.not(condition);
-                Step::Is(self.zext(negation, width))
+                Rewritten::Is(self.zext(negation, width))
             }
-            (Some(t), Some(0)) if t == ones(width) => Step::Is(self.sext(condition, width)),
+            (Some(t), Some(0)) if t == ones(width) => Rewritten::Is(self.sext(condition, width)),
             _ => self.narrowed_ite(condition, then, other),
         }
     }
@@ -58,9 +64,9 @@ impl Terms {
         condition: TermId,
         then: TermId,
         other: TermId,
-    ) -> Option<Step> {
+    ) -> Option<Rewritten> {
         Some(match (self.as_constant(then), self.as_constant(other)) {
-            (Some(1), Some(_)) => Step::Is(condition),
+            (Some(1), Some(_)) => Rewritten::Is(condition),
             (Some(_), Some(_)) => self.try_unary(UnaryOp::Not, condition),
             (Some(1), _) => self.try_binary(Or, condition, other),
             (_, Some(0)) => self.try_binary(And, condition, then),
@@ -80,14 +86,14 @@ impl Terms {
     }
 
     /// A choice between extended terms is an extended choice.
-    fn narrowed_ite(&mut self, condition: TermId, then: TermId, other: TermId) -> Step {
+    fn narrowed_ite(&mut self, condition: TermId, then: TermId, other: TermId) -> Rewritten {
         let width = self.width(then);
         for op in [UnaryOp::ZeroExtend, UnaryOp::SignExtend] {
             if let Some((x, y)) = self.both_narrowed(op, then, other) {
                 let choice = self.ite(condition, x, y);
-                return Step::Try(Row::new(Node::Unary(op, choice), width));
+                return Rewritten::Try(Row::new(Node::Unary(op, choice), width));
             }
         }
-        Step::Keep
+        Rewritten::Keep
     }
 }

@@ -7,10 +7,10 @@ use foretrace_words::{cut, signed};
 
 use super::super::value::{least, most, ones};
 use super::super::{BinaryOp, BinaryOp::*, Node, TermId, Terms, UnaryOp};
-use super::Step;
+use super::Rewritten;
 
 impl Terms {
-    pub(super) fn simpler_eq(&mut self, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_eq(&mut self, a: TermId, b: TermId) -> Rewritten {
         if a == b {
             return self.is_boolean(true);
         }
@@ -56,11 +56,11 @@ impl Terms {
                 return self.try_binary(Xor, x, q);
             }
         }
-        Step::Keep
+        Rewritten::Keep
     }
 
     /// Equality of sums, or of exclusive disjunctions, that have something in common.
-    fn cancelled(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Option<Step> {
+    fn cancelled(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Option<Rewritten> {
         for (p, q) in [(a, b), (b, a)] {
             if let Some((x, y)) = self.binary_of(op, p)
                 && (q == x || q == y)
@@ -83,10 +83,10 @@ impl Terms {
         Some(self.try_binary(Eq, left, u))
     }
 
-    fn simpler_eq_constant(&mut self, a: TermId, c: u128) -> Step {
+    fn simpler_eq_constant(&mut self, a: TermId, c: u128) -> Rewritten {
         let width = self.width(a);
         if width == 1 {
-            return if c == 1 { Step::Is(a) } else { self.try_unary(UnaryOp::Not, a) };
+            return if c == 1 { Rewritten::Is(a) } else { self.try_unary(UnaryOp::Not, a) };
         }
         if c & !self.possible_bits(a) != 0 || c < self.lower_bound(a) {
             return self.is_boolean(false);
@@ -105,22 +105,22 @@ impl Terms {
                 (Sub, Some(d), _) => self.try_with(Eq, y, d.wrapping_sub(c)),
                 (Sub | Xor, ..) if c == 0 => self.try_binary(Eq, x, y),
                 (Or, _, Some(d)) if d & !c != 0 => self.is_boolean(false),
-                _ => Step::Keep,
+                _ => Rewritten::Keep,
             },
             Node::Concat(x, y) => match (self.as_constant(x), self.as_constant(y)) {
                 (Some(high), _) if c >> self.width(y) == high => self.try_with(Eq, y, c),
                 (_, Some(low)) if cut(c, self.width(y)) == low => {
                     self.try_with(Eq, x, c >> self.width(y))
                 }
-                (None, None) => Step::Keep,
+                (None, None) => Rewritten::Keep,
                 _ => self.is_boolean(false),
             },
-            _ => Step::Keep,
+            _ => Rewritten::Keep,
         }
     }
 
     /// `op` is one of `Ult`, `Ule`, `Slt`, `Sle`.
-    pub(super) fn simpler_order(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Step {
+    pub(super) fn simpler_order(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Rewritten {
         let width = self.width(a);
         let is_strict = matches!(op, Ult | Slt);
         let is_signed = matches!(op, Slt | Sle);
@@ -168,7 +168,7 @@ impl Terms {
                 let (x, y) = (self.operand(x, width), self.operand(y, width));
                 self.try_binary(op, y, x)
             }
-            _ => Step::Keep,
+            _ => Rewritten::Keep,
         }
     }
 
@@ -226,7 +226,7 @@ impl Terms {
         is_strict: bool,
         a: TermId,
         b: TermId,
-    ) -> Option<Step> {
+    ) -> Option<Rewritten> {
         let width = self.width(a);
         let (bottom, top) = if is_signed { (least(width), most(width)) } else { (0, ones(width)) };
         let distance = is_strict as u128;
@@ -240,7 +240,13 @@ impl Terms {
     }
 
     /// A comparison of x and y, both extended: no further than necessary.
-    fn narrowed_comparison(&mut self, op: BinaryOp, by: UnaryOp, x: TermId, y: TermId) -> Step {
+    fn narrowed_comparison(
+        &mut self,
+        op: BinaryOp,
+        by: UnaryOp,
+        x: TermId,
+        y: TermId,
+    ) -> Rewritten {
         let width = self.width(x).max(self.width(y));
         let mut extended = |term: TermId| match by {
             UnaryOp::ZeroExtend => self.zext(term, width),
@@ -252,7 +258,7 @@ impl Terms {
 
     /// A comparison of numbers that are the same with fewer bits and a sign, as of one that is
     /// extended by its sign and a shorter one that is extended by zeros.
-    fn compared_in_fewer_bits(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Option<Step> {
+    fn compared_in_fewer_bits(&mut self, op: BinaryOp, a: TermId, b: TermId) -> Option<Rewritten> {
         let by = UnaryOp::SignExtend;
         let needed = self.needed_bits(by, a)?.max(self.needed_bits(by, b)?);
         if needed >= self.width(a) {

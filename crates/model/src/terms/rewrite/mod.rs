@@ -25,7 +25,7 @@ const MAX_STEPS: usize = 32;
 const MAX_NESTING: u32 = 32;
 
 /// What a rule makes of an operation.
-enum Step {
+enum Rewritten {
     /// This finished term.
     Is(TermId),
     /// Another operation, which further rules may fit.
@@ -45,12 +45,12 @@ impl Terms {
         let mut found = None;
         for _ in 0..MAX_STEPS {
             match self.rewrite(row) {
-                Step::Is(term) => {
+                Rewritten::Is(term) => {
                     found = Some(term);
                     break;
                 }
-                Step::Try(next) => row = self.ordered(next),
-                Step::Keep => break,
+                Rewritten::Try(next) => row = self.ordered(next),
+                Rewritten::Keep => break,
             }
         }
         self.nesting -= 1;
@@ -76,14 +76,14 @@ impl Terms {
     }
 
     /// One rule.
-    fn rewrite(&mut self, row: Row) -> Step {
+    fn rewrite(&mut self, row: Row) -> Rewritten {
         if let Some(step) = self.fold(row) {
             return step;
         }
         let width = row.width as u32;
         use BinaryOp::*;
         match row.node {
-            Node::Constant(_) | Node::Symbol(_) => Step::Keep,
+            Node::Constant(_) | Node::Symbol(_) => Rewritten::Keep,
             Node::Unary(UnaryOp::Not, a) => self.simpler_not(a),
             Node::Unary(UnaryOp::Neg, a) => self.simpler_neg(a),
             Node::Unary(UnaryOp::ZeroExtend, a) => self.simpler_zext(a, width),
@@ -115,7 +115,7 @@ impl Terms {
     }
 
     /// Operations on constants, and on choices between constants.
-    fn fold(&mut self, row: Row) -> Option<Step> {
+    fn fold(&mut self, row: Row) -> Option<Rewritten> {
         let width = row.width as u32;
         let (condition, then, other) = match row.node {
             Node::Unary(op, a) => {
@@ -146,10 +146,10 @@ impl Terms {
         };
         let then = self.constant(then, width);
         Some(match condition {
-            None => Step::Is(then),
+            None => Rewritten::Is(then),
             Some(condition) => {
                 let other = self.constant(other, width);
-                Step::Try(Row::new(Node::Ite(condition, then, other), width))
+                Rewritten::Try(Row::new(Node::Ite(condition, then, other), width))
             }
         })
     }
@@ -249,25 +249,25 @@ impl Terms {
         self.possible_bits(term) & value::least(self.width(term)) == 0
     }
 
-    fn try_binary(&self, op: BinaryOp, a: TermId, b: TermId) -> Step {
-        Step::Try(self.binary_row(op, a, b))
+    fn try_binary(&self, op: BinaryOp, a: TermId, b: TermId) -> Rewritten {
+        Rewritten::Try(self.binary_row(op, a, b))
     }
 
     /// The right operand a constant.
-    fn try_with(&mut self, op: BinaryOp, a: TermId, constant: u128) -> Step {
+    fn try_with(&mut self, op: BinaryOp, a: TermId, constant: u128) -> Rewritten {
         let constant = self.constant(constant, self.width(a));
         self.try_binary(op, a, constant)
     }
 
-    fn try_unary(&self, op: UnaryOp, a: TermId) -> Step {
-        Step::Try(Row::new(Node::Unary(op, a), self.width(a)))
+    fn try_unary(&self, op: UnaryOp, a: TermId) -> Rewritten {
+        Rewritten::Try(Row::new(Node::Unary(op, a), self.width(a)))
     }
 
-    fn is_constant(&mut self, value: u128, width: u32) -> Step {
-        Step::Is(self.constant(value, width))
+    fn is_constant(&mut self, value: u128, width: u32) -> Rewritten {
+        Rewritten::Is(self.constant(value, width))
     }
 
-    fn is_boolean(&mut self, value: bool) -> Step {
-        Step::Is(self.boolean(value))
+    fn is_boolean(&mut self, value: bool) -> Rewritten {
+        Rewritten::Is(self.boolean(value))
     }
 }

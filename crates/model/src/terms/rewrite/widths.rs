@@ -11,30 +11,30 @@ use foretrace_words::signed;
 use super::super::node::Row;
 use super::super::value::ones;
 use super::super::{BinaryOp, BinaryOp::*, Node, TermId, Terms, UnaryOp};
-use super::Step;
+use super::Rewritten;
 
 /// How many operations above each other are taken together in fewer bits.
 const NARROWING_DEPTH: u32 = 5;
 
 impl Terms {
-    pub(super) fn simpler_zext(&mut self, a: TermId, width: u32) -> Step {
+    pub(super) fn simpler_zext(&mut self, a: TermId, width: u32) -> Rewritten {
         match self.unary_of(UnaryOp::ZeroExtend, a) {
-            Some(x) => Step::Is(self.zext(x, width)),
-            None => Step::Keep,
+            Some(x) => Rewritten::Is(self.zext(x, width)),
+            None => Rewritten::Keep,
         }
     }
 
-    pub(super) fn simpler_sext(&mut self, a: TermId, width: u32) -> Step {
+    pub(super) fn simpler_sext(&mut self, a: TermId, width: u32) -> Rewritten {
         if let Some(x) = self.unary_of(UnaryOp::SignExtend, a) {
-            return Step::Is(self.sext(x, width));
+            return Rewritten::Is(self.sext(x, width));
         }
         match self.is_nonnegative(a) {
-            true => Step::Is(self.zext(a, width)),
-            false => Step::Keep,
+            true => Rewritten::Is(self.zext(a, width)),
+            false => Rewritten::Keep,
         }
     }
 
-    pub(super) fn simpler_extract(&mut self, of: TermId, low: u32, width: u32) -> Step {
+    pub(super) fn simpler_extract(&mut self, of: TermId, low: u32, width: u32) -> Rewritten {
         if self.possible_bits(of) >> low & ones(width) == 0 {
             return self.is_constant(0, width);
         }
@@ -52,9 +52,9 @@ impl Terms {
                 } else if low == 0 || low + width == self.width(of) {
                     let high = self.extract(x, 0, low + width - split);
                     let low = self.extract(y, low, split - low);
-                    Step::Try(self.concat_row(high, low))
+                    Rewritten::Try(self.concat_row(high, low))
                 } else {
-                    Step::Keep
+                    Rewritten::Keep
                 }
             }
             node => {
@@ -65,37 +65,37 @@ impl Terms {
                     return step;
                 }
                 match low == 0 && self.is_narrow(of, width, NARROWING_DEPTH) {
-                    true => Step::Is(self.narrowed(of, width)),
-                    false => Step::Keep,
+                    true => Rewritten::Is(self.narrowed(of, width)),
+                    false => Rewritten::Keep,
                 }
             }
         }
     }
 
-    fn try_extract(&self, of: TermId, low: u32, width: u32) -> Step {
+    fn try_extract(&self, of: TermId, low: u32, width: u32) -> Rewritten {
         if self.width(of) == width {
-            return Step::Is(of);
+            return Rewritten::Is(of);
         }
-        Step::Try(Row::new(Node::Extract { of, low: low as u8 }, width))
+        Rewritten::Try(Row::new(Node::Extract { of, low: low as u8 }, width))
     }
 
-    fn extract_of_extension(&mut self, op: UnaryOp, x: TermId, low: u32, width: u32) -> Step {
+    fn extract_of_extension(&mut self, op: UnaryOp, x: TermId, low: u32, width: u32) -> Rewritten {
         let inner = self.width(x);
         if low + width <= inner {
             return self.try_extract(x, low, width);
         }
         match op {
-            _ if low == 0 => Step::Is(self.extended(op, x, width)),
+            _ if low == 0 => Rewritten::Is(self.extended(op, x, width)),
             // That there is something of x left was seen from the bits that may be 1.
             UnaryOp::ZeroExtend => {
                 let rest = self.extract(x, low, inner - low);
-                Step::Is(self.zext(rest, width))
+                Rewritten::Is(self.zext(rest, width))
             }
             _ if low < inner => {
                 let rest = self.extract(x, low, inner - low);
-                Step::Is(self.sext(rest, width))
+                Rewritten::Is(self.sext(rest, width))
             }
-            _ => Step::Keep,
+            _ => Rewritten::Keep,
         }
     }
 
@@ -108,7 +108,7 @@ impl Terms {
         c: u128,
         low: u32,
         width: u32,
-    ) -> Option<Step> {
+    ) -> Option<Rewritten> {
         let Node::Binary(op, ..) = self.node(of) else { return None };
         let from = self.width(of);
         let part = c >> low & ones(width);
@@ -233,29 +233,29 @@ impl Terms {
         Some((self.fitted(by, a, width), self.fitted(by, b, width)))
     }
 
-    pub(super) fn simpler_concat(&mut self, high: TermId, low: TermId) -> Step {
+    pub(super) fn simpler_concat(&mut self, high: TermId, low: TermId) -> Rewritten {
         let width = self.width(high) + self.width(low);
         if self.as_constant(high) == Some(0) {
-            return Step::Is(self.zext(low, width));
+            return Rewritten::Is(self.zext(low, width));
         }
         if let Some(x) = self.unary_of(UnaryOp::ZeroExtend, high) {
             let joined = self.concat(x, low);
-            return Step::Is(self.zext(joined, width));
+            return Rewritten::Is(self.zext(joined, width));
         }
         if let Some(joined) = self.joined(high, low) {
-            return Step::Is(joined);
+            return Rewritten::Is(joined);
         }
         if let Some((x, y)) = self.concat_of(high)
             && let Some(joined) = self.joined(y, low)
         {
-            return Step::Try(self.concat_row(x, joined));
+            return Rewritten::Try(self.concat_row(x, joined));
         }
         if let Some((x, y)) = self.concat_of(low)
             && let Some(joined) = self.joined(high, x)
         {
-            return Step::Try(self.concat_row(joined, y));
+            return Rewritten::Try(self.concat_row(joined, y));
         }
-        Step::Keep
+        Rewritten::Keep
     }
 
     /// Neighbours that are one constant, or neighbouring bits of one term.

@@ -1,0 +1,92 @@
+//! What is asked, and what is answered.
+
+use std::time::Instant;
+
+use foretrace_trace::EventId;
+use foretrace_verdict::{LockMisuse, Violation};
+
+/// A set of violations: does any of them happen? Groups of events are of one thread each, in
+/// program order.
+#[derive(Clone, Debug)]
+pub enum Question<'q> {
+    /// For each pair of groups: an event of the one and an event of the other.
+    Race(Vec<(&'q [EventId], &'q [EventId])>),
+    /// For each pair of lists: a first and second access, and a remote one.
+    Atomicity(Vec<(&'q [(EventId, EventId)], &'q [EventId])>),
+    /// For each cycle: for each of its threads, the points at which it may be.
+    LockCycle(Vec<Vec<&'q [EventId]>>),
+    /// Nobody can go on, and a thread waits at one of these points.
+    Stuck(&'q [EventId]),
+    /// A lock operation that must not happen in this state is next.
+    Lock(&'q [(LockMisuse, EventId)]),
+    /// One of these assertions is next, and false.
+    Assertion(&'q [EventId]),
+}
+
+/// The answer to a question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// This happens at the end of this schedule.
+    #[allow(missing_docs)]
+    Found { violation: Violation, schedule: Vec<EventId> },
+    /// In no schedule.
+    Impossible,
+    /// Not known.
+    GaveUp(Reason),
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Too many states.
+    States,
+    /// The states take too much memory.
+    Memory,
+    /// The time is up.
+    Deadline,
+    /// What is read is free under `control`, so there are no values to compute with.
+    FreeValues,
+    /// A program has no recorded run.
+    Program,
+    /// More threads, or more that a signal can choose from, than a state has room for.
+    TooWide,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How many states are visited at most.
+    pub states: u64,
+    /// How many bytes all states together may take, roughly.
+    pub bytes: usize,
+    /// When the time is up.
+    pub deadline: Option<Instant>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { states: 1_000_000, bytes: 1 << 29, deadline: None }
+    }
+}
+
+/// How to explore.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Whether reads with an unknown writer are left out, other than a remote read whose value is
+    /// free: then what is found is real.
+    pub explained: bool,
+    /// When to stop.
+    pub limits: Limits,
+}
+
+/// All answers, and what they have cost.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// One for each question.
+    pub answers: Vec<Answer>,
+    /// How many states are in the table.
+    pub states: u64,
+    /// How many steps were taken.
+    pub steps: u64,
+}

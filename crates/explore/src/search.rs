@@ -1,0 +1,395 @@
+//! Depth first, with a table of states.
+//!
+//! **Computes.** The answers to questions about a trace.
+//!
+//! **Follows.** `docs/theory.md`, section 7. In each state, a step that has no rivals to come is
+//! taken at once, alone. Where there is none, every thread that can go on is tried. Only such
+//! states are kept in the table.
+//!
+//! **Invariant.** Which steps are taken at once depends on the state alone, so that the way to a
+//! state can be repeated from the choices that were made: that is how schedules are told.
+//!
+//! **Cost.** For each state kept: as many copies of a state as threads can go on.
+
+use std::time::Instant;
+
+use foretrace_model::{Identity, Skeleton};
+use foretrace_trace::{EventId, Op, ThreadId};
+use foretrace_verdict::{Model, Violation};
+
+use crate::fault::{Fault, is_seeded};
+use crate::goals::Goals;
+use crate::question::{Answer, Options, Question, Reason, Report};
+use crate::rivals::Rivals;
+use crate::script::Script;
+use crate::table::Table;
+use crate::world::{Mode, Ready, Waits, World};
+
+/// How many states are visited between two looks at the clock.
+const LOOK_AT_CLOCK: u64 = 256;
+
+/// Answers questions about a trace.
+pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -> Report {
+    let refused = match skeleton.model {
+        Model::Control => Some(Reason::FreeValues),
+        Model::ReadsFrom | Model::Values | Model::Symbolic => None,
+    };
+    let is_program = skeleton.is_program().then_some(Reason::Program);
+    let too_wide = (skeleton.trace.threads().len() > u16::MAX.into()).then_some(Reason::TooWide);
+    if let Some(reason) = refused.or(is_program).or(too_wide) {
+        let answers = vec![Answer::GaveUp(reason); questions.len()];
+        return Report { answers, states: 0, steps: 0 };
+    }
+    let goals = Goals::new(skeleton.trace, questions);
+    let script = Script::new(skeleton, &goals.assertions(), options.explained);
+    let rivals = Rivals::new(&script, &goals.asked());
+    let search = Search {
+        script: &script,
+        rivals: &rivals,
+        goals,
+        options,
+        table: Table::default(),
+        nodes: Vec::new(),
+        stack: Vec::new(),
+        stack_bytes: 0,
+        steps: 0,
+        answers: vec![None; questions.len()],
+        scratch: Vec::new(),
+    };
+    search.run()
+}
+
+/// How a state was reached: from which other one, and by which choice there.
+#[derive(Clone, Copy)]
+struct Node {
+    before: u32,
+    choice: Option<Choice>,
+}
+
+/// A thread, and which of its outcomes.
+#[derive(Clone, Copy)]
+struct Choice {
+    thread: u16,
+    outcome: u16,
+}
+
+const ROOT: u32 = u32::MAX;
+
+struct Search<'s> {
+    script: &'s Script<'s>,
+    rivals: &'s Rivals,
+    goals: Goals<'s>,
+    options: &'s Options,
+    table: Table,
+    /// For each state of the table.
+    nodes: Vec<Node>,
+    /// States of the table that are still to be expanded.
+    stack: Vec<(u32, World)>,
+    stack_bytes: usize,
+    steps: u64,
+    answers: Vec<Option<Answer>>,
+    scratch: Vec<u128>,
+}
+
+/// Where a schedule stops being at choices.
+enum Settled {
+    /// Every thread can be tried.
+    All,
+    /// Only this thread: its step has no rivals, but several outcomes.
+    Only(ThreadId),
+}
+
+impl<'s> Search<'s> {
+    fn run(mut self) -> Report {
+        let cut_off = self.visit_all().err();
+        let last = cut_off.map_or(Answer::Impossible, Answer::GaveUp);
+        let answers = self.answers.into_iter();
+        let answers = answers.map(|answer| answer.unwrap_or_else(|| last.clone())).collect();
+        Report { answers, states: self.table.len() as u64, steps: self.steps }
+    }
+
+    fn visit_all(&mut self) -> Result<(), Reason> {
+        let start = self.script.start();
+        self.arrive(start, ROOT, None)?;
+        while let Some((node, world)) = self.stack.pop() {
+            self.stack_bytes -= bytes_of(&world);
+            if !self.goals.open.contains(&true) {
+                return Ok(());
+            }
+            if self.goals.is_wanted(world.mode) {
+                self.expand(node, world)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on from a state of the table.
+    fn expand(&mut self, node: u32, mut world: World) -> Result<(), Reason> {
+        let (settled, _) = self.at_once(&mut world);
+        let threads: Vec<ThreadId> = match settled {
+            Err(settled) => match settled {
+                Settled::All => self.script.trace.thread_ids().collect(),
+                Settled::Only(thread) => vec![thread],
+            },
+            Ok(_) => unreachable!("states of the table are settled"),
+        };
+        // The last one is expanded first: the first threads go on longest.
+        for thread in threads.into_iter().rev() {
+            for (outcome, after) in self.outcomes(&mut world, thread).into_iter().enumerate() {
+                let Ok(outcome) = u16::try_from(outcome) else { return Err(Reason::TooWide) };
+                if self.goals.is_wanted(after.mode) {
+                    let choice = Choice { thread: thread.0 as u16, outcome };
+                    self.arrive(after, node, Some(choice))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The states after the next event of a thread, in a fixed order.
+    fn outcomes(&mut self, world: &mut World, thread: ThreadId) -> Vec<World> {
+        let script = self.script;
+        let Some(event) = script.next(world, thread) else { return Vec::new() };
+        let ready = script.ready(world, event, &mut self.scratch);
+        let mut all = Vec::new();
+        match ready {
+            Ready::Now => match script.step(event).op {
+                Op::Signal { cond } => all = script.signal(world, event, cond),
+                _ => {
+                    let mut after = world.clone();
+                    script.execute(&mut after, event, &mut self.scratch);
+                    for mode in self.goals.arms(script, world, event, None) {
+                        all.push(World { mode, ..after.clone() });
+                    }
+                    all.push(after);
+                }
+            },
+            Ready::Otherwise(mode) => {
+                let mut after = World { mode, ..world.clone() };
+                script.execute(&mut after, event, &mut self.scratch);
+                all.push(after);
+            }
+            Ready::Blocked | Ready::Never => {}
+        }
+        if ready != Ready::Now
+            && let Op::Read { at, .. } = script.step(event).op
+            && script.is_live(world, at.object)
+            && !is_seeded(Fault::FreeReadForgotten)
+        {
+            for mode in self.goals.arms(script, world, event, Some(thread)) {
+                let mut after = World { mode, ..world.clone() };
+                after.cut[thread.index()] += 1;
+                all.push(after);
+            }
+        }
+        all
+    }
+
+    /// A step that can be taken at once and has one outcome, or why there is none; and which
+    /// threads will never go on.
+    fn at_once(&mut self, world: &mut World) -> (Result<EventId, Settled>, Vec<bool>) {
+        let script = self.script;
+        let mut gone = vec![false; world.cut.len()];
+        let mut ready = Vec::new();
+        for thread in script.trace.thread_ids() {
+            let Some(event) = script.next(world, thread) else { continue };
+            match script.ready(world, event, &mut self.scratch) {
+                Ready::Now => ready.push(event),
+                Ready::Never => gone[thread.index()] = true,
+                Ready::Otherwise(_) | Ready::Blocked => {}
+            }
+        }
+        for event in ready {
+            if self.rivals.any(&world.cut, &gone, event) {
+                continue;
+            }
+            let thread = script.trace.thread_of(event);
+            let has_one_outcome = match script.step(event).op {
+                Op::Signal { .. } => false,
+                // A thread that waits for nothing that is there is blocked for good.
+                Op::LeaveCall if script.is_unfed(world, event) => continue,
+                _ => self.goals.arms(script, world, event, None).is_empty(),
+            };
+            return match has_one_outcome {
+                true => (Ok(event), gone),
+                false => (Err(Settled::Only(thread)), gone),
+            };
+        }
+        (Err(Settled::All), gone)
+    }
+
+    /// Comes to a state: goes on while steps can be taken at once, looks for violations, and keeps
+    /// the state if it is new.
+    fn arrive(
+        &mut self,
+        mut world: World,
+        from: u32,
+        choice: Option<Choice>,
+    ) -> Result<(), Reason> {
+        let mut steps = 0;
+        let gone = loop {
+            self.look(&world, from, choice, steps);
+            let (step, gone) = self.at_once(&mut world);
+            let Ok(event) = step else { break gone };
+            self.script.execute(&mut world, event, &mut self.scratch);
+            steps += 1;
+        };
+        self.steps += 1 + steps;
+        let mut found = Vec::new();
+        self.goals.stuck(self.script, &world, &mut found);
+        self.note(found, from, choice, steps);
+        if !self.goals.is_possible(self.script, &world, &gone) {
+            return Ok(());
+        }
+        if !self.table.insert(&self.key(&world, &gone)) {
+            return Ok(());
+        }
+        let node = self.nodes.len() as u32;
+        self.nodes.push(Node { before: from, choice });
+        self.stack_bytes += bytes_of(&world);
+        self.stack.push((node, world));
+        self.check_limits()
+    }
+
+    fn check_limits(&self) -> Result<(), Reason> {
+        let limits = &self.options.limits;
+        let states = self.nodes.len() as u64;
+        if states >= limits.states {
+            return Err(Reason::States);
+        }
+        let bytes =
+            self.table.size() + self.nodes.len() * std::mem::size_of::<Node>() + self.stack_bytes;
+        if bytes > limits.bytes {
+            return Err(Reason::Memory);
+        }
+        let looks = states.is_multiple_of(LOOK_AT_CLOCK);
+        if looks && limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Reason::Deadline);
+        }
+        Ok(())
+    }
+
+    /// Looks for violations.
+    fn look(&mut self, world: &World, from: u32, choice: Option<Choice>, steps: u64) {
+        let mut found = Vec::new();
+        self.goals.violated(self.script, world, &mut self.scratch, &mut found);
+        self.note(found, from, choice, steps);
+    }
+
+    /// Notes violations that hold so many steps behind a choice.
+    fn note(
+        &mut self,
+        found: Vec<(u32, Violation)>,
+        from: u32,
+        choice: Option<Choice>,
+        steps: u64,
+    ) {
+        for (question, violation) in found {
+            let at = question as usize;
+            if std::mem::replace(&mut self.goals.open[at], false) {
+                let schedule = self.schedule(from, choice, steps);
+                self.answers[at] = Some(Answer::Found { violation, schedule });
+            }
+        }
+    }
+
+    /// The events up to so many steps behind a choice, found by making all choices again.
+    fn schedule(&mut self, mut from: u32, choice: Option<Choice>, steps: u64) -> Vec<EventId> {
+        let mut choices: Vec<Choice> = choice.into_iter().collect();
+        while from != ROOT {
+            let node = self.nodes[from as usize];
+            choices.extend(node.choice);
+            from = node.before;
+        }
+        choices.reverse();
+        let mut schedule = Vec::new();
+        let mut world = self.script.start();
+        for choice in choices {
+            self.settle(&mut world, &mut schedule, u64::MAX);
+            let thread = ThreadId(choice.thread.into());
+            schedule.extend(self.script.next(&world, thread));
+            let mut outcomes = self.outcomes(&mut world, thread);
+            world = outcomes.swap_remove(choice.outcome.into());
+        }
+        self.settle(&mut world, &mut schedule, steps);
+        schedule
+    }
+
+    /// Takes at most so many steps at once.
+    fn settle(&mut self, world: &mut World, schedule: &mut Vec<EventId>, most: u64) {
+        for _ in 0..most {
+            let (Ok(event), _) = self.at_once(world) else { return };
+            self.script.execute(world, event, &mut self.scratch);
+            schedule.push(event);
+        }
+    }
+
+    /// The state as bytes: equal for states with the same future.
+    fn key(&self, world: &World, gone: &[bool]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(64);
+        for (thread, &position) in world.cut.iter().enumerate() {
+            number(&mut key, position.into());
+            let strayed = world.strayed[thread] && !is_seeded(Fault::StrayingForgotten);
+            let waits = match world.waits[thread] {
+                _ if is_seeded(Fault::WaitersForgotten) => Waits::No,
+                waits => waits,
+            };
+            key.push(u8::from(gone[thread]) | u8::from(strayed) << 1 | (waits as u8) << 2);
+            // What a thread has seen is its own, and it does not go on.
+            if !gone[thread] && !is_seeded(Fault::ValuesForgotten) {
+                for &slot in self.script.live(thread, position) {
+                    number(&mut key, world.values[slot as usize]);
+                }
+            }
+        }
+        for (slot, looks) in self.script.last_looks.iter().enumerate() {
+            let is_looked_at = looks.iter().any(|&(thread, last)| {
+                world.cut[thread as usize] <= last && !gone[thread as usize]
+            });
+            if is_looked_at && !is_seeded(Fault::ContentsForgotten) {
+                match world.cells[slot] {
+                    Identity::Value(value) => {
+                        key.push(1);
+                        number(&mut key, value);
+                    }
+                    Identity::Event(event) => {
+                        key.push(2);
+                        number(&mut key, event.0.into());
+                    }
+                    Identity::Initial => key.push(3),
+                }
+            }
+        }
+        match world.mode {
+            Mode::Plain => {}
+            Mode::Armed { part, second, frozen, .. } => {
+                key.push(1);
+                number(&mut key, part.into());
+                number(&mut key, second.0.into());
+                number(&mut key, frozen.map_or(0, |thread| u64::from(thread.0) + 1));
+            }
+            Mode::Released(assertion) => {
+                key.push(2);
+                number(&mut key, assertion.0.into());
+            }
+        }
+        key
+    }
+}
+
+/// A number in as many bytes as it needs.
+fn number(key: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        key.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    key.push(value as u8);
+}
+
+/// Roughly the memory that a state takes.
+fn bytes_of(world: &World) -> usize {
+    200 + 6 * world.cut.len()
+        + 16 * world.cells.len()
+        + 8 * world.values.len()
+        + 4 * (world.holds.len() + world.counts.len())
+}
