@@ -226,10 +226,10 @@ impl<'a> Stages<'a> {
         let round = self.round(self.work, &self.asked.limits);
         let decided = round.ask_shards(&shards, |numbers| {
             let (skeleton, groups) = (self.work.context.skeleton, &self.work.candidates.groups);
-            let classes: Vec<_> = numbers.iter().map(|&at| (at, self.class(at))).collect();
+            let classes: Vec<_> = numbers.iter().map(|&at| self.class(at)).collect();
             let answers = explicit::ask(skeleton, groups, &classes, states, deadline);
             let shard = Shard::new(self.work, self.asked.limits.clone());
-            let decided = answers.into_iter().map(|(at, answer)| {
+            let decided = numbers.iter().zip(answers).map(|(&at, answer)| {
                 Ok(match answer {
                     Answered::Found { violation, schedule } => {
                         (at, Some(shard.found(violation, schedule)?))
