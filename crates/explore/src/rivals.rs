@@ -2,8 +2,8 @@
 //!
 //! **Computes.** For each event and each other thread, the last position of a *rival*: a step that
 //! can be executed, or be next, before the event is, and that makes a difference to it or to a
-//! question, or to which it makes a difference. A step all of whose rivals are executed can be taken
-//! at once.
+//! question, or to which it makes a difference. A step all of whose rivals are executed can be
+//! taken at once.
 //!
 //! **Follows.** `docs/theory.md`, section 7, which has the table of rivals and the argument. Steps
 //! that must come after the event are no rivals, nor are those for which their thread needs a lock
@@ -304,7 +304,8 @@ impl Closure<'_> {
         let locks = self.locksets.locks(b);
         self.locksets.locks(a).iter().any(|&(lock, mode)| {
             let mut same = locks.iter().filter(|&&(other, _)| other == lock);
-            self.kept.lock(lock) && same.any(|&(_, other)| mode.conflicts(other))
+            let is_kept = self.kept.lock(lock) || is_seeded(Fault::LeftOutProtects);
+            is_kept && same.any(|&(_, other)| mode.conflicts(other))
         })
     }
 
