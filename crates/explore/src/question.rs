@@ -58,6 +58,9 @@ pub enum Reason {
 pub struct Limits {
     /// How many states one exploration visits at most.
     pub states: u64,
+    /// How many states all explorations together may cost, about. To prepare one costs as much as a
+    /// state for every few events.
+    pub total: u64,
     /// How many bytes all states together may take, roughly.
     pub bytes: usize,
     /// When the time is up.
@@ -66,7 +69,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { states: 1_000_000, bytes: 1 << 29, deadline: None }
+        Limits { states: 1_000_000, total: u64::MAX, bytes: 1 << 29, deadline: None }
     }
 }
 
@@ -93,6 +96,8 @@ impl Default for Options {
 pub struct Report {
     /// One for each question.
     pub answers: Vec<Answer>,
+    /// How many explorations there were.
+    pub explorations: u64,
     /// How many states all explorations together have visited.
     pub states: u64,
     /// How many steps were taken.

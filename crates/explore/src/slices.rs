@@ -34,6 +34,9 @@ use crate::world::World;
 const FIRST_STATES: u64 = 20_000;
 const MORE_STATES: u64 = 8;
 
+/// How many events cost as much to prepare as one state to visit.
+const EVENTS_PER_STATE: u64 = 4;
+
 /// How many worlds a repeated schedule may lead to: signals choose.
 const MOST_WORLDS: usize = 64;
 
@@ -46,7 +49,7 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
     let is_program = skeleton.is_program().then_some(Reason::Program);
     let too_wide = (skeleton.trace.threads().len() > u16::MAX.into()).then_some(Reason::TooWide);
     let answers = vec![Answer::GaveUp(Reason::States); questions.len()];
-    let mut report = Report { answers, states: 0, steps: 0 };
+    let mut report = Report { answers, explorations: 0, states: 0, steps: 0 };
     if let Some(reason) = refused.or(is_program).or(too_wide) {
         report.answers.fill(Answer::GaveUp(reason));
         return report;
@@ -66,7 +69,7 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
     };
     let (owners, units) = units(skeleton.trace, questions);
     let answers = vec![Answer::GaveUp(Reason::States); units.len()];
-    let mut of_units = Report { answers, states: 0, steps: 0 };
+    let mut of_units = Report { answers, explorations: 0, states: 0, steps: 0 };
     whole.answer(&owners, &units, &mut of_units);
     report.answers.fill(Answer::Impossible);
     for (&owner, answer) in owners.iter().zip(of_units.answers) {
@@ -77,7 +80,7 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
             (Answer::Impossible | Answer::GaveUp(_), _) => *known = answer,
         }
     }
-    Report { states: of_units.states, steps: of_units.steps, ..report }
+    Report { answers: report.answers, ..of_units }
 }
 
 /// The questions in parts: races and atomicity violations of two threads each. Returns which
@@ -146,9 +149,12 @@ impl Whole<'_> {
         if self.options.slices {
             open = open.into_iter().flat_map(|batch| self.split(questions, batch)).collect();
         }
-        while !open.is_empty() && self.options.slices && !self.is_late() {
+        while !open.is_empty() && self.options.slices && !self.is_late(report) {
             let mut later = Vec::new();
             while let Some(mut batch) = open.pop() {
+                if self.is_late(report) {
+                    return;
+                }
                 batch.questions.retain(|&at| !is_found(owners, report, at));
                 if batch.questions.is_empty() {
                     continue;
@@ -169,8 +175,12 @@ impl Whole<'_> {
         }
     }
 
-    fn is_late(&self) -> bool {
-        self.options.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    /// Whether the explorations so far have cost all that they may.
+    fn is_late(&self, report: &Report) -> bool {
+        let limits = &self.options.limits;
+        let preparation = self.skeleton.trace.len() as u64 / EVENTS_PER_STATE;
+        let costs = report.states + report.explorations * preparation;
+        costs >= limits.total || limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// The kinds of questions of a batch, each with the objects that it needs in any case.
@@ -220,6 +230,7 @@ impl Whole<'_> {
             let script = self.script(&goals, &batch.kept);
             let rivals = Rivals::new(&script, self.order, self.locksets, &goals.asked());
             let outcome = search(&script, &rivals, goals, limits);
+            report.explorations += 1;
             report.states += outcome.states;
             report.steps += outcome.steps;
             let is_whole = batch.kept == *self.all;
@@ -252,7 +263,7 @@ impl Whole<'_> {
             }
             let grown = kept != batch.kept;
             // What was cut off without having found anything is to be asked with more states.
-            if self.is_late() || (outcome.cut_off.is_some() && (!grown || is_whole)) {
+            if self.is_late(report) || (outcome.cut_off.is_some() && (!grown || is_whole)) {
                 return vec![Batch { questions: left, kept }];
             }
             if !grown {

@@ -2,8 +2,9 @@
 //!
 //! **Computes.** Whether the engine's answers about all candidates are the oracle's: what it finds
 //! is a violation with a feasible schedule, what it calls impossible is none; the same without
-//! reads of unknown writers. What the engine leaves out depends on what it is asked, so it is asked
-//! about everything at once, about one property at a time, and about single candidates alone.
+//! reads of unknown writers. What the engine leaves out depends on what it is asked, so it is
+//! asked about everything at once, about one property at a time, and about single candidates
+//! alone.
 //!
 //! **Cost.** Some ten explorations of the engine per exploration of the oracle.
 

@@ -24,13 +24,13 @@ const MOST_STEPS: usize = 2_000_000;
 /// And how many before anything else is asked.
 const FIRST_STEPS: usize = 10_000;
 
-/// How long to try.
+/// How many schedules to try.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Patience {
-    /// As long as that costs next to nothing.
-    Little,
-    /// As long as it makes sense.
-    Much,
+pub(crate) enum Tries {
+    /// As many as cost next to nothing.
+    Few,
+    /// As many as make sense.
+    Many,
 }
 
 /// Schedules for an assertion, each until it is next.
@@ -38,13 +38,13 @@ pub(crate) fn schedules<'s>(
     skeleton: &'s Skeleton<'s>,
     order: &MustHappenBefore,
     assertion: EventId,
-    patience: Patience,
+    tries: Tries,
 ) -> impl Iterator<Item = Vec<EventId>> + 's {
-    let steps = match patience {
+    let steps = match tries {
         // Where reads are free, the judge looks for values that fail, which can take long.
-        Patience::Little if skeleton.model == Model::Control => 0,
-        Patience::Little => FIRST_STEPS,
-        Patience::Much => MOST_STEPS,
+        Tries::Few if skeleton.model == Model::Control => 0,
+        Tries::Few => FIRST_STEPS,
+        Tries::Many => MOST_STEPS,
     };
     let tries = steps / skeleton.trace.len().max(1);
     let mut stops: Vec<Stop> = Vec::new();

@@ -3,8 +3,10 @@
 //! **Computes.** For each class the engine's answer: a violation with a schedule that is still to
 //! be judged, that there is none, or that the engine gave up.
 
+use std::time::Instant;
+
 use foretrace_causality::{Locksets, MustHappenBefore};
-use foretrace_explore::{Options as How, Question, Report};
+use foretrace_explore::{Answer, Limits, Options as How, Question, Report};
 use foretrace_model::{Skeleton, regions};
 use foretrace_trace::Trace;
 use foretrace_verdict::{Property, Violation};
@@ -12,15 +14,26 @@ use foretrace_verdict::{Property, Violation};
 use crate::candidates::{self, Class, Context, Groups, Parts};
 use crate::prediction::{Options, Prune};
 
-/// Asks the explicit engine about classes, all in one exploration. What the engine leaves out
-/// depends on what it is asked: few questions need fewer states.
-#[allow(dead_code)]
-pub(crate) fn explore(
+/// How many states one exploration may have.
+const STATES: u64 = 2_000_000;
+
+/// How many bytes the states of one exploration may take.
+const BYTES: usize = 1 << 28;
+
+/// Asks the explicit engine about classes; all explorations together cost about `total` states.
+pub(crate) fn ask(
     skeleton: &Skeleton,
     groups: &Groups,
     classes: &[&Class],
-    how: &How,
-) -> Report {
+    total: u64,
+    deadline: Option<Instant>,
+) -> Vec<Answer> {
+    let limits = Limits { states: STATES.min(total), total, bytes: BYTES, deadline };
+    explore(skeleton, groups, classes, &How { limits, ..How::default() }).answers
+}
+
+/// Puts classes as questions to the explicit engine.
+fn explore(skeleton: &Skeleton, groups: &Groups, classes: &[&Class], how: &How) -> Report {
     let questions: Vec<Question> = classes.iter().map(|class| question(groups, class)).collect();
     foretrace_explore::explore(skeleton, &questions, how)
 }

@@ -15,7 +15,7 @@ use crate::shard::Shard;
 
 /// How many classes make a shard. More of them share what a solver has learnt, and wait for each
 /// other.
-const CLASSES_PER_SHARD: usize = 64;
+const CLASSES_PER_SHARD: usize = 128;
 
 /// Classes, by number, in shards.
 pub(crate) struct Shards(Vec<Vec<usize>>);
@@ -42,6 +42,10 @@ impl Shards {
         self.0.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The same shards with some of their classes only.
     pub(crate) fn only(&self, is_asked: impl Fn(usize) -> bool) -> Shards {
         let those = |shard: &Vec<usize>| shard.iter().copied().filter(|&at| is_asked(at)).collect();
@@ -55,6 +59,8 @@ pub(crate) struct Round<'r> {
     pub(crate) work: &'r Work<'r>,
     /// For each question.
     pub(crate) limits: Limits,
+    /// Whether what takes long is left out.
+    pub(crate) in_haste: bool,
     /// How many threads work. Changes nothing in the answers.
     pub(crate) jobs: usize,
     /// How many of all classes are decided when it begins.
@@ -69,25 +75,36 @@ impl Round<'_> {
         shards: &Shards,
         decide: impl Fn(&mut Shard, usize) -> Result<T, PredictError> + Sync,
     ) -> Result<Vec<(usize, T)>, PredictError> {
-        let (next_shard, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let done = AtomicU64::new(self.done);
-        type Answers<T> = Vec<(usize, Result<T, PredictError>)>;
+        self.ask_shards(shards, |classes| {
+            let new = if self.in_haste { Shard::in_haste } else { Shard::new };
+            let mut shard = new(self.work, self.limits.clone());
+            let mut answers = Vec::new();
+            for &at in classes {
+                answers.push((at, decide(&mut shard, at)?));
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                self.work.progress.report(Phase::Deciding, done.min(self.total), self.total);
+            }
+            Ok(answers)
+        })
+    }
+
+    /// What `decide` answers for each shard, sorted by class.
+    pub(crate) fn ask_shards<T: Send>(
+        &self,
+        shards: &Shards,
+        decide: impl Fn(&[usize]) -> Result<Vec<(usize, T)>, PredictError> + Sync,
+    ) -> Result<Vec<(usize, T)>, PredictError> {
+        let (next_shard, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        type Answers<T> = Vec<Result<Vec<(usize, T)>, PredictError>>;
         let answers: Mutex<Answers<T>> = Mutex::default();
         let work = || {
-            while let Some(classes) = shards.0.get(next_shard.fetch_add(1, Ordering::Relaxed)) {
-                let mut shard = Shard::new(self.work, self.limits.clone());
-                let mut mine = Vec::new();
-                for &at in classes {
-                    if failed.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let answer = decide(&mut shard, at);
-                    failed.fetch_or(answer.is_err(), Ordering::Relaxed);
-                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    self.work.progress.report(Phase::Deciding, done.min(self.total), self.total);
-                    mine.push((at, answer));
-                }
-                answers.lock().expect("no thread panics").extend(mine);
+            while let Some(classes) = shards.0.get(next_shard.fetch_add(1, Ordering::Relaxed))
+                && !failed.load(Ordering::Relaxed)
+            {
+                let mine = decide(classes);
+                failed.fetch_or(mine.is_err(), Ordering::Relaxed);
+                answers.lock().expect("no thread panics").push(mine);
             }
         };
         std::thread::scope(|scope| {
@@ -97,8 +114,11 @@ impl Round<'_> {
             }
             work();
         });
-        let mut answers = answers.into_inner().expect("no thread panics");
-        answers.sort_unstable_by_key(|&(at, _)| at);
-        answers.into_iter().map(|(at, answer)| Ok((at, answer?))).collect()
+        let mut all = Vec::new();
+        for mine in answers.into_inner().expect("no thread panics") {
+            all.extend(mine?);
+        }
+        all.sort_unstable_by_key(|&(at, _)| at);
+        Ok(all)
     }
 }

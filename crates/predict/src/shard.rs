@@ -15,7 +15,7 @@ use foretrace_verdict::{Certainty, Columns, Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
 use crate::candidates::{Class, Parts};
-use crate::delays::{self, Patience};
+use crate::delays::{self, Tries};
 use crate::encode::{Encoder, Questions, Terms};
 use crate::fault::{Fault, is_seeded};
 use crate::goal::{Goals, Verdict};
@@ -51,6 +51,8 @@ pub(crate) enum Decided {
 pub(crate) struct Shard<'w> {
     work: &'w Work<'w>,
     limits: Limits,
+    /// How many schedules are tried for an assertion.
+    tries: Tries,
     pruner: Pruner<'w>,
     plain: Option<(Encoder<'w>, Goals)>,
     atomicity: Option<(Encoder<'w>, Goals)>,
@@ -61,7 +63,13 @@ impl<'w> Shard<'w> {
     /// `limits` are for each question.
     pub(crate) fn new(work: &'w Work<'w>, limits: Limits) -> Self {
         let pruner = Pruner::new(work);
-        Shard { work, limits, pruner, plain: None, atomicity: None, assertions: None }
+        let tries = Tries::Many;
+        Shard { work, limits, tries, pruner, plain: None, atomicity: None, assertions: None }
+    }
+
+    /// One that leaves out what takes long.
+    pub(crate) fn in_haste(work: &'w Work<'w>, limits: Limits) -> Self {
+        Shard { tries: Tries::Few, ..Shard::new(work, limits) }
     }
 
     /// Decides a class. A finding that is only possible is asked for again without the reads that
@@ -200,7 +208,7 @@ impl<'w> Shard<'w> {
     fn delayed<'d>(
         &'d self,
         class: &'d Class,
-        patience: Patience,
+        tries: Tries,
         terms: &'d Terms,
     ) -> impl Iterator<Item = (Violation, Vec<EventId>)> + 'd {
         let context = self.work.context;
@@ -214,7 +222,7 @@ impl<'w> Shard<'w> {
             | Parts::Assertion(_) => &[],
         };
         let schedules = move |&event: &EventId| {
-            delays::schedules(context.skeleton, context.order, event, patience)
+            delays::schedules(context.skeleton, context.order, event, tries)
                 .map(move |schedule| (Violation::Assertion(event), schedule))
         };
         events
@@ -229,10 +237,10 @@ impl<'w> Shard<'w> {
         &self,
         class: &Class,
         most: Option<u32>,
-        patience: Patience,
+        tries: Tries,
         terms: &Terms,
     ) -> Result<Option<Finding>, PredictError> {
-        for (violation, schedule) in self.delayed(class, patience, terms) {
+        for (violation, schedule) in self.delayed(class, tries, terms) {
             let finding = self.witness(violation, schedule, Vec::new())?;
             if let Ok(finding) = finding
                 && most.is_none_or(|most| self.switches_of(&finding) <= most)
@@ -281,13 +289,14 @@ impl<'w> Shard<'w> {
         }
         let mut verdict = None;
         if matches!(class.parts, Parts::Assertion(_)) {
-            if let Some(finding) = self.by_delays(class, most, Patience::Little, terms)? {
+            if let Some(finding) = self.by_delays(class, most, Tries::Few, terms)? {
                 return Ok(Decided::Found(finding));
             }
             let quick = self.ask_quickly(class, most, terms);
             verdict = Some(quick).filter(|quick| !matches!(quick, Verdict::Undecided(_)));
             if verdict.is_none()
-                && let Some(finding) = self.by_delays(class, most, Patience::Much, terms)?
+                && self.tries == Tries::Many
+                && let Some(finding) = self.by_delays(class, most, Tries::Many, terms)?
             {
                 return Ok(Decided::Found(finding));
             }
@@ -319,7 +328,7 @@ impl<'w> Shard<'w> {
         terms.limits.conflicts = Some(conflicts);
         if matches!(class.parts, Parts::Assertion(_)) {
             // A witness that is easy to find saves the search for a proof that there cannot be.
-            if self.is_delayed(class, Patience::Little, &terms) {
+            if self.is_delayed(class, Tries::Few, &terms) {
                 return false;
             }
             match self.ask_quickly(class, None, &mut terms) {
@@ -328,7 +337,7 @@ impl<'w> Shard<'w> {
                 | Verdict::Infeasible
                 | Verdict::InfeasibleInBound) => return matches!(verdict, Verdict::Infeasible),
             }
-            if self.is_delayed(class, Patience::Much, &terms) {
+            if self.is_delayed(class, Tries::Many, &terms) {
                 return false;
             }
         }
@@ -337,9 +346,9 @@ impl<'w> Shard<'w> {
     }
 
     /// Whether an assertion fails if one thread sleeps, whatever the switches.
-    fn is_delayed(&self, class: &Class, patience: Patience, terms: &Terms) -> bool {
+    fn is_delayed(&self, class: &Class, tries: Tries, terms: &Terms) -> bool {
         // Then the judge does not ask for enough.
-        !terms.explained && self.delayed(class, patience, terms).next().is_some()
+        !terms.explained && self.delayed(class, tries, terms).next().is_some()
     }
 
     /// Asks the solver for what it sees at once.
@@ -386,6 +395,16 @@ impl<'w> Shard<'w> {
         };
         work.progress.solved(start.elapsed());
         verdict
+    }
+
+    /// What a schedule decides that somebody else has found.
+    pub(crate) fn found(
+        &self,
+        violation: Violation,
+        schedule: Vec<EventId>,
+    ) -> Result<Decided, PredictError> {
+        let finding = self.witness(violation, schedule, Vec::new())?;
+        Ok(finding.map_or_else(Decided::Undecided, Decided::Found))
     }
 
     /// The finding that a schedule proves, or why it proves nothing certain.

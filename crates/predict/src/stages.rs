@@ -2,7 +2,8 @@
 //!
 //! **Computes.** The answer to every class, in these stages: order, locks, the graph and schedules
 //! close to the recorded one; the same and the solver under the weaker model `values`; the solver
-//! under the model that is asked for, with more and more patience where time is short.
+//! under the model that is asked for, for what it sees soon; the explicit engine; and the solver
+//! again, with more and more patience where time is short.
 //!
 //! **Sound.** Each schedule of `values` is one of `symbolic`. So what is found under `values` is
 //! found; what is refuted there stays open, and the answer says how far the refutation goes.
@@ -11,12 +12,14 @@
 //! shard has solvers of its own. So who works on which shard changes nothing in the answers, and
 //! neither does anything else but a time budget that fires.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use foretrace_explore::Answer as Answered;
 use foretrace_model::Skeleton;
 use foretrace_solve::Limits;
-use foretrace_verdict::{Certainty, Model, Property};
+use foretrace_verdict::{Certainty, Columns, Model, Property};
 
+use crate::explicit;
 use crate::fault::{Fault, is_seeded, spoil_calls};
 use crate::pipeline::{Asked, PredictError, Work};
 use crate::prediction::{Finding, Phase, Prune, Switches};
@@ -24,9 +27,17 @@ use crate::rounds::{Round, Shards};
 use crate::shard::{Decided, Shard};
 use crate::unanswered::Unanswered;
 
-/// How many conflicts each question may cost in the rounds before the last, if time is short: hard
-/// questions do not keep easy ones from being answered.
+/// How many conflicts each question may cost before the explicit engine is asked.
+const FIRST_CONFLICTS: u64 = 200;
+
+/// And in the rounds after that, before the last, if time is short: hard questions do not keep easy
+/// ones from being answered.
 const EARLY_CONFLICTS: [u64; 2] = [1_000, 10_000];
+
+/// How many states the explicit engine may visit for all questions together, and for the questions
+/// of one shard at least.
+const STATES: u64 = 4_000_000;
+const STATES_PER_SHARD: u64 = 100_000;
 
 /// How many conflicts a question may cost under `values`, or under the model that is asked for once
 /// it is refuted under `values`.
@@ -86,7 +97,21 @@ impl<'a> Stages<'a> {
             spoil_calls(&mut skeleton);
             self.asked.under(&skeleton, |values| self.ask_weaker(values, &open))?;
         }
-        self.ask_solver(&open)
+        let limits = &self.asked.limits;
+        if self.asks_engine() && !open.is_empty() {
+            let first = limits.conflicts.map_or(FIRST_CONFLICTS, |most| most.min(FIRST_CONFLICTS));
+            self.ask_solver(&open, &[Some(first)], true)?;
+            self.ask_engine(&open)?;
+        }
+        let left = self.open();
+        // Where no question waits for another one, each has its time at once.
+        match limits.deadline {
+            Some(_) if left.len() <= self.asked.options.jobs => {
+                let last = efforts(limits, limits.conflicts).split_off(EARLY_CONFLICTS.len() - 1);
+                self.ask_solver(&Shards::alone(&left), &last, false)
+            }
+            _ => self.ask_solver(&open, &efforts(limits, limits.conflicts), false),
+        }
     }
 
     /// The answers, once all stages are over.
@@ -113,7 +138,8 @@ impl<'a> Stages<'a> {
         let total = self.decided.len() as u64;
         let done = total - self.open().len() as u64;
         work.progress.report(Phase::Deciding, done, total);
-        Round { work, limits: limits.clone(), jobs: self.asked.options.jobs.max(1), done, total }
+        let (limits, jobs) = (limits.clone(), self.asked.options.jobs.max(1));
+        Round { work, limits, in_haste: false, jobs, done, total }
     }
 
     /// The classes that more patience may decide.
@@ -180,18 +206,61 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Asks the solver about all classes of the shards.
-    fn ask_solver(&mut self, shards: &Shards) -> Result<(), PredictError> {
-        let limits = &self.asked.limits;
+    /// Whether the explicit engine is asked.
+    fn asks_engine(&self) -> bool {
+        let options = self.asked.options;
+        let skeleton = self.work.context.skeleton;
+        // Without pruning, everything is the solver's.
+        options.prune != Prune::Nothing
+            && options.switches == Switches::Any
+            && skeleton.model != Model::Control
+            && !skeleton.is_program()
+    }
+
+    /// Asks the explicit engine about the open classes of the shards.
+    fn ask_engine(&mut self, shards: &Shards) -> Result<(), PredictError> {
         let open = self.open();
-        // Where no question waits for another one, each has its time at once.
-        let jobs = self.asked.options.jobs;
-        let (efforts, alone) = match limits.deadline {
-            Some(_) if open.len() <= jobs => (vec![limits.conflicts], Some(Shards::alone(&open))),
-            _ => (efforts(limits, limits.conflicts), None),
-        };
-        let shards = alone.as_ref().unwrap_or(shards);
-        for conflicts in efforts {
+        let shards = shards.only(|at| open.binary_search(&at).is_ok());
+        let states = STATES_PER_SHARD.max(STATES / shards.len().max(1) as u64);
+        let deadline = self.asked.limits.deadline.map(half_way);
+        let round = self.round(self.work, &self.asked.limits);
+        let decided = round.ask_shards(&shards, |numbers| {
+            let (skeleton, groups) = (self.work.context.skeleton, &self.work.candidates.groups);
+            let classes: Vec<_> = numbers.iter().map(|&at| self.class(at)).collect();
+            let answers = explicit::ask(skeleton, groups, &classes, states, deadline);
+            let shard = Shard::new(self.work, self.asked.limits.clone());
+            let decided = numbers.iter().zip(answers).map(|(&at, answer)| {
+                Ok(match answer {
+                    Answered::Found { violation, schedule } => {
+                        (at, Some(shard.found(violation, schedule)?))
+                    }
+                    Answered::Impossible => (at, Some(Decided::Infeasible(Columns::default()))),
+                    Answered::GaveUp(_) => (at, None),
+                })
+            });
+            decided.collect()
+        })?;
+        for (at, decided) in decided {
+            match decided {
+                Some(Decided::Found(finding)) if finding.certainty == Certainty::Possible => {
+                    self.weaker[at] = Weaker::Possible(finding);
+                }
+                Some(decided) => self.decided[at] = Some(decided),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the solver about all open classes of the shards, round by round.
+    fn ask_solver(
+        &mut self,
+        shards: &Shards,
+        efforts: &[Option<u64>],
+        in_haste: bool,
+    ) -> Result<(), PredictError> {
+        let limits = &self.asked.limits;
+        for &conflicts in efforts {
             let open = self.open();
             let is_asked = |at: usize| {
                 let is_refuted = matches!(self.weaker[at], Weaker::Refuted);
@@ -201,7 +270,8 @@ impl<'a> Stages<'a> {
             };
             let limits = Limits { conflicts, ..limits.clone() };
             let decide = |shard: &mut Shard, at: usize| shard.decide(self.class(at));
-            let decided = self.round(self.work, &limits).ask(&shards.only(is_asked), decide)?;
+            let round = Round { in_haste, ..self.round(self.work, &limits) };
+            let decided = round.ask(&shards.only(is_asked), decide)?;
             for (at, decided) in decided {
                 self.decided[at] = Some(decided);
             }
@@ -221,6 +291,10 @@ fn efforts(limits: &Limits, most: Option<u64>) -> Vec<Option<u64>> {
 
 /// A moment before the deadline that leaves a third of the time.
 fn early(deadline: Instant) -> Instant {
-    let left: Duration = deadline.saturating_duration_since(Instant::now());
-    deadline - left / 3
+    deadline - deadline.saturating_duration_since(Instant::now()) / 3
+}
+
+/// A moment before the deadline that leaves half of the time.
+fn half_way(deadline: Instant) -> Instant {
+    deadline - deadline.saturating_duration_since(Instant::now()) / 2
 }

@@ -1,4 +1,5 @@
-//! A plan: the schedule that a replay forces on the program; and the outcome that it answers with.
+//! A plan: the schedule that a replay forces on the program, and the outcome that the runtime
+//! reports.
 //!
 //! The file is words: [`MAGIC`], the counts of threads, of steps and of final operations, how to go
 //! on afterwards ([`goal`]); then the threads (parent, which child of it; thread 0 is the main
@@ -69,14 +70,14 @@ pub mod goal {
     /// The final operation is reached, and is an access to what a null pointer points to: below
     /// [`super::NULL_PAGE`].
     pub const NULL: u64 = 7;
-    /// The first final operation is reached, and is an access to a block of the [`super::GoalMemory`]:
-    /// one that its thread has freed before one of these operations. (The replay keeps such blocks,
-    /// so that nobody has them again. The second final operation, if there is one, is behind the
-    /// free.)
+    /// The first final operation is reached, and is an access to a block of the
+    /// [`super::GoalMemory`]: one that its thread has freed before one of these operations. (The
+    /// replay keeps such blocks, so that nobody has them again. The second final operation, if
+    /// there is one, is behind the free.)
     pub const FREED: u64 = 8;
     /// The final operation is reached, and is an access that is not inside of the
-    /// [`super::GoalMemory`]: the global variable that has this place and size, or, if there is none,
-    /// any block of the heap that has this size.
+    /// [`super::GoalMemory`]: the global variable that has this place and size, or, if there is
+    /// none, any block of the heap that has this size.
     pub const BOUNDS: u64 = 9;
 }
 

@@ -1,5 +1,5 @@
 //! One [`Report`] value, rendered as text for people and as JSON for programs. It does not know how
-//! the findings were made, files, and the terminal.
+//! the findings were made, files, or the terminal.
 //!
 //! A report is plain data with all names resolved. Facts about the trace become English here, and
 //! nowhere else.
@@ -121,6 +121,13 @@ pub struct TraceInfo {
     pub weak_accesses: u64,
 }
 
+impl TraceInfo {
+    /// Whether these are only the first events of the run.
+    pub fn is_prefix(&self) -> bool {
+        self.provenance.iter().any(|(fact, _)| fact.is_prefix())
+    }
+}
+
 /// The options that change the answer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Settings {
@@ -239,6 +246,9 @@ pub struct Replay {
     pub ending: Option<String>,
     /// The last lines that the program wrote.
     pub output: Vec<String>,
+    /// Whether it was killed because its time was over.
+    #[serde(skip)]
+    pub timed_out: bool,
 }
 
 impl Replay {

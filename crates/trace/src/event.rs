@@ -272,8 +272,8 @@ macro_rules! ops {
     ($first:ident $($other:ident)+) => { $crate::ops!($first) $(| $crate::ops!($other))+ };
 }
 
-/// What goes wrong if a check that no programmer wrote fails: the recorded run passed it, and another
-/// schedule may not.
+/// What goes wrong if a check that no programmer wrote fails: the recorded run passed it, and
+/// another schedule may not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum ImplicitFault {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use foretrace::Format;
 use foretrace_recording::file::{HEADER, Header, ending, flags, starts_children_again};
@@ -23,6 +24,8 @@ pub(crate) struct Recorded {
     /// Remarks on how it went.
     pub(crate) remarks: Vec<String>,
     pub(crate) deadlocked: bool,
+    /// How long it took to read the recording.
+    pub(crate) imported: Duration,
     /// Not all that happened is in the trace.
     pub(crate) incomplete: bool,
 }
@@ -55,7 +58,7 @@ impl Recorded {
             0 => None,
             1 => Some("only one thread was recorded".to_string()),
             _ if has_places || has_left_out => None,
-            _ => Some("no code that foretrace had compiled ran".to_string()),
+            _ => Some("no code compiled with foretrace ran".to_string()),
         }
     }
 }
@@ -98,7 +101,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         }
     }
     if ended.timed_out {
-        remarks.push("the program was killed since it ran longer than --timeout".into());
+        remarks.push("foretrace killed the program because it ran longer than --timeout".into());
     }
     remarks.iter().for_each(|remark| say(remark));
     if deadlocked {
@@ -118,7 +121,9 @@ pub(crate) fn record(
     let ended = launch(command, options, recording, input, quiet)?;
     let (header, mut remarks) = look(recording, command)?;
     remarks.extend(ended.remarks());
+    let ended_at = Instant::now();
     let trace = import(recording)?;
+    let imported = ended_at.elapsed();
     let others = others(recording).len();
     if others > 0 {
         remarks.push(format!(
@@ -130,6 +135,7 @@ pub(crate) fn record(
         ended,
         trace,
         remarks,
+        imported,
         incomplete,
         deadlocked: header.ending == ending::DEADLOCK,
     })
@@ -166,7 +172,7 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(Failure::input(format_args!(
-                "{name} was not recorded: it has no runtime of foretrace in it"
+                "{name} was not recorded: it is not linked with foretrace's runtime"
             ))
             .hint(
                 "compile and link it with `foretrace cc` or `foretrace c++` (CC=\"foretrace cc\")",
@@ -202,13 +208,13 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
     }
     if header.flags & flags::WATCHDOG != 0 {
         remarks.push(
-            "a thread blocked outside of what foretrace sees (input, a system call), so this run depends on time as well"
+            "a thread blocked where foretrace cannot see it (input, a system call), so this run also depends on timing"
                 .into(),
         );
     }
     if header.flags & flags::HANDLER != 0 {
         remarks.push(
-            "a signal handler came while foretrace was at work; what it did to memory is not recorded"
+            "a signal handler ran inside foretrace's runtime; its memory accesses are not recorded"
                 .into(),
         );
     }

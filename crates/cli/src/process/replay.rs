@@ -106,6 +106,7 @@ fn split(report: &str) -> (&str, Option<&str>) {
 }
 
 /// Replays schedules on one program.
+#[derive(Clone, Copy)]
 pub(crate) struct Replayer<'a> {
     pub(crate) command: &'a [OsString],
     pub(crate) timeout: Duration,
@@ -175,6 +176,7 @@ impl Replayer<'_> {
             recorded_inputs: given > 0,
             ending: Some(ending(ended)),
             output: last_lines(&output),
+            timed_out: ended.timed_out,
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foretrace_findings::{assert_no, report_trace, say_what_is_open};
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
@@ -19,6 +19,9 @@ use crate::output::{self, Folder};
 use crate::predict;
 use crate::program;
 use crate::progress::ProgressLine;
+
+/// How long import, prediction and replays may take together.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     let folder = Folder::create()?;
@@ -111,10 +114,15 @@ impl Test<'_> {
         let trace = &recorded.trace;
 
         let progress = ProgressLine::new();
-        let options = predict::options(chosen).limited_for(trace);
+        let mut options = predict::options(chosen);
+        options.budget.time.get_or_insert(DEFAULT_BUDGET);
+        let imported = recorded.imported;
         let recorded_time = start.elapsed();
-        let prediction = foretrace_predict::predict(trace, &options, &progress);
-        progress.clear();
+        // Replays have at least a fifth of the budget.
+        let mut asked = options.clone();
+        asked.budget.time = asked.budget.time.map(|time| (time * 4 / 5).saturating_sub(imported));
+        let prediction = foretrace_predict::predict(trace, &asked, &progress);
+        drop(progress);
         let prediction = prediction?;
         let predicted_time = start.elapsed() - recorded_time;
         let schedules: Vec<_> = prediction
@@ -132,7 +140,11 @@ impl Test<'_> {
         let mut report = report_trace(trace, prediction, frame);
         say_what_is_open(trace, &faults, model, &mut report);
         self.inputs = trace.inputs().to_vec();
-        let replays = self.replay(&report, |replayer, index| {
+        let deadline = options.budget.time.map(|budget| {
+            let used = imported + predicted_time;
+            Instant::now() + budget.saturating_sub(used).max(budget / 5)
+        });
+        let replays = self.replay(&report, deadline, |replayer, index| {
             let (violation, schedule) = &schedules[index];
             let replayer = Replayer { live: arguments.live, ..*replayer };
             replayer.replay(trace, violation, schedule, false)
@@ -159,9 +171,11 @@ impl Test<'_> {
         if !asked.iter().any(|asked| matches!(asked, Property::Race | Property::Assertion)) {
             say(match recordings {
                 [_] => {
-                    "addresses are kept as recorded: only races and assertions are asked of others"
+                    "addresses stay as recorded, because other addresses are checked for races and assertions only"
                 }
-                _ => "the runs are not merged: of merged runs only races and assertions are asked",
+                _ => {
+                    "the runs are not merged, because merged runs are checked for races and assertions only"
+                }
             });
             return Ok(None);
         }
@@ -174,7 +188,7 @@ impl Test<'_> {
                 return Ok(None);
             }
         };
-        let replays = self.replay(&report, |replayer, index| match &ways[index] {
+        let replays = self.replay(&report, None, |replayer, index| match &ways[index] {
             Some(way) => {
                 let (mixed, violation) = (&way.mixed, &way.violation);
                 replayer.replay(&mixed.trace, violation, &mixed.schedule, false)
@@ -192,16 +206,18 @@ impl Test<'_> {
         if new > 0 {
             say(&match recordings {
                 [_] => format!("{new} of the bugs need other addresses than the recorded ones"),
-                _ => format!("{new} of the bugs are in no single run"),
+                _ => format!("{new} of the bugs appear in no single run"),
             });
         }
         Ok(Some(report))
     }
 
-    /// Replays the findings of a report, the first time that each bug is confirmed.
+    /// Replays the findings of a report, the first time that each bug is confirmed, as long as
+    /// there is time.
     fn replay(
         &self,
         report: &Report,
+        deadline: Option<Instant>,
         replay: impl Fn(&Replayer, usize) -> Result<Replay, Failure>,
     ) -> Result<Vec<Replay>, Failure> {
         let (most, progress) = (self.arguments.replays, ProgressLine::new());
@@ -214,9 +230,16 @@ impl Test<'_> {
                 Replay { evidence: Evidence::Confirmed, ..not_replayed(detail) }
             } else if index < most {
                 progress.replaying(index, report.findings.len());
-                let replayed = replay(&replayer, index);
+                let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+                let timeout = left.map_or(replayer.timeout, |left| left.min(replayer.timeout));
+                let replayed = match timeout.is_zero() {
+                    true => Ok(not_replayed(NO_TIME.to_string())),
+                    false => replay(&Replayer { timeout, ..replayer }, index),
+                };
                 progress.clear();
-                replayed?
+                let replayed = replayed?;
+                let is_cut = timeout < replayer.timeout && replayed.timed_out;
+                if is_cut { not_replayed(NO_TIME.to_string()) } else { replayed }
             } else {
                 not_replayed(format!("only the first {most} findings are replayed (--replays)"))
             });
@@ -241,6 +264,8 @@ impl Test<'_> {
         predict::show_in(report, chosen, json.as_deref())
     }
 }
+
+const NO_TIME: &str = "the time budget was used up (--budget)";
 
 fn not_replayed(detail: String) -> Replay {
     Replay { detail, ..Replay::default() }
