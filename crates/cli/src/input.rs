@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
-use foretrace::Format;
+use foretrace::{Deadline, Format};
 use foretrace_trace::{self as trace, Trace, binary, export, text};
 
 use crate::args::{InputFormat, OutputFormat};
@@ -23,7 +23,16 @@ pub(crate) fn open_valid(
     path: &Path,
     format: Option<InputFormat>,
 ) -> Result<ManuallyDrop<Trace>, Failure> {
-    Ok(ManuallyDrop::new(foretrace::open_as(path, format.map(library_format))?))
+    open_until(path, format, Deadline::NEVER)
+}
+
+/// The same, or the first part of it for which there is time.
+pub(crate) fn open_until(
+    path: &Path,
+    format: Option<InputFormat>,
+    deadline: Deadline,
+) -> Result<ManuallyDrop<Trace>, Failure> {
+    Ok(ManuallyDrop::new(foretrace::open_until(path, format.map(library_format), deadline)?))
 }
 
 /// Writes a trace.

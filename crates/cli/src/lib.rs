@@ -163,10 +163,10 @@ pub use findings::{
 pub use importer::Format;
 pub use prediction::{Explainer, Options, PredictError, Prediction, predict_program};
 pub use report::{Report, Style, Subject, write_explanation, write_json, write_text};
-pub use trace::Trace;
+pub use trace::{Deadline, Trace};
 pub use verdict::{Certainty, Model, Property, Violation};
 
-use trace::validate::validate;
+use trace::validate::validate_until;
 use trace::{OpenError, Opened, text};
 
 /// Why there is no trace.
@@ -215,8 +215,17 @@ pub fn open(path: impl AsRef<Path>) -> Result<Trace, Error> {
 
 /// Reads a trace of a given format, or else of any, from a file, and checks that it is valid.
 pub fn open_as(path: &Path, format: Option<Format>) -> Result<Trace, Error> {
-    let Opened { trace, lines, .. } = open_unchecked(path, format)?;
-    check(&trace, lines.as_ref(), &format!("{}: ", path.display()))?;
+    open_until(path, format, Deadline::NEVER)
+}
+
+/// As [`open_as`], but if there is no time for the whole, the trace has only its first events, and
+/// a [fact](trace::Provenance::CutByBudget) says so. Whatever the deadline, what is there is valid.
+pub fn open_until(path: &Path, format: Option<Format>, deadline: Deadline) -> Result<Trace, Error> {
+    // The check is much faster than what comes before it.
+    let opened = importer::open_until(path, format, deadline.share(0.8))?;
+    let Opened { mut trace, lines, .. } = opened;
+    let events = check(&trace, lines.as_ref(), &format!("{}: ", path.display()), deadline)?;
+    trace.cut_to(events);
     Ok(trace)
 }
 
@@ -238,12 +247,18 @@ pub fn open_unchecked(path: &Path, format: Option<Format>) -> Result<Opened, Ope
 /// ```
 pub fn parse(text: &str) -> Result<Trace, Error> {
     let (trace, lines) = text::parse_with_lines(text)?;
-    check(&trace, Some(&lines), "")?;
+    check(&trace, Some(&lines), "", Deadline::NEVER)?;
     Ok(trace)
 }
 
-fn check(trace: &Trace, lines: Option<&text::Lines>, before: &str) -> Result<(), Error> {
-    validate(trace).map_err(|invalid| {
+/// Says how many of the first events were checked in time.
+fn check(
+    trace: &Trace,
+    lines: Option<&text::Lines>,
+    before: &str,
+    deadline: Deadline,
+) -> Result<usize, Error> {
+    validate_until(trace, deadline).map_err(|invalid| {
         let reason = match lines {
             Some(lines) => invalid.with_lines(lines).to_string(),
             None => invalid.to_string(),

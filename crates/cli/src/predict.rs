@@ -11,13 +11,16 @@ use foretrace_findings::{
 };
 use foretrace_predict::{Budget, Granularity, Options, Prune, Switches, predict_all_models};
 use foretrace_report::{Certainty, Ledger, Report, Run, Style, Timing, write_json, write_text};
-use foretrace_trace::ImplicitFault;
+use foretrace_trace::{Deadline, ImplicitFault};
 use foretrace_verdict::Model;
 
 use crate::args::{GranularityChoice, Implicit, ModelChoice, PredictArguments, PredictionOptions};
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
 use crate::{input, output, program};
+
+/// The share of a budget that reading may take.
+const READING: f64 = 0.4;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     match &arguments.traces[..] {
@@ -39,14 +42,17 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
         refuse_with_solver(arguments)?;
     }
     let start = Instant::now();
-    let mut trace = input::open_valid(path, arguments.format)?;
     let chosen = &arguments.options;
+    let deadline = chosen.budget.map_or(Deadline::NEVER, Deadline::after);
+    let mut trace = input::open_until(path, arguments.format, deadline.share(READING))?;
     let (faults, model) = (faults(&chosen.implicit), model(chosen.model));
     let implicit = assert_no(&mut trace, &faults, model);
     let trace = trace;
     let read_time = start.elapsed();
 
-    let options = options(chosen).limited_for(&trace);
+    let mut options = options(chosen).limited_for(&trace);
+    // What reading took is gone.
+    options.budget.time = options.budget.time.map(|time| time.saturating_sub(read_time));
     let options = Options { keep_refuted: arguments.why.is_some(), ..options };
     let progress = ProgressLine::new();
     let predict = || -> Result<_, Failure> {
@@ -72,6 +78,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let mut frame = frame(&options, path.display().to_string(), chosen.full_schedule);
     frame.timing = chosen.timing.then(|| timing(read_time, predict_time));
     frame.settings.implicit = implicit;
+    frame.settings.budget_ms = chosen.budget.map(milliseconds);
     if let Some(solver) = &arguments.solver {
         frame.settings.solver = Some(solver.clone());
         frame.settings.granularity = Granularity::Event.name().to_string();
@@ -199,8 +206,11 @@ pub(crate) fn frame(options: &Options, path: String, full_schedules: bool) -> Fr
     frame
 }
 
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 pub(crate) fn timing(read: Duration, predict: Duration) -> Timing {
-    let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     Timing { read_ms: milliseconds(read), predict_ms: milliseconds(predict) }
 }
 
@@ -232,7 +242,8 @@ pub(crate) fn verdict(report: &Report, strict: bool) -> Status {
     };
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| open(ledger)).sum();
     let run = |is_so: fn(&Run) -> bool| report.run.as_ref().is_some_and(is_so);
-    let says_little = run(|run| run.incomplete || run.says_nothing.is_some());
+    let says_little =
+        report.trace.is_prefix() || run(|run| run.incomplete || run.says_nothing.is_some());
     if report.count(Certainty::Real) > 0 || run(|run| run.failed) {
         Status::Found
     } else if run(|run| run.unexpected) {

@@ -123,8 +123,8 @@ pub(crate) fn notes(trace: &Trace, prediction: &Prediction) -> Vec<String> {
     }
     if prediction.model == Model::Symbolic && trace.dependences() == Dependences::Unknown {
         notes.push(
-            "the trace does not record what depends on what was read, so symbolic finds what values \
-             finds"
+            "the trace does not record which events depend on reads, so symbolic finds the same as \
+             values"
                 .to_string(),
         );
     }

@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use foretrace_recording::file::{self, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER};
+use foretrace_trace::Deadline;
 use foretrace_trace::import::{ImportError, Position, Problem};
 
 /// Threads have smaller numbers; more would be damage.
 pub(super) const MAX_THREADS: u32 = 1 << 20;
+/// So many chunks are looked for however little time there is.
+const FIRST_CHUNKS: usize = 64;
 const CHUNK_HEADER: usize = size_of::<ChunkHeader>();
 
 /// A file cut into its streams.
@@ -29,6 +32,9 @@ pub(super) struct Recording<'a> {
     pub(super) meta: Vec<Chunk>,
     /// Chunks behind a missing one.
     pub(super) unreachable: u64,
+    /// Not all chunks were looked for, because there was no time: some records may need tables
+    /// that were not found.
+    pub(super) is_part: bool,
 }
 
 /// The content of one chunk.
@@ -49,7 +55,7 @@ pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl<'a> Recording<'a> {
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, ImportError> {
+    pub(super) fn parse(bytes: &'a [u8], deadline: Deadline) -> Result<Self, ImportError> {
         if bytes.len() < HEADER || !bytes.starts_with(&file::MAGIC) {
             let found = format!("a file of {} bytes", bytes.len());
             let expected = format!("a recording: {HEADER} bytes that begin with FTRECORD");
@@ -72,12 +78,13 @@ impl<'a> Recording<'a> {
             streams: BTreeMap::new(),
             meta: Vec::new(),
             unreachable: 0,
+            is_part: false,
         };
         if recording.mode > file::mode::REPLAY {
             let found = format!("scheduling mode {}", recording.mode);
             return Err(Problem::syntax(found, "0 to 4").at(Position::Byte(12)));
         }
-        recording.collect()?;
+        recording.collect(deadline)?;
         Ok(recording)
     }
 
@@ -86,9 +93,24 @@ impl<'a> Recording<'a> {
         self.mode == file::mode::FREE
     }
 
-    fn collect(&mut self) -> Result<(), ImportError> {
+    /// The bytes of all streams of records, or about so many.
+    pub(super) fn size(&self) -> u64 {
+        if self.is_part {
+            return self.bytes.len() as u64;
+        }
+        let chunks = self.streams.values().flatten();
+        chunks.map(|chunk| chunk.content.len() as u64).sum()
+    }
+
+    fn collect(&mut self, deadline: Deadline) -> Result<(), ImportError> {
         let mut found: BTreeMap<u32, BTreeMap<u64, Chunk>> = BTreeMap::new();
-        for start in (HEADER..self.bytes.len()).step_by(CHUNK) {
+        for (number, start) in (HEADER..self.bytes.len()).step_by(CHUNK).enumerate() {
+            // Each chunk may have to come from the disk. The first ones are those of which the
+            // process was filling the next piece at its end; a few more make a trace.
+            if number % 16 == 15 && number > FIRST_CHUNKS && deadline.has_passed() {
+                self.is_part = true;
+                break;
+            }
             let chunk = &self.bytes[start..self.bytes.len().min(start + CHUNK)];
             if chunk.len() < CHUNK_HEADER || word(chunk, 0) != CHUNK_MAGIC {
                 continue;
@@ -148,7 +170,7 @@ impl<'a> Recording<'a> {
             let consecutive =
                 consecutive.take_while(|(number, (sequence, _))| *number as u64 == *sequence);
             let chunks: Vec<Chunk> = consecutive.map(|(_, (_, chunk))| chunk).collect();
-            self.unreachable += (count - chunks.len()) as u64;
+            self.unreachable += if self.is_part { 0 } else { (count - chunks.len()) as u64 };
             match stream {
                 file::META => self.meta = chunks,
                 _ => drop(self.streams.insert(stream, chunks)),

@@ -2,13 +2,14 @@
 //! counted forks as the trace does.
 
 use foretrace_recording::file::{ending, flags};
-use foretrace_trace::provenance::{Cut, LeftOut, Private, Recorded, Taken};
+use foretrace_trace::provenance::{Cut, LeftOut, Private, Recorded, Taken, Unit};
 use foretrace_trace::{LocationId, Place, Provenance};
 
 use super::chunks::Recording;
 use super::emit::{Emit, Row};
 use super::objects::{Found, What};
 use super::order::Order;
+use super::records::Reached;
 
 /// Locations for which reads with an unknown writer are counted one by one.
 const COUNTED_LOCATIONS: usize = 50;
@@ -63,7 +64,7 @@ impl Emit<'_> {
         }
     }
 
-    pub(super) fn finish_facts(&mut self, order: &Order) {
+    pub(super) fn finish_facts(&mut self, order: &Order, reached: Reached) {
         let Recording { flags: set, ending: how, status, lost, unreachable, .. } = *self.recording;
         let counts = std::mem::take(&mut self.counts);
         let mut tell = |fact: Provenance, count: u64| {
@@ -85,6 +86,8 @@ impl Emit<'_> {
         };
         let is_set = |flag| u64::from(set & flag != 0);
         tell(Provenance::Prefix(why), is_set(flags::TRUNCATED));
+        let (read, total, unit) = (reached.bytes, self.recording.size(), Unit::Bytes);
+        tell(Provenance::CutByBudget { read, total, unit }, u64::from(!reached.is_all));
         tell(Provenance::OperationLost(why), lost);
         tell(Recorded::ChunkUnreachable.into(), unreachable);
         tell(Recorded::TablesCutOff.into(), u64::from(self.tables.incomplete));

@@ -15,7 +15,7 @@ use super::emit_walk::Walking;
 use super::image::Image;
 use super::objects::{Block, Found, Objects, What};
 use super::order::Order;
-use super::records::{Record, Touch, for_each};
+use super::records::{Limit, Record, Touch, for_each};
 use super::survey::{Survey, synchronises};
 use super::sync::{Signals, Sync};
 use super::tables::Tables;
@@ -155,7 +155,11 @@ impl<'r> Emit<'r> {
 
     /// Makes the trace. Beside it are the objects that addresses could range over, if all accesses
     /// to them were in it.
-    pub(super) fn trace(mut self, order: &Order) -> Result<(Trace, FxHashSet<u32>), ImportError> {
+    pub(super) fn trace(
+        mut self,
+        order: &Order,
+        limit: Limit,
+    ) -> Result<(Trace, FxHashSet<u32>), ImportError> {
         if self.survey.threads.contains_key(&0) {
             // The main thread is the first of the table, whoever has the first event.
             self.thread(0);
@@ -163,14 +167,21 @@ impl<'r> Emit<'r> {
         if self.walk.is_some() {
             self.builder.set_dependences(Dependences::Recorded);
         }
-        for_each(self.recording, order, |thread, record| self.record(thread, record))?;
+        // What the survey has not seen cannot be understood.
+        let limit = Limit { records: limit.records.min(self.survey.reached.records), ..limit };
+        let reached =
+            for_each(self.recording, order, limit, |thread, record| self.record(thread, record))?;
         self.finish_walk();
         self.builder
             .set_inputs(self.tables.inputs_for_replays(self.recording.starts_children_again));
         self.declare_benign();
-        self.finish_facts(order);
+        self.finish_facts(order, reached);
         self.check_lineages();
-        Ok((self.builder.finish(), self.ranged_over))
+        let mut trace = self.builder.finish();
+        if !reached.is_all {
+            trace.open_waits(|_| true);
+        }
+        Ok((trace, self.ranged_over))
     }
 
     fn record(&mut self, thread: u32, record: Record) -> Result<(), ImportError> {

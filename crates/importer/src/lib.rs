@@ -67,39 +67,67 @@ mod tables;
 mod tests;
 mod together;
 
-pub use open::{Format, is_recording, open, open_as};
+pub use open::{Format, is_recording, open, open_as, open_until};
 pub use together::{parse_together, read_together};
 
 use std::fs::File;
 use std::path::Path;
 
 use foretrace_rewalk::Walker;
-use foretrace_trace::Trace;
 use foretrace_trace::import::{ImportError, Position, Problem};
+use foretrace_trace::{Deadline, Trace};
+use records::Limit;
 
 /// The first bytes of a recording.
 pub const MAGIC: [u8; 8] = foretrace_recording::file::MAGIC;
 
 /// Reads the recording at a path; a walk adds what threads computed.
 pub fn read(path: &Path, walk: Option<&mut Walker>) -> Result<Trace, ImportError> {
+    read_until(path, walk, Deadline::NEVER)
+}
+
+/// The same, or the first part of it for which there is time.
+pub fn read_until(
+    path: &Path,
+    walk: Option<&mut Walker>,
+    deadline: Deadline,
+) -> Result<Trace, ImportError> {
     let io = |error: std::io::Error| Problem::Io(error).at(Position::File).in_file(path);
     let file = File::open(path).map_err(io)?;
     if file.metadata().map_err(io)?.len() == 0 {
-        return parse(&[], walk).map_err(|error| error.in_file(path));
+        return parse_until(&[], walk, deadline).map_err(|error| error.in_file(path));
     }
     // SAFETY: the map is read-only. If the process that writes it still runs, records appear behind
     // those that are there, or bytes change while they are read: each number is checked where it is
     // used, so that gives an error or other numbers, never more. A process that shortens the file
     // meanwhile ends this one with a bus error.
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(io)?;
-    parse(&map, walk).map_err(|error| error.in_file(path))
+    parse_until(&map, walk, deadline).map_err(|error| error.in_file(path))
 }
 
 /// Reads the bytes of a recording.
 pub fn parse(bytes: &[u8], walk: Option<&mut Walker>) -> Result<Trace, ImportError> {
-    let recording = chunks::Recording::parse(bytes)?;
+    parse_until(bytes, walk, Deadline::NEVER)
+}
+
+/// The shares of the time that is left for the search for chunks, for the order of a free-running
+/// recording, for the survey, and for the events; the rest is for the end.
+const SHARES: [f64; 4] = [0.2, 0.4, 0.2, 0.9];
+
+/// Reads the first part of the bytes for which there is time. The survey sees at least as much of
+/// the recording as becomes events, so these are the first events of the trace that a process
+/// leaves which is killed where the survey ends.
+fn parse_until(
+    bytes: &[u8],
+    walk: Option<&mut Walker>,
+    deadline: Deadline,
+) -> Result<Trace, ImportError> {
+    let [found, ordered, surveyed, emitted] = SHARES;
+    let recording = chunks::Recording::parse(bytes, deadline.share(found))?;
     let tables = tables::Tables::parse(&recording)?;
-    let order = order::Order::find(&recording)?;
-    let survey = survey::Survey::of(&recording, &tables, &order)?;
-    emit::Emit::new(&recording, &tables, &survey, walk).trace(&order).map(|(trace, _)| trace)
+    let order = order::Order::find(&recording, deadline.share(ordered))?;
+    let limit = |share: f64| Limit { records: u64::MAX, deadline: deadline.share(share) };
+    let survey = survey::Survey::of(&recording, &tables, &order, limit(surveyed))?;
+    let emit = emit::Emit::new(&recording, &tables, &survey, walk);
+    emit.trace(&order, limit(emitted)).map(|(trace, _)| trace)
 }

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use foretrace_rewalk::Walker;
-use foretrace_trace::{OpenError, Opened};
+use foretrace_trace::{Deadline, OpenError, Opened};
 
-use super::{MAGIC, read};
+use super::{MAGIC, read_until};
 
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,26 +20,37 @@ pub enum Format {
 
 /// Opens a recording, or a trace in a format that [`foretrace_trace::open`] finds out.
 pub fn open(path: impl AsRef<Path>) -> Result<Opened, OpenError> {
-    let path = path.as_ref();
-    if is_recording(path) { open_recording(path) } else { foretrace_trace::open(path) }
+    open_until(path.as_ref(), None, Deadline::NEVER)
 }
 
 /// Opens a file of a given format.
 pub fn open_as(path: &Path, format: Format) -> Result<Opened, OpenError> {
+    open_until(path, Some(format), Deadline::NEVER)
+}
+
+/// Opens a file of a given format, or else of any. Of a recording for which there is no time the
+/// trace has only the first part, and a fact says so.
+pub fn open_until(
+    path: &Path,
+    format: Option<Format>,
+    deadline: Deadline,
+) -> Result<Opened, OpenError> {
     match format {
-        Format::Recording => open_recording(path),
-        Format::Trace(format) => foretrace_trace::open_as(path, format),
+        Some(Format::Recording) => open_recording(path, deadline),
+        None if is_recording(path) => open_recording(path, deadline),
+        None => foretrace_trace::open(path),
+        Some(Format::Trace(format)) => foretrace_trace::open_as(path, format),
     }
 }
 
 /// Opens a recording, and walks along its paths.
-fn open_recording(path: &Path) -> Result<Opened, OpenError> {
+fn open_recording(path: &Path, deadline: Deadline) -> Result<Opened, OpenError> {
     let metadata = fs::metadata(path);
     let metadata = metadata.map_err(|error| OpenError::Io { path: path.to_path_buf(), error })?;
     if metadata.is_dir() {
         return Err(OpenError::Directory(path.to_path_buf()));
     }
-    let trace = read(path, Some(&mut Walker::default()))?;
+    let trace = read_until(path, Some(&mut Walker::default()), deadline)?;
     Ok(Opened { trace, lines: None })
 }
 
@@ -74,7 +85,7 @@ mod tests {
         assert!(cut.contains("cut.ftrec: byte 0: a file of 100 bytes; expected a recording"));
         let text = open(file("text.ftrec", b"foretrace-trace 1\nt1: read x\n")).unwrap();
         assert_eq!(text.trace.len(), 1);
-        let error = |path: &Path| open_recording(path).unwrap_err().to_string();
+        let error = |path: &Path| open_recording(path, Deadline::NEVER).unwrap_err().to_string();
         assert!(error(&directory).ends_with("this format is a single file"));
         assert!(error(&directory.join("missing")).contains("No such file"));
         fs::remove_dir_all(&directory).unwrap();

@@ -19,6 +19,7 @@
 use std::collections::VecDeque;
 
 use foretrace_recording::record::kind;
+use foretrace_trace::Deadline;
 use foretrace_trace::import::{ImportError, Problem};
 use rustc_hash::FxHashMap;
 
@@ -30,6 +31,9 @@ use super::shadow::Shadow;
 
 /// How many items of each thread are looked at.
 const LOOKAHEAD: usize = 64;
+
+/// Which share of the time the search leaves to the pass before it.
+const SCAN: f64 = 0.3;
 
 /// In which order the records of all streams happened.
 pub(super) enum Order {
@@ -47,12 +51,12 @@ pub(super) struct Run {
 }
 
 impl Order {
-    pub(super) fn find(recording: &Recording) -> Result<Order, ImportError> {
+    pub(super) fn find(recording: &Recording, deadline: Deadline) -> Result<Order, ImportError> {
         if !recording.free_running() {
             return Ok(Order::Recorded);
         }
-        let windows = Windows::new(recording)?;
-        Ok(Order::Runs(Search::new(windows).run()?))
+        let windows = Windows::new(recording, deadline.share(SCAN))?;
+        Ok(Order::Runs(Search::new(windows).run(deadline)?))
     }
 }
 
@@ -86,6 +90,8 @@ pub(super) struct Thread<'a> {
     stamps_done: usize,
     /// Records since the last item.
     pending: u64,
+    /// Records that are left to read.
+    left: u64,
     /// Whether the queue has all that is left.
     pub(super) at_end: bool,
 }
@@ -151,44 +157,40 @@ fn parts(touch: &Touch, mut each: impl FnMut(u32, u32, u32)) {
 }
 
 impl<'a> Windows<'a> {
-    fn new(recording: &'a Recording) -> Result<Self, ImportError> {
+    fn new(recording: &'a Recording, deadline: Deadline) -> Result<Self, ImportError> {
         let mut shadow = Shadow::default();
-        let mut threads = Vec::new();
-        for (number, chunks) in recording.streams.values().enumerate() {
-            let stream = || Stream::new(recording.bytes, chunks);
-            let (mut all, mut stamps) = (stream(), Vec::new());
-            while let Some(record) = all.next()? {
-                if let Some(touch) = record.touch()? {
-                    parts(&touch, |object, start, end| {
-                        shadow.touch(object, start, end, number as u32)
-                    });
-                }
-                if record.kind == kind::THREAD {
-                    let found = "a record that changes the thread";
-                    let expected = "a stream of one thread";
-                    return Err(record.error(Problem::syntax(found, expected)));
-                }
-                if let Some(stamp) = record.stamp() {
-                    if let Some(last) = stamps.last().filter(|&&last| last >= stamp) {
-                        let found = format!("stamp {stamp} after {last}");
-                        return Err(record.error(Problem::syntax(found, "stamps that grow")));
-                    }
-                    stamps.push(stamp);
-                }
+        let stream = |chunks| Stream::new(recording.bytes, chunks);
+        let scan =
+            |chunks| Scan { stream: stream(chunks), stamps: Vec::new(), records: 0, all: false };
+        let mut scans: Vec<Scan> = recording.streams.values().map(|chunks| scan(chunks)).collect();
+        // All streams alike, so that what is read of them when time is over is of one time.
+        while !scans.iter().all(|scan| scan.all) && !deadline.has_passed() {
+            for (number, scan) in scans.iter_mut().enumerate() {
+                scan.chunk(number as u32, &mut shadow)?;
             }
-            threads.push(Thread {
-                stream: stream(),
+        }
+        // What comes behind the last stamp of a stream that was not read to its end comes behind
+        // that stamp in all.
+        let unread = scans.iter().filter(|scan| !scan.all);
+        let upto = unread.map(|scan| scan.stamps.last().map_or(0, |&(stamp, _)| stamp)).min();
+        let threads = scans.into_iter().zip(recording.streams.values());
+        let threads = threads.map(|(mut scan, chunks)| {
+            let left = upto.map(|upto| scan.cut(upto));
+            Thread {
+                stream: stream(chunks),
                 queue: VecDeque::new(),
                 head: 0,
                 base: 0,
                 stamped: VecDeque::new(),
-                stamps,
+                stamps: scan.stamps.into_iter().map(|(stamp, _)| stamp).collect(),
                 stamps_taken: 0,
                 stamps_done: 0,
                 pending: 0,
+                left: left.unwrap_or(u64::MAX),
                 at_end: false,
-            });
-        }
+            }
+        });
+        let threads = threads.collect();
         let (image, index) = (Image::default(), FxHashMap::default());
         Ok(Windows { threads, shadow, image, index, runs: Vec::new() })
     }
@@ -197,7 +199,8 @@ impl<'a> Windows<'a> {
     pub(super) fn fill(&mut self, number: usize) -> Result<(), ImportError> {
         let thread = &mut self.threads[number];
         while !thread.at_end && thread.queue.len() - thread.head < LOOKAHEAD {
-            let Some(record) = thread.stream.next()? else {
+            let next = if thread.left == 0 { None } else { thread.stream.next()? };
+            let Some(record) = next else {
                 thread.at_end = true;
                 if thread.pending > 0 {
                     let records = std::mem::take(&mut thread.pending);
@@ -212,6 +215,7 @@ impl<'a> Windows<'a> {
                 return Ok(());
             };
             thread.pending += 1;
+            thread.left -= 1;
             let shared = |touch: &Touch| {
                 let mut any = false;
                 parts(touch, |object, start, end| {
@@ -266,6 +270,52 @@ impl<'a> Windows<'a> {
             Some(run) if run.stream == number as u32 => run.records += item.records,
             _ => self.runs.push(Run { stream: number as u32, records: item.records }),
         }
+    }
+}
+
+/// The first look at a stream: who touches what, and which stamps there are.
+struct Scan<'a> {
+    stream: Stream<'a>,
+    /// Each with the number of records up to it.
+    stamps: Vec<(u64, u64)>,
+    records: u64,
+    /// Whether it is at its end.
+    all: bool,
+}
+
+impl Scan<'_> {
+    /// Looks at one chunk.
+    fn chunk(&mut self, number: u32, shadow: &mut Shadow) -> Result<(), ImportError> {
+        let chunk = self.stream.chunk();
+        while self.stream.chunk() == chunk {
+            let Some(record) = self.stream.next()? else {
+                self.all = true;
+                return Ok(());
+            };
+            self.records += 1;
+            if let Some(touch) = record.touch()? {
+                parts(&touch, |object, start, end| shadow.touch(object, start, end, number));
+            }
+            if record.kind == kind::THREAD {
+                let found = "a record that changes the thread";
+                let expected = "a stream of one thread";
+                return Err(record.error(Problem::syntax(found, expected)));
+            }
+            if let Some(stamp) = record.stamp() {
+                if let Some((last, _)) = self.stamps.last().filter(|&&(last, _)| last >= stamp) {
+                    let found = format!("stamp {stamp} after {last}");
+                    return Err(record.error(Problem::syntax(found, "stamps that grow")));
+                }
+                self.stamps.push((stamp, self.records));
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets all stamps behind this one, and says how many records are left.
+    fn cut(&mut self, upto: u64) -> u64 {
+        self.stamps.truncate(self.stamps.partition_point(|&(stamp, _)| stamp <= upto));
+        self.stamps.last().map_or(0, |&(_, records)| records)
     }
 }
 

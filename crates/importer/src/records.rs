@@ -2,8 +2,8 @@
 
 use foretrace_recording::file;
 use foretrace_recording::record::{self, PATH_OUTCOMES, kind, near};
-use foretrace_trace::MemoryOrder;
 use foretrace_trace::import::{ImportError, Position, Problem};
+use foretrace_trace::{Deadline, MemoryOrder};
 
 use super::chunks::{Chunk, MAX_THREADS, Recording, long};
 use super::order::Order;
@@ -166,6 +166,18 @@ impl<'a> Stream<'a> {
         Stream { bytes, chunks, chunk: 0, at, near: Box::new([(0, 0); 256]) }
     }
 
+    /// How much of the file it has read.
+    pub(super) fn bytes(&self) -> u64 {
+        let read = self.chunks.iter().take(self.chunk).map(|chunk| chunk.content.len());
+        let rest = self.chunks.get(self.chunk).map_or(0, |chunk| self.at - chunk.content.start);
+        (read.sum::<usize>() + rest) as u64
+    }
+
+    /// Which of its chunks is read.
+    pub(super) fn chunk(&self) -> usize {
+        self.chunk
+    }
+
     /// The next record; `None` at the end of what was recorded.
     pub(super) fn next(&mut self) -> Result<Option<Record<'a>>, ImportError> {
         loop {
@@ -223,20 +235,61 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Calls `each` with every record and its thread, in the order of the run.
+/// How much of a recording is to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    /// So many records.
+    pub(super) records: u64,
+    pub(super) deadline: Deadline,
+}
+
+impl Limit {
+    /// All that there is.
+    pub(super) const ALL: Limit = Limit { records: u64::MAX, deadline: Deadline::NEVER };
+
+    fn is_reached(&self, records: u64) -> bool {
+        // The clock is asked only now and then.
+        records >= self.records || (records % 1024 == 1023 && self.deadline.has_passed())
+    }
+}
+
+/// How much was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Reached {
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+    pub(super) is_all: bool,
+}
+
+/// Calls `each` with every record and its thread, in the order of the run, up to the limit. Where
+/// tables may be missing, a record that cannot be understood is such a limit.
 pub(super) fn for_each<'a>(
     recording: &'a Recording,
     order: &Order,
+    limit: Limit,
     mut each: impl FnMut(u32, Record<'a>) -> Result<(), ImportError>,
-) -> Result<(), ImportError> {
+) -> Result<Reached, ImportError> {
     let stream = |chunks: &'a Vec<Chunk>| Stream::new(recording.bytes, chunks);
+    let mut count = 0;
     let Order::Runs(runs) = order else {
-        let Some(chunks) = recording.streams.get(&file::ALL_THREADS) else { return Ok(()) };
+        let Some(chunks) = recording.streams.get(&file::ALL_THREADS) else {
+            return Ok(Reached { records: 0, bytes: 0, is_all: true });
+        };
         let (mut records, mut thread) = (stream(chunks), None);
         while let Some(record) = records.next()? {
             match (record.kind, thread) {
                 (kind::THREAD, _) => thread = Some(record.thread()?),
-                (_, Some(thread)) => each(thread, record)?,
+                (_, Some(_)) if limit.is_reached(count) => {
+                    return Ok(Reached { records: count, bytes: records.bytes(), is_all: false });
+                }
+                (_, Some(thread)) => match each(thread, record) {
+                    Ok(()) => count += 1,
+                    Err(_) if recording.is_part => {
+                        let bytes = records.bytes();
+                        return Ok(Reached { records: count, bytes, is_all: false });
+                    }
+                    Err(error) => return Err(error),
+                },
                 (_, None) => {
                     let found = format!("a record of kind {}", record.kind);
                     let expected = "first a record that says of which thread";
@@ -244,17 +297,28 @@ pub(super) fn for_each<'a>(
                 }
             }
         }
-        return Ok(());
+        let is_all = !recording.is_part;
+        return Ok(Reached { records: count, bytes: records.bytes(), is_all });
     };
     let threads: Vec<u32> = recording.streams.keys().copied().collect();
     let mut streams: Vec<Stream> = recording.streams.values().map(stream).collect();
-    for run in runs {
+    'runs: for run in runs {
         for _ in 0..run.records {
-            match streams[run.stream as usize].next()? {
-                Some(record) => each(threads[run.stream as usize], record)?,
-                None => break,
+            if limit.is_reached(count) {
+                break 'runs;
+            }
+            let Some(record) = streams[run.stream as usize].next()? else { break };
+            match each(threads[run.stream as usize], record) {
+                Ok(()) => count += 1,
+                Err(_) if recording.is_part => break 'runs,
+                Err(error) => return Err(error),
             }
         }
     }
-    Ok(())
+    let bytes = streams.iter().map(Stream::bytes).sum();
+    let mut is_all = !recording.is_part;
+    for stream in &mut streams {
+        is_all &= stream.next()?.is_none();
+    }
+    Ok(Reached { records: count, bytes, is_all })
 }

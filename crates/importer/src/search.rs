@@ -14,6 +14,7 @@
 //! returns without progress the search gives up, and goes on behind a load that it does not
 //! explain.
 
+use foretrace_trace::Deadline;
 use foretrace_trace::import::ImportError;
 use rustc_hash::FxHashSet;
 
@@ -79,11 +80,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds the order.
-    pub(super) fn run(mut self) -> Result<Vec<Run>, ImportError> {
+    /// Finds the order, or as much of it as there is time for.
+    pub(super) fn run(mut self, deadline: Deadline) -> Result<Vec<Run>, ImportError> {
         for thread in 0..self.windows.threads.len() {
             self.windows.fill(thread)?;
         }
+        let mut steps = 0u64;
         loop {
             self.take_harmless()?;
             if self.windows.threads.iter().all(|thread| thread.next().is_none()) {
@@ -101,6 +103,11 @@ impl<'a> Search<'a> {
                     self.give_up()?;
                 }
                 continue;
+            }
+            steps += 1;
+            if steps % 256 == 0 && deadline.has_passed() {
+                // What was taken so far may be taken back, what is part of the order not.
+                return Ok(self.windows.runs);
             }
             let first = threads[0];
             self.choices.push(Choice { trail: self.trail.len(), threads, next: 1, state });

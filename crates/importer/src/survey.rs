@@ -11,7 +11,7 @@ use super::chunks::Recording;
 use super::feeds::Feeds;
 use super::objects::{Block, Change, Found, Objects};
 use super::order::Order;
-use super::records::{Record, for_each};
+use super::records::{Limit, Reached, Record, for_each};
 use super::shadow::Shadow;
 use super::streams::Streams;
 use super::tables::Tables;
@@ -29,6 +29,8 @@ pub(super) struct Survey {
     pub(super) feeds: Feeds,
     /// Objects of which all accesses belong into the trace.
     pub(super) whole: FxHashSet<u32>,
+    /// How much of the recording it is about.
+    pub(super) reached: Reached,
     keeps_all: bool,
     /// Which threads a thread has joined.
     joined: FxHashSet<(u32, u32)>,
@@ -63,8 +65,9 @@ impl Survey {
         recording: &Recording,
         tables: &Tables,
         order: &Order,
+        limit: Limit,
     ) -> Result<Survey, ImportError> {
-        Survey::run(recording, tables, order, false)
+        Survey::run(recording, tables, order, limit, false)
     }
 
     /// As [`Survey::of`], but objects that are gone are remembered as well.
@@ -73,13 +76,14 @@ impl Survey {
         tables: &Tables,
         order: &Order,
     ) -> Result<Survey, ImportError> {
-        Survey::run(recording, tables, order, true)
+        Survey::run(recording, tables, order, Limit::ALL, true)
     }
 
     fn run(
         recording: &Recording,
         tables: &Tables,
         order: &Order,
+        limit: Limit,
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
         let (shadow, threads, found, calls, streams, feeds, whole, joined) = Default::default();
@@ -92,12 +96,13 @@ impl Survey {
             streams,
             feeds,
             whole,
+            reached: Reached { records: 0, bytes: 0, is_all: false },
             keeps_all,
             joined,
             given_back,
         };
         let mut objects = Objects::new(&tables.globals);
-        for_each(recording, order, |thread, record| {
+        survey.reached = for_each(recording, order, limit, |thread, record| {
             survey.streams.note(tables, thread, &record);
             survey.feeds.note(tables, thread, &record);
             if record.kind == kind::ENTER_CALL {

@@ -1,6 +1,7 @@
 //! Recordings made in memory, and what becomes of them.
 
 mod code;
+mod cut;
 mod damage;
 mod feeds;
 mod free;

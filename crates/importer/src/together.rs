@@ -19,14 +19,15 @@ use std::fs::File;
 use std::path::Path;
 
 use foretrace_rewalk::Walker;
-use foretrace_trace::Trace;
 use foretrace_trace::import::{ImportError, Position, Problem};
+use foretrace_trace::{Deadline, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chunks::Recording;
 use super::emit::Emit;
 use super::objects::{Found, What};
 use super::order::Order;
+use super::records::Limit;
 use super::shadow::Shadow;
 use super::survey::Survey;
 use super::tables::Tables;
@@ -63,9 +64,9 @@ pub fn parse_together(
     let mut parsed = Vec::new();
     for (number, bytes) in all.iter().enumerate() {
         let parts = || {
-            let recording = Recording::parse(bytes)?;
+            let recording = Recording::parse(bytes, Deadline::NEVER)?;
             let tables = Tables::parse(&recording)?;
-            let order = Order::find(&recording)?;
+            let order = Order::find(&recording, Deadline::NEVER)?;
             Ok((recording, tables, order))
         };
         parsed.push(parts().map_err(|error| (number, error))?);
@@ -107,7 +108,8 @@ pub fn parse_together(
             let mut walker = Walker::default();
             let walk = Some(&mut walker);
             let emit = Emit::new(recording, tables, &surveys[number], walk).together();
-            let (trace, ranged_over) = emit.trace(order).map_err(|error| (number, error))?;
+            let (trace, ranged_over) =
+                emit.trace(order, Limit::ALL).map_err(|error| (number, error))?;
             traces.push((trace, walker));
             found.extend(ranged_over.iter().filter_map(|object| known[number].get(object)));
         }

@@ -121,6 +121,13 @@ pub struct TraceInfo {
     pub weak_accesses: u64,
 }
 
+impl TraceInfo {
+    /// Whether these are only the first events of the run.
+    pub fn is_prefix(&self) -> bool {
+        self.provenance.iter().any(|(fact, _)| fact.is_prefix())
+    }
+}
+
 /// The options that change the answer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Settings {

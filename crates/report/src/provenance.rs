@@ -2,7 +2,7 @@
 
 use foretrace_trace::Provenance;
 use foretrace_trace::provenance::{
-    Cut, Differing, Kept, LeftOut, Lost, Private, Recorded, Repair, Taken, Unseen, Walked,
+    Cut, Differing, Kept, LeftOut, Lost, Private, Recorded, Repair, Taken, Unit, Unseen, Walked,
 };
 
 use crate::TraceInfo;
@@ -27,6 +27,7 @@ pub fn in_words(fact: &Provenance) -> String {
         }
         Provenance::Recorded(what) => recorded(*what).to_string(),
         Provenance::Prefix(why) => format!("recording is a prefix: {}", cut(*why)),
+        Provenance::CutByBudget { read, total, unit } => cut_by_budget(*read, *total, *unit),
         Provenance::OperationLost(why) => format!("operation lost since {}", cut(*why)),
         Provenance::EndedBySignal(signal) => format!("process ended by signal {signal}"),
         Provenance::AssertionFailed(what) => format!("assertion failed: {what}"),
@@ -133,6 +134,19 @@ fn recorded(what: Recorded) -> &'static str {
         Recorded::StartsChildrenAgain => "children that replays start again",
         Recorded::Deadlocked => "process ended in a deadlock",
     }
+}
+
+fn cut_by_budget(read: u64, total: u64, unit: Unit) -> String {
+    let (read, total) = match unit {
+        Unit::Events => (format!("{read}"), format!("{total} events")),
+        Unit::Bytes => (in_megabytes(read), format!("{} MB of the recording", in_megabytes(total))),
+    };
+    format!("only the first {read} of {total} were read in the time of --budget")
+}
+
+/// A number of bytes in MB.
+fn in_megabytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / 1e6)
 }
 
 fn cut(why: Cut) -> &'static str {

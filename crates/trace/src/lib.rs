@@ -3,6 +3,7 @@
 
 mod anchors;
 pub mod binary;
+mod deadline;
 pub mod event;
 pub mod export;
 pub mod expr;
@@ -16,6 +17,7 @@ pub mod text;
 pub mod validate;
 
 pub use anchors::place_hash;
+pub use deadline::Deadline;
 pub use event::*;
 pub use ids::*;
 pub use location::Location;

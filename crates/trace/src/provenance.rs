@@ -12,6 +12,7 @@ mod tests;
 mod walk;
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 pub(crate) use old::from_sentence;
 pub use walk::{Differing, Kept, Lost, Walked};
@@ -74,6 +75,15 @@ pub enum Provenance {
     Recorded(Recorded),
     /// The recording is only the first part of the run.
     Prefix(Cut),
+    /// Only the first part was read, because there was no time for more.
+    CutByBudget {
+        /// How much was read.
+        read: u64,
+        /// How much there is.
+        total: u64,
+        /// Of what.
+        unit: Unit,
+    },
     /// Operations are missing in the recording.
     OperationLost(Cut),
     /// A signal ended the process.
@@ -243,6 +253,16 @@ coded! {
 }
 
 coded! {
+    /// In what the part of a trace that was read is measured.
+    Unit {
+        /// Bytes of a file.
+        Bytes = "bytes",
+        /// Events of a trace.
+        Events = "events",
+    }
+}
+
+coded! {
     /// What is known of the recorded run as a whole.
     Recorded {
         /// All threads ran at once: the importer reconstructed the order of accesses.
@@ -279,6 +299,7 @@ impl Provenance {
             Provenance::Unseen { .. } => "unseen",
             Provenance::Recorded(what) => what.code(),
             Provenance::Prefix(_) => "recording-cut-off",
+            Provenance::CutByBudget { .. } => "cut-by-budget",
             Provenance::OperationLost(_) => "operation-lost",
             Provenance::EndedBySignal(_) => "ended-by-signal",
             Provenance::AssertionFailed(_) => "assertion-failed",
@@ -296,6 +317,9 @@ impl Provenance {
                 [what.code().into()].into_iter().chain(optional(at)).collect()
             }
             Provenance::Prefix(why) | Provenance::OperationLost(why) => vec![why.code().into()],
+            Provenance::CutByBudget { read, total, unit } => {
+                vec![read.to_string().into(), total.to_string().into(), unit.code().into()]
+            }
             Provenance::EndedBySignal(signal) => vec![signal.to_string().into()],
             Provenance::AssertionFailed(text) | Provenance::Other(text) => vec![text.into()],
             Provenance::Walked(what) => what.details(),
@@ -322,11 +346,11 @@ impl Provenance {
             }
             ("recording-cut-off", [why]) => Cut::from_code(why).map(Provenance::Prefix),
             ("operation-lost", [why]) => Cut::from_code(why).map(Provenance::OperationLost),
-            ("ended-by-signal", [signal]) => {
-                let number: u32 = signal.parse().ok()?;
-                // Each fact has one way to be written.
-                (number.to_string() == **signal).then_some(Provenance::EndedBySignal(number))
+            ("cut-by-budget", [read, total, unit]) => {
+                let (read, total, unit) = (number(read)?, number(total)?, Unit::from_code(unit)?);
+                Some(Provenance::CutByBudget { read, total, unit })
             }
+            ("ended-by-signal", [signal]) => number(signal).map(Provenance::EndedBySignal),
             ("assertion-failed", [what]) => Some(Provenance::AssertionFailed(text(what))),
             ("other", [what]) => Some(Provenance::Other(text(what))),
             _ => Walked::from_parts(code, details).map(Provenance::Walked),
@@ -344,11 +368,21 @@ impl Provenance {
             .or_else(|| (code == "access-to-freed-memory").then_some(Provenance::FreedAccess))
     }
 
+    /// Whether the trace has only the first part of the run.
+    pub fn is_prefix(&self) -> bool {
+        matches!(self, Provenance::Prefix(_) | Provenance::CutByBudget { .. })
+    }
+
     /// Whether no recorded event explains what was seen there, so that everything before it is kept
     /// before it.
     pub fn is_blind_spot(&self) -> bool {
         matches!(self, Provenance::LeftOut(_) | Provenance::UnknownWriter { .. })
     }
+}
+
+/// A number that is written in the one way in which facts write it.
+fn number<N: FromStr + ToString>(text: &str) -> Option<N> {
+    text.parse().ok().filter(|number: &N| number.to_string() == text)
 }
 
 impl From<Repair> for Provenance {

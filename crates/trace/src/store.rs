@@ -15,6 +15,7 @@ use crate::provenance::Provenance;
 
 mod builder;
 mod channels;
+mod cut;
 mod expressions;
 mod faults;
 mod names;

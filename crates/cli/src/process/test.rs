@@ -212,8 +212,8 @@ impl Test<'_> {
         Ok(Some(report))
     }
 
-    /// Replays the findings of a report, the first time that each bug is confirmed, as long as there
-    /// is time.
+    /// Replays the findings of a report, the first time that each bug is confirmed, as long as
+    /// there is time.
     fn replay(
         &self,
         report: &Report,

@@ -231,7 +231,7 @@ fn names_that_mean_nothing() {
         (
             "small.trace race 1 2",
             expect![[r#"
-                stderr: error: this is no candidate: it is about accesses of memory, and event 2 (a.c:3) is none
+                stderr: error: this is not a candidate: it is about accesses of memory, and event 2 (a.c:3) is none
                 stderr: hint: docs/theory.md, section 4, says what counts as one
                 status: 2
             "#]],
@@ -239,7 +239,7 @@ fn names_that_mean_nothing() {
         (
             "small.trace race a.c:1 a.c:9",
             expect![[r#"
-                stderr: error: this is no candidate: it is about accesses of memory, and event 0 (a.c:1) is none
+                stderr: error: this is not a candidate: it is about accesses of memory, and event 0 (a.c:1) is none
                 stderr: hint: docs/theory.md, section 4, says what counts as one
                 status: 2
             "#]],
@@ -247,10 +247,10 @@ fn names_that_mean_nothing() {
         (
             "small.trace assertion a.c:1",
             expect![[r#"
-            stderr: error: this is no candidate: it is not an assertion
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: it is not an assertion
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "small.trace assertion-1",
@@ -271,10 +271,10 @@ fn names_that_mean_nothing() {
         (
             "small.trace stuck a.c:1",
             expect![[r#"
-            stderr: error: this is no candidate: no other thread ends with a hold that excludes this one; threads that wait for each other's locks are a lock cycle
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: no other thread ends with a hold that excludes this one; threads that wait for each other's locks are a lock cycle
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "loop.trace race a.c:2 a.c:9",
@@ -311,26 +311,26 @@ fn names_that_mean_nothing() {
         (
             "lost.trace stuck queue.c:33",
             expect![[r#"
-            stderr: error: this is no candidate: a join is not a candidate of its own; what the joined thread, consumer, waits for is one
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: a join is not a candidate of its own; what the joined thread, consumer, waits for is one
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "handed.trace cycle m.c:2 m.c:6",
             expect![[r#"
-            stderr: error: this is no candidate: the lock A that t1 has at event 4 (m.c:2) is given back by another thread, so that it does not block for ever
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: the lock A that t1 has at event 4 (m.c:2) is given back by another thread, so that it does not block for ever
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "handed.trace cycle m.c:2 m.c:5",
             expect![[r#"
-            stderr: error: this is no candidate: t2 does not have the lock B at event 7 (m.c:5), which the one before it in the cycle wants
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: t2 does not have the lock B at event 7 (m.c:5), which the one before it in the cycle wants
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "program.ftp race 1 2",

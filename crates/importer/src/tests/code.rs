@@ -7,8 +7,9 @@ use super::writer::{FUNCTION, M, SITES, Writer, X, site};
 use super::*;
 use crate::chunks::Recording;
 use crate::order::Order;
-use crate::records::for_each;
+use crate::records::{Limit, for_each};
 use crate::tables::Tables;
+use foretrace_trace::Deadline;
 
 /// Three bytes of code with one symbol, a constant of 4 bytes and one whose bytes are not kept.
 fn image() -> Vec<u64> {
@@ -27,7 +28,7 @@ fn the_code_of_a_module_is_found() {
     writer.threads(1);
     let file = writer.bytes();
     import(&file);
-    let recording = Recording::parse(&file).unwrap();
+    let recording = Recording::parse(&file, Deadline::NEVER).unwrap();
     let tables = Tables::parse(&recording).unwrap();
     let [code] = &tables.code()[..] else { panic!("one module") };
     assert_eq!((code.sites_base, code.is_system.len()), (SITES, 9));
@@ -40,7 +41,7 @@ fn the_code_of_a_module_is_found() {
 #[test]
 fn a_recording_without_code_is_one() {
     let file = Writer::scheduled().threads(1).bytes();
-    let recording = Recording::parse(&file).unwrap();
+    let recording = Recording::parse(&file, Deadline::NEVER).unwrap();
     assert!(Tables::parse(&recording).unwrap().code().is_empty());
 }
 
@@ -93,10 +94,10 @@ fn records_for_the_walk_are_handed_through() {
         writer.push(1, kind::ENTER, 0, FUNCTION, &[]);
         let file = writer.bytes();
         assert_eq!(import(&file).len(), 3 + 3 * 4);
-        let recording = Recording::parse(&file).unwrap();
-        let order = Order::find(&recording).unwrap();
+        let recording = Recording::parse(&file, Deadline::NEVER).unwrap();
+        let order = Order::find(&recording, Deadline::NEVER).unwrap();
         let mut seen = [const { Vec::new() }; 2];
-        for_each(&recording, &order, |thread, record| {
+        for_each(&recording, &order, Limit::ALL, |thread, record| {
             if record.kind == kind::PATH {
                 assert_eq!((record.site, record.detail), (0b101, 3));
             }

@@ -4,13 +4,13 @@
 use foretrace_recording::record::{head, kind};
 use foretrace_testing::Random;
 use foretrace_trace::provenance::{Private, Provenance, Taken};
-use foretrace_trace::{Op, ThreadId};
+use foretrace_trace::{Deadline, Op, ThreadId};
 
 use super::writer::{M, Writer, X};
 use super::*;
 use crate::chunks;
 use crate::order::Order;
-use crate::records::for_each;
+use crate::records::{Limit, for_each};
 
 /// What a thread of a small program does: on variables 0 to 2, or the lock.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ fn program(random: &mut Random, length: usize) -> Vec<Do> {
 }
 
 /// Runs the threads in a random interleaving; returns the recording.
-fn run(random: &mut Random, threads: usize, length: usize) -> Writer {
+pub(super) fn run(random: &mut Random, threads: usize, length: usize) -> Writer {
     let mut writer = Writer::free();
     writer.threads(threads as u32);
     let programs: Vec<Vec<Do>> = (0..threads).map(|_| program(random, length)).collect();
@@ -132,10 +132,10 @@ fn check_order(trace: &Trace) {
 
 /// Every record once, and stamped ones in the order of their stamps.
 fn check_stamps(bytes: &[u8]) {
-    let recording = chunks::Recording::parse(bytes).unwrap();
-    let order = Order::find(&recording).unwrap();
+    let recording = chunks::Recording::parse(bytes, Deadline::NEVER).unwrap();
+    let order = Order::find(&recording, Deadline::NEVER).unwrap();
     let mut stamps = Vec::new();
-    for_each(&recording, &order, |_, record| {
+    for_each(&recording, &order, Limit::ALL, |_, record| {
         stamps.extend(record.stamp());
         Ok(())
     })

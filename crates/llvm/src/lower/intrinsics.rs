@@ -260,8 +260,8 @@ impl Lowerer<'_> {
     }
 }
 
-/// What an intrinsic does to what an argument points to: there are loads and stores with a mask, and
-/// those of the machine.
+/// What an intrinsic does to what an argument points to: there are loads and stores with a mask,
+/// and those of the machine.
 fn opaque_by(call: Value, name: &str) -> u64 {
     let is_address = |one: &Value| {
         let of = one.type_of();

@@ -46,7 +46,7 @@ impl Image {
             taken: Vec::new(),
             passed: Vec::new(),
         };
-        assert_eq!(reader.number(), 1, "version");
+        assert_eq!(reader.number(), 2, "version");
         let count = reader.number();
         let functions: Vec<(String, String)> = (0..count).map(|_| reader.function()).collect();
         assert!(reader.rest.is_empty(), "{} bytes are left", reader.rest.len());

@@ -331,7 +331,7 @@ fn verdict(report: &Report, style: Style) -> String {
     let partly = for_recorded_values(report);
     let color = match (real, possible, undecided) {
         _ if run.is_some_and(|run| run.failed || run.unexpected) => RED,
-        (0, 0, 0) if says_nothing.is_none() => GREEN,
+        (0, 0, 0) if says_nothing.is_none() && !report.trace.is_prefix() => GREEN,
         (0, ..) => YELLOW,
         _ => RED,
     };
@@ -409,9 +409,10 @@ fn no_bug(report: &Report) -> String {
     if !report.summary.iter().any(asked) {
         return format!("none ({scope})");
     }
-    let part = match &report.run {
-        Some(run) if run.incomplete => ", which are not all",
-        _ => "",
+    let events = match &report.run {
+        _ if report.trace.is_prefix() => format!("the first {} events", report.trace.events),
+        Some(run) if run.incomplete => "these events, which are not all".to_string(),
+        _ => "these events".to_string(),
     };
     let mut bound = within_bound(report);
     let mut scope = scope;
@@ -422,7 +423,7 @@ fn no_bug(report: &Report) -> String {
     }
     match report.trace.subject {
         Subject::Trace => {
-            format!("no bug in any schedule of these events{part}{bound} ({scope}; model {model})")
+            format!("no bug in any schedule of {events}{bound} ({scope}; model {model})")
         }
         Subject::Program => format!("no bug in any execution of this program{bound} ({scope})"),
         Subject::Runs(1) => {

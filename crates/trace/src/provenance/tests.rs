@@ -13,6 +13,8 @@ fn every_fact() -> Vec<Provenance> {
         Provenance::UnknownWriter { at: None },
         Provenance::UnknownWriter { at: some("bank.c:20:5 (main)") },
         Provenance::EndedBySignal(6),
+        Provenance::CutByBudget { read: 0, total: 7, unit: Unit::Events },
+        Provenance::CutByBudget { read: 5, total: u64::MAX, unit: Unit::Bytes },
         Provenance::AssertionFailed("balance == \"130\"".to_string()),
         Provenance::Other("lines skipped".to_string()),
         Provenance::Other(String::new()),

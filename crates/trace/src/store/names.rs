@@ -81,6 +81,19 @@ impl Names {
         }
     }
 
+    /// Forgets all names but so many of the first ones.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        if count < self.len() {
+            self.text.truncate(count.checked_sub(1).map_or(0, |last| self.ends[last]));
+            self.ends.truncate(count);
+            self.numbered = self.numbered.min(count);
+            self.index.clear();
+            while self.index.len() < 2 * (count - self.numbered) {
+                self.grow();
+            }
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -136,6 +149,23 @@ mod tests {
         assert_eq!(names.find("r17"), Some(17));
         assert_eq!(names.find("r3000"), None);
         assert_eq!(names.iter().len(), 3001);
+    }
+
+    #[test]
+    fn the_last_names_can_be_forgotten() {
+        for all in [["r0", "r1", "x", "y", "r7"], ["x", "r0", "y", "z", "r1"]] {
+            for count in 0..=all.len() {
+                let (mut cut, mut short) = (Names::default(), Names::default());
+                all.iter().for_each(|name| _ = cut.intern(name));
+                all[..count].iter().for_each(|name| _ = short.intern(name));
+                cut.truncate(count);
+                assert_eq!(cut, short);
+                for name in all {
+                    assert_eq!(cut.find(name), short.find(name));
+                    assert_eq!(cut.intern(name), short.intern(name));
+                }
+            }
+        }
     }
 
     /// However a table begins, it is the same one.
