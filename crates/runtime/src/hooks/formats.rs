@@ -136,13 +136,13 @@ impl Format {
         }
     }
 
-    /// The texts that `printf` reads, with how many bytes of each at most. Where values are named
+    /// The texts that `printf` reads, with how many characters of each at most, of so many bytes. Where values are named
     /// by their numbers (`%1$s`), nothing more is known.
     ///
     /// # Safety
     ///
     /// The values are those of the format.
-    pub(super) unsafe fn texts(mut self, values: &mut Values) -> Vec<(*const u8, usize)> {
+    pub(super) unsafe fn texts(mut self, values: &mut Values) -> Vec<(*const u8, usize, usize)> {
         let mut texts = Vec::new();
         while self.next_conversion() {
             while self.take_any_of(b"-+ #0'I") {}
@@ -182,8 +182,10 @@ impl Format {
             };
             // SAFETY: the caller says so.
             let Some(value) = (unsafe { values.next(kind) }) else { break };
-            if conversion == b's' && !is_wide && value != 0 {
-                texts.push((value as *const u8, limit));
+            if value != 0 && matches!(conversion, b's' | b'S') {
+                let is_wide = is_wide || conversion == b'S';
+                // At most as many characters are read as bytes are printed.
+                texts.push((value as *const u8, limit, if is_wide { 4 } else { 1 }));
             }
         }
         texts
