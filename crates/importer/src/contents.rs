@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use foretrace_recording::file::flags;
 use foretrace_trace::*;
 
 use super::emit::{Emit, Now};
 use super::objects::{Found, What};
 use super::records::Touch;
+use super::survey::UNSEEN_HANDLER;
 
 /// Of larger objects it is not said what all bytes hold: addresses do not range over them.
 const MOST_BYTES: u32 = 1 << 20;
@@ -20,7 +20,7 @@ impl Emit<'_> {
     /// recordings another access may be the first. Where addresses range over an object, all its
     /// bytes may be read.
     pub(super) fn declare_contents(&mut self, found: &Found, touch: &Touch, bytes: Range<u32>) {
-        let asks_always = self.together || self.recording.flags & flags::HANDLER != 0;
+        let asks_always = self.together || self.recording.flags & UNSEEN_HANDLER != 0;
         let is_known = match found.what {
             What::Global(_) => asks_always || touch.reads.is_none(),
             What::Heap(block) => asks_always && block.is_zero,

@@ -137,10 +137,12 @@ impl Handed {
     }
 
     /// A thread gets a block with what the one held that it gave back.
-    pub(super) fn moved(&mut self, shadow: &mut Shadow, object: u32, thread: u32) {
+    pub(super) fn moved(&mut self, shadow: &mut Shadow, block: Block, thread: u32) {
         if self.moving.remove(&thread) == Some(true) {
-            self.moved.insert(object);
-            shadow.keep(object);
+            self.moved.insert(block.object);
+            // Others find there what the thread has copied.
+            self.objects.insert(block.object, (thread, block.end - block.start));
+            shadow.keep(block.object);
         }
     }
 

@@ -18,6 +18,9 @@ use super::shadow::Shadow;
 use super::streams::Streams;
 use super::tables::Tables;
 
+/// A signal handler has run of which not everything was recorded.
+pub(super) const UNSEEN_HANDLER: u32 = flags::HANDLER | flags::PATH_LOST;
+
 /// Stands for signal handlers of which nothing was recorded.
 const HANDLER: u32 = u32::MAX - 2;
 
@@ -107,7 +110,7 @@ impl Survey {
         };
         let mut objects = Objects::new(&tables.globals);
         let hands = recording.flags & flags::HANDED != 0;
-        let has_handler = recording.flags & flags::HANDLER != 0;
+        let has_handler = recording.flags & UNSEEN_HANDLER != 0;
         for_each(recording, order, |thread, record| {
             survey.streams.note(tables, thread, &record);
             survey.feeds.note(tables, thread, &record);
@@ -192,7 +195,7 @@ impl Survey {
         if let Change::Alloc { block: Some(block), .. } = change {
             keep_reused(&mut self.given_back, shadow, block, thread);
             if block.detail == alloc::MOVED {
-                handed.moved(shadow, block.object, thread);
+                handed.moved(shadow, block, thread);
             }
         }
         match change {

@@ -4,6 +4,7 @@ mod code;
 mod damage;
 mod feeds;
 mod free;
+mod handed;
 mod scheduled;
 mod writer;
 

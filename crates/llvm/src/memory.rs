@@ -74,7 +74,7 @@ pub(crate) fn hand_over(
         argument.type_of().is_pointer()
             && !argument.is_null()
             && !argument.is_function()
-            && !(argument.is_global_variable() && argument.is_constant_global())
+            && !argument.is_constant_global()
     };
     let mut addresses: Vec<Value> = call.arguments().into_iter().filter(is_memory).collect();
     let Some(&last) = addresses.last() else { return };

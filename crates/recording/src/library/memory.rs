@@ -139,9 +139,7 @@ pub fn looks_elsewhere(name: &str) -> Option<Success> {
         // What they read is behind an address of an address.
         "mbsrtowcs" | "wcsrtombs" | "mbsnrtowcs" | "wcsnrtombs" | "iconv" => Some(Always),
         // They fail if another thread has given the pages back.
-        "msync" | "madvise" | "posix_madvise" | "mlock" | "munlock" | "mprotect" => {
-            Some(NotZero)
-        }
+        "msync" | "madvise" | "posix_madvise" | "mlock" | "munlock" | "mprotect" => Some(NotZero),
         _ => None,
     }
 }
@@ -162,6 +160,8 @@ pub fn handed(name: &str, effect: Option<Effect>) -> Option<u8> {
         None => Some(handed::UNKNOWN),
         Some(Effect::Cxx) => Some(handed::WRITTEN),
         Some(_) if name.starts_with("_Z") => is_stream().then_some(handed::UNDESCRIBED),
+        Some(Effect::None) if RESULTS.contains(&plain) => Some(handed::WRITTEN),
+        Some(Effect::None) if plain.starts_with("pthread_attr_") => Some(handed::UNDESCRIBED),
         Some(Effect::None) if !silent::touches_only_memory(plain) => None,
         Some(_) if !PARTLY.contains(&plain) && is_described() => None,
         Some(_) => Some(handed::UNDESCRIBED),
@@ -182,6 +182,50 @@ const CXX_STATEFUL: &[&str] = &[
     "14basic_ifstream",
     "14basic_ofstream",
     "13basic_fstream",
+];
+
+/// Functions before which the runtime stands, and which store results in memory of their caller.
+const RESULTS: &[&str] = &[
+    "wait",
+    "waitpid",
+    "waitid",
+    "wait3",
+    "wait4",
+    "accept",
+    "accept4",
+    "getsockopt",
+    "getsockname",
+    "getpeername",
+    "sigaction",
+    "sigprocmask",
+    "pthread_sigmask",
+    "sigpending",
+    "sigwait",
+    "sigwaitinfo",
+    "sigtimedwait",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect",
+    "ioctl",
+    "fcntl",
+    "timerfd_gettime",
+    "timerfd_settime",
+    "timer_create",
+    "timer_gettime",
+    "timer_settime",
+    "getitimer",
+    "setitimer",
+    "nanosleep",
+    "clock_nanosleep",
+    "times",
+    "timespec_get",
+    "posix_spawn",
+    "posix_spawnp",
+    "prctl",
 ];
 
 /// Functions that access more than what is described here.
@@ -380,6 +424,15 @@ const WRITES: &[(&str, u32, Amount, Success)] = &[
     ("clock_gettime", 1, Fixed(16), Zero),
     ("gettimeofday", 0, Fixed(16), Zero),
     ("time", 0, Fixed(8), Always),
+    ("pthread_join", 1, Fixed(8), Zero),
+    ("frexp", 1, Fixed(4), Always),
+    ("frexpf", 1, Fixed(4), Always),
+    ("modf", 1, Fixed(8), Always),
+    ("modff", 1, Fixed(4), Always),
+    ("sincos", 1, Fixed(8), Always),
+    ("sincos", 2, Fixed(8), Always),
+    ("remquo", 2, Fixed(4), Always),
+    ("lgamma_r", 1, Fixed(4), Always),
     ("strtol", 1, Fixed(8), Always),
     ("strtoul", 1, Fixed(8), Always),
     ("strtoll", 1, Fixed(8), Always),

@@ -80,10 +80,7 @@ unsafe extern "C-unwind" fn fmemopen(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn open_memstream(
-    text: *mut *mut c_char,
-    size: *mut size_t,
-) -> *mut FILE {
+unsafe extern "C-unwind" fn open_memstream(text: *mut *mut c_char, size: *mut size_t) -> *mut FILE {
     let stream = pass_on!(next::open_memstream(text, size));
     uses(stream, &[(text as u64, true), (size as u64, false)], handed::WRITTEN)
 }
