@@ -264,20 +264,21 @@ impl Format {
 mod tests {
     use super::*;
 
-    fn texts(format: &std::ffi::CStr, values: &[u64]) -> Vec<(u64, usize)> {
+    fn texts(format: &std::ffi::CStr, values: &[u64]) -> Vec<(u64, usize, usize)> {
         // SAFETY: each format has as many values as it says.
         let found = unsafe {
             let mut values = Values::of_array(values.as_ptr(), values.len());
             Format::new(format.as_ptr()).texts(&mut values)
         };
-        found.into_iter().map(|(text, limit)| (text as u64, limit)).collect()
+        found.into_iter().map(|(text, limit, width)| (text as u64, limit, width)).collect()
     }
 
     #[test]
     fn texts_of_printf_are_found() {
-        assert_eq!(texts(c"%d%% %s %-5ld|%s", &[1, 2, 3, 4]), [(2, usize::MAX), (4, usize::MAX)]);
-        assert_eq!(texts(c"%.*s %.3s %.s", &[7, 8, 9, 10]), [(8, 7), (9, 3), (10, 0)]);
-        assert_eq!(texts(c"%*.*f %m %ls %s", &[1, 2, 3, 4, 5]), [(5, usize::MAX)]);
+        const ALL: usize = usize::MAX;
+        assert_eq!(texts(c"%d%% %s %-5ld|%s", &[1, 2, 3, 4]), [(2, ALL, 1), (4, ALL, 1)]);
+        assert_eq!(texts(c"%.*s %.3s %.s", &[7, 8, 9, 10]), [(8, 7, 1), (9, 3, 1), (10, 0, 1)]);
+        assert_eq!(texts(c"%*.*f %m %ls %s", &[1, 2, 3, 4, 5]), [(4, ALL, 4), (5, ALL, 1)]);
         assert_eq!(texts(c"%2$s %1$s", &[1, 2]), []);
     }
 
