@@ -7,6 +7,7 @@ use foretrace_trace::*;
 use super::emit::{Emit, Now};
 use super::objects::{Found, What};
 use super::records::Touch;
+use super::survey::UNSEEN_HANDLER;
 
 /// Of larger objects it is not said what all bytes hold: addresses do not range over them.
 const MOST_BYTES: u32 = 1 << 20;
@@ -14,13 +15,15 @@ const MOST_BYTES: u32 = 1 << 20;
 impl Emit<'_> {
     /// What bytes that are about to be accessed for the first time held at first, if that is known.
     /// Of one recording this is asked for writes to variables only: where a read comes first, it
-    /// says so itself, and code that is not instrumented may have been there before it. In a
-    /// mixture of several another access may be the first. Where addresses range over an object,
-    /// all its bytes may be read.
+    /// says so itself, and code that is not instrumented may have been there before it. But if a
+    /// signal handler ran unseen, it may have written what is read. In a mixture of several
+    /// recordings another access may be the first. Where addresses range over an object, all its
+    /// bytes may be read.
     pub(super) fn declare_contents(&mut self, found: &Found, touch: &Touch, bytes: Range<u32>) {
+        let asks_always = self.together || self.recording.flags & UNSEEN_HANDLER != 0;
         let is_known = match found.what {
-            What::Global(_) => self.together || touch.reads.is_none(),
-            What::Heap(block) => self.together && block.is_zero,
+            What::Global(_) => asks_always || touch.reads.is_none(),
+            What::Heap(block) => asks_always && block.is_zero,
             What::Stack(_) | What::Region => false,
         };
         if !is_known {

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::calls::Calls;
 use super::chunks::Recording;
 use super::emit_walk::Walking;
+use super::handed::Given;
 use super::image::Image;
 use super::objects::{Block, Found, Objects, What};
 use super::order::Order;
@@ -46,6 +47,7 @@ pub(super) struct Emit<'r> {
     /// The bytes of pages that can be written elsewhere, of those that were stored to: block and
     /// address.
     pub(super) stored_in_pages: FxHashSet<(u32, u64)>,
+    pub(super) given: Given,
     /// Addresses of blocks of the trace that were freed.
     pub(super) given_back: BTreeMap<u64, u64>,
     /// Objects of which it is said what all their bytes held at first.
@@ -141,6 +143,7 @@ impl<'r> Emit<'r> {
             together: false,
             ranged_over: FxHashSet::default(),
             stored_in_pages: FxHashSet::default(),
+            given: Given::default(),
             declared_whole: FxHashSet::default(),
             given_back: BTreeMap::new(),
             exited: false,
@@ -221,6 +224,9 @@ impl<'r> Emit<'r> {
         for address in synchronises(&record) {
             self.objects.find(address);
         }
+        if record.kind == kind::HANDED {
+            self.objects.find(record.word(0));
+        }
         if record.kind != kind::WAKE && !self.goes_on(now) {
             return Ok(());
         }
@@ -236,6 +242,7 @@ impl<'r> Emit<'r> {
             }
             kind::ENTER_CALL | kind::LEAVE_CALL => self.call_record(now)?,
             kind::UNSEEN => self.unseen(now),
+            kind::HANDED => self.hand_over(now),
             kind::REGION_BEGIN => self.push(now, Op::RegionBegin),
             kind::REGION_END => self.push(now, Op::RegionEnd),
             kind::ASSERT if told.is_told => {}
@@ -502,13 +509,14 @@ impl<'r> Emit<'r> {
         if touch.writes.is_some() && touch.reads.is_some() && pieces.len() > 1 {
             self.builder.tell(Taken::SplitUpdate, 1);
         }
-        for (found, start, end) in pieces {
+        for &(found, start, end) in &pieces {
             self.piece(now, &touch, &found, start, end);
             if sharing == Sharing::Shared {
                 self.express(&mut told);
             }
         }
         self.end_walk(now, told);
+        self.handed_memory(now, &touch, &pieces);
         if let Some(block) = pages {
             self.shared_pages(now, &touch, block);
         }

@@ -20,6 +20,9 @@ impl Emit<'_> {
                     self.builder.tell(Taken::BlockWithoutFree, overwritten);
                     self.pin(now);
                 }
+                if block.is_some_and(|block| self.survey.handed.is_moved(block.object)) {
+                    self.leave_out(now, Taken::MovedBlock);
+                }
                 let (start, size) = (now.record.word(0), now.record.word(1));
                 self.sync.forget(start, start.saturating_add(size));
                 match block {
@@ -105,6 +108,7 @@ impl Emit<'_> {
                 }
             }
             kind::FORK => {
+                self.given.has_forked();
                 let child = now.record.thread()?;
                 let row = self.row(child);
                 if row.forked || row.joined || row.events > 0 || child == now.thread {

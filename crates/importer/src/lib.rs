@@ -50,6 +50,7 @@ mod emit_life;
 mod emit_sync;
 mod emit_walk;
 mod feeds;
+mod handed;
 mod image;
 mod inputs;
 mod objects;

@@ -81,6 +81,30 @@ impl Shadow {
         }
     }
 
+    /// Whether others than this thread, which may be none (`u32::MAX`), have touched the object of
+    /// that size.
+    pub(super) fn has_others(&self, object: u32, size: u64, thread: u32) -> bool {
+        let mut pages = 0..=(size.saturating_sub(1) / u64::from(PAGE)) as u32;
+        pages.any(|page| {
+            let rows = self.pages.get(&(object, page));
+            let is_other = |&row: &u32| row != 0 && row != thread.wrapping_add(1);
+            rows.is_some_and(|rows| rows.iter().any(is_other))
+        })
+    }
+
+    /// Code that is not instrumented has touched the object of that size for a thread, or for
+    /// several (`u32::MAX`): if others have been there too, all that is touched of it is shared.
+    pub(super) fn share_with(&mut self, object: u32, size: u64, thread: u32) {
+        if !self.has_others(object, size, thread) {
+            return;
+        }
+        for page in 0..=(size.saturating_sub(1) / u64::from(PAGE)) as u32 {
+            let Some(rows) = self.pages.get_mut(&(object, page)) else { continue };
+            rows.iter_mut().filter(|row| **row != 0).for_each(|row| *row = SHARED);
+        }
+        self.kept.insert(object);
+    }
+
     /// Takes in what another one says, with other numbers for its objects and threads.
     pub(super) fn join(
         &mut self,

@@ -2,19 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use foretrace_recording::record::kind;
+use foretrace_recording::file::flags;
+use foretrace_recording::record::{alloc, free, kind};
 use foretrace_trace::import::ImportError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::Usage;
 use super::chunks::Recording;
 use super::feeds::Feeds;
-use super::objects::{Block, Change, Found, Objects};
+use super::handed::Handed;
+use super::objects::{Block, Change, Found, Objects, What};
 use super::order::Order;
 use super::records::{Limit, Reached, Record, for_each};
 use super::shadow::Shadow;
 use super::streams::Streams;
 use super::tables::Tables;
+
+/// A signal handler has run of which not everything was recorded.
+pub(super) const UNSEEN_HANDLER: u32 = flags::HANDLER | flags::PATH_LOST;
+
+/// Stands for signal handlers of which nothing was recorded.
+const HANDLER: u32 = u32::MAX - 2;
 
 pub(super) struct Survey {
     pub(super) shadow: Shadow,
@@ -31,6 +39,8 @@ pub(super) struct Survey {
     pub(super) whole: FxHashSet<u32>,
     /// How much of the recording it is about.
     pub(super) reached: Reached,
+    /// What is given to code that is not instrumented.
+    pub(super) handed: Handed,
     keeps_all: bool,
     /// Which threads a thread has joined.
     joined: FxHashSet<(u32, u32)>,
@@ -87,6 +97,7 @@ impl Survey {
         keeps_all: bool,
     ) -> Result<Survey, ImportError> {
         let (shadow, threads, found, calls, streams, feeds, whole, joined) = Default::default();
+        let handed = Handed::default();
         let given_back = BTreeMap::new();
         let mut survey = Survey {
             shadow,
@@ -97,22 +108,52 @@ impl Survey {
             feeds,
             whole,
             reached: Reached { records: 0, bytes: 0, is_all: false },
+            handed,
             keeps_all,
             joined,
             given_back,
         };
         let mut objects = Objects::new(&tables.globals);
+        let hands = recording.flags & flags::HANDED != 0;
+        let has_handler = recording.flags & UNSEEN_HANDLER != 0;
         survey.reached = for_each(recording, order, limit, |thread, record| {
             survey.streams.note(tables, thread, &record);
             survey.feeds.note(tables, thread, &record);
             if record.kind == kind::ENTER_CALL {
                 survey.calls.note(tables, thread, &record);
             }
-            survey.record(&mut objects, thread, record)
+            if has_handler {
+                survey.keep_unexplained(tables, &mut objects, &record)?;
+            }
+            survey.record(&mut objects, thread, record, hands)
         })?;
         survey.streams.finish();
         survey.feeds.finish(recording.flags);
+        survey.handed.finish(&mut survey.shadow);
         Ok(survey)
+    }
+
+    /// A signal handler has run unseen: what it has stored in a variable is found by a read of
+    /// something else than the variable held at first, perhaps of its only user.
+    fn keep_unexplained(
+        &mut self,
+        tables: &Tables,
+        objects: &mut Objects,
+        record: &Record,
+    ) -> Result<(), ImportError> {
+        let Some(touch) = record.touch()? else { return Ok(()) };
+        let Some(read) = touch.reads.filter(|_| touch.size <= 8) else { return Ok(()) };
+        let found = objects.find(touch.address);
+        let is_other = |at: u64| {
+            let held = tables.content(touch.address + at);
+            held.is_some_and(|held| held != read.byte(at as usize))
+        };
+        if matches!(found.what, What::Global(_)) && (0..touch.size).any(is_other) {
+            let start = (touch.address - found.start) as u32;
+            let end = (start + touch.size as u32).min((found.end - found.start) as u32);
+            self.shadow.touch(found.object, start, end, HANDLER);
+        }
+        Ok(())
     }
 
     fn record(
@@ -120,12 +161,14 @@ impl Survey {
         objects: &mut Objects,
         thread: u32,
         record: Record,
+        hands: bool,
     ) -> Result<(), ImportError> {
         let life = self.threads.entry(thread).or_default();
         life.records += 1;
         life.after_end |= life.ended;
         life.ended |= record.kind == kind::END;
         let (shadow, known, keeps_all) = (&mut self.shadow, &mut self.found, self.keeps_all);
+        let handed = &mut self.handed;
         if let Some(touch) = record.touch()? {
             objects.split(touch.address, touch.size, |found, bytes| {
                 if keeps_all {
@@ -133,14 +176,21 @@ impl Survey {
                 }
                 let offset = |address: u64| (address - found.start) as u32;
                 shadow.touch(found.object, offset(bytes.start), offset(bytes.end), thread);
+                if hands && touch.writes.is_some() {
+                    handed.write(&found, bytes.start, bytes.end, thread);
+                }
             });
             return Ok(());
         }
-        if record.kind == kind::JOIN {
-            self.joined.insert((thread, record.word(0) as u32));
+        match record.kind {
+            kind::JOIN => drop(self.joined.insert((thread, record.word(0) as u32))),
+            kind::FORK => handed.has_forked(),
+            kind::HANDED => handed.give(objects, shadow, thread, &record),
+            _ => {}
         }
         let change = objects.follow(thread, &record)?;
         if let Change::Free(Some(block)) = change {
+            handed.free(shadow, block, record.detail & free::MOVES != 0, thread);
             let joined = &self.joined;
             shadow.free(block.object, block.end - block.start, thread, |other| {
                 !joined.contains(&(thread, other))
@@ -149,6 +199,9 @@ impl Survey {
         }
         if let Change::Alloc { block: Some(block), .. } = change {
             keep_reused(&mut self.given_back, shadow, block, thread);
+            if block.detail == alloc::MOVED {
+                handed.moved(shadow, block, thread);
+            }
         }
         match change {
             _ if keeps_all => {}

@@ -5,6 +5,7 @@ mod cut;
 mod damage;
 mod feeds;
 mod free;
+mod handed;
 mod scheduled;
 mod writer;
 

@@ -145,6 +145,26 @@ fn behind(call: Value) -> Value {
     }
 }
 
+/// What stands for the working directory.
+const AT_FDCWD: i32 = -100;
+
+/// Whether a function on a file gets its name together with a folder, other than the working
+/// directory: then it is not known here which file that is. Without a name it is the descriptor.
+fn names_in_folder(call: Value, effect: Effect) -> bool {
+    match effect {
+        Effect::Named { argument, .. } if argument > 0 => {
+            let folder = call.arguments().get(argument as usize - 1).copied();
+            // `rename` has two names.
+            folder.is_some_and(|folder| {
+                let is_number = !folder.type_of().is_pointer();
+                let number = folder.constant_bits(folder.type_of());
+                is_number && number.map(|number| number as i32) != Some(AT_FDCWD)
+            })
+        }
+        _ => false,
+    }
+}
+
 /// What is not instrumented does things unseen: the runtime hears of the call and of its result,
 /// and of the channels by which it may see other threads.
 fn leave(to: &mut Instrumenter, call: Value) {
@@ -152,6 +172,7 @@ fn leave(to: &mut Instrumenter, call: Value) {
     let site = to.site(call);
     let callee = resolve(call.callee());
     let effect = if callee.is_function() { effect(&callee.name()) } else { None };
+    let effect = effect.filter(|&effect| !names_in_folder(call, effect));
     let stream = match effect {
         Some(Effect::Stream { argument, .. } | Effect::Named { argument, .. }) => {
             call.arguments().get(argument as usize).copied()
@@ -177,12 +198,14 @@ fn leave(to: &mut Instrumenter, call: Value) {
 
     let name = if callee.is_function() { callee.name() } else { String::new() };
     let values = memory::before(to, call, &name, effect);
+    memory::hand_over(to, call, &name, effect, true);
     if !returns(call) {
         return;
     }
     let after = behind(call);
     to.build.stand_before_for(after, call);
     memory::behind(to, call, &name, values);
+    memory::hand_over(to, call, &name, effect, false);
     if name.starts_with("__atomic_") && name != "__atomic_is_lock_free" {
         // One of more bytes than the processor has operations for.
         unseen(to, call, unseen::WIDE_ATOMIC);

@@ -3,6 +3,7 @@
 
 use foretrace_recording::library::Effect;
 use foretrace_recording::library::memory::{self, Amount, Success, code};
+use foretrace_recording::record::handed;
 
 use crate::instrument::Instrumenter;
 use crate::ir::Value;
@@ -50,6 +51,43 @@ pub(crate) fn before(
     pointer(call, argument)?;
     array(to, call, argument + 1)
 }
+
+/// The addresses that a function gets which may access memory there in ways that are not described.
+/// Whether nothing is known of a function without a known effect turns out when it is called:
+/// another module may define it.
+pub(crate) fn hand_over(
+    to: &mut Instrumenter,
+    call: Value,
+    name: &str,
+    effect: Option<Effect>,
+    is_before: bool,
+) {
+    let Some(what) = memory::handed(name, effect) else { return };
+    let what = match (effect, is_before) {
+        // Others may find what it writes before it returns.
+        (None, true) => u32::from(handed::WRITTEN) | code::ASKED,
+        (None, false) => u32::from(what) | code::ASKED,
+        (Some(_), true) => return,
+        (Some(_), false) => what.into(),
+    };
+    let is_memory = |argument: &Value| {
+        argument.type_of().is_pointer()
+            && !argument.is_null()
+            && !argument.is_function()
+            && !argument.is_constant_global()
+    };
+    let mut addresses: Vec<Value> = call.arguments().into_iter().filter(is_memory).collect();
+    let Some(&last) = addresses.last() else { return };
+    addresses.resize(addresses.len().next_multiple_of(HANDED_AT_ONCE), last);
+    for addresses in addresses.chunks(HANDED_AT_ONCE) {
+        let mut arguments = vec![to.site(call), to.build.i32.number(what.into())];
+        arguments.extend(addresses);
+        to.build.hook("__ft_handed", to.build.void, &arguments);
+    }
+}
+
+/// How many addresses the runtime hears of at a time. The last one may be there more than once.
+const HANDED_AT_ONCE: usize = 2;
 
 /// Behind the call: what the function has written.
 pub(crate) fn behind(to: &mut Instrumenter, call: Value, name: &str, values: Option<Values>) {

@@ -123,20 +123,22 @@ long either(struct pair *other, int which) {
         "locals",
         source,
         &expect![[r#"
-        inside:
-          enter -
-        outside:
-          enter -
-          store8 13
-          call_on 14
-          return 14
-          load8 15
-        either:
-          enter -
-          store_n 18
-          path 19
-          load8 20
-    "#]],
+            inside:
+              enter -
+            outside:
+              enter -
+              store8 13
+              call_on 14
+              handed 14
+              handed 14
+              return 14
+              load8 15
+            either:
+              enter -
+              store_n 18
+              path 19
+              load8 20
+        "#]],
     );
 }
 

@@ -125,6 +125,7 @@ void __ft_call(const Site *site, const void *target) { check(site); }
 void __ft_call_on(const Site *site, const void *target, uint32_t code, uint64_t stream) { check(site); }
 void __ft_looks(const Site *site, const void *start, uint32_t amount, uint64_t first, uint64_t second) { check(site); }
 void __ft_wrote(const Site *site, void *start, uint32_t amount, uint64_t first, uint64_t second, int64_t result) { check(site); }
+void __ft_handed(const Site *site, uint32_t what, const void *first, const void *second) { check(site); }
 void __ft_format(const Site *site, const char *format, const uint64_t *values, uint64_t count, uint32_t flags) { check(site); }
 void __ft_return(const Site *site, uint64_t value) { check(site); }
 void __ft_at(const Site *site) { check(site); }

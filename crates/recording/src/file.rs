@@ -115,6 +115,9 @@ pub mod flags {
     pub const CHILDREN_AGAIN: u32 = 1024;
     /// The process has started other programs, or copies of itself that became one.
     pub const STARTED: u32 = 2048;
+    /// The program gave addresses to code that is not instrumented, see
+    /// [`crate::record::kind::HANDED`].
+    pub const HANDED: u32 = 4096;
 }
 
 /// How a process ended.

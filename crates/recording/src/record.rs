@@ -135,7 +135,7 @@ pub mod kind {
 
     /// Memory comes to life. Detail: `alloc`. Operands: address, size; stamp.
     pub const ALLOC: u8 = 80;
-    /// It is given back. Operands: address; stamp.
+    /// It is given back. Detail: `free`. Operands: address; stamp.
     pub const FREE: u8 = 81;
 
     /// A call begins by which threads may see each other other than through memory. Detail:
@@ -148,6 +148,9 @@ pub mod kind {
     pub const LEAVE_CALL: u8 = 89;
     /// Something was done that nobody saw. Detail: [`super::unseen`]. Stamp.
     pub const UNSEEN: u8 = 112;
+    /// An address was given to code that is not instrumented. Detail: [`super::handed`]. Operands:
+    /// address; stamp.
+    pub const HANDED: u8 = 113;
 }
 
 /// What a [`kind::LOCK_INIT`] makes.
@@ -180,6 +183,22 @@ pub mod unseen {
     pub const LOOKED: u8 = 6;
 }
 
+/// The detail of a [`kind::HANDED`]: what the code may have done with the memory there.
+pub mod handed {
+    /// Read and written it. Its call keeps its order with all others.
+    pub const UNKNOWN: u8 = 0;
+    /// Read and written it.
+    pub const UNDESCRIBED: u8 = 1;
+    /// Written it.
+    pub const WRITTEN: u8 = 2;
+}
+
+/// The detail of a [`kind::FREE`].
+pub mod free {
+    /// What the block holds goes to the next one that the thread gets.
+    pub const MOVES: u8 = 1;
+}
+
 /// The detail of calls of functions that print: who may read it.
 pub mod readers {
     /// The process itself.
@@ -196,6 +215,8 @@ pub mod alloc {
     pub const SHARED: u8 = 2;
     /// Pages without a file that children share.
     pub const INHERITED: u8 = 3;
+    /// It holds what the block held that the thread has just given back.
+    pub const MOVED: u8 = 4;
 }
 
 /// The detail of calls on a stream of bytes inside the process: a pipe, or a connection to itself.
@@ -275,6 +296,7 @@ pub const fn visible(kind: u8) -> bool {
                 | FREE
                 | LEAVE_CALL
                 | UNSEEN
+                | HANDED
     )
 }
 
@@ -293,7 +315,7 @@ pub const fn operands(kind: u8) -> Option<usize> {
         LOAD | STORE | LOAD_RANGE | STORE_RANGE | LAND => 2,
         FORK | JOIN | REQUEST_JOIN | EXIT | LEAVE_CALL => 2,
         LOCK_INIT..=LOCK_DESTROY | COND_INIT | SIGNAL..=COND_DESTROY => 2,
-        REQUEST_SEM_WAIT..=SEM_DESTROY | ARRIVE..=BARRIER_DESTROY | FREE => 2,
+        REQUEST_SEM_WAIT..=SEM_DESTROY | ARRIVE..=BARRIER_DESTROY | FREE | HANDED => 2,
         BEGIN | ATOMIC_LOAD | ATOMIC_STORE | WAIT | WAKE | SEM_INIT | BARRIER_INIT | ALLOC => 3,
         ENTER_CALL => 3,
         RMW => 4,

@@ -93,6 +93,10 @@ fn taken(what: Taken) -> &'static str {
         Taken::ThreadWithoutFork => "thread that begins without a recorded fork",
         Taken::SharedPages => "read of shared pages that may be written elsewhere",
         Taken::SharedAnswer => "answer of others who may have seen what shared pages hold",
+        Taken::HandedMemory => {
+            "read of memory that code which is not instrumented may have written"
+        }
+        Taken::MovedBlock => "block to which realloc copied what other threads had stored",
         Taken::BlockWithoutFree => "block reused without a recorded free",
         Taken::BlockAsRegion => "block too large, or over other memory, taken as a region",
         Taken::FreeOfUnknownBlock => "free of a block that is not known",

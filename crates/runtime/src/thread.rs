@@ -109,6 +109,8 @@ pub(crate) struct Thread {
     pub(crate) gate: Gate,
     /// The function that the user's code called last.
     pub(crate) callee: u64,
+    /// It was called through a pointer, is one of the C library's, and may access memory.
+    pub(crate) touches_memory: bool,
     /// The calls by which others may see the thread, and that have not come back; the innermost
     /// last.
     pub(crate) calls: Vec<Open>,
@@ -157,6 +159,7 @@ impl Thread {
             writer: std::ptr::null_mut(),
             call_site: 0,
             callee: 0,
+            touches_memory: false,
             calls: Vec::new(),
             callees: [(0, true); CALLEES],
             next: Next::default(),

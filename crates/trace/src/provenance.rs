@@ -207,6 +207,10 @@ coded! {
         /// A block is too large for an object, or overlaps other memory: whose memory it was
         /// before is not known.
         BlockAsRegion = "block-as-region",
+        /// A read of memory that code which is not instrumented may have written.
+        HandedMemory = "handed-memory",
+        /// A block to which `realloc` copied what other threads had stored.
+        MovedBlock = "moved-block",
         /// A free of a block whose allocation was not recorded.
         FreeOfUnknownBlock = "free-of-unknown-block",
         /// A thread's stack is not known, or overlaps other memory.

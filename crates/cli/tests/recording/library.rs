@@ -1,7 +1,9 @@
 //! Functions of libraries that are not instrumented: whoever learns by them what another thread did
 //! comes behind that.
 
-use crate::harness::{Program, compile};
+use std::path::Path;
+
+use crate::harness::{Program, build, command, compile, folder, source};
 
 /// Runs each way with several seeds, until the thread has learnt something in one run: no finding
 /// in any of them, neither real nor possible.
@@ -29,5 +31,34 @@ fn memory_that_the_c_library_reads_and_writes() {
 #[test]
 fn what_the_cpp_library_keeps() {
     let program = compile("library_memory_cpp", &["library_memory.cpp", "-latomic"]);
-    learns_without_a_race(&program, 9);
+    learns_without_a_race(&program, 15);
+}
+
+/// What nobody has described may have been read and written wherever the program says.
+#[test]
+fn memory_that_is_given_to_code_without_instrumentation() {
+    let program = handed_memory();
+    learns_without_a_race(&program, 17);
+}
+
+/// What each thread has for itself orders nothing.
+#[test]
+fn memory_of_one_thread_may_be_given_away() {
+    let program = handed_memory();
+    for seed in ["1", "2", "3"] {
+        program
+            .with(&["test", "--seed", seed], &["private"])
+            .ended_with(1)
+            .says("race-1 (real, confirmed by replay): data race on x");
+    }
+}
+
+fn handed_memory() -> Program {
+    let folder = folder("handed_memory");
+    let object = folder.join("foreign_memory.o");
+    let arguments = ["-O1", "-c", &source("foreign_memory.c"), "-o", object.to_str().unwrap()];
+    command(Path::new("clang-19"), &arguments, "").ended_with(0);
+    let path = folder.join("program");
+    build(&["handed_memory.c", object.to_str().unwrap(), "-lm"], &path);
+    Program { path, folder }
 }

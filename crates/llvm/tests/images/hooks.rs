@@ -71,9 +71,9 @@ pub(crate) fn hooks_of_module(module: &str) -> BTreeMap<String, u32> {
     for line in module.lines().filter(|line| line.contains("call ")) {
         let Some((_, call)) = line.split_once("@__ft_") else { continue };
         let hook = call.split_once('(').map_or(call, |(hook, _)| hook);
-        // What a function does with channels, the image does not say.
+        // What a function does with channels and memory, the image does not say.
         let hook = if hook == "call_on" { "call" } else { hook };
-        if !["at", "module", "pause"].contains(&hook) {
+        if !["at", "handed", "module", "pause"].contains(&hook) {
             *hooks.entry(hook.to_string()).or_insert(0) += 1;
         }
     }

@@ -7,6 +7,9 @@
 //! Functions that the plugin replaces by ones of the runtime (`strcpy`, `memchr`) are not here, nor
 //! are those before which the runtime stands and records their accesses itself (`read`).
 
+use super::{Effect, silent};
+use crate::record::handed;
+
 use Amount::*;
 use Success::*;
 
@@ -131,14 +134,174 @@ pub fn scan(name: &str) -> Option<u32> {
 /// that are not described here: then nothing is known of what it has seen.
 pub fn looks_elsewhere(name: &str) -> Option<Success> {
     match name {
-        "process_vm_readv" | "process_vm_writev" | "vmsplice" => Some(Always),
+        "process_vm_readv" | "process_vm_writev" | "vmsplice" | "mincore" => Some(Always),
+        "mallinfo" | "mallinfo2" | "malloc_stats" | "malloc_info" => Some(Always),
+        // What they read is behind an address of an address.
+        "mbsrtowcs" | "wcsrtombs" | "mbsnrtowcs" | "wcsnrtombs" | "iconv" => Some(Always),
         // They fail if another thread has given the pages back.
-        "mincore" | "msync" | "madvise" | "posix_madvise" | "mlock" | "munlock" | "mprotect" => {
-            Some(NotZero)
-        }
+        "msync" | "madvise" | "posix_madvise" | "mlock" | "munlock" | "mprotect" => Some(NotZero),
         _ => None,
     }
 }
+
+/// What a function of which this is known may do with the memory at the addresses that it gets,
+/// other than what is described here: a [`handed`]. `None`: nothing.
+pub fn handed(name: &str, effect: Option<Effect>) -> Option<u8> {
+    let plain = plain(name);
+    let is_described = || {
+        DESCRIBED.contains(&plain)
+            || reads(name).next().is_some()
+            || writes(name).next().is_some()
+            || format(name).is_some()
+            || scan(name).is_some()
+    };
+    let is_stream = || CXX_STATEFUL.iter().any(|part| name.contains(part));
+    match effect {
+        None => Some(handed::UNKNOWN),
+        Some(Effect::Cxx) => Some(handed::WRITTEN),
+        Some(_) if name.starts_with("_Z") => is_stream().then_some(handed::UNDESCRIBED),
+        Some(Effect::None) if RESULTS.contains(&plain) => Some(handed::WRITTEN),
+        Some(Effect::None) if plain.starts_with("pthread_attr_") => Some(handed::UNDESCRIBED),
+        Some(Effect::None) if !silent::touches_only_memory(plain) => None,
+        Some(_) if !PARTLY.contains(&plain) && is_described() => None,
+        Some(_) => Some(handed::UNDESCRIBED),
+    }
+}
+
+/// Parts of the names of functions of C++'s library that change the state of streams, which
+/// compiled code reads in place.
+const CXX_STATEFUL: &[&str] = &[
+    "9basic_ios",
+    "8ios_base",
+    "15basic_streambuf",
+    "15basic_stringbuf",
+    "18basic_stringstream",
+    "19basic_istringstream",
+    "19basic_ostringstream",
+    "13basic_filebuf",
+    "14basic_ifstream",
+    "14basic_ofstream",
+    "13basic_fstream",
+];
+
+/// Functions before which the runtime stands, and which store results in memory of their caller.
+const RESULTS: &[&str] = &[
+    "wait",
+    "waitpid",
+    "waitid",
+    "wait3",
+    "wait4",
+    "accept",
+    "accept4",
+    "getsockopt",
+    "getsockname",
+    "getpeername",
+    "sigaction",
+    "sigprocmask",
+    "pthread_sigmask",
+    "sigpending",
+    "sigwait",
+    "sigwaitinfo",
+    "sigtimedwait",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect",
+    "ioctl",
+    "fcntl",
+    "timerfd_gettime",
+    "timerfd_settime",
+    "timer_create",
+    "timer_gettime",
+    "timer_settime",
+    "getitimer",
+    "setitimer",
+    "nanosleep",
+    "clock_nanosleep",
+    "times",
+    "timespec_get",
+    "posix_spawn",
+    "posix_spawnp",
+    "prctl",
+];
+
+/// Functions that access more than what is described here.
+const PARTLY: &[&str] = &[
+    "mbstowcs",
+    "wcstombs",
+    "strtok_r",
+    "strsep",
+    "regcomp",
+    "regexec",
+    "strtof",
+    "strtold",
+    "strtoimax",
+    "strtoumax",
+    "inet_pton",
+    "inet_aton",
+    "inet_ntop",
+    "vsscanf",
+    "strftime",
+    "localtime_r",
+    "gmtime_r",
+    "asctime_r",
+    "ctime_r",
+];
+
+/// Functions that access no memory at the addresses that they get, or only such as no thread
+/// accesses otherwise.
+const DESCRIBED: &[&str] = &[
+    "setjmp",
+    "_setjmp",
+    "sigsetjmp",
+    "__sigsetjmp",
+    "__tls_get_addr",
+    "__libc_start_main",
+    "__assert_fail",
+    "__assert",
+    "malloc_usable_size",
+    "freeaddrinfo",
+    "freeifaddrs",
+    "globfree",
+    "regfree",
+    "mprotect",
+    "madvise",
+    "posix_madvise",
+    "mlock",
+    "munlock",
+    "mincore",
+    "msync",
+    "fflush",
+    "fileno",
+    "feof",
+    "ferror",
+    "clearerr",
+    "rewind",
+    "fgetc",
+    "getc",
+    "_IO_getc",
+    "fputc",
+    "putc",
+    "_IO_putc",
+    "ungetc",
+    "fseek",
+    "fseeko",
+    "ftell",
+    "ftello",
+    "__uflow",
+    "__overflow",
+    "closedir",
+    "readdir",
+    "rewinddir",
+    "dlclose",
+    "atexit",
+    "__cxa_atexit",
+    "on_exit",
+    "pthread_setname_np",
+];
 
 fn plain(name: &str) -> &str {
     let name = name.strip_prefix("__isoc99_").or(name.strip_prefix("__isoc23_")).unwrap_or(name);
@@ -154,6 +317,13 @@ const CXX_READS: &[(&str, u32, Amount)] = &[
     ("_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", 1, Text),
     ("_ZStlsIcSt11char_traitsIcESaIcEERSt13basic_ostreamI", 1, String),
     ("_ZNSo5writeEPKcl", 1, Bytes(2)),
+    ("_ZSt11_Hash_bytesPKvmm", 0, Bytes(1)),
+    ("_ZSt15_Fnv_hash_bytesPKvmm", 0, Bytes(1)),
+    ("_ZNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEE3strERKNS_12basic_string", 1, String),
+    ("_ZNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEC1ERKNS_12basic_string", 1, String),
+    ("_ZNSt7__cxx1118basic_stringstreamIcSt11char_traitsIcESaIcEEC1ERKNS_12basic_", 1, String),
+    ("_ZNSt7__cxx1119basic_istringstreamIcSt11char_traitsIcESaIcEEC1ERKNS_12basic_", 1, String),
+    ("_ZNSt7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEEC1ERKNS_12basic_", 1, String),
 ];
 
 const READS: &[(&str, u32, Amount)] = &[
@@ -254,6 +424,15 @@ const WRITES: &[(&str, u32, Amount, Success)] = &[
     ("clock_gettime", 1, Fixed(16), Zero),
     ("gettimeofday", 0, Fixed(16), Zero),
     ("time", 0, Fixed(8), Always),
+    ("pthread_join", 1, Fixed(8), Zero),
+    ("frexp", 1, Fixed(4), Always),
+    ("frexpf", 1, Fixed(4), Always),
+    ("modf", 1, Fixed(8), Always),
+    ("modff", 1, Fixed(4), Always),
+    ("sincos", 1, Fixed(8), Always),
+    ("sincos", 2, Fixed(8), Always),
+    ("remquo", 2, Fixed(4), Always),
+    ("lgamma_r", 1, Fixed(4), Always),
     ("strtol", 1, Fixed(8), Always),
     ("strtoul", 1, Fixed(8), Always),
     ("strtoll", 1, Fixed(8), Always),
@@ -286,6 +465,8 @@ pub mod code {
     pub const PRINTS: u32 = 1 << 16;
     /// The values of a format are a `va_list`.
     pub const LIST: u32 = 1 << 17;
+    /// An address matters only if nothing is known of the function that turned out to be called.
+    pub const ASKED: u32 = 1 << 18;
 
     const AMOUNTS: [Amount; 10] = [
         Amount::Text,

@@ -205,8 +205,6 @@ pub(super) const SILENT: &[&str] = &[
     "vsscanf",
     "swscanf",
     "fileno",
-    "fmemopen",
-    "open_memstream",
     "backtrace",
     "backtrace_symbols",
     "__errno_location",
@@ -221,6 +219,8 @@ pub(super) const SILENT: &[&str] = &[
     "malloc_trim",
     "mallinfo",
     "mallinfo2",
+    "malloc_stats",
+    "malloc_info",
     "mprotect",
     "madvise",
     "posix_madvise",
@@ -343,6 +343,11 @@ pub(super) const SILENT: &[&str] = &[
     "__fixunsdfti",
     "__floatuntidf",
 ];
+
+/// Whether a silent function is none before which the runtime stands.
+pub(super) fn touches_only_memory(name: &str) -> bool {
+    SILENT.contains(&name)
+}
 
 pub(super) const MATHEMATICS: &[&str] = &[
     "acos",

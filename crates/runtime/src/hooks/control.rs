@@ -3,13 +3,14 @@
 use std::ffi::{c_char, c_void};
 
 use foretrace_recording::library::{self, Effect};
-use foretrace_recording::record::{kind, readers};
+use foretrace_recording::record::{kind, readers, unseen};
 use foretrace_recording::site::{SYSTEM, Site};
 
 use super::strings;
 use crate::config;
 use crate::interpose::{signals, streams};
 use crate::kernel::calls;
+use crate::kernel::system_files::is_about_process;
 use crate::kernel::uses::Uses;
 use crate::schedule;
 use crate::thread::{Thread, enter, enter_recording, hook, hook_recording, lost_way};
@@ -125,6 +126,7 @@ extern "C-unwind" fn __ft_call_on(
     let recorded = enter(|thread| {
         let target = target as u64;
         let effect = library::decode(code);
+        thread.touches_memory = false;
         leave(thread, site, target, readers(effect, stream));
         if effect == Some(Effect::Hidden(library::CHILDREN_LIST)) {
             crate::log::flag(foretrace_recording::file::flags::WAITS_END);
@@ -134,12 +136,14 @@ extern "C-unwind" fn __ft_call_on(
             return;
         }
         if effect.is_none() && hold().kernel.is_silent(target) {
+            thread.touches_memory = hold().kernel.touches_memory(target);
             if hold().kernel.reads_text(target) && stream != 0 {
                 // SAFETY: the program gives the address to a function that reads a text there.
                 unsafe { strings::look_at_text(thread, site, stream as *const c_char) };
             }
             return;
         }
+        look_elsewhere(thread, site, effect, stream);
         streams::wait_until_free(thread, effect, stream);
         let uses = || uses(effect, stream);
         calls::begin_library(thread, site as u64, target, uses);
@@ -149,13 +153,36 @@ extern "C-unwind" fn __ft_call_on(
     }
 }
 
+/// Before a call that may find what other threads have in memory, or that uses a buffer of the
+/// program.
+fn look_elsewhere(thread: &mut Thread, site: *const Site, effect: Option<Effect>, stream: u64) {
+    let what = match effect {
+        Some(Effect::Named { .. }) if is_about_process(stream as *const c_char) => {
+            Some(unseen::LOOKED)
+        }
+        Some(Effect::Stream { output, .. }) => {
+            streams::hand_over_buffers(thread, site as u64, stream);
+            let is_mapped = || hold().kernel.is_mapped(streams::descriptor_of(stream as *mut _));
+            (!output && stream != 0 && is_mapped()).then_some(unseen::MAPPED_FILE)
+        }
+        _ => None,
+    };
+    if let Some(what) = what {
+        hold().stamped(thread, kind::UNSEEN, what, site as u64, []);
+    }
+}
+
 /// The channels of a function of which this is known.
 fn uses(effect: Option<Effect>, stream: u64) -> Uses {
     match effect {
         Some(Effect::Hidden(list)) => Uses::of(library::HIDDEN[list as usize]),
         Some(Effect::Named { list, .. }) => {
+            let name = stream as *const c_char;
+            if is_about_process(name) {
+                return Uses::every();
+            }
             let mut uses = Uses::of(library::HIDDEN[list as usize]);
-            uses.join(&hold().kernel.named_file(stream as *const c_char, list != 5));
+            uses.join(&hold().kernel.named_file(name, list != 5));
             uses
         }
         Some(Effect::Stream { output, .. }) => streams::uses(stream, output),

@@ -136,13 +136,13 @@ impl Format {
         }
     }
 
-    /// The texts that `printf` reads, with how many bytes of each at most. Where values are named
+    /// The texts that `printf` reads, with how many characters of each at most, of so many bytes. Where values are named
     /// by their numbers (`%1$s`), nothing more is known.
     ///
     /// # Safety
     ///
     /// The values are those of the format.
-    pub(super) unsafe fn texts(mut self, values: &mut Values) -> Vec<(*const u8, usize)> {
+    pub(super) unsafe fn texts(mut self, values: &mut Values) -> Vec<(*const u8, usize, usize)> {
         let mut texts = Vec::new();
         while self.next_conversion() {
             while self.take_any_of(b"-+ #0'I") {}
@@ -182,8 +182,10 @@ impl Format {
             };
             // SAFETY: the caller says so.
             let Some(value) = (unsafe { values.next(kind) }) else { break };
-            if conversion == b's' && !is_wide && value != 0 {
-                texts.push((value as *const u8, limit));
+            if value != 0 && matches!(conversion, b's' | b'S') {
+                let is_wide = is_wide || conversion == b'S';
+                // At most as many characters are read as bytes are printed.
+                texts.push((value as *const u8, limit, if is_wide { 4 } else { 1 }));
             }
         }
         texts
@@ -262,20 +264,21 @@ impl Format {
 mod tests {
     use super::*;
 
-    fn texts(format: &std::ffi::CStr, values: &[u64]) -> Vec<(u64, usize)> {
+    fn texts(format: &std::ffi::CStr, values: &[u64]) -> Vec<(u64, usize, usize)> {
         // SAFETY: each format has as many values as it says.
         let found = unsafe {
             let mut values = Values::of_array(values.as_ptr(), values.len());
             Format::new(format.as_ptr()).texts(&mut values)
         };
-        found.into_iter().map(|(text, limit)| (text as u64, limit)).collect()
+        found.into_iter().map(|(text, limit, width)| (text as u64, limit, width)).collect()
     }
 
     #[test]
     fn texts_of_printf_are_found() {
-        assert_eq!(texts(c"%d%% %s %-5ld|%s", &[1, 2, 3, 4]), [(2, usize::MAX), (4, usize::MAX)]);
-        assert_eq!(texts(c"%.*s %.3s %.s", &[7, 8, 9, 10]), [(8, 7), (9, 3), (10, 0)]);
-        assert_eq!(texts(c"%*.*f %m %ls %s", &[1, 2, 3, 4, 5]), [(5, usize::MAX)]);
+        const ALL: usize = usize::MAX;
+        assert_eq!(texts(c"%d%% %s %-5ld|%s", &[1, 2, 3, 4]), [(2, ALL, 1), (4, ALL, 1)]);
+        assert_eq!(texts(c"%.*s %.3s %.s", &[7, 8, 9, 10]), [(8, 7, 1), (9, 3, 1), (10, 0, 1)]);
+        assert_eq!(texts(c"%*.*f %m %ls %s", &[1, 2, 3, 4, 5]), [(4, ALL, 4), (5, ALL, 1)]);
         assert_eq!(texts(c"%2$s %1$s", &[1, 2]), []);
     }
 

@@ -5,14 +5,19 @@
 
 use std::ffi::c_char;
 
+use foretrace_recording::file::flags;
 use foretrace_recording::library::memory::{Amount, Success, code};
-use foretrace_recording::record::{kind, unseen};
+use foretrace_recording::record::{handed, kind, unseen};
 use foretrace_recording::site::Site;
 
 use super::formats::{Format, Values};
 use super::ranges::{look, store};
 use crate::thread::{Thread, enter};
 use crate::world::hold;
+
+unsafe extern "C" {
+    fn wcsnlen(text: *const libc::wchar_t, limit: usize) -> usize;
+}
 
 /// Longer ones are not looked at.
 const LONGEST: usize = 1 << 24;
@@ -105,6 +110,34 @@ extern "C-unwind" fn __ft_looked_elsewhere(site: *const Site, when: u32, result:
     });
 }
 
+/// The program gives addresses, which may be the same, to a function that may access memory there
+/// in ways that are not described. `what`: see [`foretrace_recording::record::handed`]. If it was
+/// not known before which function it is, the call is asked.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn __ft_handed(
+    site: *const Site,
+    what: u32,
+    first: *const u8,
+    second: *const u8,
+) {
+    enter(|thread| {
+        let is_unknown = || crate::kernel::calls::is_unknown(thread, site as u64);
+        let what = match what as u8 {
+            what_known if what & code::ASKED == 0 || is_unknown() => what_known,
+            _ if thread.touches_memory => handed::UNDESCRIBED,
+            _ => return,
+        };
+        crate::log::flag(flags::HANDED);
+        let site = thread.site(site);
+        let second = if first == second { std::ptr::null() } else { second };
+        for address in [first, second] {
+            if !address.is_null() {
+                hold().stamped(thread, kind::HANDED, what, site, [address as u64]);
+            }
+        }
+    });
+}
+
 /// A function has written memory of the program.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn __ft_wrote(
@@ -174,10 +207,14 @@ unsafe extern "C-unwind" fn __ft_format(
             Format::new(format).texts(&mut values)
         };
         let site = thread.site(site);
-        for (text, limit) in texts {
-            // SAFETY: the format says that a text is there, of which so many bytes are printed.
+        for (text, limit, width) in texts {
+            // SAFETY: the format says that a text is there, of which so many characters are read.
             unsafe {
-                let size = (libc::strnlen(text.cast(), limit).saturating_add(1)).min(limit);
+                let size = match width {
+                    1 => libc::strnlen(text.cast(), limit),
+                    _ => wcsnlen(text.cast(), limit),
+                };
+                let size = size.saturating_add(1).min(limit).saturating_mul(width);
                 look(thread, site, text, size.min(LONGEST));
             }
         }

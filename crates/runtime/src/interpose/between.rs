@@ -5,11 +5,12 @@ use std::ffi::{c_int, c_uint};
 use foretrace_recording::input::call;
 use libc::{off_t, size_t, ssize_t};
 
-use super::transfers::cannot_be_given;
+use super::transfers::{cannot_be_given, note_mapped};
 use crate::errno::keeping_errno;
 use crate::kernel::Kernel;
 use crate::kernel::exchange::{Fate, Source, finish, give, start};
 use crate::real::{pass_on, real};
+use crate::thread::enter;
 
 mod next {
     use super::*;
@@ -33,6 +34,7 @@ fn between(from: c_int, to: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let outside =
         |kernel: &mut Kernel| kernel.is_answered_by_others(from) || kernel.goes_to_others(to);
     let source = Source::new(call::SPLICE, &outside);
+    enter(|thread| note_mapped(thread, from));
     let Some(begun) = start(&source, uses, None) else { return call() };
     if let Fate::Answered(_) = begun.fate {
         cannot_be_given(call::SPLICE);
@@ -62,6 +64,7 @@ pub(super) unsafe extern "C-unwind" fn sendfile(
     };
     let of_child = |kernel: &mut Kernel| kernel.is_given(to);
     let source = Source { of_child: Some(&of_child), ..Source::new(call::WRITE, &outside) };
+    enter(|thread| note_mapped(thread, from));
     let Some(begun) = start(&source, uses, None) else {
         return pass_on!(next::sendfile(to, from, at, size));
     };

@@ -3,8 +3,9 @@
 //! instrumented with the program.
 //!
 //! What such a function changes is found by comparing, put back, and then stored word by word as
-//! instrumented code would have done it. What it only reads is not recorded: that misses races, and
-//! reports none that are not there.
+//! instrumented code would have done it. What it only reads is not recorded: that misses races. But
+//! the steps from one node of a tree to the next are the runtime's own: where they lead depends on
+//! what they read.
 
 // The names are the C++ library's own.
 #![allow(non_snake_case)]
@@ -46,6 +47,8 @@ mod next {
         node: *mut Node, parent: *mut Node, header: *mut Node));
     real!(fn _ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node: *mut Node,
         header: *mut Node) -> *mut Node);
+    real!(fn _ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base(node: *mut Node) -> *mut Node);
+    real!(fn _ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base(node: *mut Node) -> *mut Node);
     real!(fn _ZNSt8__detail15_List_node_base7_M_hookEPS0_(link: *mut Link, position: *mut Link));
     real!(fn _ZNSt8__detail15_List_node_base9_M_unhookEv(link: *mut Link));
     real!(fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(link: *mut Link, first: *mut Link,
@@ -258,4 +261,113 @@ unsafe extern "C-unwind" fn _ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm
 ) -> usize {
     let work = || pass_on!(next::_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm(at, buckets));
     enter(|thread| policy(at).watch(thread, work)).unwrap_or_else(work)
+}
+
+/// A word of a node that instrumented code would load.
+///
+/// # Safety
+///
+/// It is one of a node of the program's.
+unsafe fn load(thread: &mut Thread, word: *const *mut Node) -> *mut Node {
+    let site = thread.call_site;
+    thread.point(kind::LOAD, site, word as u64, 8);
+    // SAFETY: the caller says so.
+    let value = unsafe { word.read() };
+    thread.access(kind::LOAD, 8, site, word as u64, value as u64);
+    value
+}
+
+/// A step to the next node in the order of a tree: down this way as far as the other way leads, or
+/// else up.
+///
+/// # Safety
+///
+/// It is a node of a tree, or its header.
+unsafe fn step(
+    thread: &mut Thread,
+    mut node: *mut Node,
+    way: fn(*mut Node) -> *const *mut Node,
+    other: fn(*mut Node) -> *const *mut Node,
+) -> *mut Node {
+    // SAFETY: the caller says so, and nodes lead to nodes, or are null.
+    unsafe {
+        let below = load(thread, way(node));
+        if !below.is_null() {
+            node = below;
+            loop {
+                match load(thread, other(node)) {
+                    next if next.is_null() => return node,
+                    next => node = next,
+                }
+            }
+        }
+        let mut above = load(thread, parent(node));
+        while node == load(thread, way(above)) {
+            node = above;
+            above = load(thread, parent(above));
+        }
+        // From the root, whose parent is the header, and the header's is the root.
+        if load(thread, way(node)) == above { node } else { above }
+    }
+}
+
+fn parent(node: *mut Node) -> *const *mut Node {
+    node.cast::<*mut Node>().wrapping_add(1)
+}
+
+fn left(node: *mut Node) -> *const *mut Node {
+    node.cast::<*mut Node>().wrapping_add(2)
+}
+
+fn right(node: *mut Node) -> *const *mut Node {
+    node.cast::<*mut Node>().wrapping_add(3)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base(
+    node: *mut Node,
+) -> *mut Node {
+    let work = || pass_on!(next::_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base(node));
+    // SAFETY: the program gives a node of a tree.
+    enter(|thread| unsafe { step(thread, node, right, left) }).unwrap_or_else(work)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base(
+    node: *mut Node,
+) -> *mut Node {
+    pass_on!(_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base(node))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base(
+    node: *mut Node,
+) -> *mut Node {
+    const RED: u32 = 0;
+    let work = || pass_on!(next::_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base(node));
+    enter(|thread| {
+        let (site, color) = (thread.call_site, node.cast::<u32>());
+        thread.point(kind::LOAD, site, color as u64, 4);
+        // SAFETY: the program gives a node of a tree, or its header, which is red as only inner
+        // nodes are, and its parent's parent.
+        unsafe {
+            let value = color.read();
+            thread.access(kind::LOAD, 4, site, color as u64, value.into());
+            if value == RED {
+                let above = load(thread, parent(node));
+                if load(thread, parent(above)) == node {
+                    return load(thread, right(node));
+                }
+            }
+            step(thread, node, left, right)
+        }
+    })
+    .unwrap_or_else(work)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base(
+    node: *mut Node,
+) -> *mut Node {
+    pass_on!(_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base(node))
 }

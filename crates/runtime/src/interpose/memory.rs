@@ -4,14 +4,14 @@ use std::ffi::{c_int, c_void};
 
 use foretrace_recording::channel::direction::BOTH;
 use foretrace_recording::channel::{IPC, OUTSIDE};
-use foretrace_recording::record::alloc::{INHERITED, SHARED, ZERO};
-use foretrace_recording::record::kind;
+use foretrace_recording::record::alloc::{INHERITED, MOVED, SHARED, ZERO};
+use foretrace_recording::record::{free, kind, unseen};
 
-use crate::errno::set_errno;
+use crate::errno::{keeping_errno, set_errno};
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
 use crate::real::pass_on;
-use crate::thread::enter;
+use crate::thread::{Thread, enter};
 use crate::world::hold;
 
 unsafe extern "C" {
@@ -58,19 +58,23 @@ pub(crate) fn allocated_with(block: *mut c_void, size: usize, detail: u8) -> *mu
 
 /// Before the block is given back, so that nobody can have it again earlier. Says whether it must
 /// not be given back at all.
-fn freed(block: *mut c_void) -> bool {
+fn freed(block: *mut c_void, detail: u8) -> bool {
     // SAFETY: the program gives the block to `free` or `realloc`, so it is one of the C library's
     // that is in use.
-    !block.is_null() && gone(block, unsafe { libc::malloc_usable_size(block) })
+    !block.is_null() && gone_with(block, unsafe { libc::malloc_usable_size(block) }, detail)
 }
 
 /// A block is about to be given back. Says whether it must not be.
 pub(crate) fn gone(block: *mut c_void, size: usize) -> bool {
+    gone_with(block, size, 0)
+}
+
+fn gone_with(block: *mut c_void, size: usize, detail: u8) -> bool {
     let is_kept = enter(|thread| {
         let site = thread.call_site;
         let mut world = hold();
         world.objects.forget(block as usize, size);
-        world.stamped(thread, kind::FREE, 0, site, [block as u64]);
+        world.stamped(thread, kind::FREE, detail, site, [block as u64]);
         let replay = world.replay.as_mut();
         replay.is_some_and(|replay| replay.memory.freed(thread, block as u64, size as u64))
     });
@@ -92,7 +96,7 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // Another thread may get the old block before we know that it is free; hence it counts as freed
     // first.
-    let new = match freed(block) {
+    let new = match freed(block, free::MOVES) {
         true if size == 0 => std::ptr::null_mut(),
         true => pass_on!(copied(block, size)),
         false => pass_on!(__libc_realloc(block, size)),
@@ -100,7 +104,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if new.is_null() && size > 0 {
         return new;
     }
-    allocated(new, size)
+    allocated_with(new, size, if block.is_null() { 0 } else { MOVED })
 }
 
 /// As `realloc`, but the old block stays.
@@ -122,7 +126,7 @@ unsafe fn copied(block: *mut c_void, size: usize) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free(block: *mut c_void) {
-    if !freed(block) {
+    if !freed(block, 0) {
         pass_on!(__libc_free(block));
     }
 }
@@ -193,25 +197,45 @@ unsafe extern "C" fn mmap(
     file: c_int,
     offset: i64,
 ) -> *mut c_void {
-    let pages = pass_on!(next::mmap(start, size, access, flags, file, offset));
+    let is_anonymous = flags & libc::MAP_ANONYMOUS != 0;
+    let call = || pass_on!(next::mmap(start, size, access, flags, file, offset));
+    let pages = match is_anonymous {
+        true => call(),
+        false => around(|kernel| kernel.question(file), None, call),
+    };
     let fixed = flags & libc::MAP_FIXED != 0;
     let is_shared = flags & libc::MAP_SHARED != 0;
+    if !start.is_null() && pages != start {
+        // Others have something where the program wanted it.
+        keeping_errno(|| enter(looked));
+    }
     if pages == libc::MAP_FAILED {
         return pages;
     }
-    let is_anonymous = flags & libc::MAP_ANONYMOUS != 0;
     if is_shared && !is_anonymous && access & libc::PROT_WRITE != 0 {
         enter(|_| hold().kernel.mapped(file));
     }
     let detail = match is_shared {
         true if is_anonymous => INHERITED,
         true if access & libc::PROT_WRITE != 0 || is_writable(file) => SHARED,
+        false if !is_anonymous && is_changed(file) => SHARED,
         _ => 0,
     };
     if fixed && detail != SHARED {
         return pages;
     }
     allocated_with(pages, size, detail)
+}
+
+/// The calling thread has seen what other threads have done with memory.
+fn looked(thread: &mut Thread) {
+    let site = thread.call_site;
+    hold().stamped(thread, kind::UNSEEN, unseen::LOOKED, site, []);
+}
+
+/// Whether the process changes the content of a file through memory, or can write to it.
+fn is_changed(file: c_int) -> bool {
+    is_writable(file) || enter(|_| hold().kernel.is_mapped(file)).unwrap_or(false)
 }
 
 /// Whether the process can write to a file.

@@ -31,6 +31,7 @@ pub(crate) mod signals;
 mod sleeping;
 mod sockets;
 pub(crate) mod standard_input;
+pub(crate) mod stream_buffers;
 pub(crate) mod streams;
 pub(crate) mod threads;
 mod transfers;

@@ -53,11 +53,13 @@ pub(crate) fn uses(stream: u64, output: bool) -> Uses {
     }
 }
 
-fn descriptor_of(stream: *mut FILE) -> c_int {
+pub(crate) fn descriptor_of(stream: *mut FILE) -> c_int {
     // SAFETY: the program gives the stream to a function of the C library, or it is one of the
     // standard ones.
     keeping_errno(|| unsafe { libc::fileno(stream) })
 }
+
+pub(crate) use super::stream_buffers::hand_over as hand_over_buffers;
 
 /// The channels of a call that writes to a descriptor.
 pub(crate) fn output(descriptor: i32) -> Uses {
@@ -124,6 +126,7 @@ pub(super) unsafe extern "C-unwind" fn fclose(stream: *mut FILE) -> c_int {
     let descriptor = descriptor_of(stream);
     let is_shared = given::is_shared(descriptor);
     super::own_streams::forget(stream);
+    super::stream_buffers::forget(stream);
     let status = around_then(
         |kernel| match descriptor {
             ..0 => Uses::of(&[(LIBRARY, BOTH)]),

@@ -111,7 +111,7 @@ fn receive(
 
 /// What was read from a file that is also in memory may have been stored there, and what the kernel
 /// says of a process may be what its threads have done.
-fn note_mapped(thread: &mut Thread, fd: c_int) {
+pub(super) fn note_mapped(thread: &mut Thread, fd: c_int) {
     let mut world = hold();
     let site = thread.call_site;
     if world.kernel.is_mapped(fd) {

@@ -238,6 +238,12 @@ pub(crate) fn is_open(thread: &Thread, site: u64) -> bool {
     thread.calls.last().is_some_and(|call| call.site == site && call.inside)
 }
 
+/// Whether the thread is in a call of a function that the program made at `site`, and nothing is
+/// known of that.
+pub(crate) fn is_unknown(thread: &Thread, site: u64) -> bool {
+    thread.calls.last().is_some_and(|call| call.site == site && call.every)
+}
+
 fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
     while let Some(call) = thread.calls.pop() {
         let mut world = hold();

@@ -33,6 +33,7 @@ use foretrace_recording::file::table;
 use foretrace_recording::library::{self, Effect};
 use rustc_hash::FxHashMap;
 
+use crate::interpose::stream_buffers::Buffer;
 use crate::log::Writer;
 use objects::Objects;
 use uses::Uses;
@@ -63,6 +64,10 @@ pub(crate) struct Kernel {
     silent: Vec<(u64, bool)>,
     /// Those of them that read the text which is their first argument.
     texts: Vec<u64>,
+    /// Those of them that may access memory.
+    touching: Vec<u64>,
+    /// Memory of the program that streams use.
+    pub(crate) buffers: Vec<Buffer>,
     /// Timers in virtual time.
     timers: Vec<timers::Timer>,
 }
@@ -165,9 +170,17 @@ impl Kernel {
                 if is_silent && library::memory::strings_read_by(name).contains(&0) {
                     self.texts.push(function);
                 }
+                if is_silent && !is_ours {
+                    self.touching.push(function);
+                }
                 is_silent
             }
         }
+    }
+
+    /// Whether a function that was found to touch no channel may access memory of the program.
+    pub(crate) fn touches_memory(&self, function: u64) -> bool {
+        self.touching.contains(&function)
     }
 
     /// Whether a function that was found to touch no channel reads the text that is its first

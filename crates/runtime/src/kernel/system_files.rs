@@ -31,6 +31,14 @@ pub(super) fn is_name_made_up(folder: i32, name: *const c_char, found: &Found) -
         }
 }
 
+/// Whether a name is that of something which the kernel knows of a process: its descriptors, its
+/// memory, its threads.
+pub(crate) fn is_about_process(name: *const c_char) -> bool {
+    // SAFETY: the program gives the name to a function on files, so it is a C string, or null.
+    let name = (!name.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(name) }.to_bytes());
+    name.is_some_and(|name| name.starts_with(b"/proc/") || name.starts_with(b"/dev/fd"))
+}
+
 /// Whether others than the process decide what is read from the file of this name: it is a device,
 /// or made up.
 pub(crate) fn is_fed(name: *const c_char) -> bool {

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <mqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -25,6 +26,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -364,6 +366,74 @@ static int is_connected(void) {
   return getpeername(fds[1], (struct sockaddr *)&found, &size) == 0;
 }
 
+/* What the kernel says of the process by names of files. */
+static void take_number(void) { CHECK(dup2(STDIN_FILENO, 77) == 77); }
+static int has_number(void) { return access("/proc/self/fd/77", F_OK) == 0; }
+
+static int has_link(void) {
+  char found[64];
+  return readlink("/proc/self/fd/77", found, sizeof found) > 0;
+}
+
+static int has_grown_unnamed(void) {
+  struct stat found;
+  CHECK(fstatat(fds[0], "", &found, AT_EMPTY_PATH) == 0);
+  return found.st_size == 100;
+}
+
+/* Which pages are there. */
+static char *const place = (char *)0x600000000000;
+static void take_place(void) { CHECK(map(place) != MAP_FAILED); }
+static int is_taken(void) { return map(place) != place; }
+
+static int is_in_core(void) {
+  unsigned char found;
+  return mincore(place, PAGE, &found) == 0;
+}
+
+static void make_block(void) { CHECK((pages = malloc(1000000)) != NULL); }
+static void free_block(void) { free(pages); }
+static int is_block_free(void) { return mallinfo2().hblks == 0; }
+
+/* A file that is changed in memory. */
+static void make_mapped(void) {
+  CHECK((fds[0] = open(name, O_RDWR)) >= 0 && ftruncate(fds[0], PAGE) == 0);
+  one = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+  CHECK(one != MAP_FAILED);
+}
+
+static int is_in_copy(void) {
+  int *copy = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fds[0], 0);
+  CHECK(copy != MAP_FAILED);
+  return *copy == 1;
+}
+
+static int is_in_stream(void) {
+  int found = 0;
+  FILE *stream = fopen(name, "r");
+  CHECK(stream != NULL && fread(&found, sizeof found, 1, stream) == 1 && fclose(stream) == 0);
+  return found == 1;
+}
+
+static int is_sent(void) {
+  int ends[2], found = 0;
+  CHECK(pipe(ends) == 0 && sendfile(ends[1], fds[0], NULL, sizeof found) == sizeof found);
+  CHECK(read(ends[0], &found, sizeof found) == sizeof found);
+  return found == 1;
+}
+
+/* A handler that runs wherever the signal arrives. */
+static _Atomic int handled;
+static void handle(int signal) { handled = signal; }
+static void install(void) { CHECK(signal(SIGUSR2, handle) != SIG_ERR); }
+static void send_signal(void) { CHECK(kill(getpid(), SIGUSR2) == 0); }
+
+static int is_handled(void) {
+  for (int tries = 0; tries < 20 && !handled; tries++)
+    sched_yield();
+  return handled;
+}
+
 static const struct way {
   const char *name;
   void (*prepare)(void);
@@ -409,6 +479,16 @@ static const struct way {
     {"pages at fixed places", map_twice, store_one, same_is_stored},
     {"memory of the process", nothing, store_word, shows_word},
     {"copied memory", nothing, store_word, copies_word},
+    {"name of a descriptor", nothing, take_number, has_number},
+    {"link of a descriptor", nothing, take_number, has_link},
+    {"size without a name", make_memory, grow, has_grown_unnamed},
+    {"taken pages", nothing, take_place, is_taken},
+    {"pages in core", nothing, take_place, is_in_core},
+    {"blocks in use", make_block, free_block, is_block_free},
+    {"copy of pages", make_mapped, store_one, is_in_copy},
+    {"pages by a stream", make_mapped, store_one, is_in_stream},
+    {"pages that are sent", make_mapped, store_one, is_sent},
+    {"handler somewhere", install, send_signal, is_handled},
     {"readiness of a queue", make_messages, send_queued, is_ready},
     {"address of a socket", make_sockets, connect_it, is_connected},
 };

@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <memory_resource>
 #include <mutex>
 #include <new>
@@ -63,6 +66,30 @@ bool has_resource() {
   return std::pmr::get_default_resource() == std::pmr::null_memory_resource();
 }
 
+// What compiled code reads of a stream in place.
+void end_stream() {
+  int found;
+  *stream >> found;
+}
+
+bool is_at_end() { return stream->eof(); }
+void fill_stream() { stream->fill('z'); }
+bool is_filled() { return stream->fill() == 'z'; }
+bool is_hashed() { return std::hash<std::string>()(*text) == std::hash<std::string>()("1"); }
+
+bool streams() {
+  std::istringstream from(*text);
+  int found = 0;
+  from >> found;
+  return found == 1;
+}
+
+// The steps through a tree are the library's.
+std::map<int, int> tree{{0, 0}, {1, 1}, {2, 2}};
+void erase() { tree.erase(1); }
+bool is_erased() { return std::next(tree.begin())->first == 2; }
+bool is_erased_backwards() { return std::prev(std::prev(tree.end()))->first == 0; }
+
 void store_large() { large.store({1, 2, 3}); }
 bool is_large() { return large.load().a == 1; }
 
@@ -77,6 +104,12 @@ const struct Way {
     {"printed text", change, prints, true},
     {"stream", print, reads, true},
     {"place in a stream", print, is_behind, true},
+    {"end of a stream", end_stream, is_at_end, true},
+    {"state of a stream", fill_stream, is_filled, true},
+    {"hash", change, is_hashed, true},
+    {"stream of a string", change, streams, true},
+    {"tree", erase, is_erased, true},
+    {"tree backwards", erase, is_erased_backwards, true},
     {"new handler", set_handler, has_handler, false},
     {"terminate handler", set_end, has_end, false},
     {"memory resource", set_resource, has_resource, false},
