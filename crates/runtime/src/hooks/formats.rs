@@ -136,8 +136,8 @@ impl Format {
         }
     }
 
-    /// The texts that `printf` reads, with how many characters of each at most, of so many bytes. Where values are named
-    /// by their numbers (`%1$s`), nothing more is known.
+    /// The texts that `printf` reads, with how many characters of each at most, of so many bytes.
+    /// Where values are named by their numbers (`%1$s`), nothing more is known.
     ///
     /// # Safety
     ///
