@@ -64,6 +64,7 @@ pub(crate) fn unanswered(why: &Unanswered) -> Reason {
             "condition variable {name} has too many operations for the stuck state ({waits} waits, \
              {signals} signals, {broadcasts} broadcasts)"
         ),
+        Unanswered::FormulaTooLarge => "the formula is too large for the solver".into(),
         Unanswered::NotInPrograms => "programs are checked for assertions and races only".into(),
         Unanswered::NoFailingValues(why)
         | Unanswered::FormulaUnsupported(why)

@@ -377,9 +377,7 @@ impl<'w> Shard<'w> {
             }
         };
         // Every model assigns every variable, so one that earlier questions have filled is slow.
-        let is_full = |(encoder, _): &(Encoder, Goals)| {
-            encoder.solver.statistics().variables > MOST_VARIABLES
-        };
+        let is_full = |(encoder, _): &(Encoder, Goals)| encoder.solver.variables() > MOST_VARIABLES;
         if solver.as_ref().is_some_and(is_full) {
             *solver = None;
         }
@@ -389,11 +387,18 @@ impl<'w> Shard<'w> {
             (encoder.with_facts(work.facts(questions)), Goals::default())
         });
         terms.bound = None;
+        encoder.begin(&terms.limits);
         let verdict = match most {
             None => goals.decide(encoder, groups, &class.parts, terms),
             Some(most) => goals.decide_in_bound(encoder, groups, class, most, terms),
         };
         work.progress.solved(start.elapsed());
+        if encoder.is_exhausted() {
+            *solver = None;
+            if matches!(verdict, Verdict::Undecided(_)) && !terms.limits.is_over() {
+                return Verdict::Undecided(Unanswered::FormulaTooLarge);
+            }
+        }
         verdict
     }
 

@@ -26,6 +26,8 @@ pub enum Unanswered {
         /// How many broadcasts there are.
         broadcasts: usize,
     },
+    /// The formula would be too large for the solver.
+    FormulaTooLarge,
     /// The checker found no values that make the assertion fail: what it says.
     NoFailingValues(String),
     /// The interpreter of programs judges assertions and races only.
@@ -44,6 +46,7 @@ impl Unanswered {
             Unanswered::ConflictBudget => "conflict-budget",
             Unanswered::LockCycles { .. } => "too-many-lock-cycles",
             Unanswered::Notifications { .. } => "too-many-notifications",
+            Unanswered::FormulaTooLarge => "formula-too-large",
             Unanswered::NoFailingValues(_) => "no-failing-values",
             Unanswered::NotInPrograms => "not-in-programs",
             Unanswered::FormulaUnsupported(_) => "formula-unsupported",

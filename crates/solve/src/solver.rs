@@ -351,6 +351,11 @@ impl Solver {
         atoms.map(atom).collect()
     }
 
+    /// How many variables there are, order atoms included.
+    pub fn variables(&self) -> u64 {
+        self.variable_count as u64
+    }
+
     /// How much work was done so far.
     pub fn statistics(&self) -> Statistics {
         let theory = self.theory.borrow();

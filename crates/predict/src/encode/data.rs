@@ -345,6 +345,9 @@ impl Encoder<'_> {
         }
         let mut readable = Vec::new();
         for write in self.unhidden_sources(read, cell) {
+            if self.is_exhausted() {
+                return true;
+            }
             let content = self.content(read, cell, write);
             if !matches!(content, Content::Unreadable) {
                 readable.push((write, content));
@@ -485,6 +488,9 @@ impl Encoder<'_> {
         }
         let mut open: std::collections::VecDeque<EventId> = wanted.into();
         while let Some(read) = open.pop_front() {
+            if self.is_exhausted() {
+                return;
+            }
             if skeleton.memory.has_unknown_writer(read) {
                 continue;
             }

@@ -247,6 +247,9 @@ impl Encoder<'_> {
         }
         let mut values = 0;
         for rule in broken {
+            if self.is_exhausted() {
+                return true;
+            }
             // What is wrong behind the first wrong values may be right when these are.
             if is_value(&rule) {
                 values += 1;

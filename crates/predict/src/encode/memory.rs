@@ -173,8 +173,10 @@ impl Encoder<'_> {
         let trace = self.skeleton.trace;
         let memory = &self.skeleton.memory;
         let is_write =
-            |event: EventId| trace.op(event).access().is_some_and(|access| access.writes);
-        let writes = || memory.accesses(cell).iter().copied().filter(|&event| is_write(event));
+            |event: &EventId| trace.op(*event).access().is_some_and(|access| access.writes);
+        let all_writes = || memory.accesses(cell).iter().copied().filter(is_write).collect();
+        let writes = self.writes.borrow_mut().entry(cell).or_insert_with(all_writes).clone();
+        let writes = || writes.iter().copied();
         // The last write of each thread that must precede the read hides those that must precede
         // it.
         let mut last: Vec<Option<EventId>> = vec![None; trace.threads().len()];

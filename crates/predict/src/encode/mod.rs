@@ -25,6 +25,9 @@ mod segments;
 mod stuck;
 mod waiting;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use foretrace_causality::MustHappenBefore;
@@ -38,6 +41,9 @@ pub(crate) use segments::Bound;
 use crate::cells::Cells;
 use crate::explain::Reason;
 use amo::AtMostOne;
+
+/// A formula with more variables than this takes gigabytes, and years.
+const MOST_VARIABLES: u64 = 2_000_000;
 
 /// A solver that knows the rules of one trace, as far as they were needed so far.
 pub(crate) struct Encoder<'s> {
@@ -68,6 +74,12 @@ pub(crate) struct Encoder<'s> {
     /// The guard of each read's value; not its inclusion where the read may be a remote one.
     pinned: FxHashMap<EventId, Lit>,
     questions: Questions,
+    /// When the present question is given up.
+    limits: Limits,
+    /// Whether what is encoded is incomplete, because a question was given up in the midst of it.
+    is_exhausted: bool,
+    /// The writes of cells, as far as they were asked for.
+    writes: RefCell<FxHashMap<CellId, Rc<[EventId]>>>,
     data: data::DataPart,
     explained: Option<Lit>,
     stuck: Option<stuck::Stuck>,
@@ -135,6 +147,9 @@ impl<'s> Encoder<'s> {
             one_remote: AtMostOne::default(),
             pinned: FxHashMap::default(),
             questions,
+            limits: Limits::default(),
+            is_exhausted: false,
+            writes: RefCell::default(),
             data: data::DataPart::default(),
             explained: None,
             stuck: None,
@@ -296,6 +311,18 @@ impl<'s> Encoder<'s> {
         }
     }
 
+    /// Begins a question that is given up at these limits.
+    pub(crate) fn begin(&mut self, limits: &Limits) {
+        self.limits = limits.clone();
+    }
+
+    /// Whether the question is given up, because its time is over or its formula too large. What is
+    /// encoded is then incomplete, and no further question can be asked.
+    pub(crate) fn is_exhausted(&mut self) -> bool {
+        self.is_exhausted |= self.limits.is_over() || self.solver.variables() > MOST_VARIABLES;
+        self.is_exhausted
+    }
+
     /// Answers a question: a feasible schedule that satisfies the assumptions, or none.
     pub(crate) fn ask(&mut self, assumptions: &[Lit], terms: &mut Terms) -> Answer {
         let mut assumptions = assumptions.to_vec();
@@ -306,6 +333,9 @@ impl<'s> Encoder<'s> {
             assumptions.push(self.before(earlier, later));
         }
         loop {
+            if self.is_exhausted() {
+                return Answer::Interrupted;
+            }
             if let Some(answer) = self.refute(&assumptions, terms) {
                 return answer;
             }
