@@ -37,6 +37,9 @@ const MORE_STATES: u64 = 8;
 /// How many events cost as much to prepare as one state to visit.
 const EVENTS_PER_STATE: u64 = 4;
 
+/// Over how many positions values may be used, all together.
+const MOST_SPANS: u64 = 20_000_000;
+
 /// How many worlds a repeated schedule may lead to: signals choose.
 const MOST_WORLDS: usize = 64;
 
@@ -57,6 +60,11 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
     if questions.is_empty() {
         return report;
     }
+    let code = Code::new(skeleton);
+    if code.spans(skeleton.trace) > MOST_SPANS {
+        report.answers.fill(Answer::GaveUp(Reason::Memory));
+        return report;
+    }
     let asked = Goals::new(skeleton.trace, questions.iter().collect()).assertions();
     let whole = Whole {
         skeleton,
@@ -65,7 +73,7 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
         order: &MustHappenBefore::new(skeleton.trace),
         locksets: &Locksets::new(skeleton),
         all: &Kept::all(skeleton),
-        code: &Code::new(skeleton),
+        code: &code,
     };
     let (owners, units) = units(skeleton.trace, questions);
     let answers = vec![Answer::GaveUp(Reason::States); units.len()];
