@@ -5,6 +5,9 @@ use std::time::Instant;
 use foretrace_trace::EventId;
 use foretrace_verdict::{LockMisuse, Violation};
 
+/// First and second accesses of one thread.
+pub type Pairs = [(EventId, EventId)];
+
 /// A set of violations: does any of them happen? Groups of events are of one thread each, in
 /// program order.
 #[derive(Clone, Debug)]
@@ -12,7 +15,7 @@ pub enum Question<'q> {
     /// For each pair of groups: an event of the one and an event of the other.
     Race(Vec<(&'q [EventId], &'q [EventId])>),
     /// For each pair of lists: a first and second access, and a remote one.
-    Atomicity(Vec<(&'q [(EventId, EventId)], &'q [EventId])>),
+    Atomicity(Vec<(&'q Pairs, &'q [EventId])>),
     /// For each cycle: for each of its threads, the points at which it may be.
     LockCycle(Vec<Vec<&'q [EventId]>>),
     /// Nobody can go on, and a thread waits at one of these points.

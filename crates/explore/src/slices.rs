@@ -168,9 +168,9 @@ impl Whole<'_> {
                     continue;
                 }
                 for left in self.refine(questions, batch, &limits(states), report) {
-                    match self.halves(questions, left) {
-                        Ok(halves) => open.extend(halves),
-                        Err(single) => later.push(single),
+                    match self.halves(questions, &left) {
+                        Some(halves) => open.extend(halves),
+                        None => later.push(left),
                     }
                 }
             }
@@ -207,7 +207,7 @@ impl Whole<'_> {
     }
 
     /// The batch in two parts, if it is about more than one object.
-    fn halves(&self, questions: &[Question], batch: Batch) -> Result<[Batch; 2], Batch> {
+    fn halves(&self, questions: &[Question], batch: &Batch) -> Option<[Batch; 2]> {
         let key = |at: usize| key(self.skeleton.trace, questions, at);
         let mut list = batch.questions.clone();
         list.sort_by_key(|&at| (key(at), at));
@@ -217,10 +217,10 @@ impl Whole<'_> {
             half = list.partition_point(|&at| key(at) <= middle);
         }
         if half == list.len() {
-            return Err(batch);
+            return None;
         }
         let second = list.split_off(half);
-        Ok([self.batch(questions, second), self.batch(questions, list)])
+        Some([self.batch(questions, second), self.batch(questions, list)])
     }
 
     /// Explores a batch until all its questions are answered or an exploration is cut off. Returns
