@@ -76,6 +76,17 @@ impl Default for Limits {
     }
 }
 
+/// Whether a few objects are tried before all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slices {
+    /// All objects at once.
+    Never,
+    /// All objects at once, and where these are too many states, a few first.
+    WhenLarge,
+    /// A few objects first.
+    Always,
+}
+
 /// How to explore.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -83,14 +94,14 @@ pub struct Options {
     /// free: then what is found is real.
     pub explained: bool,
     /// Whether a few objects are tried before all.
-    pub slices: bool,
+    pub slices: Slices,
     /// When to stop.
     pub limits: Limits,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { explained: false, slices: true, limits: Limits::default() }
+        Options { explained: false, slices: Slices::WhenLarge, limits: Limits::default() }
     }
 }
 

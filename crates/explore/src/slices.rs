@@ -24,7 +24,7 @@ use crate::formula::Code;
 use crate::goals::Goals;
 use crate::kept::Kept;
 use crate::matter::Matter;
-use crate::question::{Answer, Limits, Options, Question, Reason, Report};
+use crate::question::{Answer, Limits, Options, Question, Reason, Report, Slices};
 use crate::rivals::Rivals;
 use crate::script::Script;
 use crate::search::{outcomes, search};
@@ -150,14 +150,21 @@ impl Whole<'_> {
         let most = self.options.limits.states;
         let all: Vec<usize> = (0..questions.len()).collect();
         // With all objects guards cut most of it off: often that is the smallest exploration.
-        let mut states = if self.options.slices { FIRST_STATES.min(most) } else { most };
+        let slices = self.options.slices;
+        let mut states = if slices == Slices::Never { most } else { FIRST_STATES.min(most) };
         let whole = Batch { questions: all, kept: self.all.clone() };
         let limits = |states: u64| Limits { states, ..self.options.limits };
-        let mut open = self.refine(questions, whole, &limits(states), report);
-        if self.options.slices {
-            open = open.into_iter().flat_map(|batch| self.split(questions, batch)).collect();
+        let mut open = match slices {
+            Slices::Always => vec![whole],
+            Slices::Never | Slices::WhenLarge => {
+                self.refine(questions, whole, &limits(states), report)
+            }
+        };
+        if slices == Slices::Never {
+            return;
         }
-        while !open.is_empty() && self.options.slices && !self.is_late(report) {
+        open = open.into_iter().flat_map(|batch| self.split(questions, batch)).collect();
+        while !open.is_empty() && !self.is_late(report) {
             let mut later = Vec::new();
             while let Some(mut batch) = open.pop() {
                 if self.is_late(report) {
