@@ -13,8 +13,8 @@ const ORACLE_CASES: u64 = 20_000;
 const LONG_ORACLE_CASES: u64 = 200_000;
 const QUICK_ORACLE_CASES: u64 = 1_000;
 
-/// Each fault that can be built into the encoder is caught by the oracle.
-const SEEDED_FAULTS: [&str; 9] = [
+/// Each fault that can be built into the encoder or the explicit engine is caught by the oracle.
+const SEEDED_FAULTS: [&str; 11] = [
     "test",
     "--release",
     "--locked",
@@ -24,6 +24,8 @@ const SEEDED_FAULTS: [&str; 9] = [
     "seeded-faults",
     "--test",
     "faults",
+    "--test",
+    "engine_faults",
 ];
 
 /// A schedule that the checker refuses makes the program end as it should.

@@ -10,7 +10,7 @@
 
 use foretrace_model::Skeleton;
 use foretrace_model::terms::{BinaryOp, Node, TermId, Terms, UnaryOp};
-use foretrace_trace::EventId;
+use foretrace_trace::{EventId, Trace};
 use foretrace_words::{cut, signed};
 use rustc_hash::FxHashMap;
 
@@ -46,6 +46,20 @@ impl Code {
             code.assumed.extend(data.assumed(event).map(formula));
         }
         code
+    }
+
+    /// How many positions values are used over, all together: so much room do the lists of values
+    /// take that are still used.
+    pub(crate) fn spans(&self, trace: &Trace) -> u64 {
+        let mut last: FxHashMap<EventId, EventId> = FxHashMap::default();
+        for (&event, formula) in self.results.iter().chain(&self.assumed) {
+            for &read in &formula.reads {
+                let known = last.entry(read).or_insert(event);
+                *known = event.max(*known);
+            }
+        }
+        let span = |(&read, &last)| (trace.position(last) - trace.position(read)) as u64;
+        last.iter().map(span).sum()
     }
 
     /// What an event stores or tests.

@@ -52,5 +52,5 @@ mod world;
 
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
-pub use question::{Answer, Limits, Options, Question, Reason, Report};
+pub use question::{Answer, Limits, Options, Pairs, Question, Reason, Report, Slices};
 pub use slices::explore;

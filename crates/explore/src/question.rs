@@ -5,6 +5,9 @@ use std::time::Instant;
 use foretrace_trace::EventId;
 use foretrace_verdict::{LockMisuse, Violation};
 
+/// First and second accesses of one thread.
+pub type Pairs = [(EventId, EventId)];
+
 /// A set of violations: does any of them happen? Groups of events are of one thread each, in
 /// program order.
 #[derive(Clone, Debug)]
@@ -12,7 +15,7 @@ pub enum Question<'q> {
     /// For each pair of groups: an event of the one and an event of the other.
     Race(Vec<(&'q [EventId], &'q [EventId])>),
     /// For each pair of lists: a first and second access, and a remote one.
-    Atomicity(Vec<(&'q [(EventId, EventId)], &'q [EventId])>),
+    Atomicity(Vec<(&'q Pairs, &'q [EventId])>),
     /// For each cycle: for each of its threads, the points at which it may be.
     LockCycle(Vec<Vec<&'q [EventId]>>),
     /// Nobody can go on, and a thread waits at one of these points.
@@ -73,6 +76,17 @@ impl Default for Limits {
     }
 }
 
+/// Whether a few objects are tried before all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slices {
+    /// All objects at once.
+    Never,
+    /// All objects at once, and where these are too many states, a few first.
+    WhenLarge,
+    /// A few objects first.
+    Always,
+}
+
 /// How to explore.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -80,14 +94,14 @@ pub struct Options {
     /// free: then what is found is real.
     pub explained: bool,
     /// Whether a few objects are tried before all.
-    pub slices: bool,
+    pub slices: Slices,
     /// When to stop.
     pub limits: Limits,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { explained: false, slices: true, limits: Limits::default() }
+        Options { explained: false, slices: Slices::WhenLarge, limits: Limits::default() }
     }
 }
 

@@ -195,12 +195,13 @@ impl<'s> Search<'s> {
                 continue;
             }
             let thread = script.trace.thread_of(event);
-            let has_one_outcome = match script.step(event).op {
-                Op::Signal { .. } => false,
-                // A thread that waits for nothing that is there is blocked for good.
-                Op::LeaveCall if script.is_unfed(world, event) => continue,
-                _ => self.goals.arms(script, world, event, None).is_empty(),
-            };
+            let op = script.step(event).op;
+            // A thread that waits for nothing that is there is blocked for good.
+            if op == Op::LeaveCall && script.is_unfed(world, event) {
+                continue;
+            }
+            let has_one_outcome = !matches!(op, Op::Signal { .. })
+                && self.goals.arms(script, world, event, None).is_empty();
             return match has_one_outcome {
                 true => (Ok(event), gone),
                 false => (Err(Settled::Only(thread)), gone),
@@ -368,9 +369,9 @@ impl<'s> Search<'s> {
         for (thread, &position) in world.cut.iter().enumerate() {
             number(&mut key, position.into());
             let strayed = world.strayed[thread] && !is_seeded(Fault::StrayingForgotten);
-            let waits = match world.waits[thread] {
-                _ if is_seeded(Fault::WaitersForgotten) => Waits::No,
-                waits => waits,
+            let waits = match is_seeded(Fault::WaitersForgotten) {
+                true => Waits::No,
+                false => world.waits[thread],
             };
             key.push(u8::from(gone[thread]) | u8::from(strayed) << 1 | (waits as u8) << 2);
             // What a thread has seen is its own, and it does not go on.
@@ -427,9 +428,10 @@ pub(crate) fn outcomes(
     let ready = script.ready(world, event, scratch);
     let mut all = Vec::new();
     match ready {
-        Ready::Now => match script.step(event).op {
-            Op::Signal { cond } => all = script.signal(world, event, cond),
-            _ => {
+        Ready::Now => {
+            if let Op::Signal { cond } = script.step(event).op {
+                all = script.signal(world, event, cond);
+            } else {
                 let mut after = world.clone();
                 script.execute(&mut after, event, scratch);
                 for mode in goals.arms(script, world, event, None) {
@@ -437,7 +439,7 @@ pub(crate) fn outcomes(
                 }
                 all.push(after);
             }
-        },
+        }
         Ready::Otherwise(mode) => {
             let mut after = World { mode, ..world.clone() };
             script.execute(&mut after, event, scratch);

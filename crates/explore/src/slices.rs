@@ -24,7 +24,7 @@ use crate::formula::Code;
 use crate::goals::Goals;
 use crate::kept::Kept;
 use crate::matter::Matter;
-use crate::question::{Answer, Limits, Options, Question, Reason, Report};
+use crate::question::{Answer, Limits, Options, Question, Reason, Report, Slices};
 use crate::rivals::Rivals;
 use crate::script::Script;
 use crate::search::{outcomes, search};
@@ -36,6 +36,9 @@ const MORE_STATES: u64 = 8;
 
 /// How many events cost as much to prepare as one state to visit.
 const EVENTS_PER_STATE: u64 = 4;
+
+/// Over how many positions values may be used, all together.
+const MOST_SPANS: u64 = 20_000_000;
 
 /// How many worlds a repeated schedule may lead to: signals choose.
 const MOST_WORLDS: usize = 64;
@@ -57,6 +60,11 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
     if questions.is_empty() {
         return report;
     }
+    let code = Code::new(skeleton);
+    if code.spans(skeleton.trace) > MOST_SPANS {
+        report.answers.fill(Answer::GaveUp(Reason::Memory));
+        return report;
+    }
     let asked = Goals::new(skeleton.trace, questions.iter().collect()).assertions();
     let whole = Whole {
         skeleton,
@@ -65,7 +73,7 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
         order: &MustHappenBefore::new(skeleton.trace),
         locksets: &Locksets::new(skeleton),
         all: &Kept::all(skeleton),
-        code: &Code::new(skeleton),
+        code: &code,
     };
     let (owners, units) = units(skeleton.trace, questions);
     let answers = vec![Answer::GaveUp(Reason::States); units.len()];
@@ -142,14 +150,21 @@ impl Whole<'_> {
         let most = self.options.limits.states;
         let all: Vec<usize> = (0..questions.len()).collect();
         // With all objects guards cut most of it off: often that is the smallest exploration.
-        let mut states = if self.options.slices { FIRST_STATES.min(most) } else { most };
+        let slices = self.options.slices;
+        let mut states = if slices == Slices::Never { most } else { FIRST_STATES.min(most) };
         let whole = Batch { questions: all, kept: self.all.clone() };
         let limits = |states: u64| Limits { states, ..self.options.limits };
-        let mut open = self.refine(questions, whole, &limits(states), report);
-        if self.options.slices {
-            open = open.into_iter().flat_map(|batch| self.split(questions, batch)).collect();
+        let mut open = match slices {
+            Slices::Always => vec![whole],
+            Slices::Never | Slices::WhenLarge => {
+                self.refine(questions, whole, &limits(states), report)
+            }
+        };
+        if slices == Slices::Never {
+            return;
         }
-        while !open.is_empty() && self.options.slices && !self.is_late(report) {
+        open = open.into_iter().flat_map(|batch| self.split(questions, batch)).collect();
+        while !open.is_empty() && !self.is_late(report) {
             let mut later = Vec::new();
             while let Some(mut batch) = open.pop() {
                 if self.is_late(report) {
@@ -160,9 +175,9 @@ impl Whole<'_> {
                     continue;
                 }
                 for left in self.refine(questions, batch, &limits(states), report) {
-                    match self.halves(questions, left) {
-                        Ok(halves) => open.extend(halves),
-                        Err(single) => later.push(single),
+                    match self.halves(questions, &left) {
+                        Some(halves) => open.extend(halves),
+                        None => later.push(left),
                     }
                 }
             }
@@ -199,7 +214,7 @@ impl Whole<'_> {
     }
 
     /// The batch in two parts, if it is about more than one object.
-    fn halves(&self, questions: &[Question], batch: Batch) -> Result<[Batch; 2], Batch> {
+    fn halves(&self, questions: &[Question], batch: &Batch) -> Option<[Batch; 2]> {
         let key = |at: usize| key(self.skeleton.trace, questions, at);
         let mut list = batch.questions.clone();
         list.sort_by_key(|&at| (key(at), at));
@@ -209,10 +224,10 @@ impl Whole<'_> {
             half = list.partition_point(|&at| key(at) <= middle);
         }
         if half == list.len() {
-            return Err(batch);
+            return None;
         }
         let second = list.split_off(half);
-        Ok([self.batch(questions, second), self.batch(questions, list)])
+        Some([self.batch(questions, second), self.batch(questions, list)])
     }
 
     /// Explores a batch until all its questions are answered or an exploration is cut off. Returns

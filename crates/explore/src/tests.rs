@@ -6,7 +6,7 @@ use foretrace_model::Skeleton;
 use foretrace_trace::{EventId, Op, Trace, text};
 use foretrace_verdict::{Model, Violation};
 
-use crate::{Answer, Limits, Options, Question, Reason, Report, explore};
+use crate::{Answer, Limits, Options, Question, Reason, Report, Slices, explore};
 
 /// Asks whether plain accesses race at all.
 fn races(trace: &Trace, model: Model, options: &Options) -> Report {
@@ -74,7 +74,7 @@ fn critical_sections_are_one_step() {
     }
     out.push_str("t0: write y = 1\nt1: read y : 1\n");
     let trace = text::parse(&out).unwrap();
-    let options = Options { slices: false, ..Options::default() };
+    let options = Options { slices: Slices::Never, ..Options::default() };
     let report = races(&trace, Model::Symbolic, &options);
     assert!(matches!(report.answers[..], [Answer::Found { .. }]));
     // 21 places to be for each of the two threads, and who has the lock.
@@ -87,7 +87,7 @@ fn a_failed_wait_comes_before_the_post() {
                  a: sempost s\na: write x = 2\n";
     let trace = text::parse(trace).unwrap_or_else(|error| panic!("{error}"));
     assert!(trace.ops().any(|(_, op)| matches!(op, Op::SemWaitFailed { .. })));
-    for slices in [false, true] {
+    for slices in [Slices::Never, Slices::WhenLarge, Slices::Always] {
         let options = Options { slices, ..Options::default() };
         let report = races(&trace, Model::Values, &options);
         let Answer::Found { violation, schedule } = &report.answers[0] else {

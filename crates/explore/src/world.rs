@@ -314,9 +314,20 @@ impl<'s> Script<'s> {
     pub(crate) fn execute(&self, world: &mut World, event: EventId, scratch: &mut Vec<u128>) {
         let step = self.step(event);
         let thread = self.trace.thread_of(event).index();
-        let kept = self.kept;
+        if !self.is_left_out(step.op) {
+            self.take_effect(world, event, scratch);
+        }
+        world.cut[thread] += 1;
+        if world.cut[thread] >= self.opaque_end[thread] {
+            world.strayed[thread] = false;
+        }
+    }
+
+    /// What an event does, besides that it is executed.
+    fn take_effect(&self, world: &mut World, event: EventId, scratch: &mut Vec<u128>) {
+        let (step, kept) = (self.step(event), self.kept);
+        let thread = self.trace.thread_of(event).index();
         match step.op {
-            op if self.is_left_out(op) => {}
             Op::Read { .. } | Op::Write { .. } | Op::Rmw { .. } => {
                 self.access(world, event, scratch);
             }
@@ -350,10 +361,6 @@ impl<'s> Script<'s> {
             Op::SemPost { sem } => world.counts[sem.index()] += 1,
             ops!(object data barrier thread call mark AcquireFailed Destroy Signal SemWaitFailed
                 Request) => {}
-        }
-        world.cut[thread] += 1;
-        if world.cut[thread] >= self.opaque_end[thread] {
-            world.strayed[thread] = false;
         }
     }
 

@@ -202,10 +202,10 @@ fn ask_engine(
         engine::differ(trace, &complete, model, infer_regions, seed).err()
     };
     let (trace, difference) = shrink(trace, found, &difference_of);
-    let witness = match &difference {
-        Difference::Missed(violation) => explore(&trace, model, infer_regions).witness(violation),
-        _ => None,
-    };
+    let mut witness = None;
+    if let Difference::Missed(violation) = &difference {
+        witness = explore(&trace, model, infer_regions).witness(violation);
+    }
     Err(Box::new(Disagreement { seed, setting, difference, trace, witness }))
 }
 

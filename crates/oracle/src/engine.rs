@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use foretrace_explore::{Answer, Limits, Options, Question, explore as ask};
+use foretrace_explore::{Answer, Limits, Options, Question, Slices, explore as ask};
 use foretrace_model::Skeleton;
 use foretrace_testing::Random;
 use foretrace_trace::{EventId, Trace};
@@ -23,6 +23,14 @@ use crate::recorded::Recorded;
 
 /// How many candidates of a case are asked about alone.
 const ALONE: usize = 6;
+
+/// With and without reads of unknown writers, with all objects and with as few as possible.
+const HOW: [(bool, Slices); 4] = [
+    (false, Slices::Never),
+    (false, Slices::Always),
+    (true, Slices::Never),
+    (true, Slices::Always),
+];
 
 /// How many answers of each kind the engine gave.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -66,7 +74,7 @@ pub(crate) fn differ(
         rounds.push(vec![all[random.below(all.len())].clone()]);
     }
     for round in rounds.iter().filter(|round| !round.is_empty()) {
-        for (explained, slices) in [(false, false), (false, true), (true, false), (true, true)] {
+        for (explained, slices) in HOW {
             let truth = if explained { &explored.real } else { &explored.violations };
             let how = Options { explained, slices, limits: Limits::default() };
             let asked = Asked { trace, model, infer_regions, truth, how };

@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use foretrace_oracle::{Predictor, Summary, compare, run};
+use foretrace_oracle::{EngineStats, Predictor, Summary, compare, run};
 use foretrace_predict::{Options, Prediction};
 use foretrace_trace::Trace;
 
@@ -73,7 +73,9 @@ fn print_summary(summary: &Summary) {
     for disagreement in &summary.disagreements {
         println!("\n{disagreement}");
     }
-    let Summary { cases, skipped, states, violations, disagreements, .. } = summary;
+    let Summary { cases, skipped, states, violations, engine, disagreements, .. } = summary;
+    let EngineStats { found, impossible, states: visited } = engine;
+    println!("explicit engine: {found} found, {impossible} impossible, {visited} states");
     println!("{states} states, {violations} violations, {skipped} cases too large");
     println!("{cases} cases, {} disagreements", disagreements.len());
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::compare::{CaseStats, Disagreement, Predictor, compare};
 use crate::coverage::Coverage;
+use crate::engine::EngineStats;
 use foretrace_testing::Random;
 
 /// Seeds that once showed a bug, with a comment each.
@@ -30,6 +31,8 @@ pub struct Summary {
     pub states: u64,
     pub violations: u64,
     pub coverage: Coverage,
+    /// What the explicit engine answered.
+    pub engine: EngineStats,
     pub disagreements: Vec<Disagreement>,
 }
 
@@ -79,6 +82,7 @@ impl Summary {
                 self.states += stats.states;
                 self.violations += stats.violations;
                 self.coverage.add(&stats.coverage);
+                self.engine.add(stats.engine);
             }
             Err(disagreement) => self.disagreements.push(*disagreement),
         }
