@@ -75,12 +75,7 @@ pub(crate) fn ask(
 }
 
 /// Asks the explicit engine about classes, all in one exploration.
-fn explore(
-    skeleton: &Skeleton,
-    groups: &Groups,
-    classes: &[&Class],
-    how: &How,
-) -> Report {
+fn explore(skeleton: &Skeleton, groups: &Groups, classes: &[&Class], how: &How) -> Report {
     let questions: Vec<Question> = classes.iter().map(|class| question(groups, class)).collect();
     foretrace_explore::explore(skeleton, &questions, how)
 }
