@@ -1,4 +1,5 @@
-//! Who can give what a waiter needs: notifications of condition variables, posts of semaphores.
+//! Which events can provide what a waiter needs: notifications of condition variables, posts of
+//! semaphores.
 //!
 //! **Computes.** What comes before a waiter whoever gives: everything that comes before each
 //! possible giver.

@@ -1,4 +1,4 @@
-//! What no schedule can do, and why (`docs/causality.md`). It does not know terms, solvers and the
+//! What no schedule can do, and why (`docs/causality.md`). It does not know terms, solvers or the
 //! checker of its proofs.
 //!
 //! Must-happen-before by fork and join, locksets, what each event needs, and the universal

@@ -1,4 +1,4 @@
-//! Which locks a thread has when an event of its is next.
+//! Which locks a thread holds when one of its events is next.
 //!
 //! **Follows.** Locksets: Savage et al., *Eraser*, TOCS 15(4), 1997; used here only to drop what
 //! mutual exclusion refutes.

@@ -61,7 +61,7 @@ fn options_of(command: &str, words: &[String]) -> Result<Vec<String>, Failure> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) else {
-            return Err(refused(&format!("`{word}` is no option in its long form")));
+            return Err(refused(&format!("`{word}` is not a long option")));
         };
         let (name, value) = match long.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -75,8 +75,7 @@ fn options_of(command: &str, words: &[String]) -> Result<Vec<String>, Failure> {
         let mut taken = vec![word.clone()];
         if value.is_none() && takes_next_word(option) {
             let next = words.next();
-            taken
-                .push(next.ok_or_else(|| refused(&format!("`--{name}` lacks its value")))?.clone());
+            taken.push(next.ok_or_else(|| refused(&format!("`--{name}` needs a value")))?.clone());
         }
         if own.is_some() {
             kept.extend(taken);

@@ -116,7 +116,7 @@ impl Asked<'_> {
             (0 | 1, 0) => None,
             (count, 0) => Some(format!("{count} candidates fit")),
             (count, more) => Some(format!(
-                "{} candidates fit, and {more} of them were not looked at",
+                "{} candidates fit, and {more} of them were not examined",
                 count + more
             )),
         };
@@ -127,7 +127,7 @@ impl Asked<'_> {
         if let Some((violation, reason)) = &answers.undecided {
             let title = title(self.trace, violation);
             show(self.arguments, |out| {
-                fit.iter().try_for_each(|fit| writeln!(out, "{fit}; not decided is:\n"))?;
+                fit.iter().try_for_each(|fit| writeln!(out, "{fit}; this one is undecided:\n"))?;
                 writeln!(out, "{title}: undecided: {reason}")?;
                 how_to_choose(fit.as_deref(), out)?;
                 without_graph(self.arguments, out)
@@ -154,7 +154,7 @@ impl Asked<'_> {
                     writeln!(out, "note: {only}; {}", report::in_order(weak))?;
                 }
                 if not_asked > 0 {
-                    let open = "this was about these events alone";
+                    let open = "this answer covers only these events";
                     writeln!(
                         out,
                         "note: {open}; whether one of the other {not_asked} can happen is not known"
@@ -168,7 +168,7 @@ impl Asked<'_> {
             return Ok(if is_open { Status::Uncertain } else { Status::Nothing });
         }
         let why = answers.no_candidate.unwrap_or_else(|| "nothing fits".to_string());
-        Err(Failure::input(format_args!("this is no candidate: {why}"))
+        Err(Failure::input(format_args!("this is not a candidate: {why}"))
             .hint("docs/theory.md, section 4, says what counts as one"))
     }
 

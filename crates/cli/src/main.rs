@@ -1,5 +1,5 @@
-//! `foretrace`: the commands. Arguments, files, processes and exit statuses are here, and nothing
-//! that decides or tells; no other code prints and exits.
+//! `foretrace`: the commands. Arguments, files, processes and exit statuses are handled here, and
+//! nothing that decides or words an answer; no other code prints or exits.
 
 mod args;
 mod compile;
@@ -95,7 +95,7 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Encode(arguments) => encode::run(&arguments).map(|status| status as u8),
         Command::Replay(arguments) => process::replay::run(&arguments),
         Command::Cc(_) | Command::Cpp(_) => {
-            unreachable!("the compilers take their arguments as they are")
+            unreachable!("the compilers take their arguments unchanged")
         }
         Command::Trace(command) => trace_commands::run(&command).map(|status| status as u8),
     }

@@ -115,7 +115,7 @@ fn refuse_with_solver(arguments: &PredictArguments) -> Result<(), Failure> {
         }
         _ => return Ok(()),
     };
-    Err(Failure::input(format_args!("{option} does not go with --solver")).hint(why))
+    Err(Failure::input(format_args!("{option} cannot be used with --solver")).hint(why))
 }
 
 /// Writes the report, for people first: if the file cannot be written, they have seen it.

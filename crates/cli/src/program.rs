@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use foretrace_findings::{
-    Frame, Mixing, Replayable, report_program, report_unsupported, tell_what_is_left_out,
+    Frame, Mixing, Replayable, implicit_of_single_runs, report_program, report_unsupported,
+    tell_what_is_left_out,
 };
 use foretrace_predict::{Options, ProgramError, predict_program};
 use foretrace_program::merge::MergeError;
 use foretrace_program::validate::check_bounded;
 use foretrace_program::{Program, merge, merge_recorded, parse, validate};
-use foretrace_report as report;
 use foretrace_report::{Certainty, Report, Subject};
 use foretrace_verdict::{Model, Property};
 
@@ -205,15 +205,12 @@ fn ask_recorded(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
         report.notes.extend(runs.addresses(&merged));
     }
     if !question.options.implicit.is_empty() {
-        let reason = "--implicit: what nobody asserted is asked of single runs as recorded only";
-        let reason = report::Reason::new("implicit-in-single-runs-only", reason);
-        let property = Property::Assertion;
-        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+        implicit_of_single_runs(&mut report);
     }
     if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {
         let option = if range { "--symbolic-addresses" } else { "--runs" };
         report.notes.push(format!(
-            "what no run has on its own path is possible until a replay confirms it (`foretrace test {option}`)"
+            "findings that are on the path of no single run are possible until a replay confirms them (`foretrace test {option}`)"
         ));
     }
     Ok(Asked::Answered(report, replayable))
@@ -243,7 +240,7 @@ fn check(program: &Program) -> Result<(), Failure> {
 /// Options that say nothing about programs.
 fn refuse(arguments: &PredictArguments, subject: &str) -> Result<(), Failure> {
     let options = &arguments.options;
-    let one = "programs and merged runs have one model, symbolic";
+    let one = "programs and merged runs support only the model symbolic";
     let properties = predict::options(options).properties;
     let is_one_recording = options.symbolic_addresses && arguments.traces.len() == 1;
     let is_asked = |property: Property| properties.contains(&property);
@@ -253,20 +250,20 @@ fn refuse(arguments: &PredictArguments, subject: &str) -> Result<(), Failure> {
         ModelChoice::Control => ("--model control", one),
         _ if arguments.compare_models => ("--compare-models", one),
         _ if arguments.solver.is_some() => {
-            ("--solver", "the formula of the papers is one of a trace")
+            ("--solver", "the papers' formula exists for traces only")
         }
         _ if arguments.why.is_some() => ("--why", "only candidates of a trace are explained"),
         _ if options.infer_regions => {
             ("--infer-regions", "mark regions with `region begin` and `region end`")
         }
         _ if !options.implicit.is_empty() && !is_one_recording => {
-            ("--implicit", "what nobody asserted is asked of single runs only")
+            ("--implicit", "implicit checks apply to single runs only")
         }
         _ if is_asked(Property::Lock) && !is_asked(Property::Assertion) => {
-            ("--check lock", "misuse of locks is found with assertions: --check assertion")
+            ("--check lock", "lock misuse is reported with assertions: --check assertion")
         }
         _ if !is_asked(Property::Race) && !is_asked(Property::Assertion) => {
-            ("--check without race and assertion", "nothing else is looked for")
+            ("--check without race and assertion", "nothing else is checked")
         }
         _ => return Ok(()),
     };

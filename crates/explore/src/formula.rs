@@ -3,10 +3,16 @@
 //! **Computes.** The value of a term from what reads saw. A read that keeps no place among the
 //! values of its thread has seen what it saw in the recorded run.
 //!
+//! **Invariant.** The code of a trace is the same for all explorations; only where the values of
+//! reads are kept differs.
+//!
 //! **Cost.** One pass over the distinct parts of the term, without a table.
 
-use foretrace_model::terms::{BinaryOp, Node, SymbolId, TermId, Terms, UnaryOp};
+use foretrace_model::Skeleton;
+use foretrace_model::terms::{BinaryOp, Node, TermId, Terms, UnaryOp};
+use foretrace_trace::EventId;
 use foretrace_words::{cut, signed};
+use rustc_hash::FxHashMap;
 
 /// What a read saw: kept in the state, or a constant.
 #[derive(Clone, Copy, Debug)]
@@ -19,12 +25,44 @@ pub(crate) enum Seen {
 #[derive(Debug)]
 pub(crate) struct Formula {
     code: Vec<Instruction>,
+    /// The reads that it uses.
+    pub(crate) reads: Vec<EventId>,
+}
+
+/// The code of all events.
+#[derive(Default, Debug)]
+pub(crate) struct Code {
+    results: FxHashMap<EventId, Formula>,
+    assumed: FxHashMap<EventId, Formula>,
+}
+
+impl Code {
+    pub(crate) fn new(skeleton: &Skeleton) -> Self {
+        let mut code = Code::default();
+        let Some(data) = &skeleton.data else { return code };
+        for (event, _) in skeleton.trace.ops() {
+            let formula = |term: TermId| (event, Formula::new(data.terms(), term));
+            code.results.extend(data.result(event).map(formula));
+            code.assumed.extend(data.assumed(event).map(formula));
+        }
+        code
+    }
+
+    /// What an event stores or tests.
+    pub(crate) fn result(&self, event: EventId) -> Option<&Formula> {
+        self.results.get(&event)
+    }
+
+    /// What a read-modify-write assumes.
+    pub(crate) fn assumed(&self, event: EventId) -> Option<&Formula> {
+        self.assumed.get(&event)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Instruction {
     Constant(u128),
-    Slot(u32),
+    Seen(EventId),
     Unary { op: UnaryOp, of: u32, from: u32, width: u32 },
     Binary { op: BinaryOp, left: u32, right: u32, width: u32 },
     Concat { high: u32, low: u32, width_of_low: u32 },
@@ -33,17 +71,18 @@ enum Instruction {
 }
 
 impl Formula {
-    pub(crate) fn new(terms: &Terms, term: TermId, seen: &impl Fn(SymbolId) -> Seen) -> Self {
+    fn new(terms: &Terms, term: TermId) -> Self {
+        let mut reads = Vec::new();
         let parts = terms.reachable([term]);
         let at = |part: TermId| parts.binary_search(&part).expect("children are parts") as u32;
         let code = parts.iter().map(|&part| {
             let width = terms.width(part);
             match terms.node(part) {
                 Node::Constant(bits) => Instruction::Constant(bits.get()),
-                Node::Symbol(symbol) => match seen(symbol) {
-                    Seen::Slot(slot) => Instruction::Slot(slot),
-                    Seen::Recorded(value) => Instruction::Constant(cut(value.into(), width)),
-                },
+                Node::Symbol(symbol) => {
+                    reads.push(EventId(symbol.0));
+                    Instruction::Seen(EventId(symbol.0))
+                }
                 Node::Unary(op, of) => {
                     Instruction::Unary { op, of: at(of), from: terms.width(of), width }
                 }
@@ -64,17 +103,22 @@ impl Formula {
                 }
             }
         });
-        Formula { code: code.collect() }
+        let code = code.collect();
+        Formula { code, reads }
     }
 
-    /// The value; `values` are what reads saw, by slot, and `scratch` is room to compute in.
-    pub(crate) fn value(&self, values: &[u64], scratch: &mut Vec<u128>) -> u128 {
+    /// The value; `values` are what reads saw, by slot, `seen` says which slot a read has, and
+    /// `scratch` is room to compute in.
+    pub(crate) fn value(&self, values: &[u64], seen: &[Seen], scratch: &mut Vec<u128>) -> u128 {
         scratch.clear();
         for &instruction in &self.code {
             let part = |at: u32| scratch[at as usize];
             let value = match instruction {
                 Instruction::Constant(value) => value,
-                Instruction::Slot(slot) => values[slot as usize].into(),
+                Instruction::Seen(read) => match seen[read.index()] {
+                    Seen::Slot(slot) => values[slot as usize].into(),
+                    Seen::Recorded(value) => value.into(),
+                },
                 Instruction::Unary { op, of, from, width } => {
                     let value = part(of);
                     match op {

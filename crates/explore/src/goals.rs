@@ -23,7 +23,7 @@ use crate::world::{Mode, World};
 
 /// The questions, by what they are about.
 pub(crate) struct Goals<'q> {
-    questions: &'q [Question<'q>],
+    questions: Vec<&'q Question<'q>>,
     /// Which have no answer yet.
     pub(crate) open: Vec<bool>,
     /// The groups of each access, and the questions about two groups.
@@ -39,6 +39,9 @@ pub(crate) struct Goals<'q> {
     misuses: FxHashMap<EventId, Vec<(u32, LockMisuse)>>,
     assertions: FxHashMap<EventId, Vec<u32>>,
     stuck: FxHashMap<EventId, Vec<u32>>,
+    /// The second accesses of atomicity violations, and all points of cycles.
+    seconds: FxHashSet<EventId>,
+    points: FxHashSet<EventId>,
 }
 
 /// Pairs of accesses of one thread, and remote accesses of another one.
@@ -52,10 +55,10 @@ pub(crate) struct AtomicityPart<'q> {
 }
 
 impl<'q> Goals<'q> {
-    pub(crate) fn new(trace: &Trace, questions: &'q [Question<'q>]) -> Self {
+    pub(crate) fn new(trace: &Trace, questions: Vec<&'q Question<'q>>) -> Self {
         let mut goals = Goals {
-            questions,
             open: vec![true; questions.len()],
+            questions: Vec::new(),
             groups: FxHashMap::default(),
             races: FxHashMap::default(),
             race_ends: Vec::new(),
@@ -65,11 +68,14 @@ impl<'q> Goals<'q> {
             misuses: FxHashMap::default(),
             assertions: FxHashMap::default(),
             stuck: FxHashMap::default(),
+            seconds: FxHashSet::default(),
+            points: FxHashSet::default(),
         };
         let mut known: FxHashMap<(usize, usize), u32> = FxHashMap::default();
         for (number, question) in questions.iter().enumerate() {
             goals.add(trace, number as u32, question, &mut known);
         }
+        goals.questions = questions;
         goals
     }
 
@@ -77,7 +83,7 @@ impl<'q> Goals<'q> {
         &mut self,
         trace: &Trace,
         number: u32,
-        question: &Question<'q>,
+        question: &'q Question<'q>,
         known: &mut FxHashMap<(usize, usize), u32>,
     ) {
         let position = |event: EventId| trace.position(event) as u32;
@@ -101,6 +107,7 @@ impl<'q> Goals<'q> {
                         self.remotes.entry(remote).or_default().push(part);
                     }
                     let (remote_thread, last_remote) = end(remotes);
+                    self.seconds.extend(pairs.iter().map(|&(_, second)| second));
                     let seconds = pairs.iter().map(|&(_, second)| position(second));
                     self.parts.push(AtomicityPart {
                         question: number,
@@ -114,6 +121,7 @@ impl<'q> Goals<'q> {
             }
             Question::LockCycle(cycles) => {
                 for (at, cycle) in cycles.iter().enumerate() {
+                    self.points.extend(cycle.iter().flat_map(|points| points.iter().copied()));
                     for &point in cycle[0] {
                         self.cycles.entry(point).or_default().push((number, at as u32));
                     }
@@ -150,13 +158,39 @@ impl<'q> Goals<'q> {
     }
 
     /// What makes steps rivals because it is asked about.
-    pub(crate) fn asked(&self) -> Asked {
-        let mut accesses: FxHashSet<EventId> = self.groups.keys().copied().collect();
-        accesses.extend(self.remotes.keys());
-        for part in &self.parts {
-            accesses.extend(part.pairs.iter().flat_map(|&(first, second)| [first, second]));
+    pub(crate) fn asked(&self) -> Asked<'q> {
+        let mut meetings = Vec::new();
+        for question in &self.questions {
+            match question {
+                Question::Race(parts) => {
+                    meetings.extend(parts.iter().map(|&(one, other)| (one.to_vec(), other)));
+                }
+                Question::Atomicity(parts) => {
+                    for &(pairs, remotes) in parts {
+                        let mut own: Vec<EventId> =
+                            pairs.iter().flat_map(|&(first, second)| [first, second]).collect();
+                        own.sort_unstable();
+                        own.dedup();
+                        meetings.push((own, remotes));
+                    }
+                }
+                Question::LockCycle(_)
+                | Question::Stuck(_)
+                | Question::Lock(_)
+                | Question::Assertion(_) => {}
+            }
         }
-        Asked { accesses, misuses: self.misuses.keys().copied().collect() }
+        Asked { meetings, misuses: self.misuses.keys().copied().collect() }
+    }
+
+    /// Whether being next at an event can be part of a violation.
+    pub(crate) fn is_asked(&self, event: EventId) -> bool {
+        self.groups.contains_key(&event)
+            || self.seconds.contains(&event)
+            || self.remotes.contains_key(&event)
+            || self.points.contains(&event)
+            || self.misuses.contains_key(&event)
+            || self.assertions.contains_key(&event)
     }
 
     /// The assertions that are asked about.
@@ -260,7 +294,7 @@ impl<'q> Goals<'q> {
                 }
             }
             for &(question, cycle) in self.cycles.get(&point).into_iter().flatten() {
-                let Question::LockCycle(cycles) = &self.questions[question as usize] else {
+                let Question::LockCycle(cycles) = self.questions[question as usize] else {
                     unreachable!("only these have cycles")
                 };
                 if let Some(points) = is_cycle(script, world, &cycles[cycle as usize]) {
@@ -280,7 +314,7 @@ impl<'q> Goals<'q> {
     ) {
         let step = script.step(event);
         let fails = match &step.test {
-            Some(test) => test.value(&world.values, scratch) == 0,
+            Some(test) => test.value(&world.values, &script.seen, scratch) == 0,
             None => {
                 let strayed = world.strayed[script.trace.thread_of(event).index()];
                 matches!(step.op, Op::Assert { holds: false }) && !strayed

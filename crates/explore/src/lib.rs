@@ -20,12 +20,14 @@
 //! | `script` | the trace, unpacked: what each step needs and does |
 //! | `formula` | terms as straight-line code |
 //! | `matter` | which reads and cells can make a difference to a schedule |
+//! | `kept` | which objects are looked at |
 //! | `rivals` | which steps of other threads do not commute with a step |
 //! | `world` | a state, and the rules: who may go on, and what happens then |
 //! | `memory` | the rules for accesses |
 //! | `goals` | whether a state is a violation that is asked about |
 //! | `stuck` | whether nobody can ever go on |
 //! | `search` | depth first, with a table of states |
+//! | `slices` | first a few objects, then as many as it takes |
 //! | `table` | that table |
 
 // The compiler names every `match` that must learn of a new kind of event, property or violation.
@@ -34,12 +36,14 @@
 mod fault;
 mod formula;
 mod goals;
+mod kept;
 mod matter;
 mod memory;
 mod question;
 mod rivals;
 mod script;
 mod search;
+mod slices;
 mod stuck;
 mod table;
 mod world;
@@ -47,4 +51,4 @@ mod world;
 #[cfg(feature = "seeded-faults")]
 pub use fault::{Fault, seed_fault};
 pub use question::{Answer, Limits, Options, Question, Reason, Report};
-pub use search::explore;
+pub use slices::explore;

@@ -72,7 +72,7 @@ impl Script<'_> {
         if let Some(slot) = touch.seen {
             world.values[slot as usize] = self.sees(world, touch);
         }
-        match assumed.value(&world.values, scratch) {
+        match assumed.value(&world.values, &self.seen, scratch) {
             0 => Ready::Blocked,
             _ => Ready::Now,
         }
@@ -131,7 +131,10 @@ impl Script<'_> {
             }
         }
         if touch.writes {
-            let stored = touch.stored.as_ref().map(|stored| stored.value(&world.values, scratch));
+            let stored = touch
+                .stored
+                .as_ref()
+                .map(|stored| stored.value(&world.values, &self.seen, scratch));
             for part in &touch.parts {
                 world.cells[part.cell as usize] = match stored {
                     Some(value) => Identity::Value((value >> part.low) as u64 & mask(part.width)),

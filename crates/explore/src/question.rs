@@ -56,8 +56,11 @@ pub enum Reason {
 /// When to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// How many states are visited at most.
+    /// How many states one exploration visits at most.
     pub states: u64,
+    /// How many states all explorations together may cost, about. To prepare one costs as much as a
+    /// state for every few events.
+    pub total: u64,
     /// How many bytes all states together may take, roughly.
     pub bytes: usize,
     /// When the time is up.
@@ -66,18 +69,26 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { states: 1_000_000, bytes: 1 << 29, deadline: None }
+        Limits { states: 1_000_000, total: u64::MAX, bytes: 1 << 29, deadline: None }
     }
 }
 
 /// How to explore.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Whether reads with an unknown writer are left out, other than a remote read whose value is
     /// free: then what is found is real.
     pub explained: bool,
+    /// Whether a few objects are tried before all.
+    pub slices: bool,
     /// When to stop.
     pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { explained: false, slices: true, limits: Limits::default() }
+    }
 }
 
 /// All answers, and what they have cost.
@@ -85,7 +96,9 @@ pub struct Options {
 pub struct Report {
     /// One for each question.
     pub answers: Vec<Answer>,
-    /// How many states are in the table.
+    /// How many explorations there were.
+    pub explorations: u64,
+    /// How many states all explorations together have visited.
     pub states: u64,
     /// How many steps were taken.
     pub steps: u64,

@@ -2,8 +2,8 @@
 //!
 //! **Computes.** For each event and each other thread, the last position of a *rival*: a step that
 //! can be executed, or be next, before the event is, and that makes a difference to it or to a
-//! question, or to which it makes a difference. A step all of whose rivals are executed can be taken
-//! at once.
+//! question, or to which it makes a difference. A step all of whose rivals are executed can be
+//! taken at once.
 //!
 //! **Follows.** `docs/theory.md`, section 7, which has the table of rivals and the argument. Steps
 //! that must come after the event are no rivals, nor are those for which their thread needs a lock
@@ -20,13 +20,15 @@ use foretrace_trace::{
 };
 
 use crate::fault::{Fault, is_seeded};
+use crate::kept::Kept;
 use crate::script::Script;
 
 /// What is asked about, as far as it makes steps rivals.
 #[derive(Default)]
-pub(crate) struct Asked {
-    /// Accesses of races and atomicity violations.
-    pub(crate) accesses: FxHashSet<EventId>,
+pub(crate) struct Asked<'q> {
+    /// The two groups of races; and of atomicity violations the accesses of the one thread, and of
+    /// the other.
+    pub(crate) meetings: Vec<(Vec<EventId>, &'q [EventId])>,
     /// Operations that may be misuses of locks.
     pub(crate) misuses: FxHashSet<EventId>,
 }
@@ -40,18 +42,26 @@ pub(crate) struct Rivals {
 }
 
 impl Rivals {
-    pub(crate) fn new(script: &Script, asked: &Asked) -> Self {
+    pub(crate) fn new(
+        script: &Script,
+        order: &MustHappenBefore,
+        locksets: &Locksets,
+        asked: &Asked<'_>,
+    ) -> Self {
         let trace = script.trace;
-        let order = MustHappenBefore::new(trace);
-        let locksets = Locksets::new(script.skeleton);
         let mut uses: FxHashMap<Thing, Vec<(EventId, Way)>> = FxHashMap::default();
         for (event, _) in trace.ops() {
             collect(script, asked, event, |thing, way| {
                 uses.entry(thing).or_default().push((event, way));
             });
         }
+        for (at, (one, other)) in asked.meetings.iter().enumerate() {
+            let uses = uses.entry(Thing::Meeting(at as u32)).or_default();
+            uses.extend(one.iter().map(|&event| (event, ONE)));
+            uses.extend(other.iter().map(|&event| (event, OTHER)));
+        }
         let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); trace.len()];
-        let close = Closure { trace, order: &order, locksets: &locksets };
+        let close = Closure { trace, order, locksets, kept: script.kept };
         for (&thing, uses) in &uses {
             close.find(thing, uses, &mut lists);
         }
@@ -81,6 +91,7 @@ impl Rivals {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Thing {
     Cell(u32),
+    Meeting(u32),
     Life(ObjectId),
     Lock(LockId),
     Cond(CondId),
@@ -92,8 +103,9 @@ type Way = u16;
 
 const LOOKS: Way = 1;
 const WRITES: Way = 1 << 1;
-const ASKED_READ: Way = 1 << 2;
-const ASKED_WRITE: Way = 1 << 3;
+
+const ONE: Way = 1;
+const OTHER: Way = 1 << 1;
 
 const USES: Way = 1;
 const FREES: Way = 1 << 1;
@@ -119,12 +131,8 @@ const FINDS_NOTHING: Way = 1 << 2;
 /// Pairs of ways that do not commute, by kind of thing; each pair in both directions.
 fn pairs(thing: Thing) -> &'static [(Way, Way)] {
     match thing {
-        Thing::Cell(_) => &[
-            (LOOKS, WRITES),
-            (WRITES, WRITES),
-            (ASKED_READ, ASKED_WRITE),
-            (ASKED_WRITE, ASKED_WRITE),
-        ],
+        Thing::Cell(_) => &[(LOOKS, WRITES), (WRITES, WRITES)],
+        Thing::Meeting(_) => &[(ONE, OTHER)],
         Thing::Life(_) => &[(USES, FREES)],
         Thing::Lock(_) => &[
             (OPENS, OPENS | OPENS_SHARED),
@@ -144,7 +152,8 @@ fn is_forgotten(thing: Thing, pair: (Way, Way)) -> bool {
     let fault = match (thing, pair) {
         (Thing::Cell(_), (LOOKS, _)) => Fault::RivalReadsForgotten,
         (Thing::Cell(_), (WRITES, _)) => Fault::RivalWritesForgotten,
-        (Thing::Cell(_), _) => Fault::AskedForgotten,
+        (Thing::Meeting(_), _) => Fault::AskedForgotten,
+        (Thing::Cell(_), _) => return false,
         (Thing::Life(_), _) => Fault::RivalFreeForgotten,
         (Thing::Lock(_), (OPENS, _)) => Fault::RivalAcquireForgotten,
         (Thing::Lock(_), (FAILS, _)) => Fault::RivalFailureForgotten,
@@ -157,7 +166,7 @@ fn is_forgotten(thing: Thing, pair: (Way, Way)) -> bool {
 }
 
 /// Tells what an event uses, and how.
-fn collect(script: &Script, asked: &Asked, event: EventId, mut tell: impl FnMut(Thing, Way)) {
+fn collect(script: &Script, asked: &Asked<'_>, event: EventId, mut tell: impl FnMut(Thing, Way)) {
     let misuse = if asked.misuses.contains(&event) { MISUSES } else { 0 };
     let locks = &script.skeleton.locks;
     let opens = |hold_mode: Mode| match hold_mode {
@@ -165,20 +174,28 @@ fn collect(script: &Script, asked: &Asked, event: EventId, mut tell: impl FnMut(
         Mode::Shared => OPENS_SHARED,
     };
     let step = script.step(event);
+    let kept = script.kept;
+    let mut tell = |thing: Thing, way: Way| {
+        let is_kept = match thing {
+            Thing::Cell(_) | Thing::Meeting(_) => true,
+            Thing::Life(object) => kept.life(object),
+            Thing::Lock(lock) => kept.lock(lock),
+            Thing::Cond(cond) => kept.cond(cond),
+            Thing::Semaphore(sem) => kept.sem(sem),
+        };
+        if is_kept {
+            tell(thing, way);
+        }
+    };
     match step.op {
         Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
             let touch = script.touch(event).expect("it is an access");
-            let is_asked = asked.accesses.contains(&event);
             for cell in script.skeleton.memory.cells_of(at) {
-                let mut way = 0;
-                if is_asked {
-                    way |= if touch.writes { ASKED_WRITE } else { ASKED_READ };
-                }
                 if script.slot(cell).is_some() {
-                    way |= if touch.looks { LOOKS } else { 0 };
-                    way |= if touch.writes { WRITES } else { 0 };
+                    let looks = if touch.looks { LOOKS } else { 0 };
+                    let writes = if touch.writes { WRITES } else { 0 };
+                    tell(Thing::Cell(cell.0), looks | writes);
                 }
-                tell(Thing::Cell(cell.0), way);
             }
             if script.skeleton.lifetimes.free_of(at.object).is_some() {
                 tell(Thing::Life(at.object), USES);
@@ -228,6 +245,7 @@ struct Closure<'c> {
     trace: &'c Trace,
     order: &'c MustHappenBefore,
     locksets: &'c Locksets,
+    kept: &'c Kept,
 }
 
 /// Steps of one thread that use a thing in the same way, with the same locks.
@@ -283,7 +301,11 @@ impl Closure<'_> {
             let has = |lock: LockId| locks.iter().any(|&(other, _)| other == lock);
             return self.locksets.locks(a).iter().any(|&(lock, _)| has(lock));
         }
-        self.locksets.exclude(a, b)
+        let locks = self.locksets.locks(b);
+        self.locksets.locks(a).iter().any(|&(lock, mode)| {
+            let mut same = locks.iter().filter(|&&(other, _)| other == lock);
+            self.kept.lock(lock) && same.any(|&(_, other)| mode.conflicts(other))
+        })
     }
 
     /// The last position of the group that need not come after this one.

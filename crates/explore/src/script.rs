@@ -8,30 +8,30 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use foretrace_model::terms::{SymbolId, TermId};
-use foretrace_model::{HoldId, Identity, Skeleton};
+use foretrace_model::{CellId, HoldId, Identity, Skeleton};
 use foretrace_trace::{EventId, ObjectId, Op, Trace, ops};
 
-use crate::formula::{Formula, Seen};
+use crate::formula::{Code, Formula, Seen};
+use crate::kept::Kept;
 use crate::matter::Matter;
 
 /// One event.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct Step<'s> {
     pub(crate) op: Op,
     /// The hold that it opens, deepens, lowers or closes.
     pub(crate) hold: Option<HoldId>,
     /// Its place among the touches, if it is an access.
     touch: Option<u32>,
     /// The condition that it tests.
-    pub(crate) test: Option<Formula>,
+    pub(crate) test: Option<&'s Formula>,
     /// Whether, under `symbolic`, it depends on all that its thread has read.
     pub(crate) opaque: bool,
 }
 
 /// An access.
 #[derive(Debug)]
-pub(crate) struct Touch {
+pub(crate) struct Touch<'s> {
     pub(crate) object: ObjectId,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
@@ -45,9 +45,9 @@ pub(crate) struct Touch {
     /// Where the value that it sees is kept.
     pub(crate) seen: Option<u32>,
     /// What it stores.
-    pub(crate) stored: Option<Formula>,
+    pub(crate) stored: Option<&'s Formula>,
     /// What a read-modify-write assumes.
-    pub(crate) assumed: Option<Formula>,
+    pub(crate) assumed: Option<&'s Formula>,
     /// The asked assertion for which the read is released.
     pub(crate) released_for: Option<EventId>,
 }
@@ -85,14 +85,18 @@ pub(crate) struct Script<'s> {
     pub(crate) explained: bool,
     /// Whether what is computed depends on what is read.
     pub(crate) is_free: bool,
-    pub(crate) steps: Vec<Step>,
-    touches: Vec<Touch>,
+    /// What is looked at.
+    pub(crate) kept: &'s Kept,
+    pub(crate) steps: Vec<Step<'s>>,
+    touches: Vec<Touch<'s>>,
+    /// What the reads saw, or where that is kept.
+    pub(crate) seen: Vec<Seen>,
     /// What the cells hold at the start, by slot.
     pub(crate) initial: Vec<Identity>,
     /// The cell of each slot.
-    pub(crate) cells: Vec<foretrace_model::CellId>,
+    pub(crate) cells: Vec<CellId>,
     /// Which slot a cell has.
-    slot_of: FxHashMap<foretrace_model::CellId, u32>,
+    slot_of: FxHashMap<CellId, u32>,
     /// Of each slot, the last position at which a thread looks at it.
     pub(crate) last_looks: Vec<Vec<(u32, u32)>>,
     /// How many values are kept at once.
@@ -108,19 +112,23 @@ pub(crate) struct Script<'s> {
 impl<'s> Script<'s> {
     pub(crate) fn new(
         skeleton: &'s Skeleton<'s>,
+        code: &'s Code,
+        matter: &Matter,
+        kept: &'s Kept,
         asked: &FxHashSet<EventId>,
         explained: bool,
     ) -> Self {
         let trace = skeleton.trace;
-        let matter = Matter::new(skeleton, asked);
         let threads = trace.threads().len();
         let mut script = Script {
             skeleton,
             trace,
             explained,
             is_free: skeleton.free_data().is_some(),
+            kept,
             steps: Vec::with_capacity(trace.len()),
             touches: Vec::new(),
+            seen: Vec::new(),
             initial: Vec::new(),
             cells: Vec::new(),
             slot_of: FxHashMap::default(),
@@ -130,19 +138,19 @@ impl<'s> Script<'s> {
             opaque_end: vec![0; threads],
             first_depth: Vec::new(),
         };
-        script.give_slots(&matter);
-        let places = script.give_values(&matter, asked);
-        script.unpack(&matter, &places, asked);
+        script.give_slots(matter);
+        let places = script.give_values(code, matter, asked);
+        script.unpack(code, matter, &places, asked);
         script.find_depths();
         script
     }
 
-    pub(crate) fn step(&self, event: EventId) -> &Step {
+    pub(crate) fn step(&self, event: EventId) -> &Step<'s> {
         &self.steps[event.index()]
     }
 
     /// The access that an event is.
-    pub(crate) fn touch(&self, event: EventId) -> Option<&Touch> {
+    pub(crate) fn touch(&self, event: EventId) -> Option<&Touch<'s>> {
         self.steps[event.index()].touch.map(|at| &self.touches[at as usize])
     }
 
@@ -152,22 +160,21 @@ impl<'s> Script<'s> {
     }
 
     /// The slot of a cell, if it matters.
-    pub(crate) fn slot(&self, cell: foretrace_model::CellId) -> Option<u32> {
+    pub(crate) fn slot(&self, cell: CellId) -> Option<u32> {
         self.slot_of.get(&cell).copied()
     }
 
     fn give_slots(&mut self, matter: &Matter) {
         let memory = &self.skeleton.memory;
         for (index, &matters) in matter.cells.iter().enumerate() {
-            let cell = foretrace_model::CellId(index as u32);
-            if !matters {
+            let cell = CellId(index as u32);
+            if !matters || !self.kept.cell(cell) {
                 continue;
             }
             let mut last: Vec<(u32, u32)> = Vec::new();
             for &access in memory.accesses(cell).iter().rev() {
                 let thread = self.trace.thread_of(access).0;
-                if matter.looks.contains(&access) && last.iter().all(|&(known, _)| known != thread)
-                {
+                if last.iter().all(|&(known, _)| known != thread) && self.looks(matter, access) {
                     last.push((thread, self.trace.position(access) as u32));
                 }
             }
@@ -178,34 +185,51 @@ impl<'s> Script<'s> {
         }
     }
 
-    /// The terms of an event that are computed.
-    fn terms_of(&self, event: EventId, asked: &FxHashSet<EventId>) -> [Option<TermId>; 2] {
-        let Some(data) = &self.skeleton.data else { return [None; 2] };
-        let result = match self.trace.op(event) {
+    /// Whether a read looks at memory. Where what it sees is computed with, it sees all or nothing.
+    fn looks(&self, matter: &Matter, read: EventId) -> bool {
+        let at = || self.trace.access(read).expect("a read is an access").at;
+        let is_kept = |cell: CellId| self.kept.cell(cell) || !matter.cells[cell.index()];
+        matter.looks.contains(&read)
+            && (!self.is_free || self.skeleton.memory.cells_of(at()).all(is_kept))
+    }
+
+    /// What is computed of an event: what it stores or tests, and what it assumes.
+    fn computed(
+        &self,
+        event: EventId,
+        code: &'s Code,
+        matter: &Matter,
+        asked: &FxHashSet<EventId>,
+    ) -> [Option<&'s Formula>; 2] {
+        // What depends on memory that is not kept is not known.
+        let is_known = |formula: &&Formula| {
+            formula.reads.iter().all(|read| {
+                !self.is_free || !matter.values.contains(read) || self.looks(matter, *read)
+            })
+        };
+        let result = code.result(event).filter(|_| match self.trace.op(event) {
             Op::Write { at, .. } | Op::Rmw { at, .. } => {
                 let mut cells = self.skeleton.memory.cells_of(at);
-                let is_kept = self.is_free && cells.any(|cell| self.slot(cell).is_some());
-                data.result(event).filter(|_| is_kept)
+                self.is_free && cells.any(|cell| self.slot(cell).is_some())
             }
-            ops!(object data sync call mark Read) => {
-                data.result(event).filter(|_| self.is_free || asked.contains(&event))
-            }
-        };
-        [result, data.assumed(event).filter(|_| self.is_free)]
+            ops!(object data sync call mark Read) => self.is_free || asked.contains(&event),
+        });
+        let assumed = code.assumed(event).filter(|_| self.is_free);
+        [result.filter(is_known), assumed.filter(is_known)]
     }
 
     /// Gives each value that is computed with a place of its own, as long as it is used.
     fn give_values(
         &mut self,
+        code: &'s Code,
         matter: &Matter,
         asked: &FxHashSet<EventId>,
     ) -> FxHashMap<EventId, u32> {
         let mut last_use: FxHashMap<EventId, u32> = FxHashMap::default();
-        if let Some(data) = &self.skeleton.data {
-            for (event, _) in self.trace.ops() {
-                let terms = self.terms_of(event, asked).into_iter().flatten();
-                for symbol in data.terms().symbols_of_all(terms) {
-                    last_use.insert(EventId(symbol.0), self.trace.position(event) as u32);
+        for (event, _) in self.trace.ops() {
+            for formula in self.computed(event, code, matter, asked).into_iter().flatten() {
+                for &read in &formula.reads {
+                    last_use.insert(read, self.trace.position(event) as u32);
                 }
             }
         }
@@ -224,6 +248,7 @@ impl<'s> Script<'s> {
                 });
                 if let Some(&last) = last_use.get(&event)
                     && matter.values.contains(&event)
+                    && self.looks(matter, event)
                 {
                     let slot = unused.pop().unwrap_or_else(|| {
                         self.value_slots += 1;
@@ -242,22 +267,21 @@ impl<'s> Script<'s> {
 
     fn unpack(
         &mut self,
+        code: &'s Code,
         matter: &Matter,
         places: &FxHashMap<EventId, u32>,
         asked: &FxHashSet<EventId>,
     ) {
         let (skeleton, trace) = (self.skeleton, self.trace);
         for (event, op) in trace.ops() {
-            let [result, assumed] = self.terms_of(event, asked);
-            let seen = |symbol: SymbolId| match places.get(&EventId(symbol.0)) {
+            let [result, assumed] = self.computed(event, code, matter, asked);
+            self.seen.push(match places.get(&event) {
                 Some(&slot) => Seen::Slot(slot),
-                None => Seen::Recorded(trace.values(EventId(symbol.0)).0.unwrap_or(0)),
-            };
-            let formula = |term: TermId| {
-                let data = skeleton.data.as_ref().expect("there are terms");
-                Formula::new(data.terms(), term, &seen)
-            };
-            let (result, assumed) = (result.map(formula), assumed.map(formula));
+                None if trace.is_access(event) => {
+                    Seen::Recorded(trace.values(event).0.unwrap_or(0))
+                }
+                None => Seen::Recorded(0),
+            });
             let is_free = self.is_free;
             let data = skeleton.data.as_ref().filter(|_| is_free);
             let opaque = data.is_some_and(|data| data.is_opaque(trace, event));
@@ -284,7 +308,7 @@ impl<'s> Script<'s> {
         matter: &Matter,
         places: &FxHashMap<EventId, u32>,
         asked: &FxHashSet<EventId>,
-    ) -> Touch {
+    ) -> Touch<'s> {
         let (skeleton, trace) = (self.skeleton, self.trace);
         let memory = &skeleton.memory;
         let access = trace.access(event).expect("it is an access");
@@ -320,7 +344,7 @@ impl<'s> Script<'s> {
             reads: access.reads,
             writes: access.writes,
             pin,
-            looks: matter.looks.contains(&event),
+            looks: access.reads && self.looks(matter, event),
             parts: memory.cells_of(access.at).filter_map(part).collect(),
             recorded: trace.values(event).0.filter(|_| access.at.size <= 8),
             seen: places.get(&event).copied(),

@@ -13,50 +13,76 @@
 
 use std::time::Instant;
 
-use foretrace_model::{Identity, Skeleton};
-use foretrace_trace::{EventId, Op, ThreadId};
-use foretrace_verdict::{Model, Violation};
+use foretrace_model::Identity;
+use foretrace_trace::{EventId, Op, ThreadId, ops};
+use foretrace_verdict::Violation;
 
 use crate::fault::{Fault, is_seeded};
 use crate::goals::Goals;
-use crate::question::{Answer, Options, Question, Reason, Report};
+use crate::question::{Limits, Reason};
 use crate::rivals::Rivals;
-use crate::script::Script;
+use crate::script::{Pin, Script};
 use crate::table::Table;
 use crate::world::{Mode, Ready, Waits, World};
 
 /// How many states are visited between two looks at the clock.
 const LOOK_AT_CLOCK: u64 = 256;
 
-/// Answers questions about a trace.
-pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -> Report {
-    let refused = match skeleton.model {
-        Model::Control => Some(Reason::FreeValues),
-        Model::ReadsFrom | Model::Values | Model::Symbolic => None,
-    };
-    let is_program = skeleton.is_program().then_some(Reason::Program);
-    let too_wide = (skeleton.trace.threads().len() > u16::MAX.into()).then_some(Reason::TooWide);
-    if let Some(reason) = refused.or(is_program).or(too_wide) {
-        let answers = vec![Answer::GaveUp(reason); questions.len()];
-        return Report { answers, states: 0, steps: 0 };
-    }
-    let goals = Goals::new(skeleton.trace, questions);
-    let script = Script::new(skeleton, &goals.assertions(), options.explained);
-    let rivals = Rivals::new(&script, &goals.asked());
+/// What an exploration came to.
+pub(crate) struct Outcome {
+    /// One for each question: a violation and its schedule.
+    pub(crate) found: Vec<Option<(Violation, Vec<EventId>)>>,
+    /// Why it was cut off; `None`: what was not found is impossible.
+    pub(crate) cut_off: Option<Reason>,
+    pub(crate) states: u64,
+    pub(crate) steps: u64,
+}
+
+/// Explores all that section 7 of the theory asks for, or as much as the limits allow.
+pub(crate) fn search(script: &Script, rivals: &Rivals, goals: Goals, limits: &Limits) -> Outcome {
+    let questions = goals.open.len();
+    let is_idle = |event: EventId| rivals.of(event).is_empty() && is_idle(script, &goals, event);
+    let idle = (0..script.trace.len()).map(EventId::from).map(is_idle).collect();
     let search = Search {
-        script: &script,
-        rivals: &rivals,
+        script,
+        rivals,
+        idle,
         goals,
-        options,
+        limits,
         table: Table::default(),
         nodes: Vec::new(),
         stack: Vec::new(),
         stack_bytes: 0,
         steps: 0,
-        answers: vec![None; questions.len()],
+        found: vec![None; questions],
         scratch: Vec::new(),
     };
     search.run()
+}
+
+/// Whether a step without rivals is always enabled and changes nothing but how far its thread is.
+fn is_idle(script: &Script, goals: &Goals, event: EventId) -> bool {
+    let step = script.step(event);
+    if step.opaque || goals.is_asked(event) {
+        return false;
+    }
+    match step.op {
+        Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
+            let touch = script.touch(event).expect("it is an access");
+            let lifetimes = &script.skeleton.lifetimes;
+            let is_own =
+                |alloc: EventId| script.trace.thread_of(alloc) == script.trace.thread_of(event);
+            let lives = !script.kept.life(at.object)
+                || (lifetimes.alloc_of(at.object).is_none_or(is_own)
+                    && lifetimes.free_of(at.object).is_none());
+            let looks_at_nothing = touch.parts.is_empty() && !matches!(touch.pin, Pin::Unknown(_));
+            lives && looks_at_nothing && touch.assumed.is_none() && touch.seen.is_none()
+        }
+        Op::Branch { .. } | Op::Assume { .. } | Op::Assert { .. } => step.test.is_none(),
+        Op::Let | Op::Begin | Op::End | Op::Fork { .. } | Op::Request(_) => true,
+        ops!(mark) => true,
+        ops!(object lock cond sem barrier call Join Exit) => script.is_left_out(step.op),
+    }
 }
 
 /// How a state was reached: from which other one, and by which choice there.
@@ -78,8 +104,10 @@ const ROOT: u32 = u32::MAX;
 struct Search<'s> {
     script: &'s Script<'s>,
     rivals: &'s Rivals,
+    /// The steps that are passed over.
+    idle: Vec<bool>,
     goals: Goals<'s>,
-    options: &'s Options,
+    limits: &'s Limits,
     table: Table,
     /// For each state of the table.
     nodes: Vec<Node>,
@@ -87,7 +115,7 @@ struct Search<'s> {
     stack: Vec<(u32, World)>,
     stack_bytes: usize,
     steps: u64,
-    answers: Vec<Option<Answer>>,
+    found: Vec<Option<(Violation, Vec<EventId>)>>,
     scratch: Vec<u128>,
 }
 
@@ -100,12 +128,10 @@ enum Settled {
 }
 
 impl<'s> Search<'s> {
-    fn run(mut self) -> Report {
+    fn run(mut self) -> Outcome {
         let cut_off = self.visit_all().err();
-        let last = cut_off.map_or(Answer::Impossible, Answer::GaveUp);
-        let answers = self.answers.into_iter();
-        let answers = answers.map(|answer| answer.unwrap_or_else(|| last.clone())).collect();
-        Report { answers, states: self.table.len() as u64, steps: self.steps }
+        let (states, steps) = (self.table.len() as u64, self.steps);
+        Outcome { found: self.found, cut_off, states, steps }
     }
 
     fn visit_all(&mut self) -> Result<(), Reason> {
@@ -146,43 +172,8 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// The states after the next event of a thread, in a fixed order.
     fn outcomes(&mut self, world: &mut World, thread: ThreadId) -> Vec<World> {
-        let script = self.script;
-        let Some(event) = script.next(world, thread) else { return Vec::new() };
-        let ready = script.ready(world, event, &mut self.scratch);
-        let mut all = Vec::new();
-        match ready {
-            Ready::Now => match script.step(event).op {
-                Op::Signal { cond } => all = script.signal(world, event, cond),
-                _ => {
-                    let mut after = world.clone();
-                    script.execute(&mut after, event, &mut self.scratch);
-                    for mode in self.goals.arms(script, world, event, None) {
-                        all.push(World { mode, ..after.clone() });
-                    }
-                    all.push(after);
-                }
-            },
-            Ready::Otherwise(mode) => {
-                let mut after = World { mode, ..world.clone() };
-                script.execute(&mut after, event, &mut self.scratch);
-                all.push(after);
-            }
-            Ready::Blocked | Ready::Never => {}
-        }
-        if ready != Ready::Now
-            && let Op::Read { at, .. } = script.step(event).op
-            && script.is_live(world, at.object)
-            && !is_seeded(Fault::FreeReadForgotten)
-        {
-            for mode in self.goals.arms(script, world, event, Some(thread)) {
-                let mut after = World { mode, ..world.clone() };
-                after.cut[thread.index()] += 1;
-                all.push(after);
-            }
-        }
-        all
+        outcomes(self.script, &self.goals, world, thread, &mut self.scratch)
     }
 
     /// A step that can be taken at once and has one outcome, or why there is none; and which
@@ -227,11 +218,13 @@ impl<'s> Search<'s> {
         choice: Option<Choice>,
     ) -> Result<(), Reason> {
         let mut steps = 0;
+        self.pass_all_idle(&mut world);
         let gone = loop {
             self.look(&world, from, choice, steps);
             let (step, gone) = self.at_once(&mut world);
             let Ok(event) = step else { break gone };
             self.script.execute(&mut world, event, &mut self.scratch);
+            self.pass_all_idle(&mut world);
             steps += 1;
         };
         self.steps += 1 + steps;
@@ -252,7 +245,7 @@ impl<'s> Search<'s> {
     }
 
     fn check_limits(&self) -> Result<(), Reason> {
-        let limits = &self.options.limits;
+        let limits = self.limits;
         let states = self.nodes.len() as u64;
         if states >= limits.states {
             return Err(Reason::States);
@@ -288,7 +281,7 @@ impl<'s> Search<'s> {
             let at = question as usize;
             if std::mem::replace(&mut self.goals.open[at], false) {
                 let schedule = self.schedule(from, choice, steps);
-                self.answers[at] = Some(Answer::Found { violation, schedule });
+                self.found[at] = Some((violation, schedule));
             }
         }
     }
@@ -304,12 +297,14 @@ impl<'s> Search<'s> {
         choices.reverse();
         let mut schedule = Vec::new();
         let mut world = self.script.start();
+        self.tell_idle(&mut world, &mut schedule);
         for choice in choices {
             self.settle(&mut world, &mut schedule, u64::MAX);
             let thread = ThreadId(choice.thread.into());
             schedule.extend(self.script.next(&world, thread));
             let mut outcomes = self.outcomes(&mut world, thread);
             world = outcomes.swap_remove(choice.outcome.into());
+            self.tell_idle(&mut world, &mut schedule);
         }
         self.settle(&mut world, &mut schedule, steps);
         schedule
@@ -321,7 +316,50 @@ impl<'s> Search<'s> {
             let (Ok(event), _) = self.at_once(world) else { return };
             self.script.execute(world, event, &mut self.scratch);
             schedule.push(event);
+            self.tell_idle(world, schedule);
         }
+    }
+
+    /// Passes over the idle steps of all threads, and tells which.
+    fn tell_idle(&self, world: &mut World, schedule: &mut Vec<EventId>) {
+        let before = world.cut.clone();
+        self.pass_all_idle(world);
+        // Forks come before what they start: threads are passed over in this order.
+        let mut passed: Vec<EventId> = Vec::new();
+        for thread in self.script.trace.thread_ids() {
+            let (from, to) = (before[thread.index()], world.cut[thread.index()]);
+            let events = self.script.trace.thread_events(thread);
+            passed.extend(&events[from as usize..to as usize]);
+        }
+        passed.sort_unstable();
+        schedule.extend(passed);
+    }
+
+    fn pass_all_idle(&self, world: &mut World) {
+        let mut again = true;
+        while again {
+            again = false;
+            for thread in self.script.trace.thread_ids() {
+                again |= self.pass_idle(world, thread);
+            }
+        }
+    }
+
+    /// Passes over the idle steps of a thread. Returns whether there was one.
+    fn pass_idle(&self, world: &mut World, thread: ThreadId) -> bool {
+        let script = self.script;
+        let is_stopped = script.next(world, thread).is_none();
+        let events = script.trace.thread_events(thread);
+        let start = world.cut[thread.index()] as usize;
+        let mut at = start;
+        while !is_stopped && at < events.len() && self.idle[events[at].index()] {
+            at += 1;
+        }
+        world.cut[thread.index()] = at as u32;
+        if at as u32 >= script.opaque_end[thread.index()] {
+            world.strayed[thread.index()] = false;
+        }
+        at > start
     }
 
     /// The state as bytes: equal for states with the same future.
@@ -375,6 +413,50 @@ impl<'s> Search<'s> {
         }
         key
     }
+}
+
+/// The states after the next event of a thread, in a fixed order.
+pub(crate) fn outcomes(
+    script: &Script,
+    goals: &Goals,
+    world: &mut World,
+    thread: ThreadId,
+    scratch: &mut Vec<u128>,
+) -> Vec<World> {
+    let Some(event) = script.next(world, thread) else { return Vec::new() };
+    let ready = script.ready(world, event, scratch);
+    let mut all = Vec::new();
+    match ready {
+        Ready::Now => match script.step(event).op {
+            Op::Signal { cond } => all = script.signal(world, event, cond),
+            _ => {
+                let mut after = world.clone();
+                script.execute(&mut after, event, scratch);
+                for mode in goals.arms(script, world, event, None) {
+                    all.push(World { mode, ..after.clone() });
+                }
+                all.push(after);
+            }
+        },
+        Ready::Otherwise(mode) => {
+            let mut after = World { mode, ..world.clone() };
+            script.execute(&mut after, event, scratch);
+            all.push(after);
+        }
+        Ready::Blocked | Ready::Never => {}
+    }
+    if ready != Ready::Now
+        && let Op::Read { at, .. } = script.step(event).op
+        && script.is_live(world, at.object)
+        && !is_seeded(Fault::FreeReadForgotten)
+    {
+        for mode in goals.arms(script, world, event, Some(thread)) {
+            let mut after = World { mode, ..world.clone() };
+            after.cut[thread.index()] += 1;
+            all.push(after);
+        }
+    }
+    all
 }
 
 /// A number in as many bytes as it needs.

@@ -122,8 +122,29 @@ impl<'s> Script<'s> {
 
     pub(crate) fn is_live(&self, world: &World, object: ObjectId) -> bool {
         let lifetimes = &self.skeleton.lifetimes;
-        lifetimes.alloc_of(object).is_none_or(|alloc| self.is_executed(world, alloc))
-            && !lifetimes.free_of(object).is_some_and(|free| self.is_executed(world, free))
+        !self.kept.life(object)
+            || (lifetimes.alloc_of(object).is_none_or(|alloc| self.is_executed(world, alloc))
+                && !lifetimes.free_of(object).is_some_and(|free| self.is_executed(world, free)))
+    }
+
+    /// Whether an operation asks for nothing and does nothing, because its object is not kept.
+    pub(crate) fn is_left_out(&self, op: Op) -> bool {
+        let kept = self.kept;
+        match op {
+            Op::Acquire { lock, .. }
+            | Op::AcquireFailed { lock, .. }
+            | Op::Release { lock, .. }
+            | Op::Destroy { lock } => !kept.lock(lock),
+            Op::Wait { lock, cond, .. } | Op::Wake { lock, cond, .. } => {
+                !kept.lock(lock) && !kept.cond(cond)
+            }
+            Op::Signal { cond } | Op::Broadcast { cond } => !kept.cond(cond),
+            Op::SemWait { sem, .. } | Op::SemWaitFailed { sem, .. } | Op::SemPost { sem } => {
+                !kept.sem(sem)
+            }
+            Op::Alloc { object, .. } | Op::Free { object } => !kept.life(object),
+            ops!(memory data barrier thread call mark Request) => false,
+        }
     }
 
     fn is_intact(&self, world: &World, lock: LockId) -> bool {
@@ -167,7 +188,10 @@ impl<'s> Script<'s> {
             // An access that is next can race, whatever its thread has seen.
             return if step.op.access().is_some() { Ready::Blocked } else { Ready::Never };
         }
-        let locks = &self.skeleton.locks;
+        if self.is_left_out(step.op) {
+            return Ready::Now;
+        }
+        let (locks, kept) = (&self.skeleton.locks, self.kept);
         let executed = |world: &World, event: EventId| self.is_executed(world, event);
         let is_open = |world: &World| step.hold.is_some_and(|hold| world.holds.contains(&hold));
         let enabled = match step.op {
@@ -215,8 +239,10 @@ impl<'s> Script<'s> {
             Op::Destroy { lock } => {
                 self.is_intact(world, lock) && self.holds_on(world, lock).next().is_none()
             }
-            Op::Wait { lock, .. } => self.is_intact(world, lock) && is_open(world),
-            Op::Wake { lock, reason, .. } => {
+            Op::Wait { lock, .. } => {
+                !kept.lock(lock) || (self.is_intact(world, lock) && is_open(world))
+            }
+            Op::Wake { cond, lock, reason } => {
                 let mode = locks.hold(step.hold.expect("a wake opens a hold")).mode;
                 let is_over = match (reason, world.waits[thread.index()]) {
                     (WakeReason::Notified, waits) => waits == Waits::Notified,
@@ -224,7 +250,9 @@ impl<'s> Script<'s> {
                         matches!(waits, Waits::Waiting | Waits::Departed)
                     }
                 };
-                is_over && self.is_intact(world, lock) && !self.is_taken(world, thread, lock, mode)
+                let is_free = !kept.lock(lock)
+                    || (self.is_intact(world, lock) && !self.is_taken(world, thread, lock, mode));
+                is_free && (is_over || !kept.cond(cond))
             }
             Op::SemWait { sem, .. } => world.counts[sem.index()] > 0,
             Op::SemWaitFailed { sem, .. } => world.counts[sem.index()] == 0,
@@ -266,7 +294,7 @@ impl<'s> Script<'s> {
     ) -> Ready {
         match (&self.step(event).test, expected) {
             (Some(test), Some(expected)) if self.is_free => {
-                let outcome = test.value(&world.values, scratch) != 0;
+                let outcome = test.value(&world.values, &self.seen, scratch) != 0;
                 if outcome == expected { Ready::Now } else { Ready::Never }
             }
             _ => Ready::Now,
@@ -286,7 +314,9 @@ impl<'s> Script<'s> {
     pub(crate) fn execute(&self, world: &mut World, event: EventId, scratch: &mut Vec<u128>) {
         let step = self.step(event);
         let thread = self.trace.thread_of(event).index();
+        let kept = self.kept;
         match step.op {
+            op if self.is_left_out(op) => {}
             Op::Read { .. } | Op::Write { .. } | Op::Rmw { .. } => {
                 self.access(world, event, scratch);
             }
@@ -299,12 +329,12 @@ impl<'s> Script<'s> {
                 }
                 ReleaseRole::Lowers(_) | ReleaseRole::Unheld => {}
             },
-            Op::Wait { .. } => {
+            Op::Wait { cond, .. } => {
                 world.holds.retain(|&open| Some(open) != step.hold);
-                world.waits[thread] = Waits::Waiting;
+                world.waits[thread] = if kept.cond(cond) { Waits::Waiting } else { Waits::No };
             }
-            Op::Wake { .. } => {
-                world.holds.extend(step.hold);
+            Op::Wake { lock, .. } => {
+                world.holds.extend(step.hold.filter(|_| kept.lock(lock)));
                 world.waits[thread] = Waits::No;
             }
             Op::Broadcast { cond } => {
@@ -350,6 +380,9 @@ impl<'s> Script<'s> {
     pub(crate) fn signal(&self, world: &World, event: EventId, cond: CondId) -> Vec<World> {
         let mut base = world.clone();
         base.cut[self.trace.thread_of(event).index()] += 1;
+        if !self.kept.cond(cond) {
+            return vec![base];
+        }
         let waiters = self.waiters(world, cond);
         let mut all = Vec::new();
         for &chosen in &waiters {

@@ -1,4 +1,4 @@
-//! Which locks a thread has at a point: the one computation for reports and explanations.
+//! Which locks a thread holds at a point: the one computation for reports and explanations.
 //!
 //! **Computes.** The open holds along a sequence of operations (the recorded order, a schedule, or
 //! what the interpreter did), and from them the holds just before and just after events.

@@ -1,4 +1,4 @@
-//! Assertions that nobody wrote: which ones are asked for, and what they are called.
+//! Implicit checks: which ones a report covers, what they are called, and which are not made.
 
 use foretrace_predict::implicit::{self, FreedNotAsked};
 use foretrace_report as report;
@@ -23,49 +23,61 @@ fn why_not_freed(trace: &Trace, model: Option<Model>) -> Option<Reason> {
     let why = FreedNotAsked::why(trace, model)?;
     let what = match why {
         FreedNotAsked::WithoutDependences => {
-            "use after free: the trace does not record what depends on what was read"
+            "use after free: the trace does not record which events depend on reads"
         }
         FreedNotAsked::BlockAsRegion => {
-            "use after free: a block is too large, or over other memory, to tell whose memory it \
-             was given"
+            "use after free: a block is too large or overlaps other memory, so it is not an object \
+             of the trace"
         }
-        FreedNotAsked::UnderControl => "use after free: model control does not know what was freed",
+        FreedNotAsked::UnderControl => {
+            "use after free: model control does not track what was freed"
+        }
     };
     Some(Reason::new(why.code(), what))
 }
 
-/// Says what was asked for and is not answered.
+/// Notes that implicit checks were not made in a report of merged runs or ranging addresses.
+pub fn implicit_of_single_runs(report: &mut Report) {
+    let what = "--implicit: implicit checks apply to single recorded runs only";
+    leave_out(report, Reason::new("implicit-in-single-runs-only", what));
+}
+
+fn leave_out(report: &mut Report, reason: Reason) {
+    let property = Property::Assertion;
+    report.not_asked.push(report::NotAsked { property, whole: false, reason });
+}
+
+/// Notes which of the checks that were asked for are not made, or have no answer.
 pub fn say_what_is_open(
     trace: &Trace,
     faults: &[ImplicitFault],
     model: Option<Model>,
     report: &mut Report,
 ) {
-    let property = Property::Assertion;
     if faults.contains(&ImplicitFault::Bounds) {
-        let what = "bounds of what a pointer leads to that was itself read from shared memory";
-        let reason = Reason::new("bounds-of-read-pointer", what);
-        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+        let what =
+            "bounds of accesses through pointers that were themselves read from shared memory";
+        leave_out(report, Reason::new("bounds-of-read-pointer", what));
     }
     let again = implicit::given_out_again(trace).len();
     if again > 0
         && (faults.contains(&ImplicitFault::Bounds) || faults.contains(&ImplicitFault::Freed))
     {
         let what = format!(
-            "use and bounds of freed memory that was given out again later (blocks: {again}), through pointers that were read"
+            "use after free and bounds, through pointers that were read, in memory that the \
+             allocator reused (blocks: {again})"
         );
-        let reason = Reason::new("reused-memory", what);
-        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+        leave_out(report, Reason::new("reused-memory", what));
     }
     if !faults.contains(&ImplicitFault::Freed) {
         return;
     }
     if let Some(reason) = why_not_freed(trace, model) {
-        report.not_asked.push(report::NotAsked { property, whole: false, reason });
+        leave_out(report, reason);
     }
     // Such an access is to memory of no block, so that nothing is asked about it.
     if trace.has_fact(Provenance::FreedAccess) {
-        let what = "the recorded run itself uses memory that was freed";
+        let what = "the recorded run itself uses freed memory";
         report
             .leave_open(report::Kind::Assertion, Reason::new(Provenance::FreedAccess.code(), what));
     }
@@ -86,7 +98,7 @@ pub(crate) fn what(trace: &Trace, violation: &Violation) -> Option<String> {
         ImplicitFault::Division => "a number is divided by zero".to_string(),
         ImplicitFault::Bounds => "an index is out of bounds".to_string(),
         ImplicitFault::Freed => format!("use after free of {}", freed(trace, violation)?.1),
-        ImplicitFault::Address => "an access is somewhere else".to_string(),
+        ImplicitFault::Address => "an access goes to another address".to_string(),
     })
 }
 

@@ -1,6 +1,6 @@
-//! From answers to reports: what was predicted of a trace or a program becomes a
+//! Turns answers into reports: what was predicted of a trace or a program becomes a
 //! [`Report`](foretrace_report::Report), in which ids are names, schedules are steps and proofs are
-//! sentences. It decides nothing, and does not know encoder and solver, files and the terminal.
+//! sentences. It decides nothing, and does not know the encoder, the solver, files or the terminal.
 //!
 //! | module | what it tells of |
 //! | --- | --- |
@@ -31,7 +31,7 @@ pub use compare::compare_models;
 pub use describe::{operation, verb};
 pub use error::Error;
 pub use explain::{Answers, Named, explain_candidates, explain_refuted, parse_candidate, title};
-pub use implicit::{assert_again, assert_no, say_what_is_open};
+pub use implicit::{assert_again, assert_no, implicit_of_single_runs, say_what_is_open};
 pub use program::{Mixing, Replayable, report_program, report_unsupported, tell_what_is_left_out};
 pub use remarks::weak_accesses;
 pub use replayed::{recalled_schedule, recalled_violation, replay_in_words};

@@ -1,4 +1,4 @@
-//! What a report says besides findings: what was not asked, and what its reader should know.
+//! What a report says besides its findings: what was not checked, and what the reader should know.
 
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
@@ -24,14 +24,14 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
     let (whole, sentence) = match part {
         NotAsked::NoRegions => (
             true,
-            "the trace marks no atomic regions; --infer-regions takes critical sections".into(),
+            "the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)".into(),
         ),
         NotAsked::OpenEnds(threads) => {
             let (names, have) = (names(trace, threads), have(threads));
             (
                 false,
                 format!(
-                    "stuck states in which {names} {have} run all events: no `end` is recorded"
+                    "stuck states in which {names} {have} executed all their events, because the trace records no `end`"
                 ),
             )
         }
@@ -52,8 +52,25 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
 }
 
 /// Why a candidate has no verdict.
+#[allow(clippy::wildcard_enum_match_arm)]
 pub(crate) fn unanswered(why: &Unanswered) -> Reason {
-    Reason::new(why.code(), why.to_string())
+    let sentence = match why {
+        Unanswered::TimeBudget => "the time budget was used up (--budget)".into(),
+        Unanswered::ConflictBudget => "the conflict budget was used up (--conflicts)".into(),
+        Unanswered::LockCycles { steps, threads } => {
+            format!("too many or too long lock cycles to list ({steps} steps, {threads} threads)")
+        }
+        Unanswered::Notifications { name, waits, signals, broadcasts } => format!(
+            "condition variable {name} has too many operations for the stuck state ({waits} waits, \
+             {signals} signals, {broadcasts} broadcasts)"
+        ),
+        Unanswered::NotInPrograms => "programs are checked for assertions and races only".into(),
+        Unanswered::NoFailingValues(why)
+        | Unanswered::FormulaUnsupported(why)
+        | Unanswered::SolverFailed(why) => why.clone(),
+        _ => why.code().replace('-', " "),
+    };
+    Reason::new(why.code(), sentence)
 }
 
 /// The first few names.
@@ -106,8 +123,8 @@ pub(crate) fn notes(trace: &Trace, prediction: &Prediction) -> Vec<String> {
     }
     if prediction.model == Model::Symbolic && trace.dependences() == Dependences::Unknown {
         notes.push(
-            "the trace does not record what depends on what was read, so symbolic finds what values \
-             finds"
+            "the trace does not record which events depend on reads, so symbolic finds the same as \
+             values"
                 .to_string(),
         );
     }

@@ -1,4 +1,5 @@
-//! What came of a replay, in words; and the findings of a written report as violations again.
+//! The outcome of a replay in words; and the findings of a written report, turned back into
+//! violations.
 
 use foretrace_replay::{Operation, Outcome, Plan};
 use foretrace_report::{Evidence, Recalled};
@@ -97,10 +98,10 @@ fn confirmed(trace: &Trace, violation: &Violation) -> &'static str {
 /// What a replay has seen where an assertion failed that nobody wrote.
 fn confirmed_fault(fault: ImplicitFault) -> &'static str {
     match fault {
-        ImplicitFault::Null => "a null pointer was about to be used",
+        ImplicitFault::Null => "a null pointer was about to be dereferenced",
         ImplicitFault::Division => "a number was divided by zero",
-        ImplicitFault::Bounds => "an access outside of what it should be in was about to happen",
-        ImplicitFault::Freed => "an access to memory that had been freed was about to happen",
-        ImplicitFault::Address => "an access somewhere else was about to happen",
+        ImplicitFault::Bounds => "an access outside of its object was about to happen",
+        ImplicitFault::Freed => "a use after free was about to happen",
+        ImplicitFault::Address => "an access to another address was about to happen",
     }
 }

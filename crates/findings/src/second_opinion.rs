@@ -1,5 +1,5 @@
-//! `foretrace predict --solver`: the same questions, decided by the papers' formula and a solver of
-//! SMT-LIB in place of our own.
+//! `foretrace predict --solver`: the same questions, decided by the papers' formula and an SMT-LIB
+//! solver instead of our own.
 //!
 //! **Computes.** A verdict for each race, atomicity violation and assertion, by events. Schedules
 //! pass the witness checker, as all others do.

@@ -442,7 +442,7 @@ main: end
             expect![[r#"
                 trace: 13 events, 3 threads, model values
 
-                stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
+                stuck-1 (real): deadlock: no thread can continue, and one waits for c
                   a     blocks at wake c m  at a.c:2  holding no lock
                   main  blocks at join a    at a.c:9  holding no lock
                   schedule: 8 steps, 2 context switches

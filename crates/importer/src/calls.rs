@@ -1,4 +1,4 @@
-//! Calls by which threads see each other other than through memory.
+//! Calls through which threads affect each other outside of memory.
 //!
 //! **Computes.** The events of such calls, and what becomes of their channels: a channel that only
 //! one thread uses orders nothing, nor does one to which threads give and from which nobody takes

@@ -1,4 +1,5 @@
-//! What is said of the recording as a whole: benign races, facts, whether forks are counted alike.
+//! Facts about the recording as a whole: benign races, what was left out, whether the runtime
+//! counted forks as the trace does.
 
 use foretrace_recording::file::{ending, flags};
 use foretrace_trace::provenance::{Cut, LeftOut, Private, Recorded, Taken, Unit};

@@ -1,4 +1,4 @@
-//! What memory holds at first, and whether reads see what it holds.
+//! What memory holds at first, and whether each read sees what memory holds.
 
 use std::ops::Range;
 

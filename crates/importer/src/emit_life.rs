@@ -1,4 +1,4 @@
-//! Events of memory that is given out and back, and of threads that begin and end.
+//! Events of allocations and frees, and of threads that begin and end.
 
 use foretrace_recording::record::kind;
 use foretrace_trace::import::ImportError;

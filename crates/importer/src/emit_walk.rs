@@ -1,4 +1,4 @@
-//! Puts into the trace what a walk along the recorded paths tells.
+//! Adds to the trace what the walk along the recorded paths finds.
 
 use foretrace_recording::file::flags;
 use foretrace_recording::record::{kind, readers};

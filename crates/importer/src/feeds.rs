@@ -1,4 +1,4 @@
-//! Which calls wait until another one feeds them.
+//! Which calls block until another call feeds them.
 //!
 //! **Computes.** For each read that blocks while its pipe, connection or counter is empty, the
 //! writes that put in what it took out: its *piece*. A `poll` or `select` takes nothing: its piece

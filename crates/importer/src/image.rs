@@ -1,4 +1,4 @@
-//! What memory holds: byte by byte, as far as it was seen.
+//! The contents of memory, byte by byte, as far as the recording shows them.
 //!
 //! **Invariant.** A byte is known if it was written or read. It is *valued* if the trace says so
 //! too: if its last writer, or the first read before any write, is an access with a value.

@@ -1,4 +1,5 @@
-//! What the program got from outside, as a replay wants it: `foretrace_recording::input` says how.
+//! What the program received from outside, in the form in which a replay needs it
+//! (`foretrace_recording::input`).
 //!
 //! The trace only keeps it. Nothing of what is predicted depends on it.
 

@@ -1,5 +1,5 @@
-//! Recordings: what our runtime wrote inside the user's process becomes a trace. It does not know
-//! models and solvers. `docs/recording.md` has the format.
+//! Imports recordings: what our runtime wrote inside the user's process becomes a trace. It does
+//! not know models or solvers. `docs/recording.md` has the format.
 //!
 //! **Computes.** A valid trace, in which every event knows which visible operation of its thread it
 //! is. A scheduled recording is in its order already; for a free-running one `order` finds an order

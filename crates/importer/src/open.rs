@@ -1,4 +1,4 @@
-//! Opens a trace in whatever format it is, recordings among them.
+//! Opens a trace in any format, recordings included.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! Pages that can be written elsewhere than where they are read: those of a file that is in memory
-//! twice or written by calls, and those that children share.
+//! Pages that can change without a recorded store: those of a file that is mapped twice or written
+//! by calls, and those that child processes share.
 //!
 //! **Invariant.** A read of such pages that the thread's own process has not written there, as far
 //! as was recorded, is followed by a pin: who wrote what it saw is not known.

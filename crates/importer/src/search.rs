@@ -1,4 +1,4 @@
-//! Looks for an order of accesses that explains what was loaded.
+//! Searches for an order of accesses that explains the loaded values.
 //!
 //! **Computes.** Depth first: of the items that could be next one is taken, the most promising
 //! first; where a load cannot be explained any more, the last choice that has an alternative is

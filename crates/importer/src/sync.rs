@@ -1,5 +1,5 @@
-//! Locks, condition variables, semaphores and barriers: who holds what, so that only events are
-//! made that the rules of a trace allow.
+//! The state of locks, condition variables, semaphores and barriers, so that the importer makes
+//! only events that the rules of a trace allow.
 //!
 //! **Invariant.** Each state is the one that `docs/theory.md` gives after the events made so far.
 //! Keys are addresses; what is destroyed, made anew, or in memory that is given back, leaves its

@@ -1,4 +1,4 @@
-//! The tables of a recording: what addresses mean.
+//! The tables of a recording, which say what addresses mean.
 
 use std::collections::BTreeMap;
 

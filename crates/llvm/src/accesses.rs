@@ -1,5 +1,5 @@
-//! Loads and stores. The hook performs the access; what does not fit into a register goes through
-//! a variable of the function that nobody else sees.
+//! Loads and stores. The hook performs the access; a value that does not fit into a register goes
+//! through a local variable that nothing else sees.
 
 use crate::build::Builder;
 use crate::instrument::Instrumenter;

@@ -1,5 +1,5 @@
-//! Takes back what the compiler was told or found out about functions, and what is no longer so now
-//! that they call hooks: the hooks read, write and synchronise.
+//! Removes function attributes that no longer hold once the functions call hooks: hooks read, write
+//! and synchronise.
 
 use llvm_sys::LLVMOpcode::{LLVMCall, LLVMInvoke};
 

@@ -1,4 +1,4 @@
-//! Which way the program goes.
+//! Hooks that record which way the program goes.
 
 use llvm_sys::core::{LLVMGetCondition, LLVMIsConditional};
 

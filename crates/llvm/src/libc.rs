@@ -1,5 +1,5 @@
-//! Functions of the C library that read or write memory of their caller: the runtime has its own,
-//! which record what they touch.
+//! Functions of the C library that access memory of their caller. The runtime has versions of its
+//! own, which record what they touch.
 
 use llvm_sys::LLVMOpcode::LLVMInvoke;
 

@@ -1,5 +1,5 @@
-//! Memory of the program that functions of the C library read and write: the runtime hears of it
-//! before and behind their calls.
+//! Memory of the program that functions of the C library access: tells the runtime of it before and
+//! after their calls.
 
 use foretrace_recording::library::Effect;
 use foretrace_recording::library::memory::{self, Amount, Success, code};

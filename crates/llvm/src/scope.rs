@@ -1,5 +1,5 @@
-//! Which functions of a module are instrumented, and which of them anybody may call. Asked before
-//! anything changes, so that lowering and instrumenting get the same answers.
+//! Which functions of a module are instrumented, and which of them any caller may reach. Decided
+//! before anything changes, so that lowering and instrumentation get the same answers.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! The tables of a module (`foretrace_recording::site`): collected while it is instrumented, then
-//! put into it as constants, with a constructor that shows them to the runtime.
+//! The tables of a module (`foretrace_recording::site`): collected during instrumentation, then
+//! emitted as constants with a constructor that registers them with the runtime.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;

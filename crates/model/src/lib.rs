@@ -1,5 +1,5 @@
 //! The interference skeleton: what the recorded run fixes for every other schedule of its events.
-//! It does not know how it is solved.
+//! It does not know solvers.
 //!
 //! Section 2 of `docs/theory.md`, computed once: memory cells with who wrote and who read them,
 //! holds of locks, waits with their notifications, semaphores, barrier rounds, lives of objects,

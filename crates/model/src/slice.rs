@@ -1,4 +1,4 @@
-//! What is left of a trace when all that no condition depends on is gone.
+//! The part of a trace on which some condition depends.
 //!
 //! **Computes.** Which cells, reads and events matter to branches, assertions and assumptions that
 //! are not decided by themselves: backwards from their conditions, from each cell to what is

@@ -1,4 +1,4 @@
-//! Holds a predictor against the enumeration of one random trace.
+//! Compares a predictor with the enumeration of one random trace.
 //!
 //! **Computes.** For every model, with and without inferred regions, whether the predictor's
 //! findings are exactly the oracle's violations, class by class at coarse granularities; whether

@@ -211,18 +211,7 @@ impl Copy<'_> {
                 *on = self.channels(*on);
                 *by = by.map(|by| self.to.function(self.from.functions().get(by.index())));
             }
-            Op::Branch { .. }
-            | Op::Assert { .. }
-            | Op::Assume { .. }
-            | Op::Begin
-            | Op::End
-            | Op::Exit
-            | Op::RegionBegin
-            | Op::RegionEnd
-            | Op::Fence { .. }
-            | Op::External
-            | Op::LeaveCall
-            | Op::Let => {}
+            ops!(data mark Begin End Exit LeaveCall) => {}
         }
         op
     }

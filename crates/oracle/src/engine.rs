@@ -1,9 +1,10 @@
 //! Holds the explicit engine against the enumeration of one random trace.
 //!
 //! **Computes.** Whether the engine's answers about all candidates are the oracle's: what it finds
-//! is a violation with a feasible schedule, what it calls impossible is none; the same without reads
-//! of unknown writers. What the engine leaves out depends on what it is asked, so it is asked about
-//! everything at once, about one property at a time, and about single candidates alone.
+//! is a violation with a feasible schedule, what it calls impossible is none; the same without
+//! reads of unknown writers. What the engine leaves out depends on what it is asked, so it is
+//! asked about everything at once, about one property at a time, and about single candidates
+//! alone.
 //!
 //! **Cost.** Some ten explorations of the engine per exploration of the oracle.
 
@@ -65,9 +66,10 @@ pub(crate) fn differ(
         rounds.push(vec![all[random.below(all.len())].clone()]);
     }
     for round in rounds.iter().filter(|round| !round.is_empty()) {
-        for explained in [false, true] {
+        for (explained, slices) in [(false, false), (false, true), (true, false), (true, true)] {
             let truth = if explained { &explored.real } else { &explored.violations };
-            let asked = Asked { trace, model, infer_regions, truth, explained };
+            let how = Options { explained, slices, limits: Limits::default() };
+            let asked = Asked { trace, model, infer_regions, truth, how };
             let compared =
                 catch_unwind(AssertUnwindSafe(|| asked.compare(&skeleton, round, &mut stats)));
             compared.unwrap_or_else(|_| Err(Difference::Failed("the engine panicked".into())))?;
@@ -81,7 +83,7 @@ struct Asked<'a> {
     model: Model,
     infer_regions: bool,
     truth: &'a BTreeSet<Violation>,
-    explained: bool,
+    how: Options,
 }
 
 impl Asked<'_> {
@@ -94,8 +96,7 @@ impl Asked<'_> {
         let events: Vec<Parts> = asked.iter().map(Parts::of).collect();
         let questions: Vec<Question> =
             asked.iter().zip(&events).map(|(violation, parts)| parts.question(violation)).collect();
-        let options = Options { explained: self.explained, limits: Limits::default() };
-        let report = ask(skeleton, &questions, &options);
+        let report = ask(skeleton, &questions, &self.how);
         stats.states += report.states;
         for (violation, answer) in asked.iter().zip(report.answers) {
             let holds = self.truth.contains(violation);
@@ -131,7 +132,7 @@ impl Asked<'_> {
         if let Err(refuted) = checker.check(violation, schedule) {
             return Err(Difference::Failed(format!("{violation:?} {schedule:?}: {refuted}")));
         }
-        if self.explained && proves_only_possible(trace, model, schedule, violation) {
+        if self.how.explained && proves_only_possible(trace, model, schedule, violation) {
             return Err(Difference::Failed(format!("{violation:?} {schedule:?}: only possible")));
         }
         Ok(())

@@ -242,7 +242,7 @@ pub(crate) struct Search<'t> {
     completions: BTreeMap<(EventId, EventId), Vec<EventId>>,
     /// Whether reads with an unknown writer are left out, unless their values are free.
     pub(crate) explained: bool,
-    /// The assertion whose reads are released; then nothing else is looked for.
+    /// The assertion whose reads are released; then nothing else is checked.
     only: Option<EventId>,
 }
 

@@ -1,4 +1,4 @@
-//! Recorded runs of threads that use a variable as a lock, rightly or nearly.
+//! Recorded runs of threads that use a variable as a lock, correctly or almost so.
 //!
 //! **Computes.** From random numbers, a trace of two or three threads. Each goes one to three times
 //! through: take the flag (by an exchange that it tests, by one that it does not test or tests for

@@ -1,5 +1,5 @@
-//! The test oracle: what `docs/theory.md` says, by brute force, on random tiny traces. It does not
-//! know model, encoder and solver, which it judges.
+//! The test oracle: decides by brute force what `docs/theory.md` says about random tiny traces. It
+//! does not know the model, the encoder or the solver, which it judges.
 //!
 //! `generate` makes a valid trace from a seed, `explore` enumerates all its feasible schedules, and
 //! `compare` holds a predictor against what they end in. Never part of the shipped program.

@@ -259,18 +259,7 @@ impl Recorded<'_> {
                 self.earlier_tenants(event, object).all(|tenant| self.is_freed(state, tenant))
             }
             Op::Free { object } => self.is_live(state, object),
-            Op::Branch { .. }
-            | Op::Assert { .. }
-            | Op::Assume { .. }
-            | Op::Begin
-            | Op::End
-            | Op::RegionBegin
-            | Op::RegionEnd
-            | Op::Fence { .. }
-            | Op::Request(_)
-            | Op::External
-            | Op::EnterCall { .. }
-            | Op::Let => true,
+            ops!(data mark Begin End Request EnterCall) => true,
             Op::LeaveCall => {
                 self.rests_on[event.index()].iter().all(|enter| state.executed.contains(enter))
             }

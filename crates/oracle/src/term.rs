@@ -1,4 +1,4 @@
-//! Expressions whose names are resolved, and what they are worth.
+//! Expressions whose names are resolved, and their values.
 //!
 //! **Computes.** The value of an expression from what the reads that it uses have seen.
 //!

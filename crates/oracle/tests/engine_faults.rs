@@ -1,1 +1,46 @@
-fn main() {}
+//! Every bug that is seeded into the explicit engine is caught by comparison with the oracle.
+//!
+//! `cargo test --release -p foretrace-oracle --features seeded-faults --test engine_faults`
+
+use foretrace_explore::{Fault, seed_fault};
+use foretrace_oracle::{case_seed, compare_engine, regression_seeds};
+
+/// The seed of the cases: the one of `cargo xtask test`.
+const SEED: u64 = 1;
+/// How many cases a fault may survive: those of one run.
+const CASES: u64 = 20_000;
+
+// One test, since a fault is seeded in the whole process.
+#[test]
+fn every_seeded_fault_is_caught() {
+    // Broken invariants are one of the ways in which a fault shows, and expected here.
+    std::panic::set_hook(Box::new(|_| ()));
+    let mut survived = Vec::new();
+    let mut not_the_fault = Vec::new();
+    for &fault in Fault::ALL {
+        seed_fault(Some(fault));
+        let mut seeds =
+            regression_seeds().into_iter().chain((0..CASES).map(|case| case_seed(SEED, case)));
+        let caught = seeds.find_map(|seed| compare_engine(seed).err());
+        seed_fault(None);
+        let name = format!("{fault:?}");
+        match caught {
+            Some(found) => {
+                let difference: String =
+                    format!("{:?}", found.difference).chars().take(100).collect();
+                let (seed, events) = (found.seed, found.trace.len());
+                println!("{name:<22} {seed:>20}  {events:>3} events  {difference}");
+                if compare_engine(seed).is_err() {
+                    not_the_fault.push(seed);
+                }
+            }
+            None => {
+                println!("{name:<22} survives {CASES} cases");
+                survived.push(fault);
+            }
+        }
+    }
+    let _ = std::panic::take_hook();
+    assert!(survived.is_empty(), "not caught: {survived:?}");
+    assert!(not_the_fault.is_empty(), "these differ without any fault: {not_the_fault:?}");
+}

@@ -34,6 +34,7 @@ use crate::pipeline::{PredictError, Work};
 use crate::prediction::{Finding, Granularity, Options, Switches};
 use crate::preserve::Preserve;
 use crate::shard::{Decided, Shard};
+use crate::unanswered::Unanswered;
 
 /// What is to be said of a violation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,7 +47,9 @@ pub enum Why {
     /// thread leaves none.
     Unsatisfiable(Vec<Reason>),
     /// It is not known, for this reason.
-    Undecided(String),
+    Undecided(Unanswered),
+    /// It cannot happen, but the search for the rules that exclude it ended for this reason.
+    Unexplained(Unanswered),
     /// It is no candidate, for this reason.
     NoCandidate(String),
 }
@@ -98,7 +101,7 @@ impl<'t> Explainer<'t> {
         let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
         match decide(&context, &candidates, &limits)? {
             Decided::Found(finding) => Ok(Why::Violated(finding)),
-            Decided::Undecided(reason) => Ok(Why::Undecided(reason.to_string())),
+            Decided::Undecided(reason) => Ok(Why::Undecided(reason)),
             Decided::Infeasible(_) | Decided::InfeasibleInBound => {
                 reasons(&context, &candidates, limits)
             }
@@ -178,9 +181,7 @@ fn reasons(
         Verdict::Infeasible | Verdict::InfeasibleInBound => {
             Ok(Why::Unsatisfiable(encoder.reasons()))
         }
-        Verdict::Undecided(reason) => {
-            Ok(Why::Undecided(format!("it cannot happen, but why was not found out: {reason}")))
-        }
+        Verdict::Undecided(reason) => Ok(Why::Unexplained(reason)),
         Verdict::Violated(violation, _) => {
             let why = "with reasons, it has a schedule".to_string();
             Err(PredictError::Unproved { violation, why })

@@ -1,4 +1,5 @@
-//! Assertions that nobody wrote: what must not go wrong on the recorded path.
+//! Implicit checks: assertions that no programmer wrote, about what must not go wrong on the
+//! recorded path.
 //!
 //! **Computes.** Of the guards that the walk has put before the use of a pointer, a divisor or an
 //! index (`branch r != 0 : true else null`), assertions. And for accesses to memory that another

@@ -1,4 +1,4 @@
-//! Who says what a schedule proves: nothing is reported that a judge has not accepted.
+//! Judges decide what a schedule proves: nothing is reported that a judge has not accepted.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,5 @@
 //! From a trace to verdicts: properties, candidates, encoding, the pipeline. It does not know the
-//! terminal, files, and how its answers are told.
+//! terminal, files, or how its answers are worded.
 
 // The compiler names every `match` that must learn of a new kind of event, property or violation.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]

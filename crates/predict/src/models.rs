@@ -1,4 +1,4 @@
-//! The predictions of all models that make sense for a trace.
+//! Predictions under all models that make sense for a trace.
 //!
 //! **Follows.** 000 section 7: the models allow more and more schedules, so the first that finds
 //! something says how much has to be known of the program for it.

@@ -15,7 +15,7 @@ use crate::shard::Shard;
 
 /// How many classes make a shard. More of them share what a solver has learnt, and wait for each
 /// other.
-const CLASSES_PER_SHARD: usize = 64;
+const CLASSES_PER_SHARD: usize = 128;
 
 /// Classes, by number, in shards.
 pub(crate) struct Shards(Vec<Vec<usize>>);

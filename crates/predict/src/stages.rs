@@ -107,7 +107,8 @@ impl<'a> Stages<'a> {
         // Where no question waits for another one, each has its time at once.
         match limits.deadline {
             Some(_) if left.len() <= self.asked.options.jobs => {
-                self.ask_solver(&Shards::alone(&left), &[limits.conflicts], false)
+                let last = efforts(limits, limits.conflicts).split_off(EARLY_CONFLICTS.len() - 1);
+                self.ask_solver(&Shards::alone(&left), &last, false)
             }
             _ => self.ask_solver(&open, &efforts(limits, limits.conflicts), false),
         }
@@ -225,10 +226,10 @@ impl<'a> Stages<'a> {
         let round = self.round(self.work, &self.asked.limits);
         let decided = round.ask_shards(&shards, |numbers| {
             let (skeleton, groups) = (self.work.context.skeleton, &self.work.candidates.groups);
-            let classes: Vec<_> = numbers.iter().map(|&at| (at, self.class(at))).collect();
+            let classes: Vec<_> = numbers.iter().map(|&at| self.class(at)).collect();
             let answers = explicit::ask(skeleton, groups, &classes, states, deadline);
             let shard = Shard::new(self.work, self.asked.limits.clone());
-            let decided = answers.into_iter().map(|(at, answer)| {
+            let decided = numbers.iter().zip(answers).map(|(&at, answer)| {
                 Ok(match answer {
                     Answered::Found { violation, schedule } => {
                         (at, Some(shard.found(violation, schedule)?))

@@ -1,17 +1,14 @@
-//! Why a candidate has no verdict.
+//! Why a candidate has no verdict. The sentences for it are made where reports are.
 
 /// Why a candidate is neither violated nor refuted.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unanswered {
     /// The time is over.
-    #[error("the time budget was used up")]
     TimeBudget,
     /// The solver would need more conflicts.
-    #[error("the budget of conflicts was used up (--conflicts)")]
     ConflictBudget,
     /// There are too many lock cycles, or too long ones, to list them.
-    #[error("more or longer lock cycles than can be listed ({steps} steps, {threads} threads)")]
     LockCycles {
         /// So many steps of the search are allowed.
         steps: u64,
@@ -19,10 +16,6 @@ pub enum Unanswered {
         threads: usize,
     },
     /// The rules of a condition variable in a stuck state would be too large.
-    #[error(
-        "condition variable {name} has too many operations for the stuck state ({waits} waits, \
-         {signals} signals, {broadcasts} broadcasts)"
-    )]
     Notifications {
         /// The condition variable.
         name: String,
@@ -34,16 +27,12 @@ pub enum Unanswered {
         broadcasts: usize,
     },
     /// The checker found no values that make the assertion fail: what it says.
-    #[error("{0}")]
     NoFailingValues(String),
     /// The interpreter of programs judges assertions and races only.
-    #[error("only assertions and races")]
     NotInPrograms,
     /// The formula of another solver cannot say it, or is not made for it: why not.
-    #[error("{0}")]
     FormulaUnsupported(String),
     /// Another solver gave no answer: what happened.
-    #[error("{0}")]
     SolverFailed(String),
 }
 

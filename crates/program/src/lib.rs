@@ -1,5 +1,5 @@
-//! Programs: functions of blocks over bit-vectors and memory, that threads run. It does not know
-//! solvers and reports, nor where programs come from, other than from traces.
+//! Programs: functions over bit-vectors and memory that threads execute. It does not know solvers
+//! or reports, nor where programs come from, other than from traces.
 //!
 //! | module | what it does |
 //! | --- | --- |

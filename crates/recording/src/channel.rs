@@ -1,4 +1,4 @@
-//! Channels: whatever lets one thread's call become visible to another other than through memory.
+//! Channels: whatever makes a call of one thread visible to another, other than memory.
 //!
 //! Most channels are kernel objects (a pipe, a file, a socket with its peer) and get numbers from
 //! [`FIRST_OBJECT`] on as the program first uses them. Those below are always there.

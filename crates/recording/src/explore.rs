@@ -1,4 +1,4 @@
-//! What the runtime and somebody who runs a program under all its schedules say to each other.
+//! The protocol between the runtime and a test that runs a program under all its schedules.
 //!
 //! `FORETRACE_EXPLORE` names a file of [`WORDS`] words that both map. Before `main`, the runtime
 //! waits for a byte on its standard input; for each it runs the program once, in a process of its

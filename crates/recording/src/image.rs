@@ -1,7 +1,7 @@
 //! Program images: the numbers of `docs/image.md`, and how numbers are written.
 
 /// Version of the encoding.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// What an instruction does.
 pub mod opcode {
@@ -25,6 +25,8 @@ pub mod opcode {
     pub const STORE_WIDE: u64 = 17;
     pub const HOOKED: u64 = 18;
     pub const MARK: u64 = 19;
+    pub const OPAQUE_MEMORY: u64 = 20;
+    pub const OPAQUE_LIST: u64 = 21;
 }
 
 /// How a block ends.

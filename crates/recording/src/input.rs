@@ -1,5 +1,5 @@
-//! What a program got from outside: results, errors and data of calls that others than the process
-//! itself decide. A recording has them, and a replay gives them to the program again instead of
+//! What a program received from outside: results, errors and data of calls whose outcome the
+//! process itself does not decide. A recording contains them, and a replay supplies them instead of
 //! making the calls.
 //!
 //! The recording has a [`crate::file::table::START`] and for each call a

@@ -1,5 +1,5 @@
-//! What the compiler plugin, the runtime in the user's process, and the reader of recordings agree
-//! on: numbers and layouts. It does not know any other crate; `docs/recording.md` explains it.
+//! The numbers and layouts that the compiler plugin, the runtime in the user's process, and the
+//! importer agree on. It does not know any other crate; `docs/recording.md` explains them.
 //!
 //! - [`site`]: the tables that the plugin puts into each compiled module;
 //! - [`record`]: the words that the runtime writes for each operation;

@@ -1,4 +1,4 @@
-//! Which functions of libraries let threads see each other other than through memory.
+//! Which library functions let threads affect each other outside of memory.
 //!
 //! The plugin asks by name, for each function that a module calls and does not define. What it
 //! answers is the first that holds:

@@ -1,4 +1,5 @@
-//! A plan: the schedule that a replay forces on the program; and the outcome that it answers with.
+//! A plan: the schedule that a replay forces on the program, and the outcome that the runtime
+//! reports.
 //!
 //! The file is words: [`MAGIC`], the counts of threads, of steps and of final operations, how to go
 //! on afterwards ([`goal`]); then the threads (parent, which child of it; thread 0 is the main

@@ -1,5 +1,5 @@
-//! What can be asked of the papers' formula: every race, atomicity violation and assertion of a
-//! trace, by events.
+//! The candidates that the papers' formula can decide: every race, atomicity violation and
+//! assertion of a trace, by events.
 //!
 //! **Computes.** In a fixed order: races, then atomicity violations, then assertions; each by their
 //! events. Nothing is pruned, not even what forks and joins or common locks refute: that is for the

@@ -1,4 +1,4 @@
-//! From the values of a solution to the schedule that it is.
+//! Turns the solution of a solver back into the schedule that it describes.
 //!
 //! **Invariant.** All orders are asserted as strict ones, so events with one clock are ordered by
 //! nothing but, within a thread, the program: any order of them will do, and the recorded one is

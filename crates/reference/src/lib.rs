@@ -1,5 +1,5 @@
 //! The reference path: the papers' own formula of a trace as SMT-LIB 2, decided by any SMT solver
-//! over a pipe. It does not know model, encoder, solver and checker of the production path.
+//! over a pipe. It does not know the model, encoder, solver or checker of the production path.
 //!
 //! It is the second opinion of the tests and the baseline of the benchmarks, so it shares nothing
 //! with the production path: it knows the trace, `docs/theory.md` and the papers, and of `witness`

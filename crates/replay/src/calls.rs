@@ -1,4 +1,4 @@
-//! Where in a schedule the calls are made.
+//! Where in a schedule calls take place.
 //!
 //! **Computes.** The schedule with each call in one piece, where its enter stands then: a replay
 //! makes a call there, and nothing runs before it is back.

@@ -1,5 +1,5 @@
-//! From a witness to the real program, and back. It does not know processes and files: the command
-//! line starts the program.
+//! Turns a witness into a plan for the real program, and reads its outcome. It does not know
+//! processes or files: the command line starts the program.
 //!
 //! **Computes.** [`Plan::new`] turns a violation and its schedule into the plan that the runtime
 //! forces on the program: which visible operation of which thread comes next, and which operations

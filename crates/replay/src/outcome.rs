@@ -1,4 +1,4 @@
-//! What the runtime says of a replay.
+//! What the runtime reports about a replay.
 
 use foretrace_recording::input::{call, problem};
 use foretrace_recording::plan::outcome;

@@ -1,5 +1,5 @@
 //! One [`Report`] value, rendered as text for people and as JSON for programs. It does not know how
-//! the findings were made, files, and the terminal.
+//! the findings were made, files, or the terminal.
 //!
 //! A report is plain data with all names resolved. Facts about the trace become English here, and
 //! nowhere else.

@@ -1,4 +1,4 @@
-//! What is known of a trace besides its events, in English: the only place where it becomes words.
+//! Facts about a trace in English: the only place where they become words.
 
 use foretrace_trace::Provenance;
 use foretrace_trace::provenance::{
@@ -48,7 +48,7 @@ fn repaired(what: Repair) -> &'static str {
         Repair::MisplacedEnd => "repeated or misplaced end dropped",
         Repair::EndOfHungThread => "end of a thread that hangs in a request dropped",
         Repair::LateRelease => "late release moved before the next acquire",
-        Repair::AccessWithoutSize => "access without a size taken as of one cell",
+        Repair::AccessWithoutSize => "access without a size treated as one cell",
         Repair::RacingAccesses => "racing accesses put into the order that explains their values",
         Repair::EndOfWait => "end of a wait kept behind all that was recorded before it",
     }
@@ -70,7 +70,7 @@ fn left_out(what: LeftOut) -> &'static str {
         LeftOut::EndOfWait => "end of a wait that did not begin",
         LeftOut::SemaphoreWaitAtZero => "wait on a semaphore at 0",
         LeftOut::FailedSemaphoreWait => "failed wait on a semaphore that is not at 0",
-        LeftOut::BarrierArrival => "arrival at a barrier whose making was not recorded",
+        LeftOut::BarrierArrival => "arrival at a barrier whose creation was not recorded",
         LeftOut::BarrierDeparture => "departure from a barrier that is not complete",
         LeftOut::LateBegin => "repeated or late begin",
         LeftOut::EarlyEnd => "end of a thread that goes on",
@@ -93,14 +93,14 @@ fn taken(what: Taken) -> &'static str {
         Taken::ThreadWithoutFork => "thread that begins without a recorded fork",
         Taken::SharedPages => "read of shared pages that may be written elsewhere",
         Taken::SharedAnswer => "answer of others who may have seen what shared pages hold",
-        Taken::BlockWithoutFree => "block given out again without a recorded free",
+        Taken::BlockWithoutFree => "block reused without a recorded free",
         Taken::BlockAsRegion => "block too large, or over other memory, taken as a region",
         Taken::FreeOfUnknownBlock => "free of a block that is not known",
         Taken::UnknownStack => "stack not known, or over other memory",
         Taken::ThreadLostInWait => "thread left out after a wait whose end is not known",
         Taken::AddedEndOfWait => "end of a wait added that was not recorded",
         Taken::SplitUpdate => "read-modify-write across objects taken apart",
-        Taken::ForksCounted => "thread whose forks were counted otherwise by the runtime",
+        Taken::ForksCounted => "thread whose forks the runtime counted differently",
     }
 }
 
@@ -112,7 +112,7 @@ fn unseen(what: Unseen) -> (&'static str, &'static str) {
         Unseen::WideAtomic => ("atomic operation of more than 8 bytes", memory),
         Unseen::MappedFile => ("read from a file that is in memory too", memory),
         Unseen::Callback => ("callback from code that is not instrumented", memory),
-        Unseen::MemoryCall => ("call that looks at memory in its own way", memory),
+        Unseen::MemoryCall => ("call that reads memory unseen", memory),
         Unseen::InterruptedWait => ("wait interrupted by a signal", "its order is kept"),
         Unseen::ProcessCopy => {
             ("copy of the process", "what it has seen of other threads is not known")
@@ -127,7 +127,7 @@ fn recorded(what: Recorded) -> &'static str {
         Recorded::TablesCutOff => "tables of the recording cut off",
         Recorded::BlockedUnseen => "thread blocked where the scheduler does not see it",
         Recorded::SharedLocks => {
-            "locks or the like that other processes can use: what those do is not seen"
+            "locks or similar objects shared with other processes: what those processes do is not seen"
         }
         Recorded::Forked => "process forked; the child is not recorded",
         Recorded::Started => "programs started; they are not recorded",
@@ -162,7 +162,9 @@ fn walked(what: &Walked) -> String {
         Walked::Branches => "branches".to_string(),
         Walked::Expressed => "writes and branches in terms of reads".to_string(),
         Walked::Concretised => "writes and branches kept as recorded".to_string(),
-        Walked::ReadKept(why) => format!("read kept as recorded: {}", kept_in_words(*why)),
+        Walked::ReadKept(why) => {
+            format!("read fixed to its recorded value: {}", kept_in_words(*why))
+        }
         Walked::NotAsComputed(what) => format!("not as computed: {}", differing(*what)),
         Walked::PathLost { why, function } => {
             format!("path of a thread lost: {}", in_function(lost(*why), function))
@@ -181,7 +183,7 @@ fn in_function(why: &str, function: &Option<String>) -> String {
     }
 }
 
-/// Why a read is kept as recorded, in words.
+/// Why a read is fixed to its recorded value, in words.
 pub fn kept_in_words(why: Kept) -> &'static str {
     match why {
         Kept::Address => "address",
@@ -193,7 +195,7 @@ pub fn kept_in_words(why: Kept) -> &'static str {
         Kept::AddressOfReachable => "address of what a library can reach",
         Kept::AddressNotModelled => "address that is not modelled",
         Kept::LibraryArgument => "argument of a library function",
-        Kept::ArgumentWidth => "argument of another width",
+        Kept::ArgumentWidth => "argument of a different width",
         Kept::LoopBounds => "bounds of a loop",
         Kept::FillByte => "byte of a fill",
         Kept::CompareExchange => "compare-exchange",
@@ -208,7 +210,7 @@ pub fn kept_in_words(why: Kept) -> &'static str {
         Kept::TooManyConditions => "more conditions than records",
         Kept::ReadByLibrary => "read by a library function",
         Kept::PartlySharedRead => "read of which only a part is shared",
-        Kept::ResultWidth => "result of another width",
+        Kept::ResultWidth => "result of a different width",
         Kept::ShareOfWork => "share of work",
         Kept::Shift => "shift",
         Kept::CopySize => "size of a copy",
@@ -238,7 +240,7 @@ fn lost(why: Lost) -> &'static str {
         Lost::OtherStack => "a change to another stack",
         Lost::UnknownCondition => "a constant condition that is not known",
         Lost::UnknownSwitch => "a constant switch that is not known",
-        Lost::CopySize => "a copy of another size",
+        Lost::CopySize => "a copy of a different size",
         Lost::CallWithoutBegin => "a function that does not begin",
         Lost::NoImage => "a function without an image",
         Lost::NoLabel => "a label that is none",
@@ -302,19 +304,26 @@ impl TraceInfo {
             }
         }
         let all = expressed + kept_as_recorded;
-        let mut line =
-            format!("{expressed} of {all} writes and branches that depend on reads are expressed");
-        line += &kept.in_words("read is kept as recorded", "reads are kept as recorded");
-        line += &differ.in_words("value is not as computed", "values are not as computed");
+        let mut line = format!(
+            "{expressed} of {all} writes and branches that depend on shared reads are modelled exactly"
+        );
+        line += &kept.in_words(
+            "read is fixed to its recorded value",
+            "reads are fixed to their recorded values",
+        );
+        line += &differ.in_words(
+            "value differs from the computed one",
+            "values differ from the computed ones",
+        );
         line += &paths.in_words(
-            "thread is not followed to its end",
-            "threads are not followed to their ends",
+            "thread could not be followed to its end",
+            "threads could not be followed to their ends",
         );
         if broken > 0 {
             line += &format!("; the code of {broken} modules cannot be read");
         }
         if walked.iter().any(|(what, _)| **what == Walked::ReadKept(Kept::Address)) {
-            line += "; --symbolic-addresses lets addresses be others";
+            line += "; --symbolic-addresses lets addresses vary";
         }
         Some(line)
     }

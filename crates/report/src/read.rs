@@ -1,4 +1,4 @@
-//! Reading a report again, as far as a replay needs it.
+//! Reads a report back, as far as a replay needs it.
 
 use serde::Deserialize;
 

@@ -485,11 +485,12 @@ fn what_is_known_of_computed_values_is_one_line() {
         write_text(&report, Style::default(), &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(!text.contains("import: "), "{text}");
-        text.lines().find(|line| line.starts_with("terms: ")).map(str::to_string)
+        text.lines().find(|line| line.starts_with("data flow: ")).map(str::to_string)
     };
     assert_eq!(terms(&[]), None);
     let all = [(Walked::SharedWrites, 4), (Walked::Branches, 9), (Walked::Expressed, 3)];
-    let expected = "terms: 3 of 3 writes and branches that depend on reads are expressed";
+    let expected =
+        "data flow: 3 of 3 writes and branches that depend on shared reads are modelled exactly";
     assert_eq!(terms(&all).as_deref(), Some(expected));
     let some = [
         (Walked::Expressed, 3),
@@ -498,8 +499,8 @@ fn what_is_known_of_computed_values_is_one_line() {
         (Walked::ReadKept(Kept::Divisor), 1),
         (Walked::PathLost { why: Lost::NoImage, function: None }, 1),
     ];
-    let expected = "terms: 3 of 5 writes and branches that depend on reads are expressed; 5 reads are kept as recorded \
-                    (address, divisor); 1 thread is not followed to its end (a function without an image); --symbolic-addresses lets addresses be others";
+    let expected = "data flow: 3 of 5 writes and branches that depend on shared reads are modelled exactly; 5 reads are fixed to their recorded values \
+                    (address, divisor); 1 thread could not be followed to its end (a function without an image); --symbolic-addresses lets addresses vary";
     assert_eq!(terms(&some).as_deref(), Some(expected));
 }
 

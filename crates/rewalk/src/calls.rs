@@ -1,4 +1,4 @@
-//! Calls: functions that begin, code that is left and come back to, exceptions.
+//! Calls: functions that begin, calls into code without an image and returns from it, exceptions.
 
 use foretrace_trace::provenance::{Differing, Kept, Lost};
 use foretrace_words::cut;

@@ -70,6 +70,16 @@ pub(crate) enum Operand {
     Unknown,
 }
 
+/// What a computation that is not modelled does to memory, without a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effect {
+    None,
+    /// It may read and change any.
+    Memory,
+    /// The same, and its arguments point to lists of variadic arguments.
+    List,
+}
+
 /// What an instruction does.
 #[derive(Debug)]
 pub(crate) enum Op {
@@ -151,7 +161,7 @@ pub(crate) enum Op {
         size: Operand,
     },
     Opaque {
-        name: String,
+        effect: Effect,
         arguments: Vec<Operand>,
     },
     LoadWide {
@@ -430,8 +440,14 @@ impl Reader<'_> {
                     size: self.operand()?,
                 }
             }
-            opcode::OPAQUE => {
-                Op::Opaque { name: self.string()?, arguments: self.list(Self::operand)? }
+            opcode::OPAQUE | opcode::OPAQUE_MEMORY | opcode::OPAQUE_LIST => {
+                self.string()?;
+                let effect = match opcode {
+                    opcode::OPAQUE => Effect::None,
+                    opcode::OPAQUE_MEMORY => Effect::Memory,
+                    _ => Effect::List,
+                };
+                Op::Opaque { effect, arguments: self.list(Self::operand)? }
             }
             opcode::HOOKED => {
                 self.string()?;

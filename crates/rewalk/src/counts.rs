@@ -1,4 +1,4 @@
-//! How much of a recording could be expressed.
+//! Counts how much of a recording the walk could express.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! From the recorded path of each thread back to what it computed. It does not know models,
-//! solvers, and what the trace is used for.
+//! Recovers from the recorded path of each thread what it computed. It does not know models,
+//! solvers, or what the trace is used for.
 //!
 //! **Computes.** For each thread, along its recorded path through the program's image: what stored
 //! values, addresses, branches and assertions are in terms of what the thread read from memory that

@@ -7,7 +7,7 @@ use foretrace_trace::provenance::{Kept, Lost, Walked};
 use foretrace_words::{BinaryOp as WordOp, RmwOp, cut};
 
 use crate::Program;
-use crate::code::{Instruction, Op, Target, Terminator};
+use crate::code::{Effect, Instruction, Op, Target, Terminator};
 use crate::simple::load_private;
 use crate::terms::{TermId, Value};
 use crate::thread::{Caller, Context, Phase, Thread};
@@ -58,15 +58,16 @@ impl Thread {
             }
             Op::Cast { .. } | Op::Select { .. } => unreachable!("these are simple"),
             Op::Slot { private, size } => self.slot(*private, self.value(*size)),
-            Op::Opaque { name, arguments } => {
+            Op::Opaque { effect, arguments } => {
                 let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
-                if name.ends_with("touches memory") || name.starts_with("llvm.va_") {
+                if *effect == Effect::None {
+                    self.terms.unmodelled(arguments)
+                } else {
                     // The arguments that a list leads to were stored by the call, on a stack that
                     // others have used before: nothing is recorded of that.
-                    let is_list = name.starts_with("llvm.va_");
                     for argument in arguments {
                         self.guard(context, argument, site, Kept::AssemblyOrVariadic);
-                        if is_list {
+                        if *effect == Effect::List {
                             let address = argument.known.then_some(argument.bits);
                             let list = Value::UNKNOWN;
                             self.store_private_range(context, address, LIST, list, site);
@@ -74,8 +75,6 @@ impl Thread {
                     }
                     self.give_away_memory(context, site);
                     Value::UNKNOWN
-                } else {
-                    self.terms.unmodelled(arguments)
                 }
             }
             Op::Load { private: true, size, address } => {
@@ -184,26 +183,13 @@ impl Thread {
         site: u64,
     ) {
         let ones = cut(u64::MAX, width);
+        if matches!(op, WordOp::UDiv | WordOp::URem | WordOp::SDiv | WordOp::SRem) {
+            let fault = (ImplicitFault::Division, Extent::default());
+            self.demand(context, (WordOp::Ne, width), (right, 0), site, fault);
+            self.require(context, (WordOp::Ne, width), (right, 0), site, Kept::Divisor);
+        }
         match op {
-            WordOp::UDiv | WordOp::URem => {
-                self.demand(
-                    context,
-                    (WordOp::Ne, width),
-                    (right, 0),
-                    site,
-                    (ImplicitFault::Division, Extent::default()),
-                );
-                self.require(context, (WordOp::Ne, width), (right, 0), site, Kept::Divisor);
-            }
             WordOp::SDiv | WordOp::SRem => {
-                self.demand(
-                    context,
-                    (WordOp::Ne, width),
-                    (right, 0),
-                    site,
-                    (ImplicitFault::Division, Extent::default()),
-                );
-                self.require(context, (WordOp::Ne, width), (right, 0), site, Kept::Divisor);
                 if right.known && right.bits == ones {
                     let least = 1 << (width - 1);
                     self.guard(context, right, site, Kept::Divisor);

@@ -1,4 +1,4 @@
-//! Terms by what they are, so that equal ones are shared.
+//! Hash-consing: equal terms are stored once.
 //!
 //! **Computes.** The number of the term of a kind. Only numbers are kept: what a term is, its node
 //! says.

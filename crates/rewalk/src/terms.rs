@@ -1,4 +1,4 @@
-//! What values are in terms of what a thread has read.
+//! Values as terms over what a thread has read.
 //!
 //! **Computes.** Terms over the reads of one thread, shared where they are equal, each with the
 //! value that it had in the recorded run; and the expressions of the trace for them. All values are

@@ -1,4 +1,4 @@
-//! What the walk is shown of a record, and what it tells of it.
+//! What the importer shows the walk of a record, and what the walk answers.
 //!
 //! The importer shows the walk every record of every thread, in the order in which it makes events
 //! of them, and puts into the trace what the walk tells: names of reads, expressions of writes, and

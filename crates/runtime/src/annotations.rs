@@ -1,4 +1,4 @@
-//! What the user says of the program, through `foretrace.h`.
+//! What the user declares about the program through `foretrace.h`.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 

@@ -1,4 +1,5 @@
-//! Memory of the runtime's own, so that the program's heap is laid out as if we were not there.
+//! The runtime's own memory, kept apart so that the program's heap is laid out as if the runtime
+//! were not there.
 //!
 //! Sizes are rounded to powers of two; freed blocks wait in a list of their size.
 

@@ -1,4 +1,4 @@
-//! What `foretrace` asks of the runtime, through the environment.
+//! What the command `foretrace` asks of the runtime, through environment variables.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 

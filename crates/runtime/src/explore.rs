@@ -1,6 +1,5 @@
-//! Runs of the program under schedules that somebody else chooses, one process for each:
-//! `foretrace_recording::explore` says how. This is for tests, which so find out what a program can
-//! do.
+//! Runs the program under schedules that a test chooses, one process for each
+//! (`foretrace_recording::explore`). Tests use this to find out what a program can do.
 //!
 //! The process forks before `main` and has neither threads nor a recording then, so a run costs no
 //! start of a program.

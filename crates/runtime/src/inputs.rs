@@ -1,4 +1,4 @@
-//! What came from outside in the recorded run, given to the program again in a replay.
+//! Supplies to a replay what came from outside in the recorded run.
 //!
 //! **Invariant.** Only results that others than the process decide are given so. What threads of
 //! the process do to each other (pipes, eventfds, files, signals among them) happens really: giving

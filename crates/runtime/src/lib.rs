@@ -1,5 +1,5 @@
-//! The runtime: the part of Foretrace that lives in the user's process, and performs, records and
-//! schedules what it does. It does not know any analysis.
+//! The runtime: the part of Foretrace inside the user's process. It performs, records and schedules
+//! what the program does. It does not know any analysis.
 //!
 //! Instrumented code calls the hooks in [`hooks`], which *perform* the operation that they stand
 //! for, so that what is recorded is what happened. Threads, locks and all other synchronisation

@@ -1,4 +1,4 @@
-//! The few words that the runtime says by itself, on standard error.
+//! The few messages that the runtime itself prints on standard error.
 
 use crate::futex::system_call;
 

@@ -1,4 +1,4 @@
-//! The C library's own functions behind the ones that we stand before.
+//! The C library's own functions behind those that the runtime interposes.
 
 use std::ffi::CStr;
 

@@ -1,4 +1,4 @@
-//! Forcing a schedule on the program, and saying what came of it.
+//! Forces a schedule on the program, and reports the outcome.
 
 use foretrace_recording::plan::{
     BY_ITSELF, GoalMemory, MAGIC, NULL_PAGE, PlanStep, WATCHED, goal, outcome, place_hash,

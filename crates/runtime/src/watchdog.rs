@@ -1,4 +1,5 @@
-//! Keeps scheduled programs alive that block where we cannot see it (read, poll, a foreign lock).
+//! Keeps scheduled programs alive when a thread blocks where the runtime cannot see it (read, poll,
+//! a foreign lock).
 //!
 //! A thread of ours looks every few milliseconds whether the thread whose turn it is sleeps in the
 //! kernel without being in the runtime. If so, its turn is taken away; when it comes back to a

@@ -1,5 +1,5 @@
-//! The memory that a replay is about: blocks that must not be used any more, or arrays that an
-//! index must stay in.
+//! The memory that a replay is about: blocks that must no longer be used, or arrays that an index
+//! must stay within.
 
 use foretrace_recording::plan::{GoalMemory, goal};
 

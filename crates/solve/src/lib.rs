@@ -1,4 +1,4 @@
-//! CaDiCaL with an order theory. It does not know traces, programs and properties: only literals,
+//! CaDiCaL with an order theory. It does not know traces, programs or properties: only literals,
 //! and *order atoms*, which are literals that say which of two nodes comes first.
 //!
 //! | module | its subject |

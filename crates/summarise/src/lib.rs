@@ -1,5 +1,5 @@
 //! Thread-modular summaries: a loop-free program becomes an interference skeleton. It does not know
-//! how that is solved.
+//! solvers.
 //!
 //! **Computes.** For each thread, in one pass over its blocks, its shared accesses with place,
 //! value and occurrence condition, its assertions and assumptions; all thread-local control and

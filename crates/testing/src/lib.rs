@@ -1,5 +1,5 @@
 //! What tests, benchmarks and random generators of several crates share. It does not know traces,
-//! programs or predictions: every crate may test itself with it.
+//! programs or predictions, so every crate may test itself with it.
 //!
 //! **Computes.** Random numbers that a seed repeats, how many cases a test tries in each tier, and
 //! the list of what was not tested on this machine.

@@ -1,4 +1,4 @@
-//! What ties events to the program that was recorded, so that a replay finds them again.
+//! Links between events and the recorded program, by which a replay finds the events again.
 //!
 //! **Computes.** Which visible operation of its thread an event is (`crates/recording` defines
 //! them) and what kind of record it was; whose child a thread is, and which one; where races are

@@ -1,5 +1,5 @@
 //! The recorded run: events, typed ids, file formats, importers, validation. It does not know
-//! programs and solvers.
+//! programs or solvers.
 
 mod anchors;
 pub mod binary;

@@ -1,5 +1,5 @@
-//! What is known of a trace besides its events: what an importer repaired, left out or could not
-//! see, how the recorded run ended, and how much of what it computed the walk has expressed.
+//! Facts about a trace besides its events: what an importer repaired, left out or could not see,
+//! how the recorded run ended, and how much of its data flow the walk could express.
 //!
 //! These are facts, not sentences. Whoever has to decide something compares variants; only a
 //! report makes English of them. Both forms of a trace write a fact as its code and its details.

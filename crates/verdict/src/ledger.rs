@@ -1,4 +1,4 @@
-//! Where every candidate of one property went.
+//! What became of every candidate of one property.
 
 use std::ops::{Index, IndexMut};
 

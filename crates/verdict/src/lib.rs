@@ -1,6 +1,6 @@
-//! What can be asked of a trace, and what the answers are: models, properties, violations, the
-//! steps of proofs that there is none, and the ledger of what became of every question. It has only
-//! names, decides nothing, and does not know who asks and who answers.
+//! The vocabulary of questions and answers: models, properties, violations, proof steps, and the
+//! ledger of what became of every candidate. It decides nothing, and does not know who asks and who
+//! answers.
 
 // The compiler names every `match` that must learn of a new kind of event, property or violation.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]

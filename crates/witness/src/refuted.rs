@@ -1,4 +1,4 @@
-//! Why a schedule is no witness.
+//! Why a schedule is rejected as a witness.
 
 use foretrace_trace::{BarrierId, CondId, EventId, LockId, ObjectId, SemId, ThreadId};
 

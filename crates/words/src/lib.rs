@@ -1,5 +1,5 @@
-//! What an operation on machine words is worth: the definitions of `docs/terms.md`. It does not
-//! know who calculates.
+//! The values of operations on machine words: the definitions of `docs/terms.md`. It does not know
+//! who calculates.
 //!
 //! **Computes.** One table for all that calculate with the numbers of a program: the walk along a
 //! recorded path, the interpreter of programs, and the terms of the model. The checker of witnesses

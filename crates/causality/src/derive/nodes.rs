@@ -1,4 +1,4 @@
-//! The events that matter, numbered.
+//! Numbers the events that a derivation is about.
 
 use std::collections::BTreeSet;
 

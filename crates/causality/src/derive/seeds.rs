@@ -1,4 +1,4 @@
-//! What needs no other fact: sections 2, 3 and 6.
+//! Facts that follow from no other fact: sections 2, 3 and 6.
 //!
 //! **Computes.** The facts of the candidate, and the orders between threads that hold in every
 //! schedule. Orders within a thread are left out, and of several accesses of a thread that say the

@@ -1,4 +1,4 @@
-//! What a candidate says of the schedules that end in it: `docs/causality.md`, section 2.
+//! What a candidate requires of the schedules that end in it: `docs/causality.md`, section 2.
 
 use foretrace_model::Skeleton;
 use foretrace_trace::EventId;

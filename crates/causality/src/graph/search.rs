@@ -1,4 +1,4 @@
-//! One candidate after the other.
+//! Asks the graph about one candidate after the other.
 //!
 //! **Computes.** From what a candidate says, cuts and clocks that only grow: how many events of
 //! each thread must be executed, how many may be, and for single events how many events of each

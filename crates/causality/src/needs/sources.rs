@@ -1,4 +1,4 @@
-//! The events that an event needs without what others need in turn.
+//! The events that an event needs directly, without what those need in turn.
 
 use rustc_hash::FxHashMap;
 

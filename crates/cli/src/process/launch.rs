@@ -135,7 +135,7 @@ impl Ended {
     /// In words, behind "the program".
     pub(crate) fn in_words(self) -> String {
         if self.timed_out {
-            return "was killed since it ran too long".to_string();
+            return "was killed because it ran too long".to_string();
         }
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) => format!("ended with status {code}"),
@@ -207,7 +207,7 @@ impl Launch<'_> {
             }
             Err(_) => {
                 supervise::kill_children();
-                Err(Failure::input(format_args!("the process that watches over {name} was killed")))
+                Err(Failure::input(format_args!("the supervisor of {name} was killed")))
             }
         }
     }

@@ -58,7 +58,7 @@ impl Recorded {
             0 => None,
             1 => Some("only one thread was recorded".to_string()),
             _ if has_places || has_left_out => None,
-            _ => Some("no code that foretrace had compiled ran".to_string()),
+            _ => Some("no code compiled with foretrace ran".to_string()),
         }
     }
 }
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         }
     }
     if ended.timed_out {
-        remarks.push("the program was killed since it ran longer than --timeout".into());
+        remarks.push("foretrace killed the program because it ran longer than --timeout".into());
     }
     remarks.iter().for_each(|remark| say(remark));
     if deadlocked {
@@ -172,7 +172,7 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(Failure::input(format_args!(
-                "{name} was not recorded: it has no runtime of foretrace in it"
+                "{name} was not recorded: it is not linked with foretrace's runtime"
             ))
             .hint(
                 "compile and link it with `foretrace cc` or `foretrace c++` (CC=\"foretrace cc\")",
@@ -208,13 +208,13 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
     }
     if header.flags & flags::WATCHDOG != 0 {
         remarks.push(
-            "a thread blocked outside of what foretrace sees (input, a system call), so this run depends on time as well"
+            "a thread blocked where foretrace cannot see it (input, a system call), so this run also depends on timing"
                 .into(),
         );
     }
     if header.flags & flags::HANDLER != 0 {
         remarks.push(
-            "a signal handler came while foretrace was at work; what it did to memory is not recorded"
+            "a signal handler ran inside foretrace's runtime; its memory accesses are not recorded"
                 .into(),
         );
     }

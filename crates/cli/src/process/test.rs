@@ -171,9 +171,11 @@ impl Test<'_> {
         if !asked.iter().any(|asked| matches!(asked, Property::Race | Property::Assertion)) {
             say(match recordings {
                 [_] => {
-                    "addresses are kept as recorded: only races and assertions are asked of others"
+                    "addresses stay as recorded, because other addresses are checked for races and assertions only"
                 }
-                _ => "the runs are not merged: of merged runs only races and assertions are asked",
+                _ => {
+                    "the runs are not merged, because merged runs are checked for races and assertions only"
+                }
             });
             return Ok(None);
         }
@@ -204,14 +206,14 @@ impl Test<'_> {
         if new > 0 {
             say(&match recordings {
                 [_] => format!("{new} of the bugs need other addresses than the recorded ones"),
-                _ => format!("{new} of the bugs are in no single run"),
+                _ => format!("{new} of the bugs appear in no single run"),
             });
         }
         Ok(Some(report))
     }
 
-    /// Replays the findings of a report, the first time that each bug is confirmed, as long as there
-    /// is time.
+    /// Replays the findings of a report, the first time that each bug is confirmed, as long as
+    /// there is time.
     fn replay(
         &self,
         report: &Report,

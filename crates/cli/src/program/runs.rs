@@ -1,4 +1,4 @@
-//! Runs that are merged: reading them together, and what of them is left out.
+//! Merged runs: reads them together, and says what is left out of them.
 
 use std::mem::ManuallyDrop;
 use std::path::Path;
@@ -94,8 +94,9 @@ impl Runs {
         let of_others = merged.kept_addresses.iter();
         kept.extend(of_others.map(|(why, count)| (why.as_str(), *count)));
         kept.sort_unstable();
-        let keep =
-            |(why, count): &(&str, u64)| format!("addresses kept as recorded: {count} ({why})");
+        let keep = |(why, count): &(&str, u64)| {
+            format!("addresses fixed to their recorded values: {count} ({why})")
+        };
         notes.extend(kept.iter().map(keep));
         notes
     }

@@ -101,7 +101,7 @@ fn kept_calls_are_counted() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race           3                 1         0        0         2           0          0
-        slice: 6 of 9 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
+        slice: 6 of 9 events, 0 of 0 reads, 0 of 0 conditions affect what is computed
         note: 2 calls on 1 channel keep their recorded order: bugs that need another order of these calls are not found
         note: nothing is known about mystery: 1 call keeps its order with all others
         verdict: 2 bugs that can happen
@@ -131,7 +131,7 @@ fn kept_calls_are_counted() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race           1                 0         0        0         1           0          0
-        slice: 4 of 6 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
+        slice: 4 of 6 events, 0 of 0 reads, 0 of 0 conditions affect what is computed
         verdict: 1 bug that can happen
         status: 1
     "#]],

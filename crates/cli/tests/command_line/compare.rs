@@ -33,7 +33,7 @@ fn models_are_compared() {
             reads-from is the first to find race-1
             control is the first to find race on z at a.c:1, a.c:7
 
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -72,7 +72,7 @@ fn models_are_compared() {
             reads-from is the first to find race-2
             control is the first to find race-1
 
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
             note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
             verdict: 2 possible
             status: 3
@@ -220,7 +220,7 @@ fn what_a_model_leaves_open_is_told_apart() {
         expect![[r#"
             branch.trace: 5 events, 2 threads, model symbolic
 
-            undecided: 2 candidates (race): the time budget was used up
+            undecided: 2 candidates (race): the time budget was used up (--budget)
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           2                 0         0        0         0           0          2
@@ -228,7 +228,7 @@ fn what_a_model_leaves_open_is_told_apart() {
             left open: reads-from 2, values 2, symbolic 2, control 2
             nothing found by reads-from, values, symbolic, control
 
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
             verdict: 2 undecided
             status: 3
         "#]],

@@ -76,8 +76,8 @@ fn defaults_that_cannot_be_are_refused() {
     for (defaults, why) in [
         ("--model 'values", "FORETRACE_OPTIONS: a quote is not closed"),
         ("--modell values", "FORETRACE_OPTIONS: no command has the option `--modell`"),
-        ("values", "FORETRACE_OPTIONS: `values` is no option in its long form"),
-        ("--model", "FORETRACE_OPTIONS: `--model` lacks its value"),
+        ("values", "FORETRACE_OPTIONS: `values` is not a long option"),
+        ("--model", "FORETRACE_OPTIONS: `--model` needs a value"),
         ("--model wrong", "FORETRACE_OPTIONS: invalid value 'wrong' for '--model <MODEL>'"),
         ("--iterate-bound --context-bound 3", "FORETRACE_OPTIONS: the argument '--"),
     ] {

@@ -141,7 +141,7 @@ fn locks_alone() {
               (t2.write), then releases `m` (event 8), by (1) before t1 takes `m` (event 0).
           But t1 has read `balance` (t1.read), which comes after that: so this violation cannot happen.
 
-        slice: 6 of 9 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+        slice: 6 of 9 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         verdict: no bug in any schedule of these events (checked: atomicity; model symbolic)
         status: 0
     "#]]);
@@ -242,7 +242,7 @@ fn waiting_for_others() {
           But t2 has left the barrier `b` (event 8), and t1 has not written `x` (t1.x), which comes before
           that: so this race cannot happen.
 
-        slice: 8 of 10 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
+        slice: 8 of 10 events, 0 of 0 reads, 0 of 0 conditions affect what is computed
         verdict: no bug in any schedule of these events (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -348,7 +348,7 @@ fn what_the_solver_refutes() {
           But these together leave no schedule for it, and none of them can be left out: so this failure
           cannot happen.
 
-        slice: 9 of 9 events, 2 of 2 reads, 1 of 1 condition matter to what is computed
+        slice: 9 of 9 events, 2 of 2 reads, 1 of 1 condition affect what is computed
         verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
         status: 0
     "#]]);

@@ -140,13 +140,13 @@ fn not_all_were_looked_at() {
     };
     folder.file("many.trace", &[hold("t1", 1).repeat(9), hold("t2", 11).repeat(9)].concat());
     folder.check("explain many.trace race a.c:2 a.c:12", expect![[r#"
-        81 candidates fit, and 17 of them were not looked at; none of the others can happen, and this is why the first one cannot:
+        81 candidates fit, and 17 of them were not examined; none of the others can happen, and this is why the first one cannot:
 
         data race on x at a.c:2, a.c:12 (events 1, 28): cannot happen, refuted by locks alone
           For this race, t1 is about to write `x` (a.c:2), and t2 is about to write `x` (a.c:12).
           (1) t2 has `m` there, since a.c:11, and so has t1, since a.c:1.
           But they cannot both have it at once: so this race cannot happen.
-        note: this was about these events alone; whether one of the other 17 can happen is not known
+        note: this answer covers only these events; whether one of the other 17 can happen is not known
         hint: to choose, name events by number, or by THREAD@LOCATION
         status: 3
     "#]]);
@@ -231,7 +231,7 @@ fn names_that_mean_nothing() {
         (
             "small.trace race 1 2",
             expect![[r#"
-                stderr: error: this is no candidate: it is about accesses of memory, and event 2 (a.c:3) is none
+                stderr: error: this is not a candidate: it is about accesses of memory, and event 2 (a.c:3) is none
                 stderr: hint: docs/theory.md, section 4, says what counts as one
                 status: 2
             "#]],
@@ -239,7 +239,7 @@ fn names_that_mean_nothing() {
         (
             "small.trace race a.c:1 a.c:9",
             expect![[r#"
-                stderr: error: this is no candidate: it is about accesses of memory, and event 0 (a.c:1) is none
+                stderr: error: this is not a candidate: it is about accesses of memory, and event 0 (a.c:1) is none
                 stderr: hint: docs/theory.md, section 4, says what counts as one
                 status: 2
             "#]],
@@ -247,10 +247,10 @@ fn names_that_mean_nothing() {
         (
             "small.trace assertion a.c:1",
             expect![[r#"
-            stderr: error: this is no candidate: it is not an assertion
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: it is not an assertion
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "small.trace assertion-1",
@@ -271,10 +271,10 @@ fn names_that_mean_nothing() {
         (
             "small.trace stuck a.c:1",
             expect![[r#"
-            stderr: error: this is no candidate: no other thread ends with a hold that excludes this one; threads that wait for each other's locks are a lock cycle
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: no other thread ends with a hold that excludes this one; threads that wait for each other's locks are a lock cycle
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "loop.trace race a.c:2 a.c:9",
@@ -296,7 +296,7 @@ fn names_that_mean_nothing() {
             "loop.trace lock a.c:1",
             expect![[r#"
             stderr: error: nothing at a.c:1 can be part of a lock error
-            stderr: hint: only taking, releasing and destroying a lock can be wrong so
+            stderr: hint: only taking, releasing or destroying a lock can be such an error
             status: 2
         "#]],
         ),
@@ -311,26 +311,26 @@ fn names_that_mean_nothing() {
         (
             "lost.trace stuck queue.c:33",
             expect![[r#"
-            stderr: error: this is no candidate: a join is not a candidate of its own; what the joined thread, consumer, waits for is one
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: a join is not a candidate of its own; what the joined thread, consumer, waits for is one
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "handed.trace cycle m.c:2 m.c:6",
             expect![[r#"
-            stderr: error: this is no candidate: the lock A that t1 has at event 4 (m.c:2) is given back by another thread, so that it does not block for ever
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: the lock A that t1 has at event 4 (m.c:2) is given back by another thread, so that it does not block for ever
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "handed.trace cycle m.c:2 m.c:5",
             expect![[r#"
-            stderr: error: this is no candidate: t2 does not have the lock B at event 7 (m.c:5), which the one before it in the cycle wants
-            stderr: hint: docs/theory.md, section 4, says what counts as one
-            status: 2
-        "#]],
+                stderr: error: this is not a candidate: t2 does not have the lock B at event 7 (m.c:5), which the one before it in the cycle wants
+                stderr: hint: docs/theory.md, section 4, says what counts as one
+                status: 2
+            "#]],
         ),
         (
             "program.ftp race 1 2",
@@ -346,7 +346,7 @@ fn names_that_mean_nothing() {
     folder.check(
         "predict small.trace --why --solver z3",
         expect![[r#"
-        stderr: error: --why does not go with --solver
+        stderr: error: --why cannot be used with --solver
         stderr: hint: foretrace explain does not need it
         status: 2
     "#]],
@@ -411,7 +411,7 @@ fn why_in_a_report() {
           But parent has joined child (event 5), and child has not written `y` (child.y), which comes before
           that: so this race cannot happen.
 
-        slice: 2 of 8 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
+        slice: 2 of 8 events, 0 of 0 reads, 0 of 0 conditions affect what is computed
         verdict: 1 bug that can happen
         status: 1
     "#]]);

@@ -19,8 +19,8 @@ fn freed(test: &str, fact: &str) -> (Option<i32>, String) {
 #[test]
 fn use_after_free_is_asked_unless_a_fact_forbids_it() {
     let found = "use after free of p";
-    let undecided = "the recorded run itself uses memory that was freed";
-    let not_asked = "not asked: assertion: use after free: a block is too large";
+    let undecided = "the recorded run itself uses freed memory";
+    let not_asked = "not checked: assertion: use after free: a block is too large";
     for (number, (fact, status, says)) in [
         ("", 1, found),
         ("fact private-access-left-out = 2", 1, found),

@@ -21,7 +21,7 @@ fn two_runs_show_what_neither_shows() {
 
                        candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             assertion           1                 0         0        0         0           1          0
-            slice: 18 of 18 events, 5 of 5 reads, 3 of 3 conditions matter to what is computed
+            slice: 18 of 18 events, 5 of 5 reads, 3 of 3 conditions affect what is computed
             verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
             status: 0
         "#]],
@@ -33,7 +33,7 @@ fn two_runs_show_what_neither_shows() {
 
                        candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             assertion           1                 0         0        0         0           1          0
-            slice: 18 of 18 events, 5 of 5 reads, 3 of 3 conditions matter to what is computed
+            slice: 18 of 18 events, 5 of 5 reads, 3 of 3 conditions affect what is computed
             verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
             status: 0
         "#]],
@@ -65,7 +65,7 @@ fn two_runs_show_what_neither_shows() {
 
                    candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         assertion           1                 0         0        0         1           0          0
-        slice: 23 of 25 events, 6 of 6 reads, 1 of 1 condition matter to what is computed
+        slice: 23 of 25 events, 6 of 6 reads, 1 of 1 condition affect what is computed
         verdict: 1 bug that can happen
         status: 1
     "#]],
@@ -77,7 +77,7 @@ fn two_runs_show_what_neither_shows() {
 
                        candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             assertion           1                 0         0        0         0           1          0
-            slice: 21 of 23 events, 5 of 5 reads, 3 of 3 conditions matter to what is computed
+            slice: 21 of 23 events, 5 of 5 reads, 3 of 3 conditions affect what is computed
             verdict: no bug in any mixture of these runs (checked: assertion)
             status: 0
         "#]],
@@ -107,7 +107,7 @@ fn runs_that_do_not_go_together() {
         "predict first.trace first.trace --model reads-from",
         expect![[r#"
             stderr: error: --model reads-from is not for merged runs
-            stderr: hint: programs and merged runs have one model, symbolic
+            stderr: hint: programs and merged runs support only the model symbolic
             status: 2
         "#]],
     );

@@ -54,8 +54,8 @@ fn an_assertion_that_fails_shows_other_values() {
         deadlock            0                 0         0        0         0           0          0
         lock                0                 0         0        0         0           0          0
         assertion           2                 0         0        0         1           1          0
-        slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions matter to what is computed
-        not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
+        slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions affect what is computed
+        not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
         verdict: 1 bug that can happen
         status: 1
     "#]]);
@@ -68,8 +68,8 @@ fn an_assertion_that_fails_shows_other_values() {
         deadlock            0                 0         0        0         0           0          0
         lock                0                 0         0        0         0           0          0
         assertion           2                 0         0        0         0           2          0
-        not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
-        verdict: no bug in any schedule of these events (checked: race, deadlock, lock, assertion; not asked: atomicity; model values)
+        not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
+        verdict: no bug in any schedule of these events (checked: race, deadlock, lock, assertion; not checked: atomicity; model values)
         status: 0
     "#]]);
 }
@@ -104,7 +104,7 @@ fn a_store_that_is_next_shows_its_expression_if_its_value_is_not_the_recorded_on
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           2                 0         0        0         2           0          0
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
             verdict: 2 bugs that can happen
             status: 1
         "#]],
@@ -140,7 +140,7 @@ fn control_says_that_it_leaves_out_data() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race           2                 0         0        0         2           0          0
-        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
         note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
         verdict: 2 possible
         status: 3
@@ -165,7 +165,7 @@ fn symbolic_without_dependences_is_values() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race           2                 0         0        0         1           1          0
-        note: the trace does not record what depends on what was read, so symbolic finds what values finds
+        note: the trace does not record which events depend on reads, so symbolic finds the same as values
         verdict: 1 bug that can happen
         status: 1
     "#]]);
@@ -184,7 +184,7 @@ fn symbolic_without_dependences_is_values() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race           2                 0         0        0         1           1          0
-        note: the trace does not record what depends on what was read, so symbolic finds what values finds
+        note: the trace does not record which events depend on reads, so symbolic finds the same as values
         verdict: 1 bug that can happen
         status: 1
     "#]]);
@@ -199,7 +199,7 @@ fn a_verdict_within_a_bound_says_so() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
         race           2                 0         0        0         0           0                  2          0
-        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -227,7 +227,7 @@ fn a_verdict_within_a_bound_says_so() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
         race           2                 0         0        0         2           0                  0          0
-        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
         verdict: 2 bugs that can happen
         status: 1
     "#]]);
@@ -299,7 +299,7 @@ t2: write z = r + 5 : 6 @ a.c:7
 
               candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
         race           1                 0         0        0         0           1                  0          0
-        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
         verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -373,7 +373,7 @@ fn the_fewest_switches_are_found() {
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           2                 0         0        0         2           0          0
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition matter to what is computed
+            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
             verdict: 2 bugs that can happen
             status: 1
         "#]],
@@ -391,8 +391,8 @@ fn assertions_without_a_condition_are_not_asked() {
 
                        candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             assertion           0                 0         0        0         0           0          0
-            not asked: assertion: 2 whose condition is not recorded, and which held in the recorded run
-            verdict: none (not asked: assertion)
+            not checked: assertion: 2 whose condition is not recorded, and which held in the recorded run
+            verdict: none (not checked: assertion)
             status: 0
         "#]],
     );

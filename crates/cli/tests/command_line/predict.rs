@@ -67,9 +67,9 @@ fn predict_finds_what_is_wrong_with_the_bank() {
             deadlock            1                 0         0        0         1           0          0
             lock                0                 0         0        0         0           0          0
             assertion           0                 0         0        0         0           0          0
-            slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions matter to what is computed
-            not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
-            not asked: assertion: the trace has no assertions
+            slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions affect what is computed
+            not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
+            not checked: assertion: the trace has no assertions
             verdict: 3 bugs that can happen
             status: 1
         "#]],
@@ -85,7 +85,7 @@ fn predict_finds_the_lost_signal() {
         expect![[r#"
             lost-signal.trace: 19 events, 3 threads, model symbolic
 
-            stuck-1 (real): deadlock: nobody can go on, and a thread waits for ready
+            stuck-1 (real): deadlock: no thread can continue, and one waits for ready
               consumer  blocks at wake ready m   at queue.c:12  holding no lock
               main      blocks at join consumer  at queue.c:33  holding no lock
               schedule: 12 steps, 2 context switches
@@ -107,7 +107,7 @@ fn predict_finds_the_lost_signal() {
 
                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             deadlock           1                 0         0        0         1           0          0
-            slice: 17 of 19 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            slice: 17 of 19 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -127,10 +127,10 @@ fn predict_finds_nothing() {
         deadlock            0                 0         0        0         0           0          0
         lock                0                 0         0        0         0           0          0
         assertion           0                 0         0        0         0           0          0
-        slice: 3 of 5 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
-        not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
-        not asked: assertion: the trace has no assertions
-        verdict: no bug in any schedule of these events (checked: race, deadlock, lock; not asked: atomicity, assertion; model symbolic)
+        slice: 3 of 5 events, 0 of 1 read, 0 of 0 conditions affect what is computed
+        not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
+        not checked: assertion: the trace has no assertions
+        verdict: no bug in any schedule of these events (checked: race, deadlock, lock; not checked: atomicity, assertion; model symbolic)
         status: 0
     "#]]);
 }
@@ -154,7 +154,7 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
         expect![[r#"
             ended.trace: 10 events, 2 threads, model reads-from
 
-            stuck-1 (real): deadlock: nobody can go on, and a thread waits for c
+            stuck-1 (real): deadlock: no thread can continue, and one waits for c
               a  blocks at wake c m    holding no lock
               schedule: 7 steps, 1 context switch
                step  a          b
@@ -178,7 +178,7 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         deadlock           1                 0         0        0         0           1          0
-        not asked: deadlock: stuck states in which b, main, d have run all events: no `end` is recorded
+        not checked: deadlock: stuck states in which b, main, d have executed all their events, because the trace records no `end`
         verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
         status: 0
     "#]]);
@@ -189,7 +189,7 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
 
                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             deadlock           1                 0         0        0         0           1          0
-            not asked: deadlock: stuck states: idle has neither events nor a fork
+            not checked: deadlock: stuck states: idle has neither events nor a fork
             verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
             status: 0
         "#]],
@@ -240,8 +240,8 @@ fn atomicity_without_regions_is_not_asked() {
                    candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         atomicity           0                 0         0        0         0           0          0
         lock                0                 0         0        0         0           0          0
-        not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
-        verdict: no bug in any schedule of these events (checked: lock; not asked: atomicity; model values)
+        not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
+        verdict: no bug in any schedule of these events (checked: lock; not checked: atomicity; model values)
         status: 0
     "#]]);
     folder.check(
@@ -260,8 +260,8 @@ fn atomicity_without_regions_is_not_asked() {
 
                    candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         atomicity           0                 0         0        0         0           0          0
-        not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
-        verdict: none (not asked: atomicity)
+        not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
+        verdict: none (not checked: atomicity)
         status: 0
     "#]]);
 }
@@ -285,7 +285,7 @@ fn a_race_that_unrecorded_code_may_prevent_is_only_possible() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race           1                 0         0        0         1           0          0
-        slice: 0 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+        slice: 0 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         note: possible: the schedule has a read whose value no recorded write explains, so unrecorded code may matter
         verdict: 1 possible
         status: 3
@@ -301,8 +301,8 @@ fn without_time_everything_is_undecided() {
         expect![[r#"
             bank.trace: 30 events, 3 threads, model symbolic
 
-            undecided: 2 candidates (race): the time budget was used up
-            undecided: 1 candidate (deadlock): the time budget was used up
+            undecided: 2 candidates (race): the time budget was used up (--budget)
+            undecided: 1 candidate (deadlock): the time budget was used up (--budget)
 
                        candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race                4                 0         2        0         0           0          2
@@ -310,9 +310,9 @@ fn without_time_everything_is_undecided() {
             deadlock            1                 0         0        0         0           0          1
             lock                0                 0         0        0         0           0          0
             assertion           0                 0         0        0         0           0          0
-            slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions matter to what is computed
-            not asked: atomicity: the trace marks no atomic regions; --infer-regions takes critical sections
-            not asked: assertion: the trace has no assertions
+            slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions affect what is computed
+            not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
+            not checked: assertion: the trace has no assertions
             verdict: 3 undecided
             status: 3
         "#]],

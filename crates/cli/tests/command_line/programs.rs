@@ -43,9 +43,9 @@ fn the_example() {
         atomicity           0                 0         0        0         0           0          0
         deadlock            0                 0         0        0         0           0          0
         assertion           1                 0         0        0         1           0          0
-        slice: 27 of 29 events, 9 of 13 reads, 1 of 1 condition matter to what is computed
-        not asked: atomicity: not looked for in programs
-        not asked: deadlock: not looked for in programs
+        slice: 27 of 29 events, 9 of 13 reads, 1 of 1 condition affect what is computed
+        not checked: atomicity: not supported for programs
+        not checked: deadlock: not supported for programs
         verdict: 1 bug that can happen
         status: 1
     "#]]);
@@ -73,10 +73,10 @@ fn its_correct_twin() {
         atomicity           0                 0         0        0         0           0          0
         deadlock            0                 0         0        0         0           0          0
         assertion           1                 0         0        0         0           1          0
-        slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition matter to what is computed
-        not asked: atomicity: not looked for in programs
-        not asked: deadlock: not looked for in programs
-        verdict: no bug in any execution of this program (checked: race, assertion; not asked: atomicity, deadlock)
+        slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition affect what is computed
+        not checked: atomicity: not supported for programs
+        not checked: deadlock: not supported for programs
+        verdict: no bug in any execution of this program (checked: race, assertion; not checked: atomicity, deadlock)
         status: 0
     "#]]);
     folder.check("predict withdraw.ftp --check assertion --context-bound 2", expect![[r#"
@@ -84,7 +84,7 @@ fn its_correct_twin() {
 
                    candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
         assertion           1                 0         0        0         0           1                  0          0
-        slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition matter to what is computed
+        slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition affect what is computed
         verdict: no bug in any execution of this program, proved for any number of context switches (checked: assertion)
         status: 0
     "#]]);
@@ -142,7 +142,7 @@ fn bounds() {
 
                    candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         assertion           1                 0         0        0         1           0          0
-        slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
+        slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition affect what is computed
         verdict: 1 bug that can happen
         status: 1
     "#]],
@@ -152,7 +152,7 @@ fn bounds() {
 
                    candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
         assertion           1                 0         0        0         0           0                  1          0
-        slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
+        slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition affect what is computed
         verdict: no bug in any execution of this program with at most 3 context switches (checked: assertion)
         status: 0
     "#]]);
@@ -176,7 +176,7 @@ fn bounds() {
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           1                 0         0        0         1           0          0
-            slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition matter to what is computed
+            slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition affect what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -298,7 +298,7 @@ thread u {
                   5                         load atomic x : 2
                next*                        release m
 
-            assertion-1 (real): a place that is said to be unreachable is reached
+            assertion-1 (real): a place marked unreachable is reached
               u  is at unreachable    holding no lock
               inputs: size = 3 (t)
               schedule: 6 steps, 1 context switch
@@ -316,10 +316,10 @@ thread u {
             atomicity           0                 0         0        0         0           0          0
             deadlock            0                 0         0        0         0           0          0
             assertion           3                 0         0        0         3           0          0
-            slice: 12 of 15 events, 4 of 6 reads, 0 of 3 conditions matter to what is computed
-            not asked: atomicity: not looked for in programs
-            not asked: deadlock: not looked for in programs
-            note: misuse of locks, and places that are not to be reached, are counted as assertions
+            slice: 12 of 15 events, 4 of 6 reads, 0 of 3 conditions affect what is computed
+            not checked: atomicity: not supported for programs
+            not checked: deadlock: not supported for programs
+            note: lock misuse and reached `unreachable` places count as assertions
             verdict: 3 bugs that can happen
             status: 1
         "#]],
@@ -354,11 +354,11 @@ thread u { acquire m; store x, 5; release m }
             atomicity           0                 0         0        0         0           0          0
             deadlock            0                 0         0        0         0           0          0
             assertion           0                 0         0        0         0           0          0
-            slice: 12 of 15 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
-            not asked: assertion: the program has no assertions
-            not asked: atomicity: not looked for in programs
-            not asked: deadlock: not looked for in programs
-            verdict: no bug in any execution of this program (checked: race; not asked: atomicity, deadlock, assertion)
+            slice: 12 of 15 events, 0 of 1 read, 0 of 0 conditions affect what is computed
+            not checked: assertion: the program has no assertions
+            not checked: atomicity: not supported for programs
+            not checked: deadlock: not supported for programs
+            verdict: no bug in any execution of this program (checked: race; not checked: atomicity, deadlock, assertion)
             status: 0
         "#]],
     );
@@ -475,10 +475,10 @@ fn what_is_no_program() {
             atomicity           0                 0         0        0         0           0          0
             deadlock            0                 0         0        0         0           0          0
             assertion           0                 0         0        0         0           0          0
-            slice: 0 of 0 events, 0 of 0 reads, 0 of 0 conditions matter to what is computed
-            not asked: assertion: the program has no assertions
-            not asked: atomicity: not looked for in programs
-            not asked: deadlock: not looked for in programs
+            slice: 0 of 0 events, 0 of 0 reads, 0 of 0 conditions affect what is computed
+            not checked: assertion: the program has no assertions
+            not checked: atomicity: not supported for programs
+            not checked: deadlock: not supported for programs
             verdict: the program has no threads
             status: 3
         "#]],
@@ -500,7 +500,7 @@ fn options_that_are_not_for_programs() {
         "predict figure.ftp --model values",
         expect![[r#"
             stderr: error: --model values is not for a program
-            stderr: hint: programs and merged runs have one model, symbolic
+            stderr: hint: programs and merged runs support only the model symbolic
             status: 2
         "#]],
     );
@@ -508,7 +508,7 @@ fn options_that_are_not_for_programs() {
         "predict figure.ftp --compare-models",
         expect![[r#"
             stderr: error: --compare-models is not for a program
-            stderr: hint: programs and merged runs have one model, symbolic
+            stderr: hint: programs and merged runs support only the model symbolic
             status: 2
         "#]],
     );
@@ -524,7 +524,7 @@ fn options_that_are_not_for_programs() {
         "predict figure.ftp --check lock",
         expect![[r#"
         stderr: error: --check lock is not for a program
-        stderr: hint: misuse of locks is found with assertions: --check assertion
+        stderr: hint: lock misuse is reported with assertions: --check assertion
         status: 2
     "#]],
     );
@@ -532,7 +532,7 @@ fn options_that_are_not_for_programs() {
         "predict figure.ftp --check deadlock",
         expect![[r#"
             stderr: error: --check without race and assertion is not for a program
-            stderr: hint: nothing else is looked for
+            stderr: hint: nothing else is checked
             status: 2
         "#]],
     );
@@ -540,7 +540,7 @@ fn options_that_are_not_for_programs() {
         "predict figure.ftp --solver z3",
         expect![[r#"
         stderr: error: --solver is not for a program
-        stderr: hint: the formula of the papers is one of a trace
+        stderr: hint: the papers' formula exists for traces only
         status: 2
     "#]],
     );

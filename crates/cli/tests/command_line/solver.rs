@@ -54,10 +54,10 @@ fn z3_decides() {
         deadlock            0                 0         0        0         0           0          0
         lock                0                 0         0        0         0           0          0
         assertion           2                 0         0        0         1           1          0
-        slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions matter to what is computed
-        not asked: atomicity: the trace marks no atomic regions
-        not asked: deadlock: --solver does not decide it
-        not asked: lock: --solver does not decide it
+        slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions affect what is computed
+        not checked: atomicity: the trace marks no atomic regions
+        not checked: deadlock: --solver does not decide it
+        not checked: lock: --solver does not decide it
         verdict: 1 bug that can happen
         status: 1
     "#]]);
@@ -66,7 +66,7 @@ fn z3_decides() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
         race           1                 0         0        0         0           0                  1          0
-        slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+        slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -86,7 +86,7 @@ fn z3_decides() {
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           1                 0         0        0         1           0          0
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -139,7 +139,7 @@ b: assert : true @ a.c:8
             race                2                 0         0        0         0           2          0
             atomicity           1                 0         0        0         1           0          0
             assertion           0                 0         0        0         0           0          0
-            not asked: assertion: 1 whose condition is not recorded, and which held in the recorded run
+            not checked: assertion: 1 whose condition is not recorded, and which held in the recorded run
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -174,7 +174,7 @@ fn solvers_that_give_no_answer() {
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           1                 0         0        0         0           0          1
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 undecided
             status: 3
         "#]],
@@ -190,7 +190,7 @@ fn solvers_that_give_no_answer() {
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           1                 0         0        0         0           0          1
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 undecided
             status: 3
         "#]],
@@ -206,7 +206,7 @@ fn solvers_that_give_no_answer() {
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           1                 0         0        0         0           0          1
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 undecided
             status: 3
         "#]],
@@ -222,7 +222,7 @@ fn solvers_that_give_no_answer() {
 
                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             race           1                 0         0        0         0           0          1
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 undecided
             status: 3
         "#]],
@@ -236,7 +236,7 @@ fn solvers_that_give_no_answer() {
 
               candidates  refuted by order  by locks  by both  violated  infeasible  undecided
         race           1                 0         0        0         0           0          1
-        slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions matter to what is computed
+        slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         verdict: 1 undecided
         status: 3
     "#]]);
@@ -267,7 +267,7 @@ fn options_that_do_not_go_with_it() {
     folder.check(
         "predict small.trace --solver z3 --model control",
         expect![[r#"
-        stderr: error: --model control does not go with --solver
+        stderr: error: --model control cannot be used with --solver
         stderr: hint: it has no formula
         status: 2
     "#]],
@@ -275,7 +275,7 @@ fn options_that_do_not_go_with_it() {
     folder.check(
         "predict small.trace --solver z3 --compare-models",
         expect![[r#"
-        stderr: error: --compare-models does not go with --solver
+        stderr: error: --compare-models cannot be used with --solver
         stderr: hint: name one model with --model
         status: 2
     "#]],
@@ -283,7 +283,7 @@ fn options_that_do_not_go_with_it() {
     folder.check(
         "predict small.trace --solver z3 --iterate-bound",
         expect![[r#"
-        stderr: error: --iterate-bound does not go with --solver
+        stderr: error: --iterate-bound cannot be used with --solver
         stderr: hint: give a bound with --context-bound
         status: 2
     "#]],

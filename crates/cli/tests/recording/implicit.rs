@@ -32,7 +32,7 @@ fn not_found(name: &str, arguments: &[&str], kind: &str) {
 #[test]
 fn null_pointers() {
     let program = compile("null", &["implicit_null.c"]);
-    let replay = "a null pointer was about to be used";
+    let replay = "a null pointer was about to be dereferenced";
     found(&program, "null", "a null pointer is used", replay);
     not_found("null-guarded", &["implicit_null.c", "-DGUARDED"], "null");
 }
@@ -45,7 +45,7 @@ fn divisions() {
     not_found("division-guarded", &["implicit_division.c", "-DGUARDED"], "division");
 }
 
-const OUTSIDE: &str = "an access outside of what it should be in was about to happen";
+const OUTSIDE: &str = "an access outside of its object was about to happen";
 
 #[test]
 fn indices_of_global_arrays() {
@@ -64,7 +64,7 @@ fn indices_of_blocks() {
     not_found("bounds-heap-guarded", &["implicit_bounds.c", "-DHEAP", "-DGUARDED"], "bounds");
 }
 
-const GONE: &str = "an access to memory that had been freed was about to happen";
+const GONE: &str = "a use after free was about to happen";
 
 #[test]
 fn memory_that_was_freed() {
@@ -106,7 +106,7 @@ fn a_run_that_uses_freed_memory_itself_is_not_called_correct() {
     let program = compile("freed-used", &["implicit_freed.c", "-DJOINED", "-DUSED"]);
     let command = ["test", "--check", "assertion", "--implicit", "freed"];
     let told = program.with(&command, &[]).ended_with(3);
-    told.says("the recorded run itself uses memory that was freed").says_not("no bug");
+    told.says("the recorded run itself uses freed memory").says_not("no bug");
 }
 
 #[test]

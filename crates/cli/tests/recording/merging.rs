@@ -23,7 +23,7 @@ fn test(program: &Program, options: &[&str]) -> (Done, String) {
 #[track_caller]
 fn only_together(source: &str, what: &str) {
     let (done, together) = test(&program(source, false), &[]);
-    let done = done.ended_with(1).says("1 of the bugs are in no single run");
+    let done = done.ended_with(1).says("1 of the bugs appear in no single run");
     let alone = done.out.matches("verdict: no bug in any schedule").count();
     assert_eq!(alone, 4, "no run alone shows it:\n{}", done.out);
     let head = format!("(real, confirmed by replay): {what}");

@@ -98,7 +98,7 @@ fn code_that_is_not_instrumented_says_nothing() {
     program
         .with(&["test"], &["status", "0"])
         .ended_with(3)
-        .says("nothing can be predicted, since no code that foretrace had compiled ran");
+        .says("nothing can be predicted, since no code compiled with foretrace ran");
 }
 
 #[test]

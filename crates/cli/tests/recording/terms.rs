@@ -102,7 +102,7 @@ fn what_a_weaker_model_finds_is_found() {
         let limit = limit.to_string();
         foretrace(&["predict", trace, "--conflicts", &limit, "--model", model, "--json", "-"]).out
     };
-    let finds = |limit: u32, model: &str| asked(limit, model).contains("\"id\":\"lock-cycle-1\"");
+    let finds = |limit: u32, model: &str| asked(limit, model).contains("\"id\":\"stuck-1\"");
     let enough = (0..=20).find(|&limit| finds(limit, "values"));
     assert!(finds(enough.expect("some limit is enough for `values`"), "symbolic"));
 }

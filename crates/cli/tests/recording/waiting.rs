@@ -33,7 +33,7 @@ fn who_waits_with_the_lock_of_its_feeder_is_stuck() {
         for schedule in ONE_AT_A_TIME {
             let done = program.with(&["test", "--schedule", schedule], &[way]).ended_with(1);
             let headline = format!(
-                "stuck-1 (real, confirmed by replay): deadlock: nobody can go on, and a thread waits for {what}"
+                "stuck-1 (real, confirmed by replay): deadlock: no thread can continue, and one waits for {what}"
             );
             done.says(&headline).says("that waits for data in").says_not("not confirmed");
         }

@@ -1,5 +1,5 @@
-//! What a candidate says, in words: the first sentence of an explanation, and how the others call
-//! it.
+//! What a candidate claims, in words: the first sentence of an explanation, and the noun that the
+//! other sentences use for it.
 
 use std::fmt;
 

@@ -23,6 +23,7 @@ use foretrace_verdict::{Certainty, Property, Violation};
 use foretrace_witness::check_refutation;
 
 use crate::error::Error;
+use crate::remarks::unanswered;
 use demand::demand;
 use proof::{Proof, Telling, Told};
 use recorded::Recorded;
@@ -66,7 +67,12 @@ pub fn explain_candidates(
                     break;
                 }
             }
-            Why::Undecided(reason) => {
+            Why::Undecided(why) => {
+                let reason = unanswered(&why).sentence;
+                answers.undecided.get_or_insert((violation.clone(), reason));
+            }
+            Why::Unexplained(why) => {
+                let reason = unexplained(&unanswered(&why).sentence);
                 answers.undecided.get_or_insert((violation.clone(), reason));
             }
             Why::NoCandidate(why) => drop(answers.no_candidate.get_or_insert(why)),
@@ -110,6 +116,15 @@ pub fn title(trace: &Trace, violation: &Violation) -> String {
     demand::title(Words { trace }, violation)
 }
 
+fn unexplained(why: &str) -> String {
+    format!("it cannot happen, but no explanation was found: {why}")
+}
+
+fn without_steps(why: &str) -> Told {
+    let conclusion = format!("It cannot happen, but no explanation was found: {why}.");
+    Told { by: Grounds::Solver, steps: Vec::new(), conclusion }
+}
+
 /// What refutes a candidate, in words and as a graph.
 fn told(telling: Telling, violation: &Violation, why: &Why) -> Result<(Explanation, Graph), Error> {
     let words = telling.words;
@@ -118,7 +133,9 @@ fn told(telling: Telling, violation: &Violation, why: &Why) -> Result<(Explanati
         Why::Refuted(refutation) => {
             check_refutation(words.trace, telling.model, violation, refutation).map_err(
                 |error| {
-                    Error::internal(format_args!("the proof against {title} is refused: {error}"))
+                    Error::internal(format_args!(
+                        "the checker rejects the proof against {title}: {error}"
+                    ))
                 },
             )?;
             let proof = Proof::new(telling, violation, refutation);
@@ -129,11 +146,10 @@ fn told(telling: Telling, violation: &Violation, why: &Why) -> Result<(Explanati
             let graph = graph::of_reasons(words, violation, reasons, title.clone());
             (reasons::tell(words, violation, reasons), graph)
         }
-        Why::Undecided(reason) | Why::NoCandidate(reason) => {
-            let conclusion = format!("It cannot happen, but why is not known: {reason}.");
-            let told = Told { by: Grounds::Solver, steps: Vec::new(), conclusion };
-            (told, Graph::default())
+        Why::Undecided(why) | Why::Unexplained(why) => {
+            (without_steps(&unanswered(why).sentence), Graph::default())
         }
+        Why::NoCandidate(why) => (without_steps(why), Graph::default()),
         Why::Violated(_) => {
             return Err(Error::internal(format_args!("{title} was refuted, and can happen")));
         }

@@ -59,7 +59,7 @@ pub fn parse_candidate(trace: &Trace, words: &[String]) -> Result<Named, Error> 
     let events: Vec<Vec<EventId>> =
         places.iter().map(|place| events(trace, place)).collect::<Result<_, Error>>()?;
     if events.iter().map(Vec::len).fold(1, usize::saturating_mul) > MOST_COMBINATIONS {
-        return Err(Error::question("these places are those of too many events")
+        return Err(Error::question("too many events are at these places")
             .hint("name a thread as well, THREAD@LOCATION, or the numbers of events"));
     }
     // If the user names exactly one candidate, whether it is one is answered in words later.
@@ -134,7 +134,7 @@ fn what_fits(kind: Kind) -> &'static str {
             "a thread may be stuck where it takes a lock, waits, is at a semaphore or barrier, or in a call that others feed; for a join, name what the joined thread waits for"
         }
         Kind::Assertion => "only assertions can fail",
-        _ => "only taking, releasing and destroying a lock can be wrong so",
+        _ => "only taking, releasing or destroying a lock can be such an error",
     }
 }
 

@@ -1,5 +1,5 @@
-//! What sentences need of the recorded run: which events open and close a hold, what notifies, what
-//! posts.
+//! What the sentences need to know of the recorded run: which events open and close holds, and
+//! which ones notify or post.
 //!
 //! **Follows.** "Holds" and "Semaphores" in `docs/theory.md`, section 2.
 //!

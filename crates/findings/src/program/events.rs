@@ -1,4 +1,5 @@
-//! Events of a program in words: what its text has there, and what happens in a schedule.
+//! Events of a program in words: the program text at that place, and what happens there in a
+//! schedule.
 
 use foretrace_program::run::Action;
 use foretrace_program::{

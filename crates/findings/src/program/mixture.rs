@@ -1,4 +1,4 @@
-//! What of the mixtures of merged runs is certain, and what a replay of them follows.
+//! Which findings of merged runs are certain, and which schedule a replay of them follows.
 
 use foretrace_program::merge::{Merged, MixedTrace, Mixture};
 use foretrace_program::{Operand, Site, run};

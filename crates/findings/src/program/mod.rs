@@ -96,7 +96,7 @@ pub fn report_program(
     };
     for &property in asked.iter().filter(is_open) {
         rows.push((property, report::Ledger::default()));
-        let reason = report::Reason::new("not-in-programs", "not looked for in programs");
+        let reason = report::Reason::new("not-in-programs", "not supported for programs");
         not_asked.push(report::NotAsked { property, whole: true, reason });
     }
     rows.sort_by_key(|(property, _)| *property);
@@ -108,11 +108,10 @@ pub fn report_program(
             ledger.candidates -= benign;
             ledger.violated -= benign;
         }
-        notes.push(format!("{benign} races that are declared to be harmless are not reported"));
+        notes.push(format!("{benign} races that are declared harmless are not reported"));
     }
     if summary.origins.iter().any(|origin| is_check(origin.part)) {
-        let note =
-            "misuse of locks, and places that are not to be reached, are counted as assertions";
+        let note = "lock misuse and reached `unreachable` places count as assertions";
         notes.push(note.to_string());
     }
     let mut report = frame.report(prediction.model);
@@ -238,7 +237,7 @@ impl<'a> Scene<'a> {
         let order = reported_order(&events.summary.trace, &finding.violation, &schedule);
         let what = match self.check() {
             Some((_, Part::Unreachable)) => {
-                Some("a place that is said to be unreachable is reached".to_string())
+                Some("a place marked unreachable is reached".to_string())
             }
             _ => None,
         };

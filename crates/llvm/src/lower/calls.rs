@@ -163,9 +163,8 @@ impl Lowerer<'_> {
     fn assembly(&mut self, call: Value) {
         let arguments = self.operands(&call.arguments());
         let touches_memory = assembly::touches_memory(call.callee());
-        let name =
-            if touches_memory { "inline assembly that touches memory" } else { "inline assembly" };
-        self.opaque_instruction(call, name, &arguments);
+        let opcode = if touches_memory { opcode::OPAQUE_MEMORY } else { opcode::OPAQUE };
+        self.opaque_with(opcode, call, "inline assembly", &arguments);
     }
 }
 

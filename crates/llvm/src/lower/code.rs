@@ -1,5 +1,5 @@
-//! The code of one function while it is written: registers, and the instructions of the block at
-//! hand.
+//! The code of one function under construction: registers, and the instructions of the current
+//! block.
 
 use foretrace_recording::image::{binary, cast, opcode, operand, put, put_signed};
 

@@ -1,7 +1,7 @@
-//! LLVM's intrinsics: what is short to say in comparisons and shifts, exactly; the rest by what it
-//! depends on.
+//! LLVM's intrinsics: exactly where comparisons and shifts can express them, otherwise as opaque
+//! functions of their operands.
 
-use foretrace_recording::image::{binary, cast, flags};
+use foretrace_recording::image::{binary, cast, flags, opcode};
 
 use llvm_sys::LLVMTypeKind::LLVMVectorTypeKind;
 use llvm_sys::core::{LLVMGetEnumAttributeAtIndex, LLVMGetEnumAttributeValue};
@@ -79,10 +79,7 @@ impl Lowerer<'_> {
             Some(result) => {
                 self.values.insert(call, result);
             }
-            None if touches_memory(call, &name) => {
-                self.opaque_instruction(call, &format!("{name} that touches memory"), &arguments);
-            }
-            None => self.opaque_instruction(call, &name, &arguments),
+            None => self.opaque_with(opaque_by(call, &name), call, &name, &arguments),
         }
     }
 
@@ -263,9 +260,9 @@ impl Lowerer<'_> {
     }
 }
 
-/// Whether an intrinsic reads or writes what an argument points to: loads and stores with a mask,
-/// those of the machine.
-fn touches_memory(call: Value, name: &str) -> bool {
+/// What an intrinsic does to what an argument points to: there are loads and stores with a mask,
+/// and those of the machine.
+fn opaque_by(call: Value, name: &str) -> u64 {
     let is_address = |one: &Value| {
         let of = one.type_of();
         of.is_pointer() || of.kind() == LLVMVectorTypeKind && of.element().is_pointer()
@@ -276,7 +273,13 @@ fn touches_memory(call: Value, name: &str) -> bool {
         let attribute = LLVMGetEnumAttributeAtIndex(call.callee().0, u32::MAX, memory);
         !attribute.is_null() && LLVMGetEnumAttributeValue(attribute) == 0
     };
-    !name.starts_with("llvm.va_") && !is_pure && call.arguments().iter().any(is_address)
+    if name.starts_with("llvm.va_") {
+        opcode::OPAQUE_LIST
+    } else if !is_pure && call.arguments().iter().any(is_address) {
+        opcode::OPAQUE_MEMORY
+    } else {
+        opcode::OPAQUE
+    }
 }
 
 /// The name without the types at its end: `llvm.smax.i32` is `llvm.smax`.

@@ -1,5 +1,5 @@
-//! The image of a function (`docs/image.md`): its code in a language of our own, with the knowledge
-//! of which operations make records.
+//! The image of a function (`docs/image.md`): its code in a language of our own, which says which
+//! operations make records.
 //!
 //! **Computes.** For a function that has no hooks yet, the bytes of its image, which go to the
 //! module's tables. Which hooks it will get, [`scope`](crate::scope), [`locals`](crate::locals),
@@ -250,14 +250,19 @@ impl Lowerer<'_> {
 
     /// The same for an instruction, whose result, if it has one, is then known by this.
     fn opaque_instruction(&mut self, instruction: Value, name: &str, arguments: &[Operand]) {
+        self.opaque_with(opcode::OPAQUE, instruction, name, arguments);
+    }
+
+    /// The same with the opcode, which says what the instruction does to memory.
+    fn opaque_with(&mut self, opcode: u64, instruction: Value, name: &str, arguments: &[Operand]) {
         let of = instruction.type_of();
+        let name = self.tables.string(name).into();
+        let parts = [Part::Number(name), Part::List(arguments)];
         if of.is_void() {
-            let name = self.tables.string(name).into();
-            let parts = [Part::Number(name), Part::List(arguments)];
-            return self.code.perform(opcode::OPAQUE, NOWHERE, &parts);
+            return self.code.perform(opcode, NOWHERE, &parts);
         }
         let width = self.width_of(of);
-        let result = self.opaque(name, arguments, width);
+        let result = self.code.define(opcode, NOWHERE, width, &parts);
         self.values.insert(instruction, result);
     }
 }

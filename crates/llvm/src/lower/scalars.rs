@@ -1,4 +1,4 @@
-//! Computations: of integers exactly, of all else by what they depend on.
+//! Computations: exactly for integers, otherwise as opaque functions of their operands.
 
 use foretrace_recording::image::{binary, cast};
 use llvm_sys::LLVMIntPredicate::*;

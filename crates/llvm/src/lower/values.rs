@@ -1,5 +1,4 @@
-//! Operands: registers, constants and what is computed of them before the program runs; addresses
-//! of elements.
+//! Operands: registers, constants and constant expressions; addresses of elements.
 
 use foretrace_recording::image::{binary, cast};
 use llvm_sys::LLVMOpcode::*;

@@ -52,9 +52,7 @@ fn hooks_of_line(line: &str, body: &str) -> Vec<String> {
         "leave" => ["call", "return"].map(String::from).to_vec(),
         "hooked" => vec![words[1].trim_matches('`').to_string(), "return".to_string()],
         "opaque" if words[1] == "`exception`" => one("land"),
-        "opaque" if body.starts_with("opaque `inline assembly that touches memory`") => {
-            one("unseen")
-        }
+        "opaque" if body.starts_with("opaque memory `inline assembly`") => one("unseen"),
         "fill" if !is_private(1) => one("memset"),
         "copy" => match (is_private(1), body.matches("private").count()) {
             (_, 0) => one("memcpy"),

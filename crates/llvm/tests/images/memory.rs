@@ -245,7 +245,7 @@ void unseen(void) {
         unseen() -> 0 enters
         b0():
           opaque `hook`()
-          opaque `inline assembly that touches memory`()
+          opaque memory `inline assembly`()
           return
     "#]],
     );

@@ -46,7 +46,7 @@ impl Image {
             taken: Vec::new(),
             passed: Vec::new(),
         };
-        assert_eq!(reader.number(), 1, "version");
+        assert_eq!(reader.number(), 2, "version");
         let count = reader.number();
         let functions: Vec<(String, String)> = (0..count).map(|_| reader.function()).collect();
         assert!(reader.rest.is_empty(), "{} bytes are left", reader.rest.len());
@@ -348,6 +348,8 @@ impl Reader<'_> {
                 format!("fill {}{to}, {byte}, {size}{noted}", private(flags))
             }
             15 => format!("opaque `{}`({})", self.string(), self.operands()),
+            20 => format!("opaque memory `{}`({})", self.string(), self.operands()),
+            21 => format!("opaque list `{}`({})", self.string(), self.operands()),
             16 => {
                 let (flags, size) = (self.number(), self.number());
                 format!("{}load wide {size} {}", private(flags), self.wide(64))

@@ -1,4 +1,4 @@
-//! What an operation on one term is worth, as `docs/terms.md` defines it, and the numbers that
+//! The value of an operation on one term, as `docs/terms.md` defines it, and the constants that the
 //! rules need. Operations on two terms are in `foretrace_words`.
 //!
 //! **Invariant.** A value of `width` bits is a number below 2^`width`; operands are expected to be,

@@ -1,4 +1,4 @@
-//! All that looks at whole terms: evaluation, symbols, size.
+//! Traversals of whole terms: evaluation, symbols, size.
 //!
 //! **Invariant.** No recursion: the terms below a root are collected with a stack of our own, and
 //! because children have smaller ids than parents, going through them in the order of their ids

@@ -1,4 +1,4 @@
-//! Regions: what a thread means to do in one go.
+//! Regions: what a thread means to do atomically.
 
 use foretrace_trace::*;
 

@@ -1,4 +1,4 @@
-//! Places on which the programmer wants races: those that lie wholly in them are no candidates.
+//! Places that the programmer declares benign: races that lie wholly inside them are no candidates.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! Reasons: the rules of `docs/theory.md`, one instance each, that together leave no schedule for a
+//! Reasons: instances of the rules of `docs/theory.md` that together leave no schedule for a
 //! violation.
 
 use foretrace_trace::{ChannelId, CondId, EventId, LockId, SemId, ThreadId};

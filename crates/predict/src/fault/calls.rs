@@ -1,4 +1,4 @@
-//! The order of calls, got wrong: what seeded faults about calls leave of `docs/theory.md`.
+//! Seeded faults in the order of calls.
 //!
 //! **Computes.** What each leave must follow, by chains of calls taken one by one, with one part of
 //! the definition missing.

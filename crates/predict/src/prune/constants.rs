@@ -1,4 +1,4 @@
-//! Assertions whose conditions are true whatever is read.
+//! Refutes assertions whose conditions are true whatever the reads see.
 
 use foretrace_trace::EventId;
 

@@ -1,4 +1,4 @@
-//! Races that cells exclude which are used as locks.
+//! Refutes races between sections that a variable used as a lock keeps apart.
 
 use super::{Rule, Tried};
 use crate::candidates::Parts;

@@ -1,4 +1,4 @@
-//! Candidates of which an event needs, in any order, what the candidate excludes.
+//! Refutes candidates that exclude what one of their own events needs in every order.
 
 use super::{Rule, Tried};
 

@@ -18,7 +18,7 @@ fn undecided_classes(
 ) -> BTreeSet<Class> {
     let mut classes = BTreeSet::new();
     for undecided in prediction.undecided.iter().chain(&prediction.for_recorded_values) {
-        assert!(undecided.reason.to_string().contains("budget"), "{:?}", undecided.reason);
+        assert!(undecided.reason.code().contains("budget"), "{:?}", undecided.reason);
         assert_eq!(undecided.property, undecided.example.property());
         let new = classes.insert(class_of(trace, granularity, &undecided.example));
         assert!(new, "undecided twice: {undecided:?}");

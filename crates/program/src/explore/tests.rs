@@ -152,9 +152,7 @@ thread b { store atomic x, 1; store atomic x, 2 }",
     check("thread a { assume false }\nthread b { join 1 }", expect![[r#""#]]);
     check(
         "thread a { exit }\nthread b { unreachable }",
-        expect![
-            "undefined behaviour: b: unreachable: a place that is said to be unreachable is reached"
-        ],
+        expect!["undefined behaviour: b: unreachable: a place marked unreachable is reached"],
     );
 }
 

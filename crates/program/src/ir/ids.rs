@@ -1,4 +1,4 @@
-//! Typed ids of what a program has and a trace has not.
+//! Typed ids of what only a program has.
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(

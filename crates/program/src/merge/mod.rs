@@ -180,8 +180,8 @@ pub struct Merged {
     pub program: Program,
     /// What of the runs is not in it, and why.
     pub left_out: Vec<String>,
-    /// How many addresses that depend on reads are kept as recorded though their objects are wholly
-    /// known, by the reason.
+    /// How many addresses that depend on reads are fixed to their recorded values though their
+    /// objects are wholly known, by the reason.
     pub kept_addresses: Vec<(String, u64)>,
     /// How many accesses range over their objects.
     pub ranging_accesses: u64,

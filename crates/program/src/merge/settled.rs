@@ -1,4 +1,4 @@
-//! Reads that can see only a few numbers, whatever the schedule of a recorded run.
+//! Reads that can see only a few values in every schedule of a recorded run.
 //!
 //! **Computes.** For reads of memory to which nobody writes anything but numbers: these, and what
 //! is there at the start, unless the main thread has set the memory up before it forks the first

@@ -1,4 +1,4 @@
-//! What there is at one moment of a run.
+//! The state of a run at one moment.
 
 use foretrace_trace::{CondId, LockId, Mode, ObjectId, ThreadId};
 
@@ -130,19 +130,19 @@ pub enum Undefined {
     #[error("the access is not inside a live object")]
     BadAddress,
     /// A free of something else than the start of a live allocation.
-    #[error("what is freed is not the start of a live allocation")]
+    #[error("the freed address is not the start of a live allocation")]
     BadFree,
     /// An allocation that is too large for the interpreter.
     #[error("the allocation is too large")]
     TooLarge,
     /// A join of something that is no thread.
-    #[error("what is joined is no thread")]
+    #[error("the joined value is not a thread")]
     BadJoin,
     /// A call of something that is no function with such parameters and result.
-    #[error("what is called is no function with these parameters and this result")]
+    #[error("the called value is not a function with these parameters and this result")]
     BadCall,
     /// A place that the program says is never reached.
-    #[error("a place that is said to be unreachable is reached")]
+    #[error("a place marked unreachable is reached")]
     Unreachable,
     /// A thread goes on alone for too long.
     #[error("the thread goes on without a visible operation for too long")]

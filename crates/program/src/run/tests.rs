@@ -166,7 +166,7 @@ thread t {
         expect![[r#"
         t: begin
         t: alloc h#0 size 8 at 0x1000000000
-        t | what is freed is not the start of a live allocation"#]],
+        t | the freed address is not the start of a live allocation"#]],
     );
     check(
         "thread t { h = alloc 8; free h; free h }",
@@ -175,14 +175,14 @@ thread t {
         t: begin
         t: alloc h#0 size 8 at 0x1000000000
         t: free h#0
-        t | what is freed is not the start of a live allocation"#]],
+        t | the freed address is not the start of a live allocation"#]],
     );
     check(
         "global x; thread t { free &x }",
         &["t"],
         expect![[r#"
         t: begin
-        t | what is freed is not the start of a live allocation"#]],
+        t | the freed address is not the start of a live allocation"#]],
     );
     check(
         "thread t { h = alloc 0x100000000 }",
@@ -428,19 +428,19 @@ fn calls_by_address() {
         "p = &f; r = call *p(u8(1)) : 16",
         expect![[r#"
         t: begin
-        t | what is called is no function with these parameters and this result"#]],
+        t | the called value is not a function with these parameters and this result"#]],
     );
     check(
         "call *&f(1)",
         expect![[r#"
         t: begin
-        t | what is called is no function with these parameters and this result"#]],
+        t | the called value is not a function with these parameters and this result"#]],
     );
     check(
         "call *(&f + 1)(u8(1))",
         expect![[r#"
         t: begin
-        t | what is called is no function with these parameters and this result"#]],
+        t | the called value is not a function with these parameters and this result"#]],
     );
     check(
         "t = fork *&f(u8(1)); join t",
@@ -456,7 +456,7 @@ fn calls_by_address() {
         "join 7",
         expect![[r#"
         t: begin
-        t | what is joined is no thread"#]],
+        t | the joined value is not a thread"#]],
     );
     check(
         "join 1",
@@ -480,7 +480,7 @@ thread u { unreachable }",
             t: external
             t: assert : true
             t: exit
-            u | a place that is said to be unreachable is reached"#]],
+            u | a place marked unreachable is reached"#]],
     );
 }
 

@@ -1,4 +1,4 @@
-//! The way back: a program as text, always in labelled blocks.
+//! The printer: a program as text, always in labelled blocks.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The way back for one instruction.
+//! The printer for single instructions.
 //!
 //! **Invariant.** A number is written with its width, as in `u8(5)`, wherever the parser would give
 //! it another one.

@@ -1,4 +1,4 @@
-//! Functions that use channels, or before which the runtime stands.
+//! Functions that use channels, or that the runtime interposes.
 
 /// Name, which argument is the stream, whether it only writes.
 pub(super) const STREAMS: &[(&str, u32, bool)] = &[

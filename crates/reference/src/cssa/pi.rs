@@ -86,18 +86,22 @@ impl Encoder<'_> {
         })
     }
 
+    /// A writer is fit, and is the last one.
+    fn fit_and_seen(&self, fit: Term, at: EventId, writer: Writer, writers: &[EventId]) -> Term {
+        if let Term::Bool(false) = fit {
+            return fit;
+        }
+        Term::and([fit, self.sees(at, writer, writers)])
+    }
+
     /// Some writer of the cell that is fit is the last one.
     fn some_writer(&self, read: EventId, cell: &Cell, fit: impl Fn(Writer) -> Term) -> Term {
         let writers = cell.writers.iter().copied().filter(|&writer| writer != read).map(Some);
-        Term::or(std::iter::once(None).chain(writers).map(|writer| match fit(writer) {
-            Term::Bool(false) => Term::FALSE,
-            fit @ (Term::Bool(_)
-            | Term::Int(_)
-            | Term::Word { .. }
-            | Term::Symbol(_)
-            | Term::Apply(..)
-            | Term::Indexed(..)) => Term::and([fit, self.sees(read, writer, &cell.writers)]),
-        }))
+        Term::or(
+            std::iter::once(None)
+                .chain(writers)
+                .map(|writer| self.fit_and_seen(fit(writer), read, writer, &cell.writers)),
+        )
     }
 
     /// The remote read of an atomicity violation sees anything if nothing that is included shows
@@ -168,15 +172,7 @@ impl Encoder<'_> {
                 (Term::Int(value), false) => Term::Bool(update.allows(*value)),
                 _ => found.clone().equals(left),
             };
-            match fit {
-                Term::Bool(false) => Term::FALSE,
-                fit @ (Term::Bool(_)
-                | Term::Int(_)
-                | Term::Word { .. }
-                | Term::Symbol(_)
-                | Term::Apply(..)
-                | Term::Indexed(..)) => Term::and([fit, self.sees(update.event, writer, &writers)]),
-            }
+            self.fit_and_seen(fit, update.event, writer, &writers)
         });
         let sees = Term::or(choices);
         let guard = match update.guard.filter(|_| is_counter) {

@@ -61,12 +61,12 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         writeln!(writer)?;
     }
     if let Some(terms) = report.trace.terms() {
-        writeln!(writer, "terms: {terms}")?;
+        writeln!(writer, "data flow: {terms}")?;
     }
     if let Some(slicing) = &report.slicing {
         writeln!(
             writer,
-            "slice: {} of {}, {} of {}, {} of {} matter to what is computed",
+            "slice: {} of {}, {} of {}, {} of {} affect what is computed",
             slicing.events_left,
             counted(slicing.events, "event"),
             slicing.reads_left,
@@ -76,7 +76,7 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         )?;
     }
     for part in &report.not_asked {
-        writeln!(writer, "not asked: {}: {}", part.property.name(), part.reason.sentence)?;
+        writeln!(writer, "not checked: {}: {}", part.property.name(), part.reason.sentence)?;
     }
     write_blind_spots(report, writer)?;
     if report.trace.weak_accesses > 0 {
@@ -106,8 +106,9 @@ fn write_blind_spots(report: &Report, writer: &mut dyn Write) -> io::Result<()> 
     }
     writeln!(
         writer,
-        "blind spots: {} that no recorded event explains (code that is not instrumented, for example); everything before such an event was kept \
-         before it, so bugs across it were not looked for",
+        "blind spots: {} that no recorded event explains (for example, because code without \
+         instrumentation wrote there); whatever was recorded before such an event stays before it, \
+         so bugs across it are not found",
         counted(blind, "event")
     )
 }
@@ -230,7 +231,7 @@ fn headline(finding: &Finding) -> String {
         Kind::Race => format!("data race on {object}"),
         Kind::Atomicity => format!("atomicity violation on {object}"),
         Kind::LockCycle => format!("deadlock: lock cycle over {object}"),
-        Kind::Stuck => format!("deadlock: nobody can go on, and a thread waits for {object}"),
+        Kind::Stuck => format!("deadlock: no thread can continue, and one waits for {object}"),
         Kind::DoubleLock => format!("{object} is locked again by its holder"),
         Kind::UnlockNotHeld => format!("{object} is unlocked, but nobody holds it"),
         Kind::UnlockByOther => format!("{object} is unlocked, but another thread holds it"),
@@ -364,7 +365,7 @@ fn verdict(report: &Report, style: Style) -> String {
         Some(run) if run.unexpected => parts.insert(
             0,
             format!(
-                "the recorded run itself failed: it {} (--expect-status if that is right)",
+                "the recorded run itself failed: it {} (use --expect-status if that is expected)",
                 run.ending
             ),
         ),
@@ -449,7 +450,7 @@ fn within_bound(report: &Report) -> String {
 
 const CHECKED: &str = "checked";
 const IN_PART: &str = "in part";
-const NOT_ASKED: &str = "not asked";
+const NOT_ASKED: &str = "not checked";
 
 /// How much of a property was asked about.
 fn asked(report: &Report, property: Property) -> &'static str {

@@ -1,4 +1,4 @@
-//! Bytes that go from one descriptor to another without coming to memory.
+//! Transfers from one descriptor to another that bypass memory.
 
 use std::ffi::{c_int, c_uint};
 

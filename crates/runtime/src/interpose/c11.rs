@@ -1,5 +1,5 @@
-//! C11 threads, mutexes and condition variables: the C library makes them of pthreads, inside
-//! itself; so do we, outside.
+//! C11 threads, mutexes and condition variables. The C library implements them with pthreads
+//! internally; we do so from outside.
 
 use std::ffi::{c_int, c_void};
 

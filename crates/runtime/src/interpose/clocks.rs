@@ -1,4 +1,4 @@
-//! What time it is.
+//! Clocks.
 //!
 //! Where one thread runs at a time, time is *virtual*: it begins with the world's, and from then on
 //! only the schedule moves it. Each reading of a clock takes [`STEP`], so that a loop that waits

@@ -1,4 +1,4 @@
-//! Descriptors that come and go, and questions about them.
+//! Calls that open, close and query descriptors.
 //!
 //! A new descriptor has the lowest number that is free, so that who opens notices who closed.
 //! Closing only gives numbers back: two threads that close do not notice each other.

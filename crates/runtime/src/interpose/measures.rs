@@ -1,5 +1,5 @@
-//! What the system has measured: the time and memory that the process has used, the load of the
-//! machine. A replay is told what the recorded run was told.
+//! Measurements by the system: the time and memory that the process has used, the load of the
+//! machine. A replay gets the recorded values.
 
 use std::ffi::{c_int, c_void};
 

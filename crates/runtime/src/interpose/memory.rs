@@ -1,4 +1,4 @@
-//! The heap: blocks that come and go. The memory itself is the C library's.
+//! The heap: allocations and frees. The memory itself comes from the C library.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,6 +1,6 @@
-//! The functions of the C library that we stand before. Each does its work through [`crate::sync`]
-//! while the runtime is on, and calls the C library's own when it is off, or from within the
-//! runtime.
+//! The functions of the C library that the runtime interposes. Each does its work through
+//! [`crate::sync`] while the runtime is on, and calls the C library's own when it is off, or from
+//! within the runtime.
 
 pub(crate) mod barriers;
 mod between;

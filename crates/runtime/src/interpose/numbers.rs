@@ -1,4 +1,4 @@
-//! Numbers of processes and threads.
+//! Process and thread ids.
 //!
 //! The kernel gives other ones in each run. A replay shows the program those of the recorded run,
 //! so that what it does with them is the same. Where the program hands one back (`kill`, `tgkill`,

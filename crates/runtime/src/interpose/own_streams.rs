@@ -1,6 +1,6 @@
-//! Streams over pipes and sockets, over devices such as `/dev/urandom`, and over files in which the
-//! kernel says what it knows. The C library reads into its streams by itself, where nobody can
-//! stand before it: so these are streams of ours, which read and write like the program does.
+//! Streams over pipes and sockets, over devices such as `/dev/urandom`, and over files of the
+//! kernel. The C library fills its streams internally, where no call can be interposed, so these
+//! are streams of our own, which read and write as the program does.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};

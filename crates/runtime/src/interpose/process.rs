@@ -1,4 +1,4 @@
-//! The end of the process, and its copies.
+//! The end of the process, and its forked copies.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr::null_mut;

@@ -1,4 +1,4 @@
-//! Random numbers. Nobody else notices that they are drawn, but a replay has to draw the same ones.
+//! Random numbers. Drawing them is invisible to others, but a replay has to draw the same ones.
 
 use std::ffi::{c_int, c_uint, c_void};
 

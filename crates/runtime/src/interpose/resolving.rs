@@ -1,5 +1,5 @@
-//! Names and addresses of hosts. The C library asks others for them by itself (files, name servers,
-//! caches), so what it found is kept and given again as a whole.
+//! Names and addresses of hosts. The C library looks them up internally (files, name servers,
+//! caches), so the result is recorded and supplied again as a whole.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr::null_mut;

@@ -1,5 +1,5 @@
-//! POSIX semaphores. Their count is kept by us; posts from signal handlers are kept for later if
-//! they come in our midst.
+//! POSIX semaphores. The runtime keeps their count; a post from a signal handler that interrupts
+//! the runtime is done later.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicUsize, Ordering::*};

@@ -1,4 +1,4 @@
-//! Whether the program handles signals: then a thread that waits may be woken by one, and waiting
+//! Whether the program handles signals. If it does, a signal may wake a waiting thread, and waiting
 //! for ever is no deadlock.
 
 use std::cell::Cell;

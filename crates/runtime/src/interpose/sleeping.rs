@@ -1,5 +1,5 @@
-//! Sleeping and giving way. In scheduled modes nobody sleeps: the others run first, and time is
-//! over when they are done.
+//! Sleeping and yielding. In scheduled modes no thread really sleeps: the others run first, and the
+//! time has passed when they are done.
 
 use std::ffi::{c_int, c_uint};
 

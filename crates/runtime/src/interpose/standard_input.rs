@@ -1,5 +1,4 @@
-//! The stream `stdin`, where others feed it: one of ours is put in the place of the C library's
-//! own.
+//! The stream `stdin`, if others feed it: a stream of our own replaces the C library's.
 
 use libc::FILE;
 

@@ -1,5 +1,5 @@
-//! Streams of the C library. They are read and written inside it, so that the plugin tells us of
-//! the calls.
+//! Streams of the C library. The C library reads and writes them internally, so the plugin
+//! announces the calls to the runtime.
 
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

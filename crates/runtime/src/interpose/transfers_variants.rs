@@ -1,5 +1,4 @@
-//! Reading and writing under other names: offsets always have 64 bits, and sizes are checked by
-//! those who ask for it.
+//! Reading and writing under other names: with offsets of 64 bits, and with checked buffer sizes.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! The two ends of a call by which threads may see each other.
+//! The beginning and the end of a call through which threads may affect each other.
 //!
 //! **Order.** The enter is recorded before the call is made, the leave behind it, so that the
 //! effect of the call lies between them whatever else runs. Where threads run one at a time and the

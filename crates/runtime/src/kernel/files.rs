@@ -1,4 +1,4 @@
-//! Files that the process changes by their names.
+//! Files that the process changes by name.
 //!
 //! **Computes.** In a recording, for each name through which the process first changes something:
 //! what was there before. In a replay, where such a name leads: into a folder of the replay's own,

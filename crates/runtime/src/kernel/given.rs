@@ -1,5 +1,5 @@
-//! Pipes and pairs of sockets of which only children have the other end: what is read there came
-//! from them, and what is written goes to them.
+//! Pipes and socket pairs whose other end only child processes have: what is read there came from
+//! them, and what is written goes to them.
 //!
 //! **Computes.** From when on that holds of an object which the process has made. Three things must
 //! be so: the other end was open when a child was made; no descriptor of the process is that end

@@ -1,4 +1,4 @@
-//! What the kernel says of a descriptor.
+//! What the kernel says about a descriptor, cached.
 //!
 //! Each time that it is asked is a system call, so its answers are kept as long as nothing can have
 //! changed them.

@@ -1,4 +1,4 @@
-//! Calls by which threads see each other other than through memory: what `docs/recording.md` calls
+//! Calls through which threads affect each other outside of memory: what `docs/recording.md` calls
 //! *channels*.
 //!
 //! | file | what it does |

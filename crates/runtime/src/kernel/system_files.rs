@@ -1,5 +1,4 @@
-//! Files that are none: the kernel makes up what is read from them. They are below `/proc` and
-//! `/sys`.
+//! Files below `/proc` and `/sys`, whose contents the kernel makes up.
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! Which channels a call on a descriptor uses, and who else has a part in it.
+//! Which channels a call on a descriptor uses, and who else takes part in it.
 
 use std::ffi::c_char;
 

@@ -1,5 +1,5 @@
-//! Whether the program calls a function: a module of it has a relocation for an undefined symbol of
-//! that name.
+//! Whether the program calls a function: one of its modules has a relocation for an undefined
+//! symbol of that name.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! What is not supported: each function ends the program, with its name, before it could do
+//! What is not supported: each of these functions ends the program with its name, before it can do
 //! something wrong.
 
 use crate::interpose::process::refuse;

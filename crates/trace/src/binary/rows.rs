@@ -10,6 +10,7 @@
 
 use std::sync::LazyLock;
 
+use crate::ops;
 use crate::store::{Columns, HAS_VALUE, KIND_COUNT, NO_LOCATION, packed_operations};
 use crate::{Names, Op, Request, Trace};
 
@@ -117,17 +118,6 @@ fn operands(trace: &Trace, op: &Op) -> (u64, u64, u64) {
         Op::EnterCall { .. } => {
             (trace.channel_list_count() as u64, of(trace.functions()) + 1, ZERO)
         }
-        Op::Branch { .. }
-        | Op::Assert { .. }
-        | Op::Assume { .. }
-        | Op::Begin
-        | Op::End
-        | Op::Exit
-        | Op::RegionBegin
-        | Op::RegionEnd
-        | Op::Fence { .. }
-        | Op::External
-        | Op::LeaveCall
-        | Op::Let => (ZERO, ZERO, ZERO),
+        ops!(data mark Begin End Exit LeaveCall) => (ZERO, ZERO, ZERO),
     }
 }

@@ -1,4 +1,4 @@
-//! Expressions in a row: the operands before their operator.
+//! Expressions in postfix order.
 //!
 //! **Computes.** The bytes that a trace keeps of an expression, in memory as in the binary form: a
 //! code for each node, behind that of a literal or a name a number in LEB128, behind that of a cast

@@ -1,5 +1,5 @@
-//! What the walk along the recorded paths of the threads has to say: how many writes and branches
-//! it expresses in terms of what was read, and why it does not express the others.
+//! Facts from the walk along the recorded paths: how many writes and branches it expresses in terms
+//! of reads, and why it does not express the others.
 
 use std::borrow::Cow;
 

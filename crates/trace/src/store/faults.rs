@@ -1,5 +1,5 @@
-//! Branches behind which the program does not go on if they go the other way than in the recorded
-//! run, and the assertions that become of them.
+//! Branches that stand for implicit checks: if one goes the other way than in the recorded run, the
+//! program does not continue as recorded. And the assertions that are made of them.
 
 use super::{Kind, Trace};
 use crate::{Access, EventId, ImplicitFault, Op};

@@ -1,4 +1,4 @@
-//! What only some events have.
+//! Columns with gaps, for what only some events have.
 //!
 //! **Computes.** A value for each of some events, in their order. A bit says which events have one;
 //! how many have one before each 64 events is known, so finding a value takes two look-ups.

@@ -9,6 +9,7 @@
 
 use crate::event::*;
 use crate::ids::*;
+use crate::ops;
 use crate::store::{LockKind, Trace};
 
 /// Whether the names of each table first appear in the order of their ids.
@@ -130,18 +131,7 @@ impl Appearance {
                 self.channel_lists.visit(on.0);
                 by.inspect(|by| self.functions.visit(by.0));
             }
-            Op::Branch { .. }
-            | Op::Assert { .. }
-            | Op::Assume { .. }
-            | Op::Begin
-            | Op::End
-            | Op::Exit
-            | Op::RegionBegin
-            | Op::RegionEnd
-            | Op::Fence { .. }
-            | Op::External
-            | Op::LeaveCall
-            | Op::Let => {}
+            ops!(data mark Begin End Exit LeaveCall) => {}
         }
         if let Some(location) = event.location {
             self.locations.visit(location.0);

@@ -1,4 +1,4 @@
-//! What an expression is worth.
+//! The value of an expression.
 //!
 //! All values are 64-bit words. Arithmetic wraps; `/`, `%`, `>>` and the comparisons take their
 //! operands as signed, those with a `u` behind them as unsigned. `u8(x)` and `s8(x)` keep the

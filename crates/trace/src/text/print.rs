@@ -1,4 +1,4 @@
-//! The way back: a trace as text.
+//! The printer: a trace as text.
 //!
 //! **Computes.** One line per event, after the declarations. Reading a text gives names their ids
 //! in the order of first appearance; where that is not the trace's own order, or a name does not

@@ -57,18 +57,7 @@ pub(super) fn check_ids(trace: &Trace, event: Event) -> Result<(), Breach> {
             check_channels(trace, on)?;
             by.map_or(Ok(()), functions)
         }
-        Op::Branch { .. }
-        | Op::Assert { .. }
-        | Op::Assume { .. }
-        | Op::Begin
-        | Op::End
-        | Op::Exit
-        | Op::RegionBegin
-        | Op::RegionEnd
-        | Op::Fence { .. }
-        | Op::External
-        | Op::LeaveCall
-        | Op::Let => Ok(()),
+        ops!(data mark Begin End Exit LeaveCall) => Ok(()),
     }
 }
 

@@ -502,15 +502,7 @@ impl<'a> Pass<'a> {
                 self.regions.end(thread, id);
                 Rule::Always
             }
-            Op::Branch { .. }
-            | Op::Assert { .. }
-            | Op::Assume { .. }
-            | Op::Begin
-            | Op::End
-            | Op::Fence { .. }
-            | Op::Request(_)
-            | Op::External
-            | Op::Let => Rule::Always,
+            ops!(data Begin End Fence Request External) => Rule::Always,
             Op::EnterCall { .. } => {
                 self.open_calls[thread.index()] += 1;
                 Rule::Always
@@ -522,13 +514,7 @@ impl<'a> Pass<'a> {
                     Rule::LeaveCall
                 }
             },
-            Op::Read { .. }
-            | Op::Write { .. }
-            | Op::Rmw { .. }
-            | Op::Acquire { .. }
-            | Op::Release { .. }
-            | Op::Wait { .. }
-            | Op::Wake { .. } => unreachable!("handled by the callers"),
+            ops!(memory Acquire Release Wait Wake) => unreachable!("handled by the callers"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a proof is no proof.
+//! Why a proof is rejected.
 
 use foretrace_verdict::Rule;
 

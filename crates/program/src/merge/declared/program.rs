@@ -1,4 +1,4 @@
-//! The program that the tables of the runs are of.
+//! Declarations of the merged program, from the tables of the runs.
 
 use foretrace_trace::{BarrierId, LockId, SemId, ThreadId};
 use rustc_hash::FxHashSet;
