@@ -11,7 +11,7 @@ use foretrace_findings::{
 };
 use foretrace_predict::{Budget, Granularity, Options, Prune, Switches, predict_all_models};
 use foretrace_report::{Certainty, Ledger, Report, Run, Style, Timing, write_json, write_text};
-use foretrace_trace::{Deadline, ImplicitFault};
+use foretrace_trace::{Deadline, ImplicitFault, Trace};
 use foretrace_verdict::Model;
 
 use crate::args::{GranularityChoice, Implicit, ModelChoice, PredictArguments, PredictionOptions};
@@ -20,7 +20,18 @@ use crate::progress::ProgressLine;
 use crate::{input, output, program};
 
 /// The share of a budget that reading may take.
-const READING: f64 = 0.4;
+pub(crate) const READING: f64 = 0.4;
+
+/// How many events can be prepared for questions in a second, if preparation is to leave as much
+/// time for answers.
+const EVENTS_PER_SECOND: f64 = 250_000.0;
+
+/// Cuts a trace to its first events if the time that is left of the budget is too short for all.
+pub(crate) fn cut_to_budget(trace: &mut Trace, left: Option<Duration>) {
+    if let Some(left) = left {
+        trace.cut_to((left.as_secs_f64() * EVENTS_PER_SECOND) as usize);
+    }
+}
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     match &arguments.traces[..] {
@@ -45,6 +56,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let chosen = &arguments.options;
     let deadline = chosen.budget.map_or(Deadline::NEVER, Deadline::after);
     let mut trace = input::open_until(path, arguments.format, deadline.share(READING))?;
+    cut_to_budget(&mut trace, chosen.budget.map(|time| time.saturating_sub(start.elapsed())));
     let (faults, model) = (faults(&chosen.implicit), model(chosen.model));
     let implicit = assert_no(&mut trace, &faults, model);
     let trace = trace;

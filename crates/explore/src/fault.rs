@@ -59,6 +59,12 @@ pub enum Fault {
     OpaqueMattersNot,
     /// A call returns before the calls on which it rests.
     CallsUnordered,
+    /// Locks that are not kept protect all the same.
+    LeftOutProtects,
+    /// A cell is kept without those on which its values depend.
+    SourcesLeftOut,
+    /// What is found in a slice is not repeated with all objects.
+    SliceUnchecked,
 }
 
 #[cfg(feature = "seeded-faults")]
@@ -97,6 +103,9 @@ mod seeded {
             Fault::OpaqueIgnored,
             Fault::OpaqueMattersNot,
             Fault::CallsUnordered,
+            Fault::LeftOutProtects,
+            Fault::SourcesLeftOut,
+            Fault::SliceUnchecked,
         ];
     }
 

@@ -1,8 +1,9 @@
 //! Which objects an exploration looks at.
 //!
-//! **Computes.** The cells, locks, condition variables, semaphores and lives of objects that are kept. What is not
-//! kept asks for nothing: its operations are always enabled, and its guards always hold. So an
-//! exploration of a slice reaches every state that one of the whole trace does, and more.
+//! **Computes.** The cells, locks, condition variables, semaphores and lives of objects that are
+//! kept. What is not kept asks for nothing: its operations are always enabled, and its guards
+//! always hold. So an exploration of a slice reaches every state that one of the whole trace does,
+//! and more.
 //!
 //! **Invariant.** If a cell is kept, so are the cells on which the values depend that are stored
 //! there. Locks with a release by a thread that does not hold them are always kept.
@@ -10,6 +11,7 @@
 use foretrace_model::{CellId, Skeleton};
 use foretrace_trace::{CondId, EventId, LockId, ObjectId, Op, Request, SemId, ops};
 
+use crate::fault::{Fault, is_seeded};
 use crate::matter::Matter;
 use crate::question::Question;
 
@@ -170,6 +172,9 @@ impl Kept {
                     continue;
                 }
                 let Some(data) = skeleton.free_data() else { continue };
+                if is_seeded(Fault::SourcesLeftOut) {
+                    continue;
+                }
                 for &write in memory.accesses(cell) {
                     if skeleton.trace.access(write).is_some_and(|access| access.writes) {
                         reads.extend(data.reads_of(write));

@@ -46,6 +46,8 @@ mod search;
 mod slices;
 mod stuck;
 mod table;
+#[cfg(test)]
+mod tests;
 mod world;
 
 #[cfg(feature = "seeded-faults")]

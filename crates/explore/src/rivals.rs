@@ -304,7 +304,8 @@ impl Closure<'_> {
         let locks = self.locksets.locks(b);
         self.locksets.locks(a).iter().any(|&(lock, mode)| {
             let mut same = locks.iter().filter(|&&(other, _)| other == lock);
-            self.kept.lock(lock) && same.any(|&(_, other)| mode.conflicts(other))
+            let is_kept = self.kept.lock(lock) || is_seeded(Fault::LeftOutProtects);
+            is_kept && same.any(|&(_, other)| mode.conflicts(other))
         })
     }
 

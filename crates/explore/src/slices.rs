@@ -19,6 +19,7 @@ use foretrace_model::Skeleton;
 use foretrace_trace::{EventId, ThreadId, Trace};
 use foretrace_verdict::{Kind, Model, Violation};
 
+use crate::fault::{Fault, is_seeded};
 use crate::formula::Code;
 use crate::goals::Goals;
 use crate::kept::Kept;
@@ -245,7 +246,7 @@ impl Whole<'_> {
                     }
                     continue;
                 };
-                if is_whole {
+                if is_whole || is_seeded(Fault::SliceUnchecked) {
                     report.answers[at] = Answer::Found { violation, schedule };
                     continue;
                 }

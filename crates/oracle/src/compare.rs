@@ -156,21 +156,25 @@ pub fn compare(seed: u64, predictor: Option<Predictor>) -> Result<CaseStats, Box
 
 /// Compares the explicit engine and oracle on the trace of a seed.
 pub fn compare_engine(seed: u64) -> Result<CaseStats, Box<Disagreement>> {
-    let trace = generate(seed);
+    compare_engine_on(&generate(seed), seed)
+}
+
+/// Compares the explicit engine and oracle on a trace; the seed chooses what is asked alone.
+pub fn compare_engine_on(trace: &Trace, seed: u64) -> Result<CaseStats, Box<Disagreement>> {
     let mut stats = CaseStats::default();
     for model in Model::ALL {
-        for &infer_regions in choices_of_regions(&trace, model) {
-            let explored = explore(&trace, model, infer_regions);
+        for &infer_regions in choices_of_regions(trace, model) {
+            let explored = explore(trace, model, infer_regions);
             stats.states += explored.states;
             if !explored.complete {
                 stats.skipped = true;
                 return Ok(stats);
             }
-            if infer_regions || !has_locks(&trace) {
+            if infer_regions || !has_locks(trace) {
                 stats.violations += explored.violations.len() as u64;
-                stats.coverage.count(&trace, &explored, model);
+                stats.coverage.count(trace, &explored, model);
             }
-            ask_engine(seed, &trace, &explored, plain(model, infer_regions), &mut stats)?;
+            ask_engine(seed, trace, &explored, plain(model, infer_regions), &mut stats)?;
         }
     }
     Ok(stats)

@@ -46,6 +46,7 @@ mod waits;
 pub use class::{ClassKey, Spot, class_key};
 pub use compare::{
     CaseStats, Difference, Disagreement, Predictor, Setting, compare, compare_engine,
+    compare_engine_on,
 };
 pub use coverage::Coverage;
 pub use engine::EngineStats;

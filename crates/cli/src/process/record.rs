@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use foretrace::Format;
 use foretrace_recording::file::{HEADER, Header, ending, flags, starts_children_again};
 use foretrace_trace::provenance::Private;
-use foretrace_trace::validate::validate;
-use foretrace_trace::{ThreadId, Trace, binary};
+use foretrace_trace::{Deadline, ThreadId, Trace, binary};
 
 use super::launch::{Ended, Input, Launch, Output, Task};
 use crate::args::{RecordOptions, RunArguments};
 use crate::failure::Failure;
 use crate::output;
+use crate::predict::READING;
 
 /// A run that is over.
 pub(crate) struct Recorded {
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
             all.push((recording, name));
         }
         for (recording, trace_path) in all {
-            let trace = import(&recording)?;
+            let trace = import(&recording, Deadline::NEVER)?;
             output::to_path(&trace_path, |writer| binary::write(&trace, writer)).map_err(
                 |failure| {
                     failure.hint(format_args!("the recording is kept in {}", recording.display()))
@@ -110,19 +110,21 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     Ok(ended.code())
 }
 
-/// Runs a program for `foretrace test`.
+/// Runs a program for `foretrace test`, and reads as much of its recording as the budget allows.
 pub(crate) fn record(
     command: &[OsString],
     options: &RecordOptions,
     recording: &Path,
     input: Input,
     quiet: bool,
+    budget: Duration,
 ) -> Result<Recorded, Failure> {
     let ended = launch(command, options, recording, input, quiet)?;
     let (header, mut remarks) = look(recording, command)?;
     remarks.extend(ended.remarks());
     let ended_at = Instant::now();
-    let trace = import(recording)?;
+    let deadline = Deadline::after(budget).share(READING);
+    let trace = import(recording, deadline)?;
     let imported = ended_at.elapsed();
     let others = others(recording).len();
     if others > 0 {
@@ -256,17 +258,15 @@ fn others(recording: &Path) -> Vec<(PathBuf, u32)> {
     found
 }
 
-fn import(recording: &Path) -> Result<Trace, Failure> {
+fn import(recording: &Path, deadline: Deadline) -> Result<Trace, Failure> {
     let keep = |message: &dyn std::fmt::Display| {
         Failure::internal(format_args!(
             "the recording {} cannot be read: {message}",
             recording.display()
         ))
     };
-    let opened = foretrace_importer::open_as(recording, Format::Recording);
-    let trace = opened.map_err(|error| keep(&error))?.trace;
-    validate(&trace).map_err(|error| keep(&error))?;
-    Ok(trace)
+    let opened = foretrace::open_until(recording, Some(Format::Recording), deadline);
+    opened.map_err(|error| keep(&error))
 }
 
 fn summary(trace: &Trace, path: &Path) -> String {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use foretrace_findings::{assert_no, report_trace, say_what_is_open};
+use foretrace_predict::{Budget, Options};
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
 use foretrace_trace::binary;
 use foretrace_verdict::Property;
@@ -94,7 +95,13 @@ impl Test<'_> {
             None => Input::Inherited,
             Some(_) => Input::of_this_program(false),
         };
-        let mut recorded = record::record(&arguments.command, &options, recording, input, quiet)?;
+        let budget = arguments.prediction.budget.unwrap_or(DEFAULT_BUDGET);
+        let command = &arguments.command;
+        let mut recorded = record::record(command, &options, recording, input, quiet, budget)?;
+        // Replays have at least a fifth of the budget.
+        let imported = recorded.imported;
+        let left = (budget * 4 / 5).saturating_sub(imported);
+        predict::cut_to_budget(&mut recorded.trace, Some(left));
         let trace = &recorded.trace;
         recorded.remarks.iter().for_each(|remark| say(remark));
         match number {
@@ -115,12 +122,10 @@ impl Test<'_> {
 
         let progress = ProgressLine::new();
         let mut options = predict::options(chosen);
-        options.budget.time.get_or_insert(DEFAULT_BUDGET);
-        let imported = recorded.imported;
+        options.budget.time = Some(budget);
         let recorded_time = start.elapsed();
-        // Replays have at least a fifth of the budget.
-        let mut asked = options.clone();
-        asked.budget.time = asked.budget.time.map(|time| (time * 4 / 5).saturating_sub(imported));
+        let time = Some(left);
+        let asked = Options { budget: Budget { time, ..options.budget }, ..options.clone() };
         let prediction = foretrace_predict::predict(trace, &asked, &progress);
         drop(progress);
         let prediction = prediction?;
@@ -140,11 +145,8 @@ impl Test<'_> {
         let mut report = report_trace(trace, prediction, frame);
         say_what_is_open(trace, &faults, model, &mut report);
         self.inputs = trace.inputs().to_vec();
-        let deadline = options.budget.time.map(|budget| {
-            let used = imported + predicted_time;
-            Instant::now() + budget.saturating_sub(used).max(budget / 5)
-        });
-        let replays = self.replay(&report, deadline, |replayer, index| {
+        let left = budget.saturating_sub(imported + predicted_time).max(budget / 5);
+        let replays = self.replay(&report, Some(Instant::now() + left), |replayer, index| {
             let (violation, schedule) = &schedules[index];
             let replayer = Replayer { live: arguments.live, ..*replayer };
             replayer.replay(trace, violation, schedule, false)

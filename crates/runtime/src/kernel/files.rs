@@ -114,9 +114,10 @@ fn look(name: &[u8]) -> Option<std::fs::Metadata> {
     std::fs::metadata(OsStr::from_bytes(name)).ok()
 }
 
-/// Whether a name is, or may become, that of a file or folder.
+/// Whether a name is, or may become, that of a file. A folder cannot be opened for writing: the
+/// attempt fails, and changes nothing.
 fn is_file(name: &[u8]) -> bool {
-    look(name).is_none_or(|found| found.is_file() || found.is_dir())
+    look(name).is_none_or(|found| found.is_file())
 }
 
 impl World {

@@ -33,6 +33,8 @@ static unsigned append(void) {
   unsigned before = size_of("old");
   int fd = open("old", O_WRONLY | O_APPEND);
   CHECK(write(fd, "more", 4) == 4 && close(fd) == 0 && size_of("./old") == before + 4);
+  /* A folder cannot be opened for writing, and stays as it is. */
+  CHECK(fopen(".", "a") == NULL && errno == EISDIR && size_of(".") > 0);
   return before;
 }
 

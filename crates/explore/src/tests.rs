@@ -1,0 +1,106 @@
+//! Small traces, with the number of states that they need.
+
+use std::fmt::Write;
+
+use foretrace_model::Skeleton;
+use foretrace_trace::{EventId, Op, Trace, text};
+use foretrace_verdict::{Model, Violation};
+
+use crate::{Answer, Limits, Options, Question, Reason, Report, explore};
+
+/// Asks whether plain accesses race at all.
+fn races(trace: &Trace, model: Model, options: &Options) -> Report {
+    let is_plain = |event: &EventId| trace.access(*event).is_some_and(|access| !access.atomic);
+    let mut groups: Vec<Vec<EventId>> = Vec::new();
+    for thread in trace.thread_ids() {
+        groups.push(trace.thread_events(thread).iter().copied().filter(is_plain).collect());
+    }
+    groups.retain(|group| !group.is_empty());
+    let mut parts = Vec::new();
+    for (at, one) in groups.iter().enumerate() {
+        parts.extend(groups[at + 1..].iter().map(|other| (&one[..], &other[..])));
+    }
+    explore(&Skeleton::new(trace, model), &[Question::Race(parts)], options)
+}
+
+/// Threads that take tickets, wait for their turn, and increment a counter.
+fn ticket_lock(threads: usize, rounds: u32) -> Trace {
+    let mut out = String::from("init next = 0\ninit serving = 0\ninit x = 0\n");
+    for ticket in 0..threads as u32 * rounds {
+        let thread = ticket as usize % threads;
+        let after = ticket + 1;
+        writeln!(
+            out,
+            "t{thread}: a{ticket} = rmw next : {ticket} -> a{ticket} + 1 : {after}\n\
+             t{thread}: b{ticket} = read serving : {ticket} atomic\n\
+             t{thread}: branch a{ticket} == b{ticket} : true\n\
+             t{thread}: c{ticket} = read x : {ticket}\n\
+             t{thread}: write x = c{ticket} + 1 : {after}\n\
+             t{thread}: write serving = a{ticket} + 1 : {after} atomic"
+        )
+        .unwrap();
+    }
+    text::parse(&out).unwrap_or_else(|error| panic!("{error}\n{out}"))
+}
+
+#[test]
+fn a_ticket_lock_excludes() {
+    let trace = ticket_lock(3, 4);
+    let report = races(&trace, Model::Symbolic, &Options::default());
+    assert_eq!(report.answers, [Answer::Impossible]);
+    assert!(report.states < 60_000, "{}", report.states);
+}
+
+#[test]
+fn what_is_cut_off_is_not_impossible() {
+    let trace = ticket_lock(3, 4);
+    let limits = Limits { states: 100, ..Limits::default() };
+    let report = races(&trace, Model::Symbolic, &Options { limits, ..Options::default() });
+    assert_eq!(report.answers, [Answer::GaveUp(Reason::States)]);
+}
+
+#[test]
+fn critical_sections_are_one_step() {
+    let mut out = String::from("init x = 0\ninit y = 0\n");
+    for round in 0..40 {
+        let thread = round % 2;
+        writeln!(
+            out,
+            "t{thread}: acquire m\nt{thread}: a{round} = read x : {round}\n\
+             t{thread}: write x = a{round} + 1 : {}\nt{thread}: release m",
+            round + 1
+        )
+        .unwrap();
+    }
+    out.push_str("t0: write y = 1\nt1: read y : 1\n");
+    let trace = text::parse(&out).unwrap();
+    let options = Options { slices: false, ..Options::default() };
+    let report = races(&trace, Model::Symbolic, &options);
+    assert!(matches!(report.answers[..], [Answer::Found { .. }]));
+    // 21 places to be for each of the two threads, and who has the lock.
+    assert!(report.states < 1_500, "{}", report.states);
+}
+
+#[test]
+fn a_failed_wait_comes_before_the_post() {
+    let trace = "a: begin\nb: begin\nb: trysemwait s : fail\nb: write x = 1\n\
+                 a: sempost s\na: write x = 2\n";
+    let trace = text::parse(trace).unwrap_or_else(|error| panic!("{error}"));
+    assert!(trace.ops().any(|(_, op)| matches!(op, Op::SemWaitFailed { .. })));
+    for slices in [false, true] {
+        let options = Options { slices, ..Options::default() };
+        let report = races(&trace, Model::Values, &options);
+        let Answer::Found { violation, schedule } = &report.answers[0] else {
+            panic!("{report:?}")
+        };
+        assert_eq!(*violation, Violation::Race(EventId(3), EventId(5)));
+        assert!(schedule.contains(&EventId(2)) && schedule.contains(&EventId(4)));
+    }
+}
+
+#[test]
+fn free_values_are_refused() {
+    let trace = text::parse("a: write x = 1\nb: write x = 2\n").unwrap();
+    let report = races(&trace, Model::Control, &Options::default());
+    assert_eq!(report.answers, [Answer::GaveUp(Reason::FreeValues)]);
+}
