@@ -222,7 +222,7 @@ pub fn open_as(path: &Path, format: Option<Format>) -> Result<Trace, Error> {
 /// a [fact](trace::Provenance::CutByBudget) says so. Whatever the deadline, what is there is valid.
 pub fn open_until(path: &Path, format: Option<Format>, deadline: Deadline) -> Result<Trace, Error> {
     // The check is much faster than what comes before it.
-    let opened = importer::open_until(path, format, deadline.share(0.8))?;
+    let opened = importer::open_until(path, format, deadline.share(0.7))?;
     let Opened { mut trace, lines, .. } = opened;
     let events = check(&trace, lines.as_ref(), &format!("{}: ", path.display()), deadline)?;
     trace.cut_to(events);

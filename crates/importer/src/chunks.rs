@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use foretrace_recording::file::{self, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER};
+use foretrace_recording::file::{self, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER, PAGE};
 use foretrace_trace::Deadline;
 use foretrace_trace::import::{ImportError, Position, Problem};
 
@@ -44,6 +44,8 @@ pub(super) struct Chunk {
     pub(super) content: Range<usize>,
     /// Whether the file goes on to its end.
     pub(super) whole: bool,
+    /// How many bytes it has when it is unpacked, if it is packed.
+    pub(super) unpacked: Option<usize>,
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -104,7 +106,10 @@ impl<'a> Recording<'a> {
 
     fn collect(&mut self, deadline: Deadline) -> Result<(), ImportError> {
         let mut found: BTreeMap<u32, BTreeMap<u64, Chunk>> = BTreeMap::new();
-        for (number, start) in (HEADER..self.bytes.len()).step_by(CHUNK).enumerate() {
+        let (mut next, mut number) = (HEADER, 0);
+        while next < self.bytes.len() {
+            let start = next;
+            number += 1;
             // Each chunk may have to come from the disk. The first ones are those of which the
             // process was filling the next piece at its end; a few more make a trace.
             if number % 16 == 15 && number > FIRST_CHUNKS && deadline.has_passed() {
@@ -113,6 +118,16 @@ impl<'a> Recording<'a> {
             }
             let chunk = &self.bytes[start..self.bytes.len().min(start + CHUNK)];
             if chunk.len() < CHUNK_HEADER || word(chunk, 0) != CHUNK_MAGIC {
+                next += PAGE;
+                continue;
+            }
+            let packed = usize::try_from(long(chunk, 24)).unwrap_or(usize::MAX).min(CHUNK);
+            next += match packed {
+                0 => CHUNK,
+                _ => (CHUNK_HEADER + packed).next_multiple_of(PAGE),
+            };
+            if packed > 0 && CHUNK_HEADER + packed > chunk.len() {
+                // The process was killed while it was written, and it is there unpacked as well.
                 continue;
             }
             let (stream, sequence, used) = (word(chunk, 4), long(chunk, 8), long(chunk, 16));
@@ -128,17 +143,21 @@ impl<'a> Recording<'a> {
             }
             let there = (chunk.len() - CHUNK_HEADER) / 8 * 8;
             let mut length = there;
-            if stream == file::META {
+            if stream == file::META || packed > 0 {
                 if used > (CHUNK - CHUNK_HEADER) as u64 {
                     let found = format!("{used} bytes in use");
                     return Err(Problem::syntax(found, "at most a chunk").at(at(16)));
                 }
                 length = there.min(used as usize);
             }
+            let whole = packed > 0 || chunk.len() == CHUNK;
+            let unpacked = (packed > 0).then_some(used as usize);
+            let length = if packed > 0 { packed } else { length };
             let content = start + CHUNK_HEADER..start + CHUNK_HEADER + length;
-            let chunk = Chunk { content, whole: chunk.len() == CHUNK };
+            let chunk = Chunk { content, whole, unpacked };
             let empty = |chunk: &Chunk| {
-                chunk.content.len() < 8 || long(self.bytes, chunk.content.start) == 0
+                chunk.unpacked.is_none()
+                    && (chunk.content.len() < 8 || long(self.bytes, chunk.content.start) == 0)
             };
             let same = found.entry(stream).or_default();
             match same.get(&sequence) {
@@ -146,6 +165,12 @@ impl<'a> Recording<'a> {
                 // The process was killed between copying a full chunk and counting it: the copy is
                 // there twice, or once.
                 Some(_) if empty(&chunk) => {}
+                // It was packed when it was copied.
+                Some(known) if known.unpacked.is_some() != chunk.unpacked.is_some() => {
+                    if empty(known) {
+                        same.insert(sequence, chunk);
+                    }
+                }
                 // Or while it was copied.
                 Some(known)
                     if !chunk.whole

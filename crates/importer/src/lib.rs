@@ -113,7 +113,7 @@ pub fn parse(bytes: &[u8], walk: Option<&mut Walker>) -> Result<Trace, ImportErr
 
 /// The shares of the time that is left for the search for chunks, for the order of a free-running
 /// recording, for the survey, and for the events; the rest is for the end.
-const SHARES: [f64; 4] = [0.2, 0.4, 0.2, 0.9];
+const SHARES: [f64; 4] = [0.15, 0.4, 0.3, 0.9];
 
 /// Reads the first part of the bytes for which there is time. The survey sees at least as much of
 /// the recording as becomes events, so these are the first events of the trace that a process

@@ -31,7 +31,14 @@ pub(super) struct Objects<'t> {
     allocations: u32,
     /// How many blocks a thread has asked for at a site.
     asked: FxHashMap<(u32, u64), u32>,
+    /// What was found last, by address: how often objects had changed, from which address on it
+    /// holds, and what it is.
+    recent: Vec<(u64, u64, Found)>,
+    changes: u64,
 }
+
+/// How many answers are remembered.
+const RECENT: usize = 1 << 10;
 
 /// A living block of the heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,11 +116,14 @@ impl<'t> Objects<'t> {
             next: globals.len() as u32,
             allocations: 0,
             asked: FxHashMap::default(),
+            recent: vec![(0, 0, Found { object: 0, start: 0, end: 0, what: What::Region }); RECENT],
+            changes: 1,
         }
     }
 
     /// Takes note of a record that gives memory out or back.
     pub(super) fn follow(&mut self, thread: u32, record: &Record) -> Result<Change, ImportError> {
+        self.changes += u64::from(matches!(record.kind, kind::ALLOC | kind::FREE | kind::BEGIN));
         Ok(match record.kind {
             kind::ALLOC => self.alloc(thread, record),
             kind::FREE => self.free(record.word(0)),
@@ -205,7 +215,20 @@ impl<'t> Objects<'t> {
     }
 
     /// The object of an address.
+    #[inline]
     pub(super) fn find(&mut self, address: u64) -> Found {
+        let (row, changes) = ((address >> 6) as usize % RECENT, self.changes);
+        let (since, from, found) = self.recent[row];
+        if since == changes && from <= address && address < found.end {
+            return found;
+        }
+        let found = self.look_up(address);
+        let from = if found.what == What::Region { address } else { found.start };
+        self.recent[row] = (changes, from, found);
+        found
+    }
+
+    fn look_up(&mut self, address: u64) -> Found {
         let stack = self.stacks.range(..=address).next_back();
         if let Some((&start, stack)) = stack.filter(|(_, stack)| address < stack.end) {
             let what = What::Stack(stack.thread);

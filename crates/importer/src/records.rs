@@ -1,7 +1,7 @@
 //! Records: the words of a stream, one operation after the other.
 
-use foretrace_recording::file;
 use foretrace_recording::record::{self, PATH_OUTCOMES, kind, near};
+use foretrace_recording::{file, pack};
 use foretrace_trace::import::{ImportError, Position, Problem};
 use foretrace_trace::{Deadline, MemoryOrder};
 
@@ -158,12 +158,14 @@ pub(super) struct Stream<'a> {
     chunk: usize,
     at: usize,
     near: Box<near::Table>,
+    /// Where in the file the bytes begin, if they are a part of it.
+    first: usize,
 }
 
 impl<'a> Stream<'a> {
     pub(super) fn new(bytes: &'a [u8], chunks: &'a [Chunk]) -> Self {
         let at = chunks.first().map_or(0, |chunk| chunk.content.start);
-        Stream { bytes, chunks, chunk: 0, at, near: Box::new([(0, 0); 256]) }
+        Stream { bytes, chunks, chunk: 0, at, near: Box::new([(0, 0); 256]), first: 0 }
     }
 
     /// How much of the file it has read.
@@ -190,7 +192,7 @@ impl<'a> Stream<'a> {
                 continue;
             }
             let (number, detail) = (head as u8, (head >> 8) as u8);
-            let at = Position::Byte(self.at as u64);
+            let at = Position::Byte((self.first + self.at) as u64);
             let Some(words) = record::operands(number) else {
                 let found = format!("a record of kind {number}");
                 return Err(Problem::syntax(found, "one of the known kinds").at(at));
@@ -213,7 +215,7 @@ impl<'a> Stream<'a> {
             }
             self.at = start + length;
             let operands = &self.bytes[start..start + length];
-            let offset = start as u64 - 8;
+            let offset = (self.first + start) as u64 - 8;
             if matches!(number, kind::LOAD_NEAR..=kind::STORE_NEAR_WIDE) {
                 let (kind, size, site, address, value) = near::decode(&mut self.near, head);
                 let value = if operands.is_empty() { value } else { long(operands, 0) };
@@ -233,6 +235,60 @@ impl<'a> Stream<'a> {
             return Ok(Some(Record { offset, kind: number, detail, site, operands, near: None }));
         }
     }
+}
+
+/// The same for the one stream of a scheduled recording.
+fn for_each_scheduled(
+    recording: &Recording,
+    chunks: &[Chunk],
+    limit: Limit,
+    mut each: impl FnMut(u32, Record) -> Result<(), ImportError>,
+) -> Result<Reached, ImportError> {
+    let (mut table, mut unpacked) = (pack::Table::empty(), Vec::new());
+    let (mut near, mut thread): (Box<near::Table>, Option<u32>) = (Box::new([(0, 0); 256]), None);
+    let mut reached = Reached { records: 0, bytes: 0, is_all: false };
+    for chunk in chunks {
+        let content = chunk.content.clone();
+        let first = content.start;
+        let mut whole = [Chunk { content: 0..content.len(), ..chunk.clone() }];
+        let mut bytes = &recording.bytes[content];
+        if chunk.unpacked.is_none() {
+            table.clear();
+        }
+        if let Some(length) = chunk.unpacked {
+            unpacked.clear();
+            if pack::unpack(bytes, length / 8, &mut table, &mut unpacked).is_none() {
+                let found = "a chunk that cannot be unpacked";
+                let problem = Problem::syntax(found, format!("one of {length} bytes"));
+                return Err(problem.at(Position::Byte(first as u64)));
+            }
+            (bytes, whole[0].content) = (&unpacked, 0..unpacked.len());
+        }
+        let mut records = Stream { bytes, chunks: &whole, chunk: 0, at: 0, near, first };
+        while let Some(record) = records.next()? {
+            match (record.kind, thread) {
+                (kind::THREAD, _) => thread = Some(record.thread()?),
+                (_, Some(_)) if limit.is_reached(reached.records) => return Ok(reached),
+                (_, Some(thread)) => match each(thread, record) {
+                    Ok(()) => reached.records += 1,
+                    Err(_) if recording.is_part => return Ok(reached),
+                    Err(error) => return Err(error),
+                },
+                (_, None) => {
+                    let found = format!("a record of kind {}", record.kind);
+                    let expected = "first a record that says of which thread";
+                    return Err(record.error(Problem::syntax(found, expected)));
+                }
+            }
+        }
+        near = records.near;
+        reached.bytes += chunk.content.len() as u64;
+        if !chunk.whole {
+            break;
+        }
+    }
+    reached.is_all = !recording.is_part;
+    Ok(reached)
 }
 
 /// How much of a recording is to be read.
@@ -267,7 +323,7 @@ pub(super) fn for_each<'a>(
     recording: &'a Recording,
     order: &Order,
     limit: Limit,
-    mut each: impl FnMut(u32, Record<'a>) -> Result<(), ImportError>,
+    mut each: impl FnMut(u32, Record) -> Result<(), ImportError>,
 ) -> Result<Reached, ImportError> {
     let stream = |chunks: &'a Vec<Chunk>| Stream::new(recording.bytes, chunks);
     let mut count = 0;
@@ -275,30 +331,7 @@ pub(super) fn for_each<'a>(
         let Some(chunks) = recording.streams.get(&file::ALL_THREADS) else {
             return Ok(Reached { records: 0, bytes: 0, is_all: true });
         };
-        let (mut records, mut thread) = (stream(chunks), None);
-        while let Some(record) = records.next()? {
-            match (record.kind, thread) {
-                (kind::THREAD, _) => thread = Some(record.thread()?),
-                (_, Some(_)) if limit.is_reached(count) => {
-                    return Ok(Reached { records: count, bytes: records.bytes(), is_all: false });
-                }
-                (_, Some(thread)) => match each(thread, record) {
-                    Ok(()) => count += 1,
-                    Err(_) if recording.is_part => {
-                        let bytes = records.bytes();
-                        return Ok(Reached { records: count, bytes, is_all: false });
-                    }
-                    Err(error) => return Err(error),
-                },
-                (_, None) => {
-                    let found = format!("a record of kind {}", record.kind);
-                    let expected = "first a record that says of which thread";
-                    return Err(record.error(Problem::syntax(found, expected)));
-                }
-            }
-        }
-        let is_all = !recording.is_part;
-        return Ok(Reached { records: count, bytes: records.bytes(), is_all });
+        return for_each_scheduled(recording, chunks, limit, each);
     };
     let threads: Vec<u32> = recording.streams.keys().copied().collect();
     let mut streams: Vec<Stream> = recording.streams.values().map(stream).collect();

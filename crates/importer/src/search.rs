@@ -105,7 +105,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             steps += 1;
-            if steps % 256 == 0 && deadline.has_passed() {
+            if steps.is_multiple_of(256) && deadline.has_passed() {
                 // What was taken so far may be taken back, what is part of the order not.
                 return Ok(self.windows.runs);
             }

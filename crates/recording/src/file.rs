@@ -5,10 +5,13 @@
 //! again. A scheduled recording has one stream of events, with [`crate::record::kind::THREAD`]
 //! records in it; a free-running one has a stream for each thread. Stream [`META`] has the tables.
 
+/// Where a chunk can begin, behind the header.
+pub const PAGE: usize = 4096;
+
 /// First bytes of the file.
 pub const MAGIC: [u8; 8] = *b"FTRECORD";
 /// Version of header, records and tables.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Size of the header, and alignment of chunks.
 pub const HEADER: usize = 4096;
 /// Size of a chunk, its own header included. Records do not cross chunks; tables do.
@@ -139,10 +142,12 @@ pub struct ChunkHeader {
     pub stream: u32,
     /// Which chunk of its stream this is, from 0.
     pub sequence: u64,
-    /// Bytes in use behind this header; kept up to date for [`META`] only.
+    /// Bytes in use behind this header; kept up to date for [`META`] only. In a packed chunk, how
+    /// many bytes there are when it is unpacked.
     pub used: u64,
-    /// Reserved, 0.
-    pub reserved: u64,
+    /// Bytes of a packed chunk behind this header, see [`crate::pack`]; 0 if it is not packed. The
+    /// next chunk begins at the next multiple of [`PAGE`] bytes behind the file's header.
+    pub packed: u64,
 }
 
 /// What the META stream is made of: `tag: u64, size: u64`, then `size` bytes, padded to words.

@@ -9,6 +9,7 @@
 //!   libraries;
 //! - [`library`]: which functions of libraries use which of them;
 //! - [`input`]: what a program got from outside, for replays;
+//! - [`pack`]: how full chunks of them take fewer bytes;
 //! - [`plan`]: the schedule that a replay follows, and what it answers.
 
 pub mod channel;
@@ -17,6 +18,7 @@ pub mod file;
 pub mod image;
 pub mod input;
 pub mod library;
+pub mod pack;
 pub mod plan;
 pub mod record;
 pub mod site;

@@ -2,7 +2,8 @@
 //!
 //! The chunk that a stream fills at the moment is mapped, so that what is in it is in the file
 //! whatever ends the process. When it is full, a copy is appended to the file, and it is filled
-//! again: writing is cheaper than mapping ever new pages. A 0 follows the last record.
+//! again: writing is cheaper than mapping ever new pages. The copy of the common stream is packed,
+//! which is cheaper than to write it as it is. A 0 follows the last record.
 //!
 //! When the disk is full the program goes on; what it does then is counted, not written.
 
@@ -13,15 +14,19 @@ use std::sync::atomic::{
 };
 
 use foretrace_recording::file::{
-    self, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER, Header, MAGIC, META, VERSION,
+    self, ALL_THREADS, CHUNK, CHUNK_MAGIC, ChunkHeader, HEADER, Header, MAGIC, META, PAGE, VERSION,
 };
+use foretrace_recording::pack;
 use foretrace_recording::record::{self, near};
 
 use crate::arena;
 use crate::futex::system_call;
 
 static FILE: AtomicI32 = AtomicI32::new(-1);
-static CHUNKS: AtomicU64 = AtomicU64::new(0);
+/// Where the file ends.
+static END: AtomicU64 = AtomicU64::new(HEADER as u64);
+/// Memory to pack chunks in.
+static SCRATCH: AtomicPtr<Scratch> = AtomicPtr::new(null_mut());
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 static HEAD: AtomicPtr<Header> = AtomicPtr::new(null_mut());
 
@@ -70,6 +75,7 @@ pub(crate) fn create(path: &[u8], mode: u32, seed: u64, limit: Option<u64>) -> b
         CHILDREN.store(children.cast(), Release);
         HEAD.store(start.cast(), Release);
         LIMIT.store(limit.unwrap_or(u64::MAX), Relaxed);
+        END.store(HEADER as u64, Relaxed);
         FILE.store(file, Release);
         return true;
     }
@@ -183,12 +189,53 @@ fn map(file: i32, offset: u64, size: usize) -> Option<*mut u64> {
     reserved.then(|| arena::map(size, flags, file, offset)).flatten().map(|start| start.cast())
 }
 
-/// Appends a full chunk, of [`CHUNK`] bytes, to the file.
-fn append(file: i32, chunk: *const u64, offset: u64) -> bool {
+/// Where a chunk is packed.
+#[repr(C)]
+struct Scratch {
+    header: ChunkHeader,
+    content: [u8; PACKED],
+    table: pack::Table,
+}
+
+/// A chunk that takes more is not worth packing.
+const PACKED: usize = CHUNK - 2 * PAGE - size_of::<ChunkHeader>();
+
+/// Packs the words of a chunk of the common stream, of which there is one, so that nobody else
+/// packs at the same time; returns what is to be written.
+///
+/// # Safety
+///
+/// The chunk begins with its header, and so many words behind that are written.
+unsafe fn packed(chunk: *const u64, words: usize) -> Option<(*const u64, usize)> {
+    let mut scratch = SCRATCH.load(Relaxed);
+    if scratch.is_null() {
+        scratch = arena::pages(size_of::<Scratch>()).cast();
+        SCRATCH.store(scratch, Relaxed);
+    }
+    // SAFETY: it is null or leads to memory of this size that is mapped and zero at first, for
+    // which all of these are values; and only the writer of the common stream has it.
+    let scratch = unsafe { scratch.as_mut()? };
+    // SAFETY: the caller says so.
+    let (header, words) = unsafe {
+        let content = std::slice::from_raw_parts(chunk.add(CHUNK_HEADER_WORDS), words);
+        (*chunk.cast::<ChunkHeader>(), content)
+    };
+    let (table, content) = (&mut scratch.table, &mut scratch.content);
+    let Some(length) = pack::pack(words.iter().copied(), table, content) else {
+        table.clear();
+        return None;
+    };
+    scratch.header = ChunkHeader { used: 8 * words.len() as u64, packed: length as u64, ..header };
+    let size = (size_of::<ChunkHeader>() + length).next_multiple_of(PAGE);
+    Some(((&raw const *scratch).cast(), size))
+}
+
+/// Appends so many bytes of a full chunk to the file.
+fn append(file: i32, chunk: *const u64, size: usize, offset: u64) -> bool {
     let mut done = 0;
-    while done < CHUNK {
+    while done < size {
         let start = chunk as usize + done;
-        let arguments = [file as usize, start, CHUNK - done, offset as usize + done, 0, 0];
+        let arguments = [file as usize, start, size - done, offset as usize + done, 0, 0];
         match system_call(libc::SYS_pwrite64, arguments) {
             written if written > 0 => done += written as usize,
             interrupted if interrupted == -(libc::EINTR as isize) => {}
@@ -353,20 +400,26 @@ impl Writer {
         if self.lost || file < 0 {
             return self.lose(file);
         }
-        let number = CHUNKS.fetch_add(1, Relaxed);
-        let offset = HEADER as u64 + number * CHUNK as u64;
-        if offset + CHUNK as u64 > LIMIT.load(Relaxed) {
+        // Tables are few, and are not copied.
+        let is_copied = !self.chunk.is_null() && self.stream != META;
+        let (mut copy, mut size) = (self.chunk.cast_const(), CHUNK);
+        if is_copied && self.stream == ALL_THREADS {
+            // SAFETY: the chunk is filled up to `at`.
+            let packed = unsafe { packed(self.chunk, self.position() - CHUNK_HEADER_WORDS) };
+            (copy, size) = packed.unwrap_or((copy, size));
+        }
+        let offset = END.fetch_add(size as u64, Relaxed);
+        if offset + size as u64 > LIMIT.load(Relaxed) {
             flag(file::flags::LIMITED);
             return self.lose(file);
         }
-        // Tables are few, and are not copied.
-        if self.chunk.is_null() || self.stream == META {
+        if !is_copied {
             let Some(chunk) = map(file, offset, CHUNK) else { return self.lose(file) };
             if !self.chunk.is_null() {
                 arena::unmap(self.chunk.cast(), CHUNK);
             }
             self.chunk = chunk;
-        } else if !append(file, self.chunk, offset) {
+        } else if !append(file, copy, size, offset) {
             return self.lose(file);
         }
         // SAFETY: the header is at the beginning of the chunk.
@@ -376,7 +429,7 @@ impl Writer {
             stream: self.stream,
             sequence: self.sequence,
             used: 0,
-            reserved: 0,
+            packed: 0,
         };
         // SAFETY: the chunk is mapped and ours; the header and the word behind it are within it.
         unsafe {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use foretrace_recording::file::{self, CHUNK, HEADER, flags};
+use foretrace_recording::pack;
 use foretrace_recording::record::{self, kind};
 
 use crate::harness::{Program, command, folder, source};
@@ -53,20 +54,35 @@ fn run(program: &Program, way: &str, settings: &[(&str, &str)]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Recorded {
-    let mut streams: BTreeMap<(u64, u64), usize> = BTreeMap::new();
-    for start in (HEADER..bytes.len()).step_by(CHUNK) {
+    let mut streams: BTreeMap<(u64, u64), Vec<u8>> = BTreeMap::new();
+    let (mut start, mut table) = (HEADER, pack::Table::empty());
+    while start < bytes.len() {
         let head = long(bytes, start);
-        if head as u32 == file::CHUNK_MAGIC && (head >> 32) as u32 != file::META {
-            streams.insert((head >> 32, long(bytes, start + 8)), start + 32);
+        if head as u32 != file::CHUNK_MAGIC {
+            start += file::PAGE;
+            continue;
         }
+        let (used, packed) = (long(bytes, start + 16) as usize, long(bytes, start + 24) as usize);
+        let content = &bytes[start + 32..];
+        let mut words = Vec::new();
+        if packed > 0 {
+            // Packed chunks lie in their order.
+            pack::unpack(&content[..packed], used / 8, &mut table, &mut words).unwrap();
+        } else {
+            words.extend_from_slice(&content[..content.len().min(CHUNK - 32)]);
+        }
+        if (head >> 32) as u32 != file::META {
+            streams.insert((head >> 32, long(bytes, start + 8)), words);
+        }
+        start += if packed > 0 { (32 + packed).next_multiple_of(file::PAGE) } else { CHUNK };
     }
     let mut records: BTreeMap<u64, Vec<_>> = BTreeMap::new();
     // A chunk of the common stream may begin in mid-turn.
     let mut turn = 0;
-    for ((stream, _), start) in streams {
+    for ((stream, _), bytes) in streams {
         let is_common = stream == u64::from(file::ALL_THREADS);
-        let mut at = start;
-        while at + 8 <= start - 32 + CHUNK && long(bytes, at) != 0 {
+        let (bytes, mut at) = (&bytes[..], 0);
+        while at + 8 <= bytes.len() && long(bytes, at) != 0 {
             let head = long(bytes, at);
             let number = head as u8;
             let own = records.entry(if is_common { turn } else { stream }).or_default();
@@ -125,8 +141,9 @@ fn every_outcome_is_in_its_place() {
 #[test]
 fn a_recording_that_is_cut_off_has_a_prefix() {
     let program = paths("paths-cut");
-    let limit = (HEADER + 3 * CHUNK + 100).to_string();
-    for schedule in ["random", "free"] {
+    // Tables, and the stream of all threads; or the streams of two threads.
+    for (schedule, chunks) in [("random", 2), ("free", 3)] {
+        let limit = (HEADER + chunks * CHUNK + 100).to_string();
         let recorded =
             read(&run(&program, "threads", &[("SCHEDULE", schedule), ("LIMIT", &limit)]));
         assert_eq!(recorded.flags, flags::TRUNCATED | flags::LIMITED, "{schedule}");

@@ -147,6 +147,7 @@ impl Run {
         let status = match () {
             () if has("-1 (real") => 1,
             () if has("-1 (possible") || has("undecided: ") || has(": 0 events") => 3,
+            () if has("recording is a prefix: ") => 3,
             () => 0,
         };
         done.ended_with(status)

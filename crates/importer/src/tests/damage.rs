@@ -64,6 +64,33 @@ fn a_cut_header_or_table_is_an_error_or_a_note() {
 }
 
 #[test]
+fn packed_chunks_are_chunks() {
+    let mut writer = Writer::scheduled();
+    writer.chunk_words = 100;
+    writer.threads(3);
+    for number in 0..3000 {
+        let thread = (number / 7 % 3) as u32;
+        writer.store(thread, site(10), X + 8 * (number % 2), number).load(thread, 0, X, 7);
+        writer.push(thread, kind::ACQUIRE, 0, 0, &[M]).push(thread, kind::RELEASE, 0, 0, &[M]);
+        writer.range(thread, kind::STORE_RANGE, X, b"some bytes");
+    }
+    let plain = writer.bytes();
+    writer.packs = true;
+    let packed = writer.bytes();
+    assert!(packed.len() * 10 < plain.len());
+    assert!(import(&packed) == import(&plain));
+    // Whatever happens to them, there is no panic, and where they are cut off there is a prefix.
+    let mut random = Random::new(5);
+    for _ in 0..60 {
+        let mut damaged = packed.clone();
+        let at = HEADER + random.below(damaged.len() - HEADER);
+        damaged[at] ^= 1 << random.below(8);
+        let _ = parse(&damaged, None);
+        import(&packed[..packed.len() - random.below(packed.len() - HEADER - 300_000)]);
+    }
+}
+
+#[test]
 fn damage_is_an_error_with_its_offset() {
     let whole = example(Writer::scheduled()).bytes();
     let events = HEADER + CHUNK + 32;
@@ -74,8 +101,8 @@ fn damage_is_an_error_with_its_offset() {
     };
     for (at, word, message) in [
         (0, 0, "byte 0: a file of "),
-        (8, 1, "byte 8: version 1 of recordings; expected version 3"),
-        (8, 3 | 9 << 32, "byte 12: scheduling mode 9"),
+        (8, 1, "byte 8: version 1 of recordings; expected version 4"),
+        (8, 4 | 9 << 32, "byte 12: scheduling mode 9"),
         (events, 21, "byte 266272: a record of kind 21; expected one of the known kinds"),
         (events, 8 | 8 << 8, "byte 266272: a record of kind 8; expected first a record that says"),
         (events + 8, 1 << 40, "byte 266272: thread 1099511627776"),

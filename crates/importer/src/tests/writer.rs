@@ -1,8 +1,9 @@
 //! Writes recordings as the runtime does.
 
 use foretrace_recording::file::{
-    ALL_THREADS, CHUNK, CHUNK_MAGIC, HEADER, MAGIC, META, VERSION, mode, table,
+    ALL_THREADS, CHUNK, CHUNK_MAGIC, HEADER, MAGIC, META, PAGE, VERSION, mode, table,
 };
+use foretrace_recording::pack;
 use foretrace_recording::record::{head, kind, stamped};
 
 pub(super) const SITES: u64 = 0x40_0000;
@@ -23,6 +24,8 @@ pub(super) struct Writer {
     pub(super) ending: (u32, u32),
     pub(super) flags: u32,
     pub(super) chunk_words: usize,
+    /// All chunks of records but the last are packed.
+    pub(super) packs: bool,
 }
 
 /// The site on line 10, 20, … of `bank.c`, in `main`.
@@ -49,6 +52,7 @@ impl Writer {
             ending: (0, 0),
             flags: 0,
             chunk_words: CHUNK / 8 - 4,
+            packs: false,
         };
         writer.module();
         writer
@@ -184,8 +188,24 @@ impl Writer {
         let meta = vec![self.meta.clone()];
         let all = self.streams.iter().map(|(stream, chunks)| (*stream, chunks));
         for (stream, chunks) in [(META, &meta)].into_iter().chain(all) {
+            let mut table = pack::Table::empty();
             for (sequence, chunk) in chunks.iter().enumerate() {
                 let end = file.len() + CHUNK;
+                let mut packed = vec![0; 9 * chunk.len()];
+                if self.packs && sequence + 1 < chunks.len() {
+                    let words = chunk.iter().copied();
+                    let length = pack::pack(words, &mut table, &mut packed).unwrap();
+                    packed.truncate(length);
+                    file.extend(CHUNK_MAGIC.to_le_bytes());
+                    file.extend(stream.to_le_bytes());
+                    let used = 8 * chunk.len() as u64;
+                    for word in [sequence as u64, used, packed.len() as u64] {
+                        file.extend(word.to_le_bytes());
+                    }
+                    file.extend(packed);
+                    file.resize(file.len().next_multiple_of(PAGE), 0);
+                    continue;
+                }
                 file.extend(CHUNK_MAGIC.to_le_bytes());
                 file.extend(stream.to_le_bytes());
                 file.extend((sequence as u64).to_le_bytes());

@@ -392,8 +392,12 @@ fn for_recorded_values(report: &Report) -> u64 {
 /// What it means that nothing was found, and not everything was decided for all schedules.
 fn nothing_found(report: &Report) -> String {
     let all: u64 = report.summary.iter().map(|(_, ledger)| ledger.candidates).sum();
+    let first = match report.trace.is_prefix() {
+        true => format!(" in the first {} events", report.trace.events),
+        false => String::new(),
+    };
     format!(
-        "nothing found; {} of {} answered only for schedules in which every read before the bug \
+        "nothing found{first}; {} of {} answered only for schedules in which every read before the bug \
          returns its recorded value ({}; a larger --budget asks further, --strict makes this \
          status 3)",
         for_recorded_values(report),

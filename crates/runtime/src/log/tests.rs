@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use foretrace_recording::record::kind::{FENCE, LOAD_RANGE};
+use foretrace_recording::record::kind::{ATOMIC_LOAD, FENCE, LOAD_RANGE};
 
 use super::*;
 
@@ -120,4 +120,39 @@ fn a_file_has_the_chunks_of_a_stream_in_order() {
         }
     }
     assert_eq!(expected, records + 1);
+}
+
+#[test]
+fn the_common_stream_is_packed() {
+    let _alone = alone();
+    let name = std::env::temp_dir().join(format!("foretrace-pack-{}.ftrec", std::process::id()));
+    let name = name.to_str().unwrap();
+    assert!(create(name.as_bytes(), 1, 77, None));
+    let mut writer = Writer::new(ALL_THREADS);
+    let records = 5 * WORDS as u64 / 2;
+    for number in 1..=records {
+        writer.record(head(ATOMIC_LOAD, 0x58, 3), [0x1000, 7, number]);
+    }
+    let bytes = std::fs::read(name).unwrap();
+    abandon();
+    writer.close();
+    std::fs::remove_file(name).unwrap();
+
+    assert!(bytes.len() < HEADER + 2 * CHUNK, "{} bytes", bytes.len());
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    // The first chunk is the one that is filled; the full ones follow it.
+    let (mut at, mut sequence, mut all) = (HEADER + CHUNK, 0, Vec::new());
+    let mut table = pack::Table::empty();
+    while at < bytes.len() {
+        let (used, packed) = (word(at + 16) as usize, word(at + 24) as usize);
+        assert_eq!((word(at) as u32, word(at + 8)), (CHUNK_MAGIC, sequence));
+        let content = &bytes[at + size_of::<ChunkHeader>()..][..packed];
+        pack::unpack(content, used / 8, &mut table, &mut all).expect("what was packed");
+        at += (size_of::<ChunkHeader>() + packed).next_multiple_of(PAGE);
+        sequence += 1;
+    }
+    all.extend_from_slice(&bytes[HEADER + size_of::<ChunkHeader>()..][..CHUNK / 2]);
+    let words = all.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+    let expected = (1..=records).flat_map(|number| [head(ATOMIC_LOAD, 0x58, 3), 0x1000, 7, number]);
+    assert!(sequence > 8 && words.zip(expected).all(|(word, expected)| word == expected));
 }

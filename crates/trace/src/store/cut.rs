@@ -135,7 +135,7 @@ impl Trace {
 
     /// Declares what the whole trace says of its semaphores and barriers.
     fn declare_inferred(&mut self) {
-        // Posts minus waits, and the least count with which each wait succeeds or fails as recorded.
+        // Posts minus waits, and the least count with which each wait ends as recorded.
         let mut counts: FxHashMap<SemId, (i64, i64)> = FxHashMap::default();
         let mut parties: FxHashMap<BarrierId, Vec<ThreadId>> = FxHashMap::default();
         for (id, op) in self.other_ops() {
