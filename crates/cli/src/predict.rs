@@ -26,10 +26,14 @@ pub(crate) const READING: f64 = 0.4;
 /// time for answers.
 const EVENTS_PER_SECOND: f64 = 250_000.0;
 
+/// So many take no time worth speaking of.
+const EVENTS_AT_ONCE: usize = 20_000;
+
 /// Cuts a trace to its first events if the time that is left of the budget is too short for all.
 pub(crate) fn cut_to_budget(trace: &mut Trace, left: Option<Duration>) {
     if let Some(left) = left {
-        trace.cut_to((left.as_secs_f64() * EVENTS_PER_SECOND) as usize);
+        let events = (left.as_secs_f64() * EVENTS_PER_SECOND) as usize;
+        trace.cut_to(events.max(EVENTS_AT_ONCE));
     }
 }
 
@@ -63,8 +67,10 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let read_time = start.elapsed();
 
     let mut options = options(chosen).limited_for(&trace);
-    // What reading took is gone.
-    options.budget.time = options.budget.time.map(|time| time.saturating_sub(read_time));
+    // What reading took is gone. (Another solver has the budget for each question.)
+    if arguments.solver.is_none() {
+        options.budget.time = options.budget.time.map(|time| time.saturating_sub(read_time));
+    }
     let options = Options { keep_refuted: arguments.why.is_some(), ..options };
     let progress = ProgressLine::new();
     let predict = || -> Result<_, Failure> {

@@ -90,6 +90,9 @@ impl Progress for ProgressLine {
         // Another thread that is just telling says enough.
         if let Ok(mut state) = self.shared.state.try_lock() {
             state.doing = Some(doing);
+            if self.shared.is_terminal && !state.is_shown {
+                self.shared.show(&mut state, doing);
+            }
         }
     }
 }
@@ -106,15 +109,20 @@ impl Shared {
             let waited = self.ended.wait_timeout(state, pause).expect("no thread panics");
             state = waited.0;
             if let Some(doing) = state.doing.filter(|_| waited.1.timed_out()) {
-                let seconds = self.start.elapsed().as_secs_f64();
-                let line = doing.in_words();
-                let _ = match self.is_terminal {
-                    true => write!(io::stderr(), "\r\x1b[K{line}, {seconds:.1} s"),
-                    false => writeln!(io::stderr(), "foretrace: {line}, {seconds:.0} s"),
-                };
-                state.is_shown = self.is_terminal;
+                self.show(&mut state, doing);
             }
         }
+    }
+
+    fn show(&self, state: &mut State, doing: Doing) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        let line = doing.in_words();
+        // If nobody listens, nothing is missing.
+        let _ = match self.is_terminal {
+            true => write!(io::stderr(), "\r\x1b[K{line}, {seconds:.1} s"),
+            false => writeln!(io::stderr(), "foretrace: {line}, {seconds:.0} s"),
+        };
+        state.is_shown = self.is_terminal;
     }
 }
 

@@ -35,7 +35,8 @@ impl Matter {
         match skeleton.free_data() {
             Some(data) => {
                 let (terms, open) = (FxHashSet::default(), Vec::new());
-                Slice { skeleton, data, matter: &mut matter, terms, open }.fill();
+                let unvalued = vec![None; matter.cells.len()];
+                Slice { skeleton, data, matter: &mut matter, terms, open, unvalued }.fill();
             }
             None => matter.fill_pinned(skeleton, asked),
         }
@@ -66,6 +67,8 @@ struct Slice<'s> {
     matter: &'s mut Matter,
     terms: FxHashSet<TermId>,
     open: Vec<CellId>,
+    /// Of each cell, whether it can hold something that is no value, as far as that was asked.
+    unvalued: Vec<Option<bool>>,
 }
 
 impl Slice<'_> {
@@ -81,7 +84,8 @@ impl Slice<'_> {
                     self.follow(data.assumed(event));
                     let is_needed = data.first_opaque_after(trace, event).is_some()
                         && !is_seeded(Fault::OpaqueMattersNot);
-                    let may_fail = || skeleton.memory.cells_of(at).any(|c| self.may_be_unvalued(c));
+                    let mut may_fail =
+                        || skeleton.memory.cells_of(at).any(|cell| self.may_be_unvalued(cell));
                     if is_needed || may_fail() {
                         self.look(event);
                     }
@@ -97,15 +101,20 @@ impl Slice<'_> {
     }
 
     /// Whether the cell can hold something that is no value.
-    fn may_be_unvalued(&self, cell: CellId) -> bool {
+    fn may_be_unvalued(&mut self, cell: CellId) -> bool {
+        if let Some(known) = self.unvalued[cell.index()] {
+            return known;
+        }
         let (trace, memory) = (self.skeleton.trace, &self.skeleton.memory);
         let is_value = |identity: Identity| matches!(identity, Identity::Value(_));
-        !is_value(memory.initial(cell))
+        let may_be = !is_value(memory.initial(cell))
             || memory.accesses(cell).iter().any(|&access| {
                 trace.access(access).is_some_and(|access| access.writes)
                     && self.data.result(access).is_none()
                     && !is_value(memory.written(trace, access, cell))
-            })
+            });
+        self.unvalued[cell.index()] = Some(may_be);
+        may_be
     }
 
     /// The reads that a term uses matter.

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use foretrace_causality::{Locksets, MustHappenBefore};
-use foretrace_explore::{Answer, Limits, Options as How, Question, Report};
+use foretrace_explore::{Answer, Limits, Options as How, Question, Reason, Report};
 use foretrace_model::{Skeleton, regions};
 use foretrace_trace::Trace;
 use foretrace_verdict::{Property, Violation};
@@ -28,6 +28,11 @@ pub(crate) fn ask(
     total: u64,
     deadline: Option<Instant>,
 ) -> Vec<Answer> {
+    // What is asked of a long trace is rarely answered in so few states.
+    let events = skeleton.trace.len() as u64;
+    if events > total {
+        return vec![Answer::GaveUp(Reason::States); classes.len()];
+    }
     let limits = Limits { states: STATES.min(total), total, bytes: BYTES, deadline };
     explore(skeleton, groups, classes, &How { limits, ..How::default() }).answers
 }

@@ -98,7 +98,7 @@ impl<'a> Stages<'a> {
             self.asked.under(&skeleton, |values| self.ask_weaker(values, &open))?;
         }
         let limits = &self.asked.limits;
-        if self.asks_engine() && !open.is_empty() {
+        if self.asks_engine() && !open.is_empty() && !limits.is_over() {
             let first = limits.conflicts.map_or(FIRST_CONFLICTS, |most| most.min(FIRST_CONFLICTS));
             self.ask_solver(&open, &[Some(first)], true)?;
             self.ask_engine(&open)?;

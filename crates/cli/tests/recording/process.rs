@@ -146,7 +146,7 @@ fn clear_words_when_there_is_nothing_to_record() {
     let arguments = [source.as_str(), "-pthread", "-o", plain.to_str().unwrap()];
     crate::harness::command(Path::new("clang-19"), &arguments, "").ended_with(0);
     let program = Program { path: plain, folder: folder.clone() };
-    program.run(&[], &["alone"]).ended_with(125).says("has no runtime of foretrace in it");
+    program.run(&[], &["alone"]).ended_with(125).says("is not linked with foretrace's runtime");
     program.run(&[], &["alone"]).says("compile and link it with `foretrace cc`");
     let missing = Program { path: folder.join("missing"), folder: folder.clone() };
     missing.run(&[], &[]).ended_with(125).says("cannot start").says("give the path of the program");

@@ -3,7 +3,7 @@
 use crate::harness::compile;
 
 const OWNER_ENDED: &str = "fact robust-mutex-order-kept = ";
-const OTHER_PROCESSES: &str = "locks or the like that other processes can use";
+const OTHER_PROCESSES: &str = "locks or similar objects shared with other processes";
 
 #[test]
 fn robust_mutexes_do_what_posix_says() {

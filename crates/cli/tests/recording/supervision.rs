@@ -139,7 +139,7 @@ fn a_timeout_kills_them_all() {
     for how in WAYS {
         let file = program.beside(how);
         let run = program.run(&["--timeout", "1s"], &[&file, how, "stays"]);
-        run.ended_with(137).says("killed since it ran longer than --timeout");
+        run.ended_with(137).says("killed the program because it ran longer than --timeout");
         assert!(!written(&file).as_flattened().iter().any(|&process| runs(process)), "{how}");
     }
 }
