@@ -24,7 +24,7 @@ pub(crate) const READING: f64 = 0.4;
 
 /// How many events can be prepared for questions in a second, if preparation is to leave as much
 /// time for answers.
-const EVENTS_PER_SECOND: f64 = 250_000.0;
+const EVENTS_PER_SECOND: f64 = 100_000.0;
 
 /// So many take no time worth speaking of.
 const EVENTS_AT_ONCE: usize = 20_000;

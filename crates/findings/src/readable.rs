@@ -63,10 +63,11 @@ impl<'t> Readable<'t> {
         let before = events.partition_point(|&other| other < event);
         for &other in events[..before].iter().rev().take(FAR) {
             let Some(name) = trace.binding(other) else { continue };
-            let mut asked = self.names.iter_mut().filter(|named| is_made_up(named));
-            let Some(named) = asked.find(|named| named.name == name && named.from.is_none()) else {
-                continue;
+            let mut names = self.names.iter_mut();
+            let is_asked = |named: &&mut Named| {
+                named.name == name && named.from.is_none() && is_made_up(named)
             };
+            let Some(named) = names.find(is_asked) else { continue };
             named.from = trace.access(other).map(|access| access.at);
             open -= 1;
             if open == 0 {

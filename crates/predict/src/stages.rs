@@ -27,17 +27,13 @@ use crate::rounds::{Round, Shards};
 use crate::shard::{Decided, Shard};
 use crate::unanswered::Unanswered;
 
-/// How many conflicts each question may cost before the explicit engine is asked.
-const FIRST_CONFLICTS: u64 = 200;
+/// Solver and explicit engine take turns, each time with more patience: how many conflicts each
+/// question may cost the solver, and how many states all open questions together may then cost the
+/// engine. What one is bad at, the other is often good at, and nobody knows before.
+const TURNS: [(u64, u64); 3] = [(200, 50_000), (2_000, 500_000), (10_000, 4_000_000)];
 
-/// And in the rounds after that, before the last, if time is short: hard questions do not keep easy
-/// ones from being answered.
-const EARLY_CONFLICTS: [u64; 2] = [1_000, 10_000];
-
-/// How many states the explicit engine may visit for all questions together, and for the questions
-/// of one shard at least.
-const STATES: u64 = 4_000_000;
-const STATES_PER_SHARD: u64 = 100_000;
+/// How many states the questions of one shard may cost, however many shards there are.
+const STATES_PER_SHARD: u64 = 20_000;
 
 /// How many conflicts a question may cost under `values`, or under the model that is asked for once
 /// it is refuted under `values`.
@@ -75,13 +71,16 @@ struct Stages<'a> {
     /// By class; `None` if it has not been asked yet.
     decided: Vec<Option<Decided>>,
     weaker: Vec<Weaker>,
+    /// How many conflicts each question has been allowed so far.
+    allowed: Option<u64>,
 }
 
 impl<'a> Stages<'a> {
     fn new(asked: &'a Asked<'a>, work: &'a Work<'a>) -> Self {
         let classes = work.candidates.classes.len();
         let decided = std::iter::repeat_with(|| None).take(classes).collect();
-        Stages { asked, work, decided, weaker: vec![Weaker::Unknown; classes] }
+        let weaker = vec![Weaker::Unknown; classes];
+        Stages { asked, work, decided, weaker, allowed: None }
     }
 
     fn run(&mut self) -> Result<(), PredictError> {
@@ -99,19 +98,16 @@ impl<'a> Stages<'a> {
         }
         let limits = &self.asked.limits;
         if self.asks_engine() && !open.is_empty() && !limits.is_over() {
-            let first = limits.conflicts.map_or(FIRST_CONFLICTS, |most| most.min(FIRST_CONFLICTS));
-            self.ask_solver(&open, &[Some(first)], true)?;
-            self.ask_engine(&open)?;
-        }
-        let left = self.open();
-        // Where no question waits for another one, each has its time at once.
-        match limits.deadline {
-            Some(_) if left.len() <= self.asked.options.jobs => {
-                let last = efforts(limits, limits.conflicts).split_off(EARLY_CONFLICTS.len() - 1);
-                self.ask_solver(&Shards::alone(&left), &last, false)
+            for (number, (conflicts, states)) in TURNS.into_iter().enumerate() {
+                let most = limits.conflicts.unwrap_or(u64::MAX);
+                self.ask_solver(&open, Some(conflicts.min(most)), number == 0)?;
+                self.ask_engine(&open, states)?;
+                if most <= conflicts {
+                    break;
+                }
             }
-            _ => self.ask_solver(&open, &efforts(limits, limits.conflicts), false),
         }
+        self.ask_solver(&open, limits.conflicts, false)
     }
 
     /// The answers, once all stages are over.
@@ -172,15 +168,15 @@ impl<'a> Stages<'a> {
         let quick = |shard: &mut Shard, at: usize| shard.without_solver(self.class(at));
         let quick = self.round(values, &limits).ask(shards, quick)?;
         self.learn(quick.into_iter().filter_map(|(at, decided)| Some((at, decided?))));
-        for conflicts in efforts(&limits, Some(MOST_CONFLICTS)) {
-            let is_first = conflicts == Some(EARLY_CONFLICTS[0]) || limits.deadline.is_none();
+        for (number, (conflicts, _)) in TURNS.into_iter().enumerate() {
+            let conflicts = limits.conflicts.map_or(conflicts, |most| most.min(conflicts));
             // Of assertions only findings count.
             let is_asked = |at: usize| {
                 matches!(self.weaker[at], Weaker::Unknown)
                     && self.decided[at].is_none()
-                    && (is_first || self.class(at).property != Property::Assertion)
+                    && (number == 0 || self.class(at).property != Property::Assertion)
             };
-            let limits = Limits { conflicts, ..limits.clone() };
+            let limits = Limits { conflicts: Some(conflicts), ..limits.clone() };
             let decide = |shard: &mut Shard, at: usize| shard.decide(self.class(at));
             let decided = self.round(values, &limits).ask(&shards.only(is_asked), decide)?;
             self.learn(decided.into_iter());
@@ -217,11 +213,15 @@ impl<'a> Stages<'a> {
             && !skeleton.is_program()
     }
 
-    /// Asks the explicit engine about the open classes of the shards.
-    fn ask_engine(&mut self, shards: &Shards) -> Result<(), PredictError> {
+    /// Asks the explicit engine about the open classes of the shards; all together may cost it so
+    /// many states.
+    fn ask_engine(&mut self, shards: &Shards, states: u64) -> Result<(), PredictError> {
         let open = self.open();
+        if open.is_empty() {
+            return Ok(());
+        }
         let shards = shards.only(|at| open.binary_search(&at).is_ok());
-        let states = STATES_PER_SHARD.max(STATES / shards.len().max(1) as u64);
+        let states = STATES_PER_SHARD.max(states / shards.len() as u64);
         let deadline = self.asked.limits.deadline.map(half_way);
         let round = self.round(self.work, &self.asked.limits);
         let decided = round.ask_shards(&shards, |numbers| {
@@ -252,41 +252,36 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// Asks the solver about all open classes of the shards, round by round.
+    /// Asks the solver about all open classes of the shards; each may cost so many conflicts.
     fn ask_solver(
         &mut self,
         shards: &Shards,
-        efforts: &[Option<u64>],
+        conflicts: Option<u64>,
         in_haste: bool,
     ) -> Result<(), PredictError> {
-        let limits = &self.asked.limits;
-        for &conflicts in efforts {
-            let open = self.open();
-            let is_asked = |at: usize| {
-                let is_refuted = matches!(self.weaker[at], Weaker::Refuted);
-                let is_much = conflicts.is_none_or(|conflicts| conflicts > MOST_CONFLICTS);
-                let is_known = self.decided[at].is_some();
-                open.binary_search(&at).is_ok() && !(is_refuted && is_known && is_much)
-            };
-            let limits = Limits { conflicts, ..limits.clone() };
-            let decide = |shard: &mut Shard, at: usize| shard.decide(self.class(at));
-            let round = Round { in_haste, ..self.round(self.work, &limits) };
-            let decided = round.ask(&shards.only(is_asked), decide)?;
-            for (at, decided) in decided {
-                self.decided[at] = Some(decided);
-            }
+        // With the same limit, the answer would be the same.
+        if conflicts.is_some() && self.allowed >= conflicts {
+            return Ok(());
+        }
+        self.allowed = conflicts;
+        let open = self.open();
+        let is_asked = |at: usize| {
+            let is_refuted = matches!(self.weaker[at], Weaker::Refuted);
+            let is_much = conflicts.is_none_or(|conflicts| conflicts > MOST_CONFLICTS);
+            let is_known = self.decided[at].is_some();
+            open.binary_search(&at).is_ok() && !(is_refuted && is_known && is_much)
+        };
+        let limits = Limits { conflicts, ..self.asked.limits.clone() };
+        let decide = |shard: &mut Shard, at: usize| shard.decide(self.class(at));
+        let round = Round { in_haste, ..self.round(self.work, &limits) };
+        // Where no question waits for another one, each has a solver of its own.
+        let alone = open.len() <= self.asked.options.jobs && limits.deadline.is_some();
+        let shards = if alone { Shards::alone(&open) } else { shards.only(is_asked) };
+        for (at, decided) in round.ask(&shards.only(is_asked), decide)? {
+            self.decided[at] = Some(decided);
         }
         Ok(())
     }
-}
-
-/// How many conflicts each question may cost, round by round; `most`: in the last one.
-fn efforts(limits: &Limits, most: Option<u64>) -> Vec<Option<u64>> {
-    let most = limits.conflicts.into_iter().chain(most).min();
-    // Without a limit of time, a question is answered as well the first time that it is asked.
-    let early = limits.deadline.map_or(&[][..], |_| &EARLY_CONFLICTS);
-    let early = early.iter().filter(|&&early| most.is_none_or(|most| early < most));
-    early.map(|&early| Some(early)).chain([most]).collect()
 }
 
 /// A moment before the deadline that leaves a third of the time.
