@@ -35,9 +35,10 @@ const TURNS: [(u64, u64); 3] = [(200, 50_000), (2_000, 500_000), (10_000, 4_000_
 /// How many states the questions of one shard may cost, however many shards there are.
 const STATES_PER_SHARD: u64 = 20_000;
 
-/// How many conflicts a question may cost under `values`, or under the model that is asked for once
-/// it is refuted under `values`.
-const MOST_CONFLICTS: u64 = 10_000;
+/// How much a question may cost, if time is short, once it is refuted under `values`: then it has an
+/// answer, if only in part.
+const MOST_CONFLICTS: u64 = 50_000;
+const MOST_STATES: u64 = 500_000;
 
 /// The answer to a class.
 pub(crate) enum Answer {
@@ -107,6 +108,8 @@ impl<'a> Stages<'a> {
                 }
             }
         }
+        let most = limits.conflicts.map_or(MOST_CONFLICTS, |most| most.min(MOST_CONFLICTS));
+        self.ask_solver(&open, Some(most), false)?;
         self.ask_solver(&open, limits.conflicts, false)
     }
 
@@ -202,6 +205,11 @@ impl<'a> Stages<'a> {
         }
     }
 
+    /// Whether the weaker model refutes the class.
+    fn is_refuted(&self, at: usize) -> bool {
+        matches!(self.weaker[at], Weaker::Refuted)
+    }
+
     /// Whether the explicit engine is asked.
     fn asks_engine(&self) -> bool {
         let options = self.asked.options;
@@ -216,7 +224,9 @@ impl<'a> Stages<'a> {
     /// Asks the explicit engine about the open classes of the shards; all together may cost it so
     /// many states.
     fn ask_engine(&mut self, shards: &Shards, states: u64) -> Result<(), PredictError> {
-        let open = self.open();
+        let mut open = self.open();
+        let is_enough = |at: usize| states > MOST_STATES && self.is_refuted(at);
+        open.retain(|&at| !is_enough(at));
         if open.is_empty() {
             return Ok(());
         }
@@ -266,10 +276,9 @@ impl<'a> Stages<'a> {
         self.allowed = conflicts;
         let open = self.open();
         let is_asked = |at: usize| {
-            let is_refuted = matches!(self.weaker[at], Weaker::Refuted);
             let is_much = conflicts.is_none_or(|conflicts| conflicts > MOST_CONFLICTS);
-            let is_known = self.decided[at].is_some();
-            open.binary_search(&at).is_ok() && !(is_refuted && is_known && is_much)
+            let is_enough = is_much && self.is_refuted(at) && self.asked.limits.deadline.is_some();
+            open.binary_search(&at).is_ok() && !is_enough
         };
         let limits = Limits { conflicts, ..self.asked.limits.clone() };
         let decide = |shard: &mut Shard, at: usize| shard.decide(self.class(at));
