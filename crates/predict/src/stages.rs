@@ -35,8 +35,8 @@ const TURNS: [(u64, u64); 3] = [(200, 50_000), (2_000, 500_000), (10_000, 4_000_
 /// How many states the questions of one shard may cost, however many shards there are.
 const STATES_PER_SHARD: u64 = 20_000;
 
-/// How much a question may cost, if time is short, once it is refuted under `values`: then it has an
-/// answer, if only in part.
+/// How much a question may cost, if time is short, once it is refuted under `values`: then it has
+/// an answer, if only in part.
 const MOST_CONFLICTS: u64 = 50_000;
 const MOST_STATES: u64 = 500_000;
 
