@@ -30,7 +30,7 @@ use crate::unanswered::Unanswered;
 /// Solver and explicit engine take turns, each time with more patience: how many conflicts each
 /// question may cost the solver, and how many states all open questions together may then cost the
 /// engine. What one is bad at, the other is often good at, and nobody knows before.
-const TURNS: [(u64, u64); 3] = [(200, 50_000), (2_000, 500_000), (10_000, 4_000_000)];
+const TURNS: [(u64, u64); 3] = [(200, 50_000), (2_000, 500_000), (10_000, 2_000_000)];
 
 /// How many states the questions of one shard may cost, however many shards there are.
 const STATES_PER_SHARD: u64 = 20_000;

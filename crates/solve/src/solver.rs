@@ -67,6 +67,7 @@ pub struct Solver {
     atoms: FxHashMap<(Node, Node), Lit>,
     truth: Lit,
     variable_count: usize,
+    clause_count: u64,
     /// By variable: the last model. Empty if the last solve found none.
     model: Vec<bool>,
     /// The failed assumptions of the last solve.
@@ -103,6 +104,7 @@ impl Solver {
             atoms: FxHashMap::default(),
             truth: Lit::from_code(truth),
             variable_count: truth as usize,
+            clause_count: 0,
             model: Vec::new(),
             core: FxHashSet::default(),
             last: None,
@@ -238,6 +240,7 @@ impl Solver {
             }
         }
         self.cadical.add(0);
+        self.clause_count += 1;
     }
 
     /// Looks for a model of all clauses in which the assumptions hold and the order atoms,
@@ -349,6 +352,11 @@ impl Solver {
         let atoms = theory.atoms().skip(start);
         let atom = |atom: &Atom| (atom.first.node, atom.second.node, Lit::from_code(atom.variable));
         atoms.map(atom).collect()
+    }
+
+    /// How many clauses were added.
+    pub fn clauses(&self) -> u64 {
+        self.clause_count
     }
 
     /// How many variables there are, order atoms included.

@@ -142,7 +142,9 @@ impl Run {
     /// What is predicted of it, with the status that belongs to it.
     #[track_caller]
     pub(crate) fn predicted(&self) -> Done {
-        let done = foretrace(&[OsStr::new("predict"), self.trace.as_os_str()]);
+        // Threads that run freely may spin for so long that questions become hard.
+        let [predict, budget, time] = ["predict", "--budget", "30s"].map(OsStr::new);
+        let done = foretrace(&[predict, self.trace.as_os_str(), budget, time]);
         let has = |text: &str| done.out.lines().any(|line| line.contains(text));
         let status = match () {
             () if has("-1 (real") => 1,

@@ -42,8 +42,14 @@ use crate::cells::Cells;
 use crate::explain::Reason;
 use amo::AtMostOne;
 
-/// A formula with more variables than this takes gigabytes, and years.
+/// A formula with more variables or clauses than this takes gigabytes, and years.
 const MOST_VARIABLES: u64 = 2_000_000;
+const MOST_CLAUSES: u64 = 10_000_000;
+
+/// How many rules may be added for each conflict that a question is allowed: to find out which
+/// rules matter is work as well.
+const CLAUSES_PER_CONFLICT: u64 = 100;
+const FIRST_CLAUSES: u64 = 100_000;
 
 /// A solver that knows the rules of one trace, as far as they were needed so far.
 pub(crate) struct Encoder<'s> {
@@ -319,7 +325,9 @@ impl<'s> Encoder<'s> {
     /// Whether the question is given up, because its time is over or its formula too large. What is
     /// encoded is then incomplete, and no further question can be asked.
     pub(crate) fn is_exhausted(&mut self) -> bool {
-        self.is_exhausted |= self.limits.is_over() || self.solver.variables() > MOST_VARIABLES;
+        let is_too_large =
+            self.solver.variables() > MOST_VARIABLES || self.solver.clauses() > MOST_CLAUSES;
+        self.is_exhausted |= is_too_large || self.limits.is_over();
         self.is_exhausted
     }
 
@@ -332,8 +340,12 @@ impl<'s> Encoder<'s> {
         for &(earlier, later) in &terms.induced {
             assumptions.push(self.before(earlier, later));
         }
+        let before = self.solver.clauses();
+        let rules = |conflicts: u64| FIRST_CLAUSES + conflicts.saturating_mul(CLAUSES_PER_CONFLICT);
+        let most = terms.limits.conflicts.map(rules);
         loop {
-            if self.is_exhausted() {
+            let added = self.solver.clauses() - before;
+            if most.is_some_and(|most| added > most) || self.is_exhausted() {
                 return Answer::Interrupted;
             }
             if let Some(answer) = self.refute(&assumptions, terms) {
