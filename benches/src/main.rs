@@ -8,6 +8,7 @@
 //! | `front FILE` | measures the way up to the candidates |
 //! | `predict FILE` | measures a whole prediction |
 //! | `decide FILE PRUNING` | the same, for races and atomicity violations |
+//! | `engines FILE ENGINES` | the same by one choice of engines: `staged`, `solver` or `explicit` |
 //! | `candidates FILE COUNT` | asks the causality graph alone |
 //! | `races FILE TIMES` | reads the trace and decides every race in it, so many times; says nothing |
 //! | `reference ...` | the papers' formula in z3, see `reference/mod.rs` |
@@ -19,6 +20,7 @@ mod circuits;
 mod classes;
 mod clock;
 mod decide;
+mod engines;
 mod front;
 mod import;
 mod orders;
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["front", file] => front::front(Path::new(file)),
         ["predict", file] => classes::predict(Path::new(file)),
         ["decide", file, pruning] => decide::decide(Path::new(file), pruning),
+        ["engines", file, engines] => engines::predict_by(Path::new(file), engines),
         ["candidates", file, count] => count
             .parse()
             .map_err(Into::into)

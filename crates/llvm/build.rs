@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    println!("cargo::rerun-if-changed=cpp/shim.cpp");
+    println!("cargo::rerun-if-changed=cpp");
     println!("cargo::rerun-if-env-changed=LLVM_SYS_191_PREFIX");
     cc::Build::new()
         .cpp(true)
@@ -15,7 +15,7 @@ fn main() {
         .flag("-fvisibility-inlines-hidden")
         .warnings(false)
         .include(include_directory())
-        .file("cpp/shim.cpp")
+        .files(["cpp/shim.cpp", "cpp/names.cpp"])
         .compile("foretrace_llvm_shim");
 }
 

@@ -6,19 +6,34 @@ use std::path::{Path, PathBuf};
 use crate::metadata::Package;
 
 /// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 29] = [
     // For tests only.
     ("foretrace-testing", &[]),
     ("foretrace-recording", &[]),
     ("foretrace-words", &[]),
+    ("foretrace-faults", &[]),
     // What runs inside the compiler and inside the user's program knows only the layouts.
     ("foretrace-llvm", &["foretrace-recording"]),
     ("foretrace-runtime", &["foretrace-recording"]),
     ("foretrace-trace", &["foretrace-recording"]),
     ("foretrace-verdict", &["foretrace-recording", "foretrace-trace"]),
-    ("foretrace-rewalk", &["foretrace-recording", "foretrace-trace", "foretrace-words"]),
+    ("foretrace-image", &["foretrace-recording", "foretrace-words"]),
+    (
+        "foretrace-rewalk",
+        &["foretrace-recording", "foretrace-image", "foretrace-trace", "foretrace-words"],
+    ),
     ("foretrace-importer", &["foretrace-recording", "foretrace-trace", "foretrace-rewalk"]),
     ("foretrace-program", &["foretrace-trace", "foretrace-words"]),
+    (
+        "foretrace-lift",
+        &[
+            "foretrace-recording",
+            "foretrace-words",
+            "foretrace-image",
+            "foretrace-trace",
+            "foretrace-program",
+        ],
+    ),
     ("foretrace-model", &["foretrace-trace", "foretrace-verdict", "foretrace-words"]),
     ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
     ("foretrace-causality", &["foretrace-trace", "foretrace-verdict", "foretrace-model"]),
@@ -26,6 +41,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
     (
         "foretrace-explore",
         &[
+            "foretrace-faults",
             "foretrace-words",
             "foretrace-trace",
             "foretrace-verdict",
@@ -34,11 +50,23 @@ const MAY_USE: [(&str, &[&str]); 25] = [
         ],
     ),
     ("foretrace-solve", &[]),
+    // Only its witnesses meet the interpreter, which decides whether they count.
+    (
+        "foretrace-verify",
+        &[
+            "foretrace-faults",
+            "foretrace-words",
+            "foretrace-trace",
+            "foretrace-program",
+            "foretrace-solve",
+        ],
+    ),
     // The checker shares no code with what it checks.
     ("foretrace-witness", &["foretrace-trace", "foretrace-verdict"]),
     (
         "foretrace-predict",
         &[
+            "foretrace-faults",
             "foretrace-trace",
             "foretrace-verdict",
             "foretrace-program",
@@ -98,6 +126,8 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "foretrace-verdict",
             "foretrace-importer",
             "foretrace-program",
+            "foretrace-lift",
+            "foretrace-verify",
             "foretrace-reference",
             "foretrace-predict",
             "foretrace-replay",

@@ -6,6 +6,7 @@
 
 mod causality;
 mod classes;
+mod engines;
 mod front;
 mod predicted;
 mod programs;
@@ -40,6 +41,8 @@ pub(crate) enum Part {
     Symbolic,
     /// The same of recorded C programs.
     Programs,
+    /// Which engine decides what, of example and trial programs.
+    Engines,
     /// Races, and the papers' formula in z3.
     Reference,
     /// The stages of the papers' formula in z3.
@@ -53,13 +56,14 @@ pub(crate) enum Part {
 }
 
 /// All of them.
-pub(crate) const ALL: [Part; 11] = [
+pub(crate) const ALL: [Part; 12] = [
     Part::Front,
     Part::Classes,
     Part::Causality,
     Part::Public,
     Part::Symbolic,
     Part::Programs,
+    Part::Engines,
     Part::Reference,
     Part::Staged,
     Part::Recording,
@@ -78,6 +82,7 @@ pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
             Part::Public => public::public()?,
             Part::Symbolic => symbolic::symbolic(&Bench::build()?, quick)?,
             Part::Programs => programs::programs(quick)?,
+            Part::Engines => engines::engines(&Bench::build()?, quick)?,
             Part::Reference => reference::reference(&Bench::build()?, quick)?,
             Part::Staged => staged::staged(&Bench::build()?, quick)?,
             Part::Recording => recording::recording(quick)?,

@@ -99,7 +99,13 @@ const fn figure(races: usize) -> Expected {
 
 /// Where the corpus is kept beside the repository.
 pub(crate) fn default_folder() -> PathBuf {
-    root().join("../shared/traces")
+    shared("traces")
+}
+
+/// A folder beside the checkout, or where `FORETRACE_SHARED` says.
+pub(crate) fn shared(folder: &str) -> PathBuf {
+    let shared = std::env::var_os("FORETRACE_SHARED");
+    shared.map_or_else(|| root().join("../shared"), PathBuf::from).join(folder)
 }
 
 /// Checks every file; the number of files, or `None` if the corpus is not there.

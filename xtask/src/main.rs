@@ -10,6 +10,7 @@ mod demo;
 mod dependencies;
 mod documents;
 mod metadata;
+mod package;
 mod release;
 mod sanitize;
 mod shell;
@@ -35,14 +36,18 @@ cargo xtask COMMAND
                               compare with exhaustive enumeration on random traces
   differential [--programs N] [--seed S]
                               compare with all schedules of random C programs
+  install [--prefix DIR]      build everything and install it (default: /usr/local)
+  dist                        an archive and a Debian package, checked by lintian
   release [--dry-run]         check that the version can go out, make its archive and try it, and
                               package the crates that are useful alone; publishes nothing
+  validators                  install what the tests of report formats need
   sanitize                    record a dozen programs under valgrind, which watches the runtime
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [front|classes|causality|public|symbolic|programs|reference|staged|recording|rewalk|solver] [--quick]
+  bench [front|classes|causality|public|symbolic|programs|engines|reference|staged|recording|rewalk|solver] [--quick]
                               throughput of the front end; predictions with many pairs;
                               public traces [../shared/traces]; against the papers' formula in
-                              z3: assertions, races, and its stages; what recording costs, and what the
+                              z3: assertions, races, and its stages; which engine
+                              decides what; what recording costs, and what the
                               walk along recorded paths does
 ";
 
@@ -78,8 +83,12 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
             tools::ensure_for_tests()?;
             suite::differential(programs, seed)
         }
+        ["install"] => package::install("/usr/local".as_ref()),
+        ["install", "--prefix", prefix] => package::install(prefix.as_ref()),
+        ["dist"] => package::dist().map(drop),
         ["release"] => release::release(false),
         ["release", "--dry-run"] => release::release(true),
+        ["validators"] => tools::ensure_validators().map(|()| tools::ensure_for_pages()),
         ["sanitize"] => sanitize::sanitize().map(drop),
         ["corpus"] => corpus::corpus(&corpus::default_folder()).map(drop),
         ["corpus", folder] => corpus::corpus(folder.as_ref()).map(drop),
@@ -92,6 +101,7 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
                 "public" => Ok(Part::Public),
                 "symbolic" => Ok(Part::Symbolic),
                 "programs" => Ok(Part::Programs),
+                "engines" => Ok(Part::Engines),
                 "reference" => Ok(Part::Reference),
                 "staged" => Ok(Part::Staged),
                 "recording" => Ok(Part::Recording),

@@ -10,16 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::package::{copy, lay_out};
 use crate::shell::{Stop, cargo, release_build, root, run, step, target_folder};
 use crate::{metadata, tools};
 
-/// Files of the archive: where they are, and where they go.
-const FILES: [(&str, &str); 9] = [
-    ("target/release/foretrace", "bin/foretrace"),
-    ("target/release/libforetrace_llvm.so", "lib/foretrace/libforetrace_llvm.so"),
-    ("target/release/libforetrace_rt.so", "lib/foretrace/libforetrace_rt.so"),
-    ("include/foretrace.h", "include/foretrace/foretrace.h"),
-    ("include/omp.h", "include/foretrace/omp.h"),
+/// Files of the archive besides what is installed: where they are, and where they go.
+const FILES: [(&str, &str); 4] = [
     ("README.md", "README.md"),
     ("CHANGELOG.md", "CHANGELOG.md"),
     ("LICENSE-MIT", "LICENSE-MIT"),
@@ -100,6 +96,13 @@ fn check_sources(dry_run: bool) -> Result<String, Stop> {
     Ok(version)
 }
 
+/// The version of the command line.
+pub(crate) fn version() -> Result<String, Stop> {
+    let packages = metadata::packages()?;
+    let ours = packages.iter().find(|package| package.name == "foretrace");
+    Ok(ours.map(|package| package.version.clone()).unwrap_or_default())
+}
+
 /// Whether a changelog has a section of this name in which a change is listed.
 fn has_section(changelog: &str, name: &str) -> bool {
     let title = format!("## [{name}]");
@@ -108,19 +111,13 @@ fn has_section(changelog: &str, name: &str) -> bool {
 }
 
 /// The archive, made of files with fixed times and owners: the same files give the same bytes.
-fn make_archive(version: &str) -> Result<PathBuf, Stop> {
+pub(crate) fn make_archive(version: &str) -> Result<PathBuf, Stop> {
     let folder = target_folder().join("release-archive");
     let name = format!("foretrace-{version}-{}-linux", std::env::consts::ARCH);
     let _ = fs::remove_dir_all(&folder);
+    lay_out(&folder.join(&name))?;
     for (from, to) in FILES {
-        let from = match from.strip_prefix("target/") {
-            Some(built) => target_folder().join(built),
-            None => root().join(from),
-        };
-        let to = folder.join(&name).join(to);
-        let copied = to.parent().map_or(Ok(()), fs::create_dir_all);
-        let copied = copied.and_then(|()| fs::copy(&from, &to));
-        copied.map_err(|error| Stop::usage(format!("{}: {error}", from.display())))?;
+        copy(&root().join(from), &folder.join(&name).join(to))?;
     }
     let archive = folder.join(format!("{name}.tar.gz"));
     let mut tar = Command::new("tar");
@@ -196,7 +193,9 @@ mod tests {
     #[test]
     fn what_is_in_the_tree_can_go_out_but_for_its_build() {
         assert_eq!(check_sources(true).unwrap(), env!("CARGO_PKG_VERSION"));
-        for (from, _) in FILES.iter().filter(|(from, _)| !from.starts_with("target/")) {
+        let installed = crate::package::FILES.iter().map(|(from, _)| from);
+        let installed = installed.filter(|from| !from.starts_with("target/"));
+        for from in FILES.iter().map(|(from, _)| from).chain(installed) {
             assert!(root().join(from).is_file(), "{from}");
         }
     }

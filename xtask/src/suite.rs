@@ -28,6 +28,20 @@ const SEEDED_FAULTS: [&str; 11] = [
     "engine_faults",
 ];
 
+/// Each fault that can be built into the verification of programs is caught by its differential
+/// test.
+const SEEDED_FAULTS_OF_VERIFICATION: [&str; 9] = [
+    "test",
+    "--release",
+    "--locked",
+    "--package",
+    "foretrace-verify",
+    "--features",
+    "seeded-faults",
+    "--test",
+    "faults",
+];
+
 /// A schedule that the checker refuses makes the program end as it should.
 const SEEDED_FAULTS_OF_THE_PROGRAM: [&str; 9] = [
     "test",
@@ -70,6 +84,7 @@ const SKIPPED_TESTS: &str = "FORETRACE_SKIPPED_TESTS";
 /// Everything of a tier.
 pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
     tools::ensure_for_tests()?;
+    tools::ensure_for_pages();
     rules()?;
     style()?;
     run("build", &mut cargo(&["build", "--workspace", "--locked"]))?;
@@ -84,6 +99,8 @@ pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
     oracle(if tier == Tier::Long { LONG_ORACLE_CASES } else { ORACLE_CASES }, SEED)?;
     tally.passed += 1 + cargo_test("seeded faults", &mut cargo(&SEEDED_FAULTS))?.passed;
     if tier == Tier::Long {
+        let mut verification = cargo(&SEEDED_FAULTS_OF_VERIFICATION);
+        tally.passed += cargo_test("seeded faults, verification", &mut verification)?.passed;
         let mut program = cargo(&SEEDED_FAULTS_OF_THE_PROGRAM);
         tally.passed += cargo_test("seeded faults, program", &mut program)?.passed;
         tally.passed += sanitize::sanitize()?;

@@ -1,11 +1,11 @@
 //! What a build needs besides cargo: a C++ compiler for CaDiCaL, clang and LLVM for recording
-//! programs, and z3, rustfmt and clippy for tests.
+//! programs; z3, rustfmt, clippy and a browser for tests.
 
 use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::shell::{Stop, cargo, run};
+use crate::shell::{Stop, cargo, run, target_folder};
 
 /// Programs, and the Debian packages that bring them.
 const PROGRAMS: [(&str, &str); 2] = [("g++", "g++"), ("make", "make")];
@@ -53,6 +53,61 @@ pub(crate) fn ensure_for_sanitizing() -> Result<(), Stop> {
     ensure_all(&[("valgrind", "valgrind")])
 }
 
+/// What uses and checks the page of a report.
+const FOR_PAGES: [(&str, &str); 4] = [
+    ("chromium", "chromium"),
+    ("chromedriver", "chromium-driver"),
+    ("/usr/lib/python3/dist-packages/selenium/__init__.py", "python3-selenium"),
+    ("npm", "npm"),
+];
+
+/// A package of npm, its SHA-256, and the folder that it gets in the target folder.
+type NpmPackage = (&'static str, &'static str, &'static str);
+
+/// What checks the page.
+const PAGE_TOOLS: [NpmPackage; 2] = [
+    (
+        "@typescript/typescript-linux-x64@7.0.2",
+        "7ecad6f67377e831856367ab062ef394f21506a611405bf8ac0ff039348637d3",
+        "page-tools/typescript",
+    ),
+    (
+        "axe-core@4.14.0",
+        "2277b0a3ef47af9b52497faa3e71598e86e0a0e5e6eb295207a5657ede4709af",
+        "page-tools/axe-core",
+    ),
+];
+
+/// Installs what the tests of the page need. Tests that miss something of it are skipped, and
+/// counted.
+pub(crate) fn ensure_for_pages() {
+    let packages = ensure_all(&FOR_PAGES);
+    let downloads = PAGE_TOOLS.iter().map(unpack);
+    for stop in std::iter::once(packages).chain(downloads).filter_map(Result::err) {
+        println!(
+            "warning: tests of the page need something that cannot be installed: {}",
+            stop.message
+        );
+    }
+}
+
+/// Puts a package of npm into the target folder.
+fn unpack((package, sum, name): &NpmPackage) -> Result<(), Stop> {
+    let folder = target_folder().join(name);
+    if folder.exists() {
+        return Ok(());
+    }
+    // The folder gets its name last, so that it is there whole or not at all.
+    let script = format!(
+        "rm -rf '{0}.part' && mkdir -p '{0}.part' && cd '{0}.part' \
+         && npm pack --silent '{package}' >/dev/null && mv ./*.tgz package.tgz \
+         && echo '{sum}  package.tgz' | sha256sum --check --quiet \
+         && tar -xzf package.tgz --strip-components=1 && rm package.tgz && mv '{0}.part' '{0}'",
+        folder.display(),
+    );
+    run(&format!("install {package}"), Command::new("sh").args(["-c", &script]))
+}
+
 fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
     let missing: Vec<&str> = programs
         .iter()
@@ -62,10 +117,36 @@ fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
     if missing.is_empty() { Ok(()) } else { install(&missing) }
 }
 
+/// What makes and checks a Debian package.
+pub(crate) fn ensure_for_packages() -> Result<(), Stop> {
+    ensure_all(&[("dpkg-deb", "dpkg"), ("lintian", "lintian"), ("strip", "binutils")])
+}
+
+/// Microsoft's validator of SARIF, which also has the published schema (MIT licence).
+const SARIF_MULTITOOL: NpmPackage = (
+    "@microsoft/sarif-multitool-linux@5.7.0",
+    "27d8e3e96dde578a23b7c45035b8d741fece5731e2700aa068015b8c44d1514e",
+    "validators/sarif-multitool",
+);
+
+/// Installs programs that others wrote and that read our reports.
+pub(crate) fn ensure_validators() -> Result<(), Stop> {
+    ensure_all(&[
+        ("npm", "npm"),
+        ("/usr/bin/python3", "python3"),
+        ("/usr/lib/python3/dist-packages/jsonschema/__init__.py", "python3-jsonschema"),
+        ("/usr/lib/python3/dist-packages/junitparser/__init__.py", "python3-junitparser"),
+    ])?;
+    unpack(&SARIF_MULTITOOL)?;
+    let program = target_folder().join(SARIF_MULTITOOL.2).join("Sarif.Multitool");
+    run("make it a program", Command::new("chmod").arg("+x").arg(&program))
+}
+
 /// Installs what the tests need in addition.
 pub(crate) fn ensure_for_tests() -> Result<(), Stop> {
     ensure_for_programs()?;
     ensure_all(&[("gdb", "gdb"), Z3])?;
+    ensure_validators()?;
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         let works = succeeds(cargo(&[subcommand, "--version"]));
         if works {

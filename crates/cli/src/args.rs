@@ -8,6 +8,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use foretrace_verdict::Property;
 
+mod project;
+
+pub(crate) use project::{CiCommand, InitArguments, ProjectOptions, Recipe, SuppressArguments};
+
 /// Finds concurrency bugs before they happen.
 ///
 /// Foretrace records one run of a concurrent program. It predicts the data races, atomicity
@@ -15,10 +19,22 @@ use foretrace_verdict::Property;
 /// events lead to, shows such a schedule, and replays it on the program.
 #[derive(Parser, Debug)]
 #[command(name = "foretrace", version, max_term_width = 100, args_override_self = true)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  foretrace cc -g -pthread bank.c -o bank     compile for recording
+  foretrace test -- ./bank                    find bugs, and replay each
+  foretrace test --json r.json -- ./bank      keep the report, then:
+  foretrace replay r.json#race-1 --gdb -- ./bank
+  foretrace doctor                            what is missing on this machine
+  foretrace ci init                           recipes for CI
+  foretrace help race                         what a bug is, and how it is mended; also: atomicity,
+                                              deadlock, lock, assertion, bugs";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
@@ -26,8 +42,25 @@ pub(crate) enum Command {
     Run(RunArguments),
     Predict(PredictArguments),
     Explain(ExplainArguments),
+    #[command(name = "whatif")]
+    WhatIf(WhatIfArguments),
+    Fix(FixArguments),
     Encode(EncodeArguments),
     Replay(ReplayArguments),
+    Suppress(SuppressArguments),
+    Verify(VerifyArguments),
+    /// Say what recording needs and what of it is missing, and try the whole way
+    ///
+    /// Exit status: 0 all that is needed is there and works; 1 something is missing.
+    Doctor,
+    #[command(subcommand)]
+    Ci(CiCommand),
+    /// Write manual pages and completions for shells
+    #[command(hide = true)]
+    Generate {
+        /// Where to write
+        folder: PathBuf,
+    },
     /// Compile and link C for recording, with the arguments of clang: CC="foretrace cc"
     Cc(CompilerArguments),
     /// Compile and link C++ for recording, with the arguments of clang++: CXX="foretrace c++"
@@ -107,7 +140,7 @@ pub(crate) struct ExplainArguments {
     #[arg(long)]
     pub(crate) infer_regions: bool,
 
-    /// Also check for these errors, as given to predict
+    /// Check for these errors, as given to predict
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) implicit: Vec<Implicit>,
 
@@ -121,6 +154,77 @@ pub(crate) struct ExplainArguments {
     pub(crate) budget: Option<Duration>,
 
     /// Give up a candidate after this many conflicts in the solver
+    #[arg(long, value_name = "N")]
+    pub(crate) conflicts: Option<u64>,
+
+    /// Show a long schedule in full
+    #[arg(long)]
+    pub(crate) full_schedule: bool,
+}
+
+/// Ask whether one event can come before another, or a read see a value
+///
+/// A place is the number of an event, from 0, a source location (bank.c:12), or THREAD@LOCATION. If
+/// several events fit, one that can is enough.
+///
+/// Exit status: 0 no execution does; 1 one does, and is shown; 2 bad input or usage; 3 undecided;
+/// 70 a bug in foretrace itself.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("question").required(true))]
+pub(crate) struct WhatIfArguments {
+    /// The trace, in any format
+    pub(crate) trace: PathBuf,
+
+    /// Can an event at E1 come before one at E2?
+    #[arg(long, num_args = 2, value_names = ["E1", "E2"], group = "question")]
+    pub(crate) before: Option<Vec<String>>,
+
+    /// Can a read at LINE see VALUE?
+    #[arg(long, num_args = 2, value_names = ["LINE", "VALUE"], group = "question",
+        allow_hyphen_values = true)]
+    pub(crate) sees: Option<Vec<String>>,
+
+    #[command(flatten)]
+    pub(crate) question: QuestionOptions,
+}
+
+/// Propose changes that mend a finding, each tried on the recorded run
+///
+/// For races, atomicity violations and lock cycles: hold an existing or a new lock around some
+/// lines, take locks in another order, make accesses atomic. Nothing is changed.
+///
+/// Exit status: 0 a change mends it; 2 bad input or usage; 3 none does, or none is proposed; 70 a
+/// bug in foretrace itself.
+#[derive(Args, Debug)]
+pub(crate) struct FixArguments {
+    /// A JSON report, or a trace, and one of its findings: report.json#race-1, bank.trace#race-1
+    #[arg(value_name = "FILE#FINDING")]
+    pub(crate) finding: String,
+
+    /// Treat critical sections as atomic regions
+    #[arg(long)]
+    pub(crate) infer_regions: bool,
+
+    #[command(flatten)]
+    pub(crate) question: QuestionOptions,
+}
+
+/// How a single question about a trace is answered.
+#[derive(Args, Debug)]
+pub(crate) struct QuestionOptions {
+    /// The format of the trace [default: detected from its content]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<InputFormat>,
+
+    /// What reads may see in another schedule
+    #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
+    pub(crate) model: ModelChoice,
+
+    /// Stop after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) budget: Option<Duration>,
+
+    /// Give up a question after this many conflicts in the solver
     #[arg(long, value_name = "N")]
     pub(crate) conflicts: Option<u64>,
 
@@ -270,6 +374,42 @@ pub(crate) struct ReplayArguments {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Verify a C program without running it: all schedules and all inputs
+///
+/// The program must have a `main`. Functions that no file defines are inputs
+/// (`__VERIFIER_nondet_int`), known (`pthread_create`), or make the answer unknown if they can be
+/// called. Checked are assertions, error functions, wrong use of locks, accesses outside of live
+/// objects, division by zero and shifts by too much; not yet data races and deadlocks.
+///
+/// Exit status: 0 proved; 1 a bug, confirmed by the interpreter; 2 bad input or usage; 3 no bug up
+/// to a bound, or unknown; 70 a bug in foretrace itself.
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArguments {
+    /// C files; or one program (.ftp)
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Unfold this many turns of each loop [default: as many as are needed]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) unwind: Option<u32>,
+
+    /// Give up after this time: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    pub(crate) budget: Duration,
+
+    /// Unfold only as much as fits into about this much memory: 500M, 4G
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "4G")]
+    pub(crate) memory: u64,
+
+    /// Print the program that the files become, in the program form, instead of verifying it
+    #[arg(long)]
+    pub(crate) print_program: bool,
+
+    /// Arguments for the compiler, such as -I and -D
+    #[arg(last = true, value_name = "CC FLAGS")]
+    pub(crate) flags: Vec<OsString>,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct CompilerArguments {
     /// The arguments of clang
@@ -361,7 +501,8 @@ pub(crate) struct PredictionOptions {
     #[arg(long)]
     pub(crate) no_prune: bool,
 
-    /// Also check recorded programs for these errors, which no assertion names
+    /// Check recorded programs for these errors, which no assertion names [default: freed, as far
+    /// as the answer costs little]
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) implicit: Vec<Implicit>,
 
@@ -396,9 +537,20 @@ pub(crate) struct PredictionOptions {
     #[arg(long)]
     pub(crate) iterate_bound: bool,
 
-    /// Also write the report as JSON; `-` is standard output, and then nothing else goes there
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) project: ProjectOptions,
+
+    /// Show all findings in full, and how the answers were found
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+
+    /// Show one line for each finding, and the verdict
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    /// Do not show a long report in a pager
+    #[arg(long)]
+    pub(crate) no_pager: bool,
 
     /// Show long schedules in full
     #[arg(long)]
@@ -458,6 +610,8 @@ pub(crate) enum Implicit {
     Freed,
     /// All of these
     All,
+    /// None of these
+    None,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -28,14 +28,56 @@ pub(crate) fn run(language: Language, arguments: Vec<OsString>) -> ExitCode {
     let message = match additions(&arguments, &Installation::of_this_program()) {
         Ok(additions) => {
             let clang = language.compiler();
-            let arguments = kept(arguments);
-            let error = Command::new(&clang).args(additions).args(arguments).exec();
+            let mut command = Command::new(&clang);
+            if !CommandLine::parse(&arguments).debugs {
+                // What the plugin has read of the debug information need not stay in the objects.
+                command.env("FORETRACE_LINE_TABLES", "1");
+            }
+            let error = command.args(additions).args(kept(arguments)).exec();
             cannot_start(Path::new(&clang), &error)
         }
         Err(message) => message,
     };
     let _ = writeln!(std::io::stderr(), "error: {message}");
     ExitCode::FAILURE
+}
+
+/// The compiler that is called, for `foretrace doctor`.
+pub(crate) fn clang(cpp: bool) -> String {
+    let language = if cpp { Language::Cpp } else { Language::C };
+    language.compiler().to_string_lossy().into_owned()
+}
+
+/// Where the plugin is, or where it was looked for.
+pub(crate) fn plugin() -> Result<String, String> {
+    Installation::of_this_program().plugin().map(|path| path.display().to_string())
+}
+
+/// Where the runtime is, or where it was looked for.
+pub(crate) fn runtime() -> Result<String, String> {
+    Installation::of_this_program().runtime().map(|path| path.display().to_string())
+}
+
+/// Where the header is.
+pub(crate) fn header() -> Result<String, String> {
+    let headers = Installation::of_this_program().headers();
+    headers.map(|folder| folder.display().to_string()).ok_or_else(|| "not found".to_string())
+}
+
+/// Compiles a C file to an object file whose image can be verified; gives what clang says about
+/// variables that are read before they are initialised.
+pub(crate) fn object(source: &Path, flags: &[OsString], to: &Path) -> Result<String, String> {
+    let mut additions = Vec::new();
+    compiling(&mut additions, &Installation::of_this_program())?;
+    let clang = Language::C.compiler();
+    let mut command = Command::new(&clang);
+    // Labels of constants say how long these are. Of the warnings only those that matter here.
+    command.args(["-c", "-O0", "-Xclang", "-msave-temp-labels", "-Wno-everything"]);
+    command.args(["-Wuninitialized", "-Wsometimes-uninitialized", "-Wconditional-uninitialized"]);
+    command.args(additions).args(flags).arg(source).arg("-o").arg(to);
+    let output = command.output().map_err(|error| cannot_start(Path::new(&clang), &error))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(said) } else { Err(said) }
 }
 
 impl Language {
@@ -108,7 +150,8 @@ fn additions(arguments: &[OsString], installation: &Installation) -> Result<Vec<
 }
 
 fn compiling(additions: &mut Vec<OsString>, installation: &Installation) -> Result<(), String> {
-    additions.push("-gline-tables-only".into());
+    // Where operations are, and what the programmer calls memory.
+    additions.push("-g".into());
     additions.push(joined("-fpass-plugin=", &installation.plugin()?));
     // Otherwise functions at -O0 forbid that their local variables become values.
     additions.extend(["-Xclang", "-disable-O0-optnone", "-D__FORETRACE__=1"].map(OsString::from));

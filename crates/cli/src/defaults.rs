@@ -1,4 +1,4 @@
-//! Default options from the environment: `FORETRACE_OPTIONS`.
+//! Default options from the project, and from the environment: `FORETRACE_OPTIONS`.
 //!
 //! Its words, split as a shell splits them, come before the options of the command line, which
 //! therefore win. One variable serves several commands: an option that another one of them has is
@@ -10,50 +10,55 @@ use clap::{Arg, ArgAction, CommandFactory, Parser};
 
 use crate::args::Arguments;
 use crate::failure::Failure;
+use crate::settings;
 
 const VARIABLE: &str = "FORETRACE_OPTIONS";
 
 /// The commands that take defaults.
 const COMMANDS: [&str; 5] = ["test", "run", "predict", "explain", "replay"];
 
-/// The command line, with the defaults behind the name of the command.
+/// The command line, with the defaults behind the name of the command: those of the project, then
+/// those of the environment, then what the user typed.
 pub(crate) fn command_line() -> Result<Vec<OsString>, Failure> {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let Some(value) = std::env::var_os(VARIABLE) else { return Ok(words) };
-    let value = value.to_str().ok_or_else(|| refused("it is not UTF-8"))?;
-    with_defaults(words, value)
-}
-
-fn with_defaults(words: Vec<OsString>, value: &str) -> Result<Vec<OsString>, Failure> {
     let name = words.get(1).and_then(|name| COMMANDS.into_iter().find(|known| name == known));
     let Some(name) = name else { return Ok(words) };
-    let defaults = options_of(name, &split(value)?)?;
-    if defaults.is_empty() {
-        return Ok(words);
+    let mut sources: Vec<(String, Vec<String>)> = settings::read(name)?.into_iter().collect();
+    if let Some(value) = std::env::var_os(VARIABLE) {
+        let value = value.to_str().ok_or_else(|| refused(VARIABLE, "it is not UTF-8"))?;
+        sources.push((VARIABLE.to_string(), split(value)?));
     }
-    let all: Vec<OsString> =
-        [&words[..2], &defaults.iter().map(OsString::from).collect::<Vec<_>>(), &words[2..]]
-            .concat();
-    // What only fails with the defaults is to be mended there.
-    if let Err(error) = Arguments::try_parse_from(&all)
-        && Arguments::try_parse_from(&words).is_ok()
-    {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        return Err(refused(first.trim_start_matches("error: ")));
+    let (mut all, mut end) = (words.clone(), 2);
+    for (source, options) in sources {
+        let defaults = options_of(name, &source, &options)?;
+        let count = defaults.len();
+        all.splice(end..end, defaults.into_iter().map(OsString::from));
+        end += count;
+        // What only fails with the defaults is to be mended there.
+        if let Err(error) = Arguments::try_parse_from(&all)
+            && Arguments::try_parse_from(&words).is_ok()
+        {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            return Err(refused(&source, first.trim_start_matches("error: ")));
+        }
     }
     Ok(all)
 }
 
-fn refused(why: &str) -> Failure {
-    Failure::input(format_args!("{VARIABLE}: {why}"))
+fn refused(source: &str, why: &str) -> Failure {
+    Failure::input(format_args!("{source}: {why}"))
         .hint(format_args!("it has options of {}", COMMANDS.join(", ")))
 }
 
 /// Those of the words that are options of a command.
-fn options_of(command: &str, words: &[String]) -> Result<Vec<String>, Failure> {
+fn options_of(command: &str, source: &str, words: &[String]) -> Result<Vec<String>, Failure> {
     let all = Arguments::command();
     let find = |command: &str, option: &str| {
+        // The output of `run` is a file for its trace; here it is meant for reports.
+        if (command, option) == ("run", "output") {
+            return None;
+        }
         let options = all.find_subcommand(command)?.get_arguments();
         options.into_iter().find(|known| known.get_long() == Some(option))
     };
@@ -61,7 +66,7 @@ fn options_of(command: &str, words: &[String]) -> Result<Vec<String>, Failure> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) else {
-            return Err(refused(&format!("`{word}` is not a long option")));
+            return Err(refused(source, &format!("`{word}` is not a long option")));
         };
         let (name, value) = match long.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -70,12 +75,14 @@ fn options_of(command: &str, words: &[String]) -> Result<Vec<String>, Failure> {
         let own = find(command, name);
         let Some(option) = own.or_else(|| COMMANDS.iter().find_map(|other| find(other, name)))
         else {
-            return Err(refused(&format!("no command has the option `--{name}`")));
+            return Err(refused(source, &format!("no command has the option `--{name}`")));
         };
         let mut taken = vec![word.clone()];
         if value.is_none() && takes_next_word(option) {
             let next = words.next();
-            taken.push(next.ok_or_else(|| refused(&format!("`--{name}` needs a value")))?.clone());
+            taken.push(
+                next.ok_or_else(|| refused(source, &format!("`--{name}` needs a value")))?.clone(),
+            );
         }
         if own.is_some() {
             kept.extend(taken);
@@ -104,13 +111,13 @@ fn split(text: &str) -> Result<Vec<String>, Failure> {
         let word = word.get_or_insert_default();
         match character {
             '\'' => loop {
-                match characters.next().ok_or_else(|| refused("a quote is not closed"))? {
+                match characters.next().ok_or_else(|| refused(VARIABLE, "a quote is not closed"))? {
                     '\'' => break,
                     other => word.push(other),
                 }
             },
             '"' => loop {
-                let open = || refused("a double quote is not closed");
+                let open = || refused(VARIABLE, "a double quote is not closed");
                 match characters.next().ok_or_else(open)? {
                     '"' => break,
                     '\\' => {
@@ -125,7 +132,9 @@ fn split(text: &str) -> Result<Vec<String>, Failure> {
             },
             '\\' => {
                 let next = characters.next();
-                word.push(next.ok_or_else(|| refused("nothing follows the last backslash"))?);
+                word.push(
+                    next.ok_or_else(|| refused(VARIABLE, "nothing follows the last backslash"))?,
+                );
             }
             other => word.push(other),
         }
@@ -153,18 +162,19 @@ mod tests {
     }
 
     fn for_command(command: &str, value: &str) -> Result<Vec<String>, String> {
-        options_of(command, &split(value).unwrap()).map_err(|failure| format!("{failure:?}"))
+        options_of(command, VARIABLE, &split(value).unwrap())
+            .map_err(|failure| format!("{failure:?}"))
     }
 
     #[test]
     fn options_of_other_commands_are_passed_over() {
-        let value = "--seed 3 --model=values --why --timing --gdb";
+        let value = "--seed 3 --model=values --why --timing --gdb --output json=x";
         assert_eq!(for_command("run", value).unwrap(), ["--seed", "3"]);
         assert_eq!(for_command("explain", value).unwrap(), ["--model=values"]);
-        let predict = ["--model=values", "--why", "--timing"];
+        let predict = ["--model=values", "--why", "--timing", "--output", "json=x"];
         assert_eq!(for_command("predict", value).unwrap(), predict);
         assert_eq!(for_command("replay", value).unwrap(), ["--gdb"]);
-        let test = ["--seed", "3", "--model=values", "--timing"];
+        let test = ["--seed", "3", "--model=values", "--timing", "--output", "json=x"];
         assert_eq!(for_command("test", value).unwrap(), test);
     }
 

@@ -14,7 +14,7 @@ use foretrace_verdict::{Certainty, Property, Violation};
 
 use crate::args::ExplainArguments;
 use crate::failure::{Failure, Status};
-use crate::predict::{faults, jobs, model, style};
+use crate::predict::{implicit, jobs, model, style};
 use crate::{input, output, program};
 
 /// So many candidates that fit the same places are looked at.
@@ -26,7 +26,8 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<Status, Failure> {
             .hint("explain takes a trace"));
     }
     let mut trace = input::open_valid(&arguments.trace, arguments.format)?;
-    foretrace_findings::assert_no(&mut trace, &faults(&arguments.implicit), model(arguments.model));
+    let checks = implicit(&arguments.implicit);
+    foretrace_findings::assert_no(&mut trace, &checks, model(arguments.model));
     let named = parse_candidate(&trace, &arguments.candidate)?;
     let options = Options {
         model: model(arguments.model),

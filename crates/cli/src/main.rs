@@ -2,24 +2,37 @@
 //! nothing that decides or words an answer; no other code prints or exits.
 
 mod args;
+mod ci;
 mod compile;
 mod defaults;
+mod doctor;
 mod encode;
 mod explain;
 mod failure;
+mod fix;
+mod generate;
 mod input;
 mod output;
+mod pager;
 mod predict;
 mod process;
 mod program;
 mod progress;
+mod project;
+mod reports;
+mod settings;
+mod sources;
+mod terminal;
+mod topics;
 mod trace_commands;
+mod verify;
+mod whatif;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Arguments, Command};
+use args::{Arguments, CiCommand, Command};
 use failure::{Failure, Status};
 
 fn main() -> ExitCode {
@@ -29,6 +42,10 @@ fn main() -> ExitCode {
     }
     if let Some((socket, command)) = process::supervise::asked_for(std::env::args_os()) {
         return process::supervise::run(socket, &command);
+    }
+    if let Some(topics) = topics::asked_for(&std::env::args_os().collect::<Vec<_>>()) {
+        topics::explain(&topics);
+        return ExitCode::SUCCESS;
     }
     let arguments = match defaults::command_line() {
         Ok(words) => Arguments::parse_from(words),
@@ -40,7 +57,13 @@ fn main() -> ExitCode {
     let asks_solver = |command: &Command| {
         matches!(
             command,
-            Command::Predict(_) | Command::Explain(_) | Command::Test(_) | Command::Encode(_)
+            Command::Predict(_)
+                | Command::Explain(_)
+                | Command::WhatIf(_)
+                | Command::Fix(_)
+                | Command::Test(_)
+                | Command::Encode(_)
+                | Command::Verify(_)
         )
     };
     if asks_solver(&arguments.command) {
@@ -92,8 +115,15 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
         }),
         Command::Predict(arguments) => predict::run(&arguments).map(|status| status as u8),
         Command::Explain(arguments) => explain::run(&arguments).map(|status| status as u8),
+        Command::WhatIf(arguments) => whatif::run(&arguments).map(|status| status as u8),
+        Command::Fix(arguments) => fix::run(&arguments).map(|status| status as u8),
         Command::Encode(arguments) => encode::run(&arguments).map(|status| status as u8),
+        Command::Verify(arguments) => verify::run(&arguments).map(|status| status as u8),
         Command::Replay(arguments) => process::replay::run(&arguments),
+        Command::Doctor => doctor::run().map(|status| status as u8),
+        Command::Ci(CiCommand::Init(arguments)) => ci::init(&arguments).map(|status| status as u8),
+        Command::Generate { folder } => generate::run(&folder).map(|status| status as u8),
+        Command::Suppress(arguments) => project::suppress(&arguments).map(|status| status as u8),
         Command::Cc(_) | Command::Cpp(_) => {
             unreachable!("the compilers take their arguments unchanged")
         }

@@ -1,23 +1,25 @@
 //! `foretrace predict`: a trace in, verdicts out.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use foretrace_findings::{
-    Frame, assert_no, compare_models, explain_refuted, left_out_by_solver, predict_by_solver,
-    report_trace, say_what_is_open,
+    Frame, Implicit as Checks, REFUTED_IN_PICTURE, assert_no, compare_models, explain_refuted,
+    left_out_by_solver, predict_by_solver, report_trace, say_what_is_open,
 };
-use foretrace_predict::{Budget, Granularity, Options, Prune, Switches, predict_all_models};
-use foretrace_report::{Certainty, Ledger, Report, Run, Style, Timing, write_json, write_text};
+use foretrace_predict::{
+    Budget, Engines, Granularity, Options, Prediction, Prune, Switches, predict_all_models,
+};
+use foretrace_report::{Certainty, Explanations, Ledger, Report, Run, Style, Timing};
 use foretrace_trace::{Deadline, ImplicitFault, Trace};
 use foretrace_verdict::Model;
 
 use crate::args::{GranularityChoice, Implicit, ModelChoice, PredictArguments, PredictionOptions};
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
-use crate::{input, output, program};
+use crate::reports::Reports;
+use crate::{input, program};
 
 /// The share of a budget that reading may take.
 pub(crate) const READING: f64 = 0.4;
@@ -38,21 +40,30 @@ pub(crate) fn cut_to_budget(trace: &mut Trace, left: Option<Duration>) {
 }
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
+    let mut reports = Reports::new(&arguments.options)?;
     match &arguments.traces[..] {
         [path] if arguments.format.is_none() && program::is_program(path) => {
-            program::run_program(path, arguments)
+            reports.show(program::run_program(path, arguments)?, None)?;
         }
-        [path] if arguments.options.symbolic_addresses => {
-            let ranging = program::Ranging::open(path, arguments)?;
-            let statuses = [run_trace(path, arguments)?, ranging.run(arguments)?];
-            Ok(overall(&statuses))
+        [path] => {
+            let ranging = arguments.options.symbolic_addresses;
+            let ranging = ranging.then(|| program::Ranging::open(path, arguments)).transpose()?;
+            reports.show(run_trace(path, arguments)?, None)?;
+            let ranging = ranging.map(|ranging| ranging.run(arguments)).transpose()?;
+            if let Some(report) = ranging.flatten() {
+                reports.show(report, Some("addresses"))?;
+            }
         }
-        [path] => run_trace(path, arguments),
-        paths => program::run_merged(paths, arguments),
+        paths => {
+            if let Some(report) = program::run_merged(paths, arguments)? {
+                reports.show(report, None)?;
+            }
+        }
     }
+    reports.finish()
 }
 
-fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failure> {
+fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Report, Failure> {
     if arguments.solver.is_some() {
         refuse_with_solver(arguments)?;
     }
@@ -61,8 +72,12 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     let deadline = chosen.budget.map_or(Deadline::NEVER, Deadline::after);
     let mut trace = input::open_until(path, arguments.format, deadline.share(READING))?;
     cut_to_budget(&mut trace, chosen.budget.map(|time| time.saturating_sub(start.elapsed())));
-    let (faults, model) = (faults(&chosen.implicit), model(chosen.model));
-    let implicit = assert_no(&mut trace, &faults, model);
+    let (mut checks, model) = (implicit(&chosen.implicit), model(chosen.model));
+    // Other solvers and models are compared as they are.
+    if checks == Checks::ByDefault && (arguments.solver.is_some() || arguments.compare_models) {
+        checks = Checks::Chosen(Vec::new());
+    }
+    let implicit = assert_no(&mut trace, &checks, model);
     let trace = trace;
     let read_time = start.elapsed();
 
@@ -71,7 +86,9 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
     if arguments.solver.is_none() {
         options.budget.time = options.budget.time.map(|time| time.saturating_sub(read_time));
     }
-    let options = Options { keep_refuted: arguments.why.is_some(), ..options };
+    let has_picture = Reports::have_picture(chosen);
+    let keep_refuted = options.keep_refuted || arguments.why.is_some() || has_picture;
+    let options = Options { keep_refuted, ..options };
     let progress = ProgressLine::new();
     let predict = || -> Result<_, Failure> {
         let prediction = match &arguments.solver {
@@ -101,17 +118,39 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Status, Failur
         frame.settings.solver = Some(solver.clone());
         frame.settings.granularity = Granularity::Event.name().to_string();
     }
+    frame.with_picture = has_picture;
+    let refuted = refuted_in_picture(&trace, &options, &prediction, has_picture && why.is_none())?;
     let mut report = report_trace(&trace, prediction, frame);
     report.why = why;
-    say_what_is_open(&trace, &faults, model, &mut report);
+    report.picture.iter_mut().for_each(|picture| picture.refuted.clone_from(&refuted));
+    say_what_is_open(&trace, &checks, model, &mut report);
     if let Some(predictions) = &compared {
         report.comparison = Some(compare_models(&trace, options.granularity, predictions, &report));
     }
     if arguments.solver.is_some() {
         report.not_asked.extend(left_out_by_solver(&trace, &options));
     }
-    show(&report, chosen)?;
-    Ok(verdict(&report, chosen.strict))
+    Ok(report)
+}
+
+/// How long a picture may search for the explanation of one refuted candidate, and how many events
+/// a trace may have if that is to be so short.
+const EXPLAINED_IN: Duration = Duration::from_secs(1);
+const MOST_EVENTS: usize = 100_000;
+
+/// Why refuted candidates cannot happen, as far as a picture shows it.
+pub(crate) fn refuted_in_picture(
+    trace: &Trace,
+    options: &Options,
+    prediction: &Prediction,
+    is_shown: bool,
+) -> Result<Option<Explanations>, Failure> {
+    if !is_shown || trace.len() > MOST_EVENTS {
+        return Ok(None);
+    }
+    let budget = Budget { time: Some(EXPLAINED_IN), ..options.budget };
+    let options = Options { budget, ..options.clone() };
+    Ok(Some(explain_refuted(trace, &options, &prediction.refuted, REFUTED_IN_PICTURE)?))
 }
 
 /// Options that do not go with `--solver`.
@@ -136,27 +175,6 @@ fn refuse_with_solver(arguments: &PredictArguments) -> Result<(), Failure> {
     Err(Failure::input(format_args!("{option} cannot be used with --solver")).hint(why))
 }
 
-/// Writes the report, for people first: if the file cannot be written, they have seen it.
-pub(crate) fn show(report: &Report, options: &PredictionOptions) -> Result<(), Failure> {
-    show_in(report, options, options.json.as_deref())
-}
-
-/// As [`show`], with another file for the report in JSON.
-pub(crate) fn show_in(
-    report: &Report,
-    options: &PredictionOptions,
-    json: Option<&Path>,
-) -> Result<(), Failure> {
-    if !json.is_some_and(output::is_stdout) {
-        let style = style(options.full_schedule);
-        output::to_stdout(|writer| write_text(report, style, writer))?;
-    }
-    match json {
-        Some(path) => output::to_path(path, |writer| write_json(report, writer)),
-        None => Ok(()),
-    }
-}
-
 pub(crate) fn options(arguments: &PredictionOptions) -> Options {
     let mut properties = arguments.check.clone();
     properties.sort_unstable();
@@ -171,7 +189,9 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
         },
         infer_regions: arguments.infer_regions,
         prune: if arguments.no_prune { Prune::Nothing } else { Prune::default() },
-        keep_refuted: false,
+        keep_refuted: arguments.project.baseline.is_some(),
+        engines: Engines::Staged,
+        spare_freed: implicit(&arguments.implicit) == Checks::ByDefault,
         jobs: jobs(arguments.jobs),
         budget: Budget { time: arguments.budget, conflicts: arguments.conflicts },
         switches: match arguments.context_bound {
@@ -193,19 +213,23 @@ pub(crate) fn model(choice: ModelChoice) -> Option<Model> {
     }
 }
 
-/// The faults that an option names.
-pub(crate) fn faults(chosen: &[Implicit]) -> Vec<ImplicitFault> {
+/// The implicit checks that an option names.
+pub(crate) fn implicit(chosen: &[Implicit]) -> Checks {
+    if chosen.is_empty() {
+        return Checks::ByDefault;
+    }
     let fault = |implicit: &Implicit| match implicit {
         Implicit::Null => vec![ImplicitFault::Null],
         Implicit::Division => vec![ImplicitFault::Division],
         Implicit::Bounds => vec![ImplicitFault::Bounds],
         Implicit::Freed => vec![ImplicitFault::Freed],
         Implicit::All => ImplicitFault::IMPLICIT.to_vec(),
+        Implicit::None => Vec::new(),
     };
     let mut faults: Vec<ImplicitFault> = chosen.iter().flat_map(fault).collect();
     faults.sort_unstable();
     faults.dedup();
-    faults
+    Checks::Chosen(faults)
 }
 
 /// How many threads solve.
@@ -232,13 +256,9 @@ pub(crate) fn timing(read: Duration, predict: Duration) -> Timing {
     Timing { read_ms: milliseconds(read), predict_ms: milliseconds(predict) }
 }
 
-/// What standard output can show. `COLUMNS` is what shells tell of the terminal's width.
+/// What standard output can show.
 pub(crate) fn style(full_schedule: bool) -> Style {
-    let is_terminal = io::stdout().is_terminal();
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = columns.filter(|&columns| columns >= 40).unwrap_or(Style::default().width);
-    Style { width, color: is_terminal && !no_color, full_schedule }
+    Style { full_schedule, ..crate::terminal::style(Some(false)) }
 }
 
 /// The status of several reports.
@@ -267,7 +287,7 @@ pub(crate) fn verdict(report: &Report, strict: bool) -> Status {
     } else if run(|run| run.unexpected) {
         Status::RunFailed
     } else if undecided > 0
-        || !report.findings.is_empty()
+        || report.open_findings().next().is_some()
         || report.trace.events == 0
         || says_little
     {

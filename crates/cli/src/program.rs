@@ -18,12 +18,10 @@ use foretrace_program::{Program, merge, merge_recorded, parse, validate};
 use foretrace_report::{Certainty, Report, Subject};
 use foretrace_verdict::{Model, Property};
 
-use crate::args::{ModelChoice, PredictArguments, PredictionOptions};
-use crate::failure::{Failure, Status};
-use crate::output;
+use crate::args::{Implicit, ModelChoice, PredictArguments, PredictionOptions};
+use crate::failure::Failure;
 use crate::predict;
 use crate::process::record::say;
-use crate::process::test::numbered;
 use crate::progress::ProgressLine;
 
 use runs::Runs;
@@ -53,7 +51,7 @@ pub(crate) fn is_program(path: &Path) -> bool {
 }
 
 /// Predicts what a program can do.
-pub(crate) fn run_program(path: &Path, arguments: &PredictArguments) -> Result<Status, Failure> {
+pub(crate) fn run_program(path: &Path, arguments: &PredictArguments) -> Result<Report, Failure> {
     refuse(arguments, "a program")?;
     if arguments.options.symbolic_addresses {
         return Err(Failure::input("--symbolic-addresses is for recorded runs, not for a program"));
@@ -62,20 +60,19 @@ pub(crate) fn run_program(path: &Path, arguments: &PredictArguments) -> Result<S
     let program = read(path)?;
     let options = &arguments.options;
     let question = Question { options, start, path: path.display().to_string() };
-    let report = match check_bounded(&program) {
+    Ok(match check_bounded(&program) {
         Ok(()) => question.ask(&program, Subject::Program, None)?.0,
         Err(invalid) => {
             question.not_supported(Subject::Program, &format!("not supported: {invalid}"))
         }
-    };
-    question.answer(&report)
+    })
 }
 
-/// Predicts what a program can do of which these are runs.
+/// Predicts what a program can do of which these are runs; `None` if there is nothing to ask.
 pub(crate) fn run_merged(
     paths: &[PathBuf],
     arguments: &PredictArguments,
-) -> Result<Status, Failure> {
+) -> Result<Option<Report>, Failure> {
     let is_number = |path: &&PathBuf| {
         !path.exists() && path.to_str().is_some_and(|name| name.parse::<usize>().is_ok())
     };
@@ -95,13 +92,7 @@ pub(crate) fn run_merged(
     let runs = Runs::open(&paths, arguments.format, range)?;
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let question = Question { options: &arguments.options, start, path: names.join(", ") };
-    match ask_all(&question, &runs)? {
-        Asked::Answered(report, _) => question.answer(&report),
-        Asked::NoAddresses(notes) => {
-            notes.iter().for_each(|note| say(note));
-            Ok(Status::Nothing)
-        }
-    }
+    Ok(ask_all(&question, &runs)?.answered())
 }
 
 /// What runs can do together.
@@ -150,23 +141,11 @@ impl Ranging {
         Ok(Ranging { runs, start, path: format!("{}, other addresses", path.display()) })
     }
 
-    /// Predicts, and shows the report beside the one of the run as it is.
-    pub(crate) fn run(self, arguments: &PredictArguments) -> Result<Status, Failure> {
+    /// Predicts; `None` if no address ranges over its object.
+    pub(crate) fn run(self, arguments: &PredictArguments) -> Result<Option<Report>, Failure> {
         let Ranging { runs, start, path } = self;
         let question = Question { options: &arguments.options, start, path };
-        let report = match ask_all(&question, &runs)? {
-            Asked::Answered(report, _) => report,
-            Asked::NoAddresses(notes) => {
-                notes.iter().for_each(|note| say(note));
-                return Ok(Status::Nothing);
-            }
-        };
-        let json = arguments.options.json.as_deref().map(|path| match output::is_stdout(path) {
-            true => path.to_path_buf(),
-            false => numbered(path, Some("addresses".to_string())),
-        });
-        predict::show_in(&report, &arguments.options, json.as_deref())?;
-        Ok(predict::verdict(&report, false))
+        Ok(ask_all(&question, &runs)?.answered())
     }
 }
 
@@ -178,6 +157,19 @@ pub(crate) enum Asked {
     /// Nothing would be different: no address of the run ranges over its object. What there is to
     /// say of its addresses.
     NoAddresses(Vec<String>),
+}
+
+impl Asked {
+    /// The report; if there is none, the user hears why.
+    fn answered(self) -> Option<Report> {
+        match self {
+            Asked::Answered(report, _) => Some(report),
+            Asked::NoAddresses(notes) => {
+                notes.iter().for_each(|note| say(note));
+                None
+            }
+        }
+    }
 }
 
 /// What recorded runs can do together, and what replays of the findings follow.
@@ -204,7 +196,7 @@ fn ask_recorded(question: &Question, runs: &Runs) -> Result<Asked, Failure> {
     if range {
         report.notes.extend(runs.addresses(&merged));
     }
-    if !question.options.implicit.is_empty() {
+    if question.options.implicit.iter().any(|&check| check != Implicit::None) {
         implicit_of_single_runs(&mut report);
     }
     if report.findings.iter().any(|finding| finding.certainty == Certainty::Possible) {
@@ -256,7 +248,7 @@ fn refuse(arguments: &PredictArguments, subject: &str) -> Result<(), Failure> {
         _ if options.infer_regions => {
             ("--infer-regions", "mark regions with `region begin` and `region end`")
         }
-        _ if !options.implicit.is_empty() && !is_one_recording => {
+        _ if options.implicit.iter().any(|&check| check != Implicit::None) && !is_one_recording => {
             ("--implicit", "implicit checks apply to single runs only")
         }
         _ if is_asked(Property::Lock) && !is_asked(Property::Assertion) => {
@@ -331,11 +323,6 @@ impl Question<'_> {
         let mut asked = self.options().properties;
         asked.retain(|asked| !matches!(asked, Property::Deadlock | Property::Lock));
         report_unsupported(self.frame(), subject, reason, &asked)
-    }
-
-    fn answer(&self, report: &Report) -> Result<Status, Failure> {
-        predict::show(report, self.options)?;
-        Ok(predict::verdict(report, false))
     }
 
     fn frame(&self) -> Frame {

@@ -28,6 +28,8 @@ mod control_flow;
 mod determinism;
 #[path = "recording/ending.rs"]
 mod ending;
+#[path = "recording/everyday.rs"]
+mod everyday;
 #[path = "recording/failing.rs"]
 mod failing;
 #[path = "recording/files.rs"]
@@ -46,6 +48,8 @@ mod library;
 mod limits;
 #[path = "recording/merging.rs"]
 mod merging;
+#[path = "recording/names.rs"]
+mod names;
 #[path = "recording/openmp.rs"]
 mod openmp;
 #[path = "recording/options.rs"]

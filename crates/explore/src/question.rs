@@ -61,8 +61,8 @@ pub enum Reason {
 pub struct Limits {
     /// How many states one exploration visits at most.
     pub states: u64,
-    /// How many states all explorations together may cost, about. To prepare one costs as much as a
-    /// state for every few events.
+    /// How much all explorations together may cost, about, in states of a small trace. Large states
+    /// cost more, and to prepare an exploration costs as much as a state for every few events.
     pub total: u64,
     /// How many bytes all states together may take, roughly.
     pub bytes: usize,
@@ -116,4 +116,6 @@ pub struct Report {
     pub states: u64,
     /// How many steps were taken.
     pub steps: u64,
+    /// What the states have cost, in states of a small trace.
+    pub price: u64,
 }

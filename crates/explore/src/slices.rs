@@ -33,6 +33,8 @@ use crate::world::World;
 /// How many states an exploration has at first, and how many times more when it is asked again.
 const FIRST_STATES: u64 = 20_000;
 const MORE_STATES: u64 = 8;
+/// So many threads and bytes make a state cost as much as another one.
+const PARTS_PER_STATE: u64 = 32;
 
 /// How many events cost as much to prepare as one state to visit.
 const EVENTS_PER_STATE: u64 = 4;
@@ -52,7 +54,7 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
     let is_program = skeleton.is_program().then_some(Reason::Program);
     let too_wide = (skeleton.trace.threads().len() > u16::MAX.into()).then_some(Reason::TooWide);
     let answers = vec![Answer::GaveUp(Reason::States); questions.len()];
-    let mut report = Report { answers, explorations: 0, states: 0, steps: 0 };
+    let mut report = Report { answers, explorations: 0, states: 0, steps: 0, price: 0 };
     if let Some(reason) = refused.or(is_program).or(too_wide) {
         report.answers.fill(Answer::GaveUp(reason));
         return report;
@@ -77,7 +79,7 @@ pub fn explore(skeleton: &Skeleton, questions: &[Question], options: &Options) -
     };
     let (owners, units) = units(skeleton.trace, questions);
     let answers = vec![Answer::GaveUp(Reason::States); units.len()];
-    let mut of_units = Report { answers, explorations: 0, states: 0, steps: 0 };
+    let mut of_units = Report { answers, explorations: 0, states: 0, steps: 0, price: 0 };
     whole.answer(&owners, &units, &mut of_units);
     report.answers.fill(Answer::Impossible);
     for (&owner, answer) in owners.iter().zip(of_units.answers) {
@@ -194,7 +196,7 @@ impl Whole<'_> {
     fn is_late(&self, report: &Report) -> bool {
         let limits = &self.options.limits;
         let preparation = self.skeleton.trace.len() as u64 / EVENTS_PER_STATE;
-        let costs = report.states + report.explorations * preparation;
+        let costs = report.price + report.explorations * preparation;
         costs >= limits.total || limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
@@ -247,6 +249,7 @@ impl Whole<'_> {
             let outcome = search(&script, &rivals, goals, limits);
             report.explorations += 1;
             report.states += outcome.states;
+            report.price += outcome.states * price(&script);
             report.steps += outcome.steps;
             let is_whole = batch.kept == *self.all;
             let (mut left, mut kept) = (Vec::new(), batch.kept.clone());
@@ -361,6 +364,12 @@ impl Whole<'_> {
             false => Err(stalls),
         }
     }
+}
+
+/// How much a state costs, in states of a small trace: to copy and compare it takes time for each
+/// thread and each byte that is still read.
+fn price(script: &Script) -> u64 {
+    1 + (script.trace.threads().len() + script.last_looks.len()) as u64 / PARTS_PER_STATE
 }
 
 /// Where a thread came to a halt, and the read that had made it stray.

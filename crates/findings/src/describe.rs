@@ -1,7 +1,5 @@
 //! Events in words, close to the text form of traces but without what a reader does not need.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use std::fmt::Write;
 
 use foretrace_trace::{
@@ -199,10 +197,7 @@ fn access(
     value: Option<u64>,
 ) -> String {
     let atomic = if order == MemoryOrder::Plain || verb == "rmw" { "" } else { "atomic " };
-    let mut text = format!("{atomic}{verb} {}", trace.objects().get(at.object.index()));
-    if at.offset != 0 {
-        write!(text, "+{}", at.offset).expect("a string takes all text");
-    }
+    let mut text = format!("{atomic}{verb} {}", trace.place_name(at));
     push_value(&mut text, sign, at.size, value);
     text
 }

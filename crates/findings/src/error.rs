@@ -34,7 +34,7 @@ impl Error {
             Error::Question { message, .. } => {
                 Error::Question { message, hint: Some(hint.to_string()) }
             }
-            internal => internal,
+            internal @ Error::Internal(_) => internal,
         }
     }
 }

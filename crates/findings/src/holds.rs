@@ -7,8 +7,6 @@
 //!
 //! **Cost.** One pass over the sequence.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use std::collections::HashMap;
 
 use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, Trace, ops};

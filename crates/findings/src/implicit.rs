@@ -3,13 +3,35 @@
 use foretrace_predict::implicit::{self, FreedNotAsked};
 use foretrace_report as report;
 use foretrace_report::{Reason, Report};
-use foretrace_trace::{EventId, ImplicitFault, Provenance, Trace};
+use foretrace_trace::{EventId, ImplicitFault, Op, Provenance, Trace};
 use foretrace_verdict::{Model, Property, Violation};
 
+/// Which implicit checks are made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Implicit {
+    /// Use after free, as far as the answer costs little.
+    ByDefault,
+    /// These.
+    Chosen(Vec<ImplicitFault>),
+}
+
+impl Implicit {
+    /// What is asked for.
+    fn faults(&self) -> &[ImplicitFault] {
+        match self {
+            Implicit::ByDefault => &[ImplicitFault::Freed],
+            Implicit::Chosen(faults) => faults,
+        }
+    }
+}
+
 /// Makes assertions of what is asked for and can be answered, and says what that is.
-pub fn assert_no(trace: &mut Trace, faults: &[ImplicitFault], model: Option<Model>) -> Vec<String> {
-    let asked = implicit::ask(trace, faults.to_vec(), model);
-    asked.iter().map(|fault| fault.name().to_string()).collect()
+pub fn assert_no(trace: &mut Trace, asked: &Implicit, model: Option<Model>) -> Vec<String> {
+    let faults = implicit::ask(trace, asked.faults().to_vec(), model);
+    if *asked == Implicit::ByDefault && !trace.has_cells() {
+        return Vec::new();
+    }
+    faults.iter().map(|fault| fault.name().to_string()).collect()
 }
 
 /// Makes the assertions again that a report names.
@@ -50,22 +72,29 @@ fn leave_out(report: &mut Report, reason: Reason) {
 /// Notes which of the checks that were asked for are not made, or have no answer.
 pub fn say_what_is_open(
     trace: &Trace,
-    faults: &[ImplicitFault],
+    asked: &Implicit,
     model: Option<Model>,
     report: &mut Report,
 ) {
+    let faults = asked.faults();
+    let is_freed = |(_, op): (EventId, Op)| matches!(op, Op::Free { .. });
+    if *asked == Implicit::ByDefault && !trace.other_ops().any(is_freed) {
+        return;
+    }
     if faults.contains(&ImplicitFault::Bounds) {
         let what =
             "bounds of accesses through pointers that were themselves read from shared memory";
         leave_out(report, Reason::new("bounds-of-read-pointer", what));
     }
     let again = implicit::given_out_again(trace).len();
-    if again > 0
-        && (faults.contains(&ImplicitFault::Bounds) || faults.contains(&ImplicitFault::Freed))
-    {
+    let of_memory = [(ImplicitFault::Freed, "use after free"), (ImplicitFault::Bounds, "bounds")];
+    let is_asked = |(fault, name)| faults.contains(&fault).then_some(name);
+    let of_memory: Vec<&str> = of_memory.into_iter().filter_map(is_asked).collect();
+    if again > 0 && !of_memory.is_empty() {
         let what = format!(
-            "use after free and bounds, through pointers that were read, in memory that the \
-             allocator reused (blocks: {again})"
+            "{}, through pointers that were read, in memory that the allocator reused (blocks: \
+             {again})",
+            of_memory.join(" and ")
         );
         leave_out(report, Reason::new("reused-memory", what));
     }
@@ -78,8 +107,11 @@ pub fn say_what_is_open(
     // Such an access is to memory of no block, so that nothing is asked about it.
     if trace.has_fact(Provenance::FreedAccess) {
         let what = "the recorded run itself uses freed memory";
-        report
-            .leave_open(report::Kind::Assertion, Reason::new(Provenance::FreedAccess.code(), what));
+        let reason = |what: &str| Reason::new(Provenance::FreedAccess.code(), what);
+        match asked {
+            Implicit::ByDefault => leave_out(report, reason(&format!("use after free: {what}"))),
+            Implicit::Chosen(_) => report.leave_open(report::Kind::Assertion, reason(what)),
+        }
     }
 }
 
@@ -87,7 +119,11 @@ pub fn say_what_is_open(
 pub(crate) fn fault(trace: &Trace, violation: &Violation) -> Option<ImplicitFault> {
     match violation {
         Violation::Assertion(event) => trace.fault(*event),
-        _ => None,
+        Violation::Race(..)
+        | Violation::Atomicity { .. }
+        | Violation::LockCycle(_)
+        | Violation::Stuck(_)
+        | Violation::Lock(..) => None,
     }
 }
 

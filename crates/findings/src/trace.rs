@@ -3,8 +3,7 @@
 //! **Cost.** Linear in the trace and in the schedules. A schedule stays a list of numbers; the
 //! words for each event are made once, however many schedules contain it.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
+use std::collections::HashMap;
 use std::time::Duration;
 
 use foretrace_predict::{
@@ -12,14 +11,16 @@ use foretrace_predict::{
 };
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
-use foretrace_trace::{Dependences, EventId, Mode, Op, Request, Trace, ops};
-use foretrace_verdict::{Model, Violation};
+use foretrace_trace::{Dependences, EventId, Location, Mode, ObjectId, Op, Request, Trace, ops};
+use foretrace_verdict::{Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
 use crate::describe::{coming_store, failed_assertion, operation, operation_with};
 use crate::holds::{OpenHold, Survey};
 use crate::implicit;
+use crate::picture::{REFUTED_IN_PICTURE, picture};
 use crate::remarks::{not_asked, notes, unanswered, weak_accesses};
+use crate::stacks::Stacks;
 
 /// What a report says besides the prediction.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ use crate::remarks::{not_asked, notes, unanswered, weak_accesses};
 pub struct Frame {
     /// Whether long schedules are written step by step in JSON too.
     pub full_schedules: bool,
+    /// Whether somebody draws a picture of the run.
+    pub with_picture: bool,
     /// The file that was analysed, as the user named it.
     pub path: Option<String>,
     /// The options that change the answer.
@@ -54,7 +57,7 @@ impl Frame {
             symbolic_addresses: false,
             solver: None,
         };
-        Frame { full_schedules: false, path: None, settings, timing: None }
+        Frame { full_schedules: false, with_picture: false, path: None, settings, timing: None }
     }
 
     /// A report that has nothing but this.
@@ -83,17 +86,24 @@ pub fn report_trace(trace: &Trace, prediction: Prediction, frame: Frame) -> Repo
     let parts =
         prediction.not_asked.iter().filter(|&part| !adds || *part != NotAsked::NoAssertions);
     let is_by_object = frame.settings.granularity == Granularity::Variable.name();
+    let with_picture = frame.with_picture;
     let mut report = frame.report(prediction.model);
-    report.trace.events = trace.len() as u64;
+    report.trace.events = (trace.len() - trace.made_up()) as u64;
     report.trace.threads = trace.threads().iter().map(str::to_string).collect();
+    report.trace.folders = trace.folders().to_vec();
     report.trace.provenance = trace.provenance().to_vec();
     report.trace.weak_accesses = weak_accesses(trace);
     report.summary = prediction.ledgers.clone();
     report.slicing = prediction.slicing;
     report.not_asked = parts.map(|part| not_asked(trace, part)).collect();
     report.notes = notes(trace, &prediction);
-    report.excerpt = excerpt(trace, &prediction, &points);
-    report.findings = findings(trace, prediction.findings, &points, is_by_object);
+    let mut stacks = Stacks::new(trace);
+    report.excerpt = excerpt(trace, &prediction, &points, with_picture, &mut stacks);
+    report.picture = with_picture.then(|| picture(trace, &report.excerpt, &prediction.findings));
+    report.findings = findings(trace, prediction.findings, &points, is_by_object, &mut stacks);
+    report.created = stacks.created();
+    (report.frames, report.stacks) = stacks.tables();
+    report.refuted = refuted(trace, &prediction.refuted);
     report.undecided = prediction.undecided.into_iter().map(undecided).collect();
     let for_recorded_values = prediction.for_recorded_values.into_iter();
     report.for_recorded_values = for_recorded_values.map(undecided).collect();
@@ -166,7 +176,13 @@ fn unfinished(trace: &Trace, schedule: &[EventId], stuck: EventId) -> Vec<Point>
         .collect()
 }
 
-fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec<EventText> {
+fn excerpt(
+    trace: &Trace,
+    prediction: &Prediction,
+    points: &[Vec<Point>],
+    with_refuted: bool,
+    stacks: &mut Stacks,
+) -> Vec<EventText> {
     let mut mentioned = vec![false; trace.len()];
     for finding in &prediction.findings {
         shown(trace, &finding.schedule).for_each(|event| mentioned[event.index()] = true);
@@ -175,18 +191,28 @@ fn excerpt(trace: &Trace, prediction: &Prediction, points: &[Vec<Point>]) -> Vec
     for open in prediction.undecided.iter().chain(&prediction.for_recorded_values) {
         open.example.events().iter().for_each(|event| mentioned[event.index()] = true);
     }
+    let refuted = prediction.refuted.iter().take(if with_refuted { REFUTED_IN_PICTURE } else { 0 });
+    for event in refuted.flat_map(|(_, violation)| violation.events()) {
+        mentioned[event.index()] = true;
+    }
     (0..trace.len())
         .filter(|&row| mentioned[row])
         .map(|row| {
             let id = EventId::from(row);
-            EventText {
-                event: id.0,
-                thread: trace.thread_of(id).0,
-                operation: operation(trace, id),
-                location: location(trace, id),
-            }
+            EventText { stack: stacks.of(id), ..event_text(trace, id) }
         })
         .collect()
+}
+
+/// An event in words, without its calls.
+pub(crate) fn event_text(trace: &Trace, event: EventId) -> EventText {
+    EventText {
+        event: event.0,
+        thread: trace.thread_of(event).0,
+        operation: operation(trace, event),
+        location: location(trace, event),
+        stack: None,
+    }
 }
 
 /// The steps of a schedule that the program does.
@@ -195,7 +221,11 @@ fn shown<'a>(trace: &'a Trace, schedule: &'a [EventId]) -> impl Iterator<Item = 
 }
 
 fn location(trace: &Trace, event: EventId) -> Option<String> {
-    trace.event(event).location.map(|id| trace.locations().get(id.index()).to_string())
+    location_text(trace, event).map(str::to_string)
+}
+
+fn location_text(trace: &Trace, event: EventId) -> Option<&str> {
+    trace.location_of(event).map(|id| trace.locations().get(id.index()))
 }
 
 /// `is_by_object`: which places of an object it is about does not matter.
@@ -204,11 +234,13 @@ fn findings(
     found: Vec<Finding>,
     points: &[Vec<Point>],
     is_by_object: bool,
+    stacks: &mut Stacks,
 ) -> Vec<report::Finding> {
     let mut asked: Vec<EventId> = points.iter().flatten().map(|point| point.event).collect();
     asked.sort_unstable();
     asked.dedup();
     let recorded = Survey::along(trace, (0..trace.len()).map(EventId::from), &asked);
+    let allocations = allocations(trace);
     let mut numbers = [0u32; 9];
     found
         .into_iter()
@@ -219,9 +251,9 @@ fn findings(
             let id = format!("{}-{}", kind.name(), numbers[kind as usize]);
             if recorded.has_foreign_release() {
                 let replayed = Survey::along(trace, finding.schedule.iter().copied(), &asked);
-                self::finding(trace, finding, id, points, &replayed)
+                self::finding(trace, finding, id, points, &replayed, &allocations, stacks)
             } else {
-                self::finding(trace, finding, id, points, &recorded)
+                self::finding(trace, finding, id, points, &recorded, &allocations, stacks)
             }
         })
         .map(|mut finding| {
@@ -239,6 +271,8 @@ fn finding(
     id: String,
     points: &[Point],
     survey: &Survey,
+    allocations: &HashMap<ObjectId, (EventId, u32)>,
+    stacks: &mut Stacks,
 ) -> report::Finding {
     let kind = finding.violation.kind();
     let object = object_name(trace, &finding);
@@ -246,7 +280,7 @@ fn finding(
     let at_fault = finding.violation.events().into_iter().chain(freed.map(|(free, _)| free));
     let mut places: Vec<String> = at_fault.map(|event| place(trace, event)).collect();
     places.extend(implicit::fault(trace, &finding.violation).map(|fault| fault.name().to_string()));
-    let side = |point: &Point| Side {
+    let mut side = |point: &Point| Side {
         event: point.event.0,
         state: point.state,
         holds: match point.state {
@@ -254,12 +288,18 @@ fn finding(
             SideState::Executed | SideState::Next => survey.before(trace, point.event),
         }
         .iter()
-        .map(|hold| named_hold(trace, hold))
+        .map(|hold| named_hold(trace, hold, stacks))
         .collect(),
     };
     let reported = reported_order(trace, &finding.violation, &finding.schedule);
     let mut told = report::Finding::new(id, kind, finding.certainty, object, &places);
-    told.sides = points.iter().map(side).collect();
+    told.sides = points.iter().map(&mut side).collect();
+    told.allocated = accessed(trace, &finding)
+        .and_then(|object| allocations.get(&object))
+        .map(|&(event, size)| stacks.origin(event, Some(size)));
+    told.place = accessed_place(trace, &finding);
+    let at_fault = points.iter().filter_map(|point| location_text(trace, point.event));
+    told.set_functions(at_fault.filter_map(|text| Location::parse(text)?.function));
     told.context_switches = context_switches(trace, &reported) as u64;
     told.changes = changes(trace, &finding);
     told.what = implicit::what(trace, &finding.violation);
@@ -316,25 +356,75 @@ pub(crate) fn place(trace: &Trace, event: EventId) -> String {
     })
 }
 
-fn named_hold(trace: &Trace, hold: &OpenHold) -> Hold {
+fn named_hold(trace: &Trace, hold: &OpenHold, stacks: &mut Stacks) -> Hold {
     Hold {
         lock: trace.locks().get(hold.lock.index()).to_string(),
         shared: hold.mode == Mode::Shared,
         since: hold.since.0,
         location: location(trace, hold.since),
+        stack: stacks.of(hold.since),
     }
+}
+
+/// Where each object was allocated, and how large it is.
+fn allocations(trace: &Trace) -> HashMap<ObjectId, (EventId, u32)> {
+    let allocs = trace.other_ops().filter_map(|(event, op)| match op {
+        Op::Alloc { object, size, .. } => Some((object, (event, size))),
+        ops!(memory data sync Free mark call) => None,
+    });
+    allocs.collect()
+}
+
+/// What the memory is called that the finding is about.
+fn accessed_place(trace: &Trace, finding: &Finding) -> Option<String> {
+    let is_access = |event: &EventId| trace.access(*event).is_some();
+    let events = finding.violation.events();
+    // Of accesses of different sizes the smallest says most.
+    let accesses = events.into_iter().filter(is_access).filter_map(|event| trace.access(event));
+    accesses.min_by_key(|access| access.at.size).map(|access| trace.place_name(access.at))
+}
+
+/// The memory that the finding is about.
+fn accessed(trace: &Trace, finding: &Finding) -> Option<ObjectId> {
+    let of_access = |event: EventId| trace.access(event).map(|access| access.at.object);
+    let freed = || {
+        let (free, _) = implicit::freed(trace, &finding.violation)?;
+        match trace.op(free) {
+            Op::Free { object } => Some(object),
+            ops!(memory data sync Alloc mark call) => None,
+        }
+    };
+    finding
+        .object
+        .or_else(freed)
+        .or_else(|| finding.violation.events().into_iter().find_map(of_access))
+}
+
+/// The candidates that are refuted, with names.
+fn refuted(trace: &Trace, refuted: &[(Property, Violation)]) -> Vec<report::Refuted> {
+    let name = |(_, violation): &(Property, Violation)| report::Refuted {
+        kind: violation.kind(),
+        object: object_of(trace, violation),
+        places: violation.events().into_iter().map(|event| place(trace, event)).collect(),
+    };
+    refuted.iter().map(name).collect()
 }
 
 /// The name of what the finding is about.
 pub(crate) fn object_name(trace: &Trace, finding: &Finding) -> Option<String> {
-    if let Some(object) = finding.object {
-        return Some(trace.objects().get(object.index()).to_string());
+    match finding.object {
+        Some(object) => Some(trace.objects().get(object.index()).to_string()),
+        None => object_of(trace, &finding.violation),
     }
-    if let Some((_, block)) = implicit::freed(trace, &finding.violation) {
+}
+
+/// The name of what the events of a violation are about.
+fn object_of(trace: &Trace, violation: &Violation) -> Option<String> {
+    if let Some((_, block)) = implicit::freed(trace, violation) {
         return Some(block.to_string());
     }
     let mut names: Vec<&str> = Vec::new();
-    for event in finding.violation.events() {
+    for event in violation.events() {
         let name = operand(trace, event)?;
         if !names.contains(&name) {
             names.push(name);
@@ -458,8 +548,6 @@ main: end
                    next*            wake c m              a.c:2
                    next* join a                           a.c:9
 
-                          candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-                deadlock           1                 0         0        0         1           0          0
                 verdict: 1 bug that can happen
             "#]],
         );
@@ -487,8 +575,6 @@ a: acquire m @ a.c:2
                       1  acquire m  a.c:1
                    next* acquire m  a.c:2
 
-                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-                lock           1                 0         0        0         1           0          0
                 verdict: 1 bug that can happen
             "#]],
         );
@@ -519,11 +605,9 @@ b: write x : 5 @ a.c:7
                    step  a             b
                       1  region begin
                       2* read x : 0                  a.c:1
-                      3*               write x : 5   a.c:7
+                      3*               x: 0 → 5      a.c:7
                    next* write x : 1                 a.c:2
 
-                           candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-                atomicity           1                 0         0        0         1           0          0
                 verdict: 1 bug that can happen
             "#]],
         );

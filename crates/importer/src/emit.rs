@@ -14,6 +14,7 @@ use super::chunks::Recording;
 use super::emit_walk::Walking;
 use super::handed::Given;
 use super::image::Image;
+use super::names::Evidence;
 use super::objects::{Block, Found, Objects, What};
 use super::order::Order;
 use super::records::{Limit, Record, Touch, for_each};
@@ -37,7 +38,7 @@ pub(super) struct Emit<'r> {
     pub(super) object_ids: FxHashMap<u32, ObjectId>,
     /// Of each site, once it was checked, the location, once an event has it.
     locations: FxHashMap<u64, Option<LocationId>>,
-    names: FxHashMap<String, u32>,
+    pub(super) names: FxHashMap<String, u32>,
     pub(super) counts: Counts,
     pub(super) unknown_writers: FxHashMap<Option<LocationId>, u64>,
     /// Names are such that other recordings of the program have the same ones.
@@ -48,6 +49,9 @@ pub(super) struct Emit<'r> {
     /// address.
     pub(super) stored_in_pages: FxHashSet<(u32, u64)>,
     pub(super) given: Given,
+    pub(super) evidence: Evidence,
+    /// The blocks of the heap among the objects, and their sizes.
+    pub(super) block_sizes: FxHashMap<ObjectId, u32>,
     /// Addresses of blocks of the trace that were freed.
     pub(super) given_back: BTreeMap<u64, u64>,
     /// Objects of which it is said what all their bytes held at first.
@@ -56,6 +60,10 @@ pub(super) struct Emit<'r> {
     pub(super) exited: bool,
     /// Which record this is, from 1.
     pub(super) now: u64,
+    /// How many acts were there that all threads may notice.
+    acts: u64,
+    /// Its site, 0 if it has none.
+    pub(super) site: u64,
 }
 
 /// What is left out without harm.
@@ -83,6 +91,8 @@ pub(super) struct Row {
     pub(super) lost_waits: u32,
     /// Nothing more can be said of it.
     abandoned: bool,
+    /// How many acts that all others may notice had happened when it last said so.
+    noticed: u64,
 }
 
 /// A wait whose wake has not come.
@@ -144,10 +154,14 @@ impl<'r> Emit<'r> {
             ranged_over: FxHashSet::default(),
             stored_in_pages: FxHashSet::default(),
             given: Given::default(),
+            evidence: Evidence::default(),
+            block_sizes: FxHashMap::default(),
             declared_whole: FxHashSet::default(),
             given_back: BTreeMap::new(),
             exited: false,
             now: 0,
+            acts: 0,
+            site: 0,
         }
     }
 
@@ -178,6 +192,7 @@ impl<'r> Emit<'r> {
         self.builder
             .set_inputs(self.tables.inputs_for_replays(self.recording.starts_children_again));
         self.declare_benign();
+        self.finish_names();
         self.finish_facts(order, reached);
         self.check_lineages();
         let mut trace = self.builder.finish();
@@ -194,6 +209,7 @@ impl<'r> Emit<'r> {
             return Err(record.error(problem));
         }
         self.check_site(&record)?;
+        self.site = if record.has_site() { record.site } else { 0 };
         let row = self.threads.entry(thread).or_default();
         row.records += 1;
         let ordinal = row.ordinal;
@@ -214,6 +230,9 @@ impl<'r> Emit<'r> {
             return Ok(());
         }
         self.before_record(now);
+        if record.kind != kind::BEGIN {
+            self.notice(now);
+        }
         if let Some(touch) = record.touch()? {
             self.note_cancelled(thread, record.kind);
             self.access(now, touch);
@@ -240,7 +259,14 @@ impl<'r> Emit<'r> {
                 let order = record.order(record.detail)?;
                 self.push(now, Op::Fence { order });
             }
-            kind::ENTER_CALL | kind::LEAVE_CALL => self.call_record(now)?,
+            kind::ENTER_CALL => {
+                self.before_call(now);
+                self.call_record(now)?;
+            }
+            kind::LEAVE_CALL => {
+                self.call_record(now)?;
+                self.behind_call(now);
+            }
             kind::UNSEEN => self.unseen(now),
             kind::HANDED => self.hand_over(now),
             kind::REGION_BEGIN => self.push(now, Op::RegionBegin),
@@ -328,6 +354,7 @@ impl<'r> Emit<'r> {
             true => self.builder.push_recorded(event, now.ordinal, now.record.kind),
             false => self.builder.push(event),
         };
+        self.place_in_calls();
         self.row(now.thread).events += 1;
     }
 
@@ -374,7 +401,14 @@ impl<'r> Emit<'r> {
             unseen::CALLED_BACK => Unseen::Callback,
             unseen::COPIED if !self.recording.has_copies => return,
             unseen::COPIED => Unseen::ProcessCopy,
+            // There is nobody else yet.
+            unseen::LOOKED | unseen::NOTICED if !self.given.has_threads() => return,
             unseen::LOOKED => Unseen::MemoryCall,
+            unseen::NOTICED => {
+                self.acts += 1;
+                self.row(now.thread).noticed = self.acts;
+                Unseen::MemoryCall
+            }
             _ => Unseen::InterruptedWait,
         };
         let at = self
@@ -383,12 +417,23 @@ impl<'r> Emit<'r> {
         self.leave_out(now, Provenance::Unseen { what, at });
     }
 
+    /// Before the first record of a thread behind an act that all others may notice.
+    fn notice(&mut self, now: Now) {
+        let acts = self.acts;
+        let row = self.row(now.thread);
+        if row.noticed != acts && row.waiting.is_none() {
+            row.noticed = acts;
+            self.pin(now);
+        }
+    }
+
     /// Appends a read that nothing explains.
     pub(super) fn pin(&mut self, now: Now) {
         let row = self.row(now.thread);
         if row.abandoned || row.waiting.is_some() {
             return;
         }
+        self.is_pinned(now.thread);
         let known = self.builder.so_far().objects().find("unexplained");
         let object = self.builder.object("unexplained");
         let at = Place { object, offset: 0, size: 8 };
@@ -400,71 +445,6 @@ impl<'r> Emit<'r> {
         let location = self.location(now);
         self.builder.push(Event { thread, op, location });
         self.row(now.thread).events += 1;
-    }
-
-    /// A name that nothing of its kind has had: `m`, then `m#2`.
-    pub(super) fn fresh(&mut self, table: &str, name: String) -> String {
-        let count = self.names.entry(format!("{table} {name}")).or_default();
-        *count += 1;
-        match *count {
-            1 => name,
-            count => {
-                let next = format!("{name}#{count}");
-                self.fresh(table, next)
-            }
-        }
-    }
-
-    /// What is at an address, for the name of a lock or the like.
-    pub(super) fn describe(&mut self, address: u64) -> String {
-        if let Some(name) = self.tables.lock_names.get(&address) {
-            return name.clone();
-        }
-        let found = self.objects.find(address);
-        if found.what == What::Region {
-            return format!("{address:#x}");
-        }
-        let name = self.object_name(&found);
-        match address - found.start {
-            0 => name,
-            offset => format!("{name}+{offset}"),
-        }
-    }
-
-    fn object_name(&self, found: &Found) -> String {
-        match found.what {
-            What::Global(at) => self.tables.globals[at].name.clone(),
-            What::Heap(block) => self.block_name(&block),
-            What::Stack(thread) if self.together => {
-                format!("stack of {}", self.tables.lineage(thread))
-            }
-            What::Stack(thread) => format!("stack of T{thread}"),
-            What::Region => format!("mem@{:#x}", found.start),
-        }
-    }
-
-    fn block_name(&self, block: &Block) -> String {
-        if self.together {
-            let place = self.tables.place(block.site).ok().flatten();
-            let place = place.map_or(String::new(), |place| format!("@{}", place.short()));
-            let of = self.tables.lineage(block.thread);
-            return format!("heap#{}{place} of {of}", block.nth);
-        }
-        match self.tables.place(block.site) {
-            Ok(Some(place)) => format!("heap#{}@{}", block.number, place.short()),
-            _ => format!("heap#{}", block.number),
-        }
-    }
-
-    pub(super) fn object(&mut self, found: &Found) -> ObjectId {
-        if let Some(&known) = self.object_ids.get(&found.object) {
-            return known;
-        }
-        let name = self.object_name(found);
-        let name = self.fresh("object", name);
-        let id = self.builder.object(&name);
-        self.object_ids.insert(found.object, id);
-        id
     }
 
     fn access(&mut self, now: Now, touch: Touch) {
@@ -546,6 +526,9 @@ impl<'r> Emit<'r> {
         };
         let (read, written) = (value(touch.reads), value(touch.writes));
         let at = Place { object: self.object(found), offset: start, size };
+        if skipped == 0 {
+            self.note_base(found, at);
+        }
         let order = touch.order;
         let op = match (touch.reads.is_some(), touch.writes.is_some()) {
             (true, false) => Op::Read { at, value: read, order },

@@ -17,6 +17,10 @@ pub(super) struct Walking<'r> {
     /// Kept for the next record, so that nothing is allocated for each.
     spare: Told,
     names: u32,
+    /// The stacks of the trace, by those of the walk.
+    stacks: Vec<Option<StackId>>,
+    /// The calls inside which events are that are made next.
+    callers: Option<StackId>,
 }
 
 impl<'r> Walking<'r> {
@@ -32,7 +36,7 @@ impl<'r> Walking<'r> {
             return None;
         }
         code.iter().for_each(|code| walk.module(code));
-        Some(Walking { walk, spare: Told::default(), names: 0 })
+        Some(Walking { walk, spare: Told::default(), names: 0, stacks: Vec::new(), callers: None })
     }
 }
 
@@ -108,8 +112,49 @@ impl Emit<'_> {
         let mut told = std::mem::take(&mut walking.spare);
         told.clear();
         walking.walk.follow(now.thread, seen, &mut told);
+        let callers = told.callers;
+        self.enter_calls(callers);
         self.push_steps(now, &mut told.before);
+        self.enter_calls(callers);
         told
+    }
+
+    /// The events that are made next are inside these calls.
+    fn enter_calls(&mut self, callers: Option<u32>) {
+        let stack = callers.map(|callers| self.stack(callers));
+        self.walk.as_mut().expect("only a walk knows calls").callers = stack;
+    }
+
+    /// The stack of the trace that a stack of the walk is.
+    fn stack(&mut self, callers: u32) -> StackId {
+        // From the innermost call outwards to one that is known, and back.
+        let (mut open, mut at) = (Vec::new(), callers);
+        let mut stack = loop {
+            let walking = self.walk.as_ref().expect("only a walk knows calls");
+            if let Some(known) = walking.stacks.get(at as usize).copied().flatten() {
+                break known;
+            }
+            let Some((caller, site)) = walking.walk.call(at) else { break Builder::BOTTOM };
+            open.push((at, site));
+            at = caller;
+        };
+        for (at, site) in open.into_iter().rev() {
+            if let Some(location) = self.location_of(site) {
+                stack = self.builder.called(stack, location);
+            }
+            let walking = self.walk.as_mut().expect("only a walk knows calls");
+            walking.stacks.resize(walking.stacks.len().max(at as usize + 1), None);
+            walking.stacks[at as usize] = Some(stack);
+        }
+        stack
+    }
+
+    /// Says of the event that was pushed last inside which calls it is.
+    pub(super) fn place_in_calls(&mut self) {
+        if let Some(stack) = self.walk.as_ref().and_then(|walking| walking.callers) {
+            let event = EventId(self.builder.so_far().len() as u32 - 1);
+            self.builder.happens_in(event, stack);
+        }
     }
 
     /// Gives the event that was pushed last what the walk told of it.
@@ -133,6 +178,7 @@ impl Emit<'_> {
             return;
         }
         self.push_steps(now, &mut told.after);
+        self.enter_calls(None);
         if let Some(walking) = &mut self.walk {
             walking.spare = told;
         }
@@ -184,10 +230,15 @@ impl Emit<'_> {
                     self.pin(now);
                     continue;
                 }
+                WalkStep::Inside(callers) => {
+                    self.enter_calls(Some(callers));
+                    continue;
+                }
                 WalkStep::Opaque => (Op::External, now.record.site, None),
             };
             let location = self.location_of(site);
             let event = self.push_between(now.thread, op, location);
+            self.place_in_calls();
             if let Some(expression) = expression {
                 self.builder.express(event, expression);
             }

@@ -4,16 +4,21 @@
 //! **Computes.** In the first pass, which memory is given away, by which threads, and which threads
 //! write to it. In the second pass, the pins that follow from it:
 //!
-//! - Behind a call that may have read memory to which another thread writes: what the call did and
-//!   returned may depend on that.
+//! - Before and behind a call that gets memory which another thread uses: what the call did and
+//!   returned may depend on that, and others that come behind may find what it has written.
 //! - Behind a read of bytes that the program has not stored itself, as far as was recorded, if
 //!   another thread has given the memory away before: what was read may come from there.
+//! - The same with memory that calls of which nothing is known can reach, whoever has given it away
+//!   ([`super::reach`]): before such a call if another thread has used it, behind the call if
+//!   another one has written to it, and behind a read of it if another one has made such a call,
+//!   each since the thread's last pin. A thread that has no pin yet gets one behind its call if
+//!   others ever write there.
 //! - Where `realloc` copies what other threads have stored.
 //!
 //! **Invariant.** An object of the program is one place. Stacks, and memory of which nothing is
 //! known, are many: lines of [`LINE`] bytes, and an address stands for the next [`REACH`] bytes.
 //!
-//! **Cost.** An entry per object that is written to, if anything is given away at all.
+//! **Cost.** An entry per object that is accessed, if anything is given away at all.
 
 use foretrace_recording::record::handed;
 use foretrace_trace::Provenance;
@@ -22,16 +27,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::emit::{Emit, Now};
 use super::objects::{Block, Found, Objects, What};
+use super::reach::{self, Reach};
 use super::records::{Record, Touch};
 use super::shadow::Shadow;
+use super::tables::Tables;
 
 const LINE: u64 = 64;
 const REACH: u64 = 256;
 /// More threads than one.
-const SEVERAL: u32 = u32::MAX;
+pub(super) const SEVERAL: u32 = u32::MAX;
 
 /// An object, and a line of it or 0.
-type Place = (u32, u64);
+pub(super) type Place = (u32, u64);
 
 /// The first pass.
 #[derive(Default)]
@@ -48,6 +55,10 @@ pub(super) struct Handed {
     moving: FxHashMap<u32, bool>,
     /// Blocks to which `realloc` has moved what other threads have stored.
     moved: FxHashSet<u32>,
+    reach: Reach,
+    /// What every call of which nothing is known may use, and who writes there.
+    of_all: FxHashSet<Place>,
+    writers_of_all: Option<u32>,
 }
 
 fn is_one_place(found: &Found) -> bool {
@@ -55,7 +66,7 @@ fn is_one_place(found: &Found) -> bool {
 }
 
 /// The places of the bytes `start..end`, which are in an object.
-fn places(found: &Found, start: u64, end: u64) -> impl Iterator<Item = Place> + use<> {
+pub(super) fn places(found: &Found, start: u64, end: u64) -> impl Iterator<Item = Place> + use<> {
     let object = found.object;
     let lines = match is_one_place(found) {
         true => 0..1,
@@ -64,15 +75,15 @@ fn places(found: &Found, start: u64, end: u64) -> impl Iterator<Item = Place> + 
     lines.map(move |line| (object, line))
 }
 
-fn reach(found: &Found, address: u64) -> u64 {
+pub(super) fn reach(found: &Found, address: u64) -> u64 {
     found.end.min(address.saturating_add(REACH))
 }
 
-fn note(who: &mut FxHashMap<Place, u32>, place: Place, thread: u32) {
+pub(super) fn note(who: &mut FxHashMap<Place, u32>, place: Place, thread: u32) {
     who.entry(place).and_modify(|one| *one = joined(*one, thread)).or_insert(thread);
 }
 
-fn joined(one: u32, other: u32) -> u32 {
+pub(super) fn joined(one: u32, other: u32) -> u32 {
     if one == other { one } else { SEVERAL }
 }
 
@@ -86,10 +97,44 @@ impl Handed {
         self.has_threads = true;
     }
 
-    /// A thread writes to the bytes `start..end`.
-    pub(super) fn write(&mut self, found: &Found, start: u64, end: u64, thread: u32) {
+    /// A thread accesses these bytes, which are in one object.
+    pub(super) fn access(
+        &mut self,
+        objects: &Objects,
+        found: &Found,
+        touch: &Touch,
+        bytes: std::ops::Range<u64>,
+        thread: u32,
+    ) {
+        let (start, end) = (bytes.start, bytes.end);
+        self.reach.store(objects, found, touch, bytes);
         if self.has_threads {
-            places(found, start, end).for_each(|place| note(&mut self.writers, place, thread));
+            self.reach.access(found, start, end, thread);
+            if touch.writes.is_some() {
+                places(found, start, end).for_each(|place| note(&mut self.writers, place, thread));
+            }
+        }
+    }
+
+    /// What variables of the program hold at first.
+    pub(super) fn begin(&mut self, objects: &mut Objects, tables: &Tables) {
+        for (at, word) in tables.initial_words() {
+            let found = objects.known(at);
+            if let Some(found) = found.filter(|found| at + 8 <= found.end) {
+                self.reach.address(objects, &found, at, word);
+            }
+        }
+    }
+
+    /// A call begins, or comes back.
+    pub(super) fn call(&mut self, thread: u32, record: &Record) {
+        self.reach.call(thread, record);
+    }
+
+    /// A thread gets a block.
+    pub(super) fn allocated(&mut self, block: Block, thread: u32) {
+        if self.reach.is_inside(thread) {
+            self.reach.give(thread, (block.object, 0), self.has_threads);
         }
     }
 
@@ -103,10 +148,15 @@ impl Handed {
     ) {
         let address = record.word(0);
         let found = objects.find(address);
+        let end = reach(&found, address);
+        if self.reach.is_inside(thread) {
+            let has_threads = self.has_threads;
+            places(&found, address, end)
+                .for_each(|place| self.reach.give(thread, place, has_threads));
+        }
         if !self.has_threads {
             return;
         }
-        let end = reach(&found, address);
         for place in places(&found, address, end) {
             self.places.insert(place);
             if record.detail != handed::UNKNOWN {
@@ -132,6 +182,7 @@ impl Handed {
         }
         match self.objects.remove(&block.object) {
             Some((by, size)) => shadow.share_with(block.object, size, by),
+            None if self.reach.is_reached(block.object) => {}
             None => drop(self.writers.remove(&(block.object, 0))),
         }
     }
@@ -151,6 +202,9 @@ impl Handed {
         for (object, (by, size)) in self.objects.drain() {
             shadow.share_with(object, size, by);
         }
+        self.of_all = self.reach.of_all();
+        let writers = self.of_all.iter().filter_map(|place| self.writers.get(place));
+        self.writers_of_all = writers.copied().reduce(joined);
     }
 
     /// Whether what `realloc` copied there was stored by others.
@@ -167,6 +221,37 @@ pub(super) struct Given {
     by: FxHashMap<Place, u32>,
     /// Of lines of 64 bytes, the bytes that were stored: object and line.
     stored: FxHashMap<(u32, u32), u64>,
+    /// When what every call may use was last written to and used, and when a call of which nothing
+    /// is known was last under way, in records.
+    written: Latest,
+    used: Latest,
+    called: Latest,
+    /// The last pin of each thread.
+    pinned: FxHashMap<u32, u64>,
+    /// Of the open calls of each thread, whether nothing is known of them.
+    open: FxHashMap<u32, Vec<bool>>,
+}
+
+/// The last time at which something happened, and the last one by another thread than that.
+#[derive(Default)]
+struct Latest {
+    last: Option<(u32, u64)>,
+    before: Option<(u32, u64)>,
+}
+
+impl Latest {
+    fn note(&mut self, thread: u32, now: u64) {
+        if self.last.is_some_and(|(last, _)| last != thread) {
+            self.before = self.last;
+        }
+        self.last = Some((thread, now));
+    }
+
+    /// When another thread did it last.
+    fn by_other(&self, thread: u32) -> Option<u64> {
+        let both = [self.last, self.before];
+        both.into_iter().flatten().find(|&(by, _)| by != thread).map(|(_, time)| time)
+    }
 }
 
 /// The lines of the bytes `start..end` of an object, each with a mask of its bytes.
@@ -182,6 +267,10 @@ impl Given {
     pub(super) fn has_forked(&mut self) {
         self.has_threads = true;
     }
+
+    pub(super) fn has_threads(&self) -> bool {
+        self.has_threads
+    }
 }
 
 impl Emit<'_> {
@@ -194,24 +283,99 @@ impl Emit<'_> {
         }
         let mut may_depend = false;
         for place in places(&found, address, reach(&found, address)) {
-            may_depend |= has_other(&self.survey.handed.writers, place, now.thread);
+            let handed = &self.survey.handed;
+            may_depend |= has_other(&handed.writers, place, now.thread)
+                || handed.reach.has_other_user(place, now.thread);
             note(&mut self.given.by, place, now.thread);
         }
-        if may_depend && now.record.detail != handed::WRITTEN {
-            let at = self.location(now).map(|location| {
-                self.builder.so_far().locations().get(location.index()).to_string()
-            });
-            self.leave_out(now, Provenance::Unseen { what: Unseen::MemoryCall, at });
+        if may_depend {
+            self.may_have_looked(now);
         }
+    }
+
+    fn may_have_looked(&mut self, now: Now) {
+        let at = self
+            .location(now)
+            .map(|location| self.builder.so_far().locations().get(location.index()).to_string());
+        self.leave_out(now, Provenance::Unseen { what: Unseen::MemoryCall, at });
+    }
+
+    /// A thread has a pin here.
+    pub(super) fn is_pinned(&mut self, thread: u32) {
+        if !self.survey.handed.of_all.is_empty() {
+            self.given.pinned.insert(thread, self.now);
+        }
+    }
+
+    /// Whether something that others do has happened since the thread's last pin.
+    fn is_news(&self, thread: u32, latest: &Latest) -> bool {
+        let since = self.given.pinned.get(&thread).copied().unwrap_or(0);
+        latest.by_other(thread).is_some_and(|time| time > since)
+    }
+
+    /// A call begins.
+    pub(super) fn before_call(&mut self, now: Now) {
+        if self.survey.handed.of_all.is_empty() {
+            return;
+        }
+        let is_unknown = reach::is_unknown(&now.record);
+        self.given.open.entry(now.thread).or_default().push(is_unknown);
+        if is_unknown {
+            if self.is_news(now.thread, &self.given.used) {
+                self.may_have_looked(now);
+            }
+            self.given.called.note(now.thread, self.now);
+        }
+    }
+
+    /// A call has come back.
+    pub(super) fn behind_call(&mut self, now: Now) {
+        let open = self.given.open.get_mut(&now.thread);
+        if open.and_then(Vec::pop) != Some(true) {
+            return;
+        }
+        let is_first = !self.given.pinned.contains_key(&now.thread)
+            && self.survey.handed.writers_of_all.is_some_and(|by| by != now.thread);
+        if is_first || self.is_news(now.thread, &self.given.written) {
+            self.may_have_looked(now);
+        }
+        self.given.called.note(now.thread, self.now);
+    }
+
+    /// After an access to bytes of an object: whether every call of which nothing is known may use
+    /// them, and may have changed what was read.
+    fn reached_memory(&mut self, now: Now, touch: &Touch, found: &Found) -> bool {
+        let bytes = touch.address.max(found.start)..(touch.address + touch.size).min(found.end);
+        let of_all = &self.survey.handed.of_all;
+        if !places(found, bytes.start, bytes.end).any(|place| of_all.contains(&place)) {
+            return false;
+        }
+        if self.given.has_threads {
+            self.given.used.note(now.thread, self.now);
+            if touch.writes.is_some() {
+                self.given.written.note(now.thread, self.now);
+            }
+        }
+        touch.reads.is_some() && self.is_news(now.thread, &self.given.called)
     }
 
     /// After an access to these bytes of objects: whether what it read may have been written by
     /// code that is not instrumented, for another thread.
     pub(super) fn handed_memory(&mut self, now: Now, touch: &Touch, pieces: &[(Found, u32, u32)]) {
         let mut is_unknown = false;
+        if !self.survey.handed.of_all.is_empty() {
+            let mut all = Vec::new();
+            self.objects.split(touch.address, touch.size, |found, _| all.push(found));
+            for found in all {
+                let may_be_new = self.reached_memory(now, touch, &found);
+                is_unknown |= may_be_new && !self.has_stored(touch, &found, pieces);
+            }
+        }
         for &(found, start, end) in pieces {
             let bytes = found.start + u64::from(start)..found.start + u64::from(end);
-            let is_given = |place: &Place| self.survey.handed.places.contains(place);
+            let handed = &self.survey.handed;
+            let is_given =
+                |place: &Place| handed.places.contains(place) || handed.of_all.contains(place);
             let given: Vec<Place> =
                 places(&found, bytes.start, bytes.end).filter(is_given).collect();
             if given.is_empty() {
@@ -234,5 +398,18 @@ impl Emit<'_> {
         if is_unknown {
             self.leave_out(now, Taken::HandedMemory);
         }
+    }
+
+    /// Whether the program has stored all bytes of the access that are in the object, as far as the
+    /// trace has them: then they were compared.
+    fn has_stored(&self, touch: &Touch, found: &Found, pieces: &[(Found, u32, u32)]) -> bool {
+        let size = (touch.address + touch.size).min(found.end) - touch.address.max(found.start);
+        let [(piece, start, end)] = pieces else { return false };
+        let stored = &self.given.stored;
+        piece.object == found.object
+            && u64::from(end - start) == size
+            && masks(*start, *end).all(|(line, mask)| {
+                stored.get(&(found.object, line)).is_some_and(|known| known & mask == mask)
+            })
     }
 }

@@ -20,6 +20,7 @@
 //! | --- | --- |
 //! | `chunks` | header and streams |
 //! | `tables` | sites, globals, names |
+//! | `names` | what the programmer calls memory |
 //! | `code` | what the modules' code is |
 //! | `records` | the words of one record |
 //! | `order` | the order of a free-running recording |
@@ -34,6 +35,7 @@
 //! | `inputs` | what came from outside, for replays |
 //! | `contents` | what memory holds at first, and whether reads see what it holds |
 //! | `survey`, then `emit`, `emit_life`, `emit_sync`, `closing` | the two passes |
+//! | `emit_names` | what objects, locks and the like are called |
 //! | `emit_walk` | what a walk along the recorded paths adds |
 //! | `together` | several recordings of one program |
 //! | `open` | a trace in whatever format it is |
@@ -47,16 +49,19 @@ mod code;
 mod contents;
 mod emit;
 mod emit_life;
+mod emit_names;
 mod emit_sync;
 mod emit_walk;
 mod feeds;
 mod handed;
 mod image;
 mod inputs;
+mod names;
 mod objects;
 mod open;
 mod order;
 mod pages;
+mod reach;
 mod records;
 mod search;
 mod shadow;

@@ -228,24 +228,28 @@ impl<'t> Objects<'t> {
         found
     }
 
-    fn look_up(&mut self, address: u64) -> Found {
+    /// The object of an address, unless that is in the rest of memory.
+    pub(super) fn known(&self, address: u64) -> Option<Found> {
         let stack = self.stacks.range(..=address).next_back();
         if let Some((&start, stack)) = stack.filter(|(_, stack)| address < stack.end) {
             let what = What::Stack(stack.thread);
-            return Found { object: stack.object, start, end: stack.end, what };
+            return Some(Found { object: stack.object, start, end: stack.end, what });
         }
-        let after = match self.global(address) {
-            Ok(at) => {
-                let global = &self.globals[at];
-                let (start, end) = (global.start, global.end);
-                return Found { object: at as u32, start, end, what: What::Global(at) };
-            }
-            Err(after) => after,
-        };
+        if let Ok(at) = self.global(address) {
+            let global = &self.globals[at];
+            let (start, end) = (global.start, global.end);
+            return Some(Found { object: at as u32, start, end, what: What::Global(at) });
+        }
         let block = self.blocks.range(..=address).next_back();
-        if let Some((&start, &block)) = block.filter(|(_, block)| address < block.end) {
-            return Found { object: block.object, start, end: block.end, what: What::Heap(block) };
+        let (&start, &block) = block.filter(|(_, block)| address < block.end)?;
+        Some(Found { object: block.object, start, end: block.end, what: What::Heap(block) })
+    }
+
+    fn look_up(&mut self, address: u64) -> Found {
+        if let Some(found) = self.known(address) {
+            return found;
         }
+        let after = self.global(address).unwrap_or_else(|after| after);
         // A region ends where something else begins.
         let start = address / REGION * REGION;
         let next_block = self.blocks.range(address..).next().map(|(&start, _)| start);

@@ -1,5 +1,8 @@
 //! Records: the words of a stream, one operation after the other.
 
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::Scope;
+
 use foretrace_recording::record::{self, PATH_OUTCOMES, kind, near};
 use foretrace_recording::{file, pack};
 use foretrace_trace::import::{ImportError, Position, Problem};
@@ -237,33 +240,79 @@ impl<'a> Stream<'a> {
     }
 }
 
+/// So many chunks are unpacked ahead of those that are read.
+const AHEAD: usize = 8;
+
+/// The contents of packed chunks, one after the other, which another thread unpacks meanwhile.
+struct Unpacked {
+    /// `None`: it cannot be unpacked.
+    contents: Receiver<Option<Vec<u8>>>,
+    used: Sender<Vec<u8>>,
+}
+
+impl Unpacked {
+    /// Begins with the first chunk. The thread ends when nobody wants any more.
+    fn begin<'s, 'e>(scope: &'s Scope<'s, 'e>, bytes: &'e [u8], chunks: &'e [Chunk]) -> Unpacked {
+        let (unpacked, contents) = sync_channel(AHEAD);
+        let (used, free) = channel::<Vec<u8>>();
+        if chunks.iter().any(|chunk| chunk.unpacked.is_some()) {
+            scope.spawn(move || {
+                let mut table = pack::Table::empty();
+                for chunk in chunks {
+                    let Some(length) = chunk.unpacked else {
+                        table.clear();
+                        continue;
+                    };
+                    let mut content = free.try_recv().unwrap_or_default();
+                    content.clear();
+                    let packed = &bytes[chunk.content.clone()];
+                    let result = pack::unpack(packed, length / 8, &mut table, &mut content);
+                    if unpacked.send(result.map(|()| content)).is_err() || result.is_none() {
+                        return;
+                    }
+                }
+            });
+        }
+        Unpacked { contents, used }
+    }
+
+    /// The content of the next packed chunk, which is to have so many bytes.
+    fn next(&self, chunk: &Chunk, length: usize) -> Result<Vec<u8>, ImportError> {
+        self.contents.recv().ok().flatten().ok_or_else(|| {
+            let found = "a chunk that cannot be unpacked";
+            let problem = Problem::syntax(found, format!("one of {length} bytes"));
+            problem.at(Position::Byte(chunk.content.start as u64))
+        })
+    }
+}
+
 /// The same for the one stream of a scheduled recording.
 fn for_each_scheduled(
     recording: &Recording,
     chunks: &[Chunk],
     limit: Limit,
+    each: impl FnMut(u32, Record) -> Result<(), ImportError>,
+) -> Result<Reached, ImportError> {
+    std::thread::scope(|scope| {
+        let unpacked = Unpacked::begin(scope, recording.bytes, chunks);
+        for_each_unpacked(recording, chunks, &unpacked, limit, each)
+    })
+}
+
+fn for_each_unpacked(
+    recording: &Recording,
+    chunks: &[Chunk],
+    unpacked: &Unpacked,
+    limit: Limit,
     mut each: impl FnMut(u32, Record) -> Result<(), ImportError>,
 ) -> Result<Reached, ImportError> {
-    let (mut table, mut unpacked) = (pack::Table::empty(), Vec::new());
     let (mut near, mut thread): (Box<near::Table>, Option<u32>) = (Box::new([(0, 0); 256]), None);
     let mut reached = Reached { records: 0, bytes: 0, is_all: false };
     for chunk in chunks {
-        let content = chunk.content.clone();
-        let first = content.start;
-        let mut whole = [Chunk { content: 0..content.len(), ..chunk.clone() }];
-        let mut bytes = &recording.bytes[content];
-        if chunk.unpacked.is_none() {
-            table.clear();
-        }
-        if let Some(length) = chunk.unpacked {
-            unpacked.clear();
-            if pack::unpack(bytes, length / 8, &mut table, &mut unpacked).is_none() {
-                let found = "a chunk that cannot be unpacked";
-                let problem = Problem::syntax(found, format!("one of {length} bytes"));
-                return Err(problem.at(Position::Byte(first as u64)));
-            }
-            (bytes, whole[0].content) = (&unpacked, 0..unpacked.len());
-        }
+        let first = chunk.content.start;
+        let content = chunk.unpacked.map(|length| unpacked.next(chunk, length)).transpose()?;
+        let bytes = content.as_deref().unwrap_or(&recording.bytes[chunk.content.clone()]);
+        let whole = [Chunk { content: 0..bytes.len(), ..chunk.clone() }];
         let mut records = Stream { bytes, chunks: &whole, chunk: 0, at: 0, near, first };
         while let Some(record) = records.next()? {
             match (record.kind, thread) {
@@ -282,6 +331,10 @@ fn for_each_scheduled(
             }
         }
         near = records.near;
+        if let Some(content) = content {
+            // Who unpacks may have ended.
+            let _ = unpacked.used.send(content);
+        }
         reached.bytes += chunk.content.len() as u64;
         if !chunk.whole {
             break;

@@ -115,6 +115,9 @@ impl Survey {
         };
         let mut objects = Objects::new(&tables.globals);
         let hands = recording.flags & flags::HANDED != 0;
+        if hands {
+            survey.handed.begin(&mut objects, tables);
+        }
         let has_handler = recording.flags & UNSEEN_HANDLER != 0;
         survey.reached = for_each(recording, order, limit, |thread, record| {
             survey.streams.note(tables, thread, &record);
@@ -170,22 +173,27 @@ impl Survey {
         let (shadow, known, keeps_all) = (&mut self.shadow, &mut self.found, self.keeps_all);
         let handed = &mut self.handed;
         if let Some(touch) = record.touch()? {
+            let mut pieces = Vec::new();
             objects.split(touch.address, touch.size, |found, bytes| {
                 if keeps_all {
                     known.entry(found.object).or_insert(found);
                 }
                 let offset = |address: u64| (address - found.start) as u32;
                 shadow.touch(found.object, offset(bytes.start), offset(bytes.end), thread);
-                if hands && touch.writes.is_some() {
-                    handed.write(&found, bytes.start, bytes.end, thread);
+                if hands {
+                    pieces.push((found, bytes));
                 }
             });
+            for (found, bytes) in pieces {
+                handed.access(objects, &found, &touch, bytes, thread);
+            }
             return Ok(());
         }
         match record.kind {
             kind::JOIN => drop(self.joined.insert((thread, record.word(0) as u32))),
             kind::FORK => handed.has_forked(),
             kind::HANDED => handed.give(objects, shadow, thread, &record),
+            kind::ENTER_CALL | kind::LEAVE_CALL if hands => handed.call(thread, &record),
             _ => {}
         }
         let change = objects.follow(thread, &record)?;
@@ -199,6 +207,9 @@ impl Survey {
         }
         if let Change::Alloc { block: Some(block), .. } = change {
             keep_reused(&mut self.given_back, shadow, block, thread);
+            if hands {
+                handed.allocated(block, thread);
+            }
             if block.detail == alloc::MOVED {
                 handed.moved(shadow, block, thread);
             }

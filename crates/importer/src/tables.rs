@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use foretrace_recording::file::table;
 use foretrace_recording::site::{self, SYSTEM};
 use foretrace_rewalk::Code;
-use foretrace_trace::Location;
 use foretrace_trace::import::{ImportError, Position, Problem};
+use foretrace_trace::{Location, TypeId};
 use rustc_hash::FxHashMap;
 
 use super::chunks::Recording;
 use super::code::Image;
+use super::names::{Base, ModuleNames};
 
 /// All tables of all modules.
 #[derive(Default)]
@@ -48,6 +49,7 @@ struct Module {
     /// Addresses and names of instrumented functions.
     functions: Vec<(u64, String)>,
     image: Option<Image>,
+    names: Option<ModuleNames>,
     at: Position,
 }
 
@@ -56,6 +58,8 @@ pub(super) struct Global {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) name: String,
+    /// The address of its module's first site, and which of its variables it is.
+    listed: (u64, u32),
 }
 
 /// The name of a global variable, in words if it is a lock that clang has made for a directive of
@@ -303,6 +307,11 @@ impl Tables {
                 };
                 module.image = Some(image);
             }
+            table::NAMES => {
+                if let Some(module) = self.modules.last_mut() {
+                    module.names = ModuleNames::parse(content);
+                }
+            }
             table::CONTENTS => {
                 while !words.is_empty() {
                     let [address, size, kept] = [words.long()?, words.long()?, words.long()?];
@@ -370,7 +379,7 @@ impl Tables {
         });
         let sites = sites.collect();
         let strings = words.take(strings)?.to_vec();
-        for row in words.rows(variables, size_of::<site::Global>())? {
+        for (number, row) in (0..).zip(words.rows(variables, size_of::<site::Global>())?) {
             let (start, size) = (row.long(0), row.long(8));
             let end = start.saturating_add(size.min(u64::from(u32::MAX)));
             let name = string(&strings, row.word(16))?;
@@ -379,14 +388,17 @@ impl Tables {
                 if row.word(28) & site::ZERO != 0 {
                     self.contents.insert(start, (size, Vec::new()));
                 }
-                globals.push((Global { start, end, name: of_directive(name) }, file));
+                globals.push((
+                    Global { start, end, name: of_directive(name), listed: (base, number) },
+                    file,
+                ));
             }
         }
         let functions = words
             .rows(functions, size_of::<site::Function>())?
             .map(|row| Ok((row.long(0), string(&strings, row.word(8))?)))
             .collect::<Result<_, Problem>>()?;
-        self.modules.push(Module { base, sites, strings, functions, image: None, at });
+        self.modules.push(Module { base, sites, strings, functions, image: None, names: None, at });
         Ok(())
     }
 
@@ -425,6 +437,50 @@ impl Tables {
                 functions: &module.functions,
             })
             .collect()
+    }
+
+    /// The words of global variables that are not 0 at first, as far as they are known, with their
+    /// addresses.
+    pub(super) fn initial_words(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.contents.iter().flat_map(|(&start, (_, bytes))| {
+            let skipped = (start.next_multiple_of(8) - start) as usize;
+            let words = bytes.get(skipped..).unwrap_or_default().chunks_exact(8).enumerate();
+            words.filter_map(move |(at, word)| {
+                let word = u64::from_le_bytes(word.try_into().ok()?);
+                (word != 0).then_some((start + skipped as u64 + 8 * at as u64, word))
+            })
+        })
+    }
+
+    /// The module of a site and the number of the site there.
+    fn module_of(&self, site: u64) -> Option<(usize, u32)> {
+        let at = self.modules.partition_point(|module| module.base <= site).checked_sub(1)?;
+        let number = (site - self.modules[at].base) / size_of::<site::Site>() as u64;
+        (number < self.modules[at].sites.len() as u64).then_some((at, number as u32))
+    }
+
+    /// What the address at a site is an offset into, with the names of its module.
+    pub(super) fn base(&self, site: u64) -> Option<((usize, &ModuleNames), &Base)> {
+        let (at, number) = self.module_of(site)?;
+        let names = self.modules[at].names.as_ref()?;
+        Some(((at, names), names.base(number)?))
+    }
+
+    /// The type of a global variable, with the names of its module.
+    pub(super) fn type_of(&self, global: usize) -> Option<((usize, &ModuleNames), TypeId)> {
+        let (base, number) = self.globals[global].listed;
+        let at = self.modules.iter().position(|module| module.base == base)?;
+        let names = self.modules[at].names.as_ref()?;
+        Some(((at, names), *names.globals.get(&number)?))
+    }
+
+    /// The directories in which the modules were compiled, each once.
+    pub(super) fn directories(&self) -> Vec<String> {
+        let names = self.modules.iter().filter_map(|module| module.names.as_ref());
+        let mut directories: Vec<String> = names.map(|names| names.directory.clone()).collect();
+        directories.sort_unstable();
+        directories.dedup();
+        directories
     }
 
     /// What the byte of a global variable held at first, if known.

@@ -1,6 +1,9 @@
 //! Loads and stores. The hook performs the access; a value that does not fit into a register goes
 //! through a local variable that nothing else sees.
 
+use foretrace_recording::library::memory;
+use foretrace_recording::record::unseen;
+
 use crate::build::Builder;
 use crate::instrument::Instrumenter;
 use crate::ir::{Type, Value};
@@ -27,8 +30,17 @@ pub(crate) fn load(to: &mut Instrumenter, load: Value) {
             to.build.load(of, copy)
         }
     };
+    if is_of_the_library(address) {
+        crate::calls::unseen(to, load, unseen::LOOKED);
+    }
     load.replace_uses(value);
     load.erase();
+}
+
+/// Whether the address is one of a variable of the C library that its functions change unseen.
+fn is_of_the_library(address: Value) -> bool {
+    let is_one = |value: Value| value.is_global_variable() && memory::is_variable(&value.name());
+    is_one(address) || address.operand_count() > 0 && is_one(address.operand(0))
 }
 
 pub(crate) fn store(to: &mut Instrumenter, store: Value) {

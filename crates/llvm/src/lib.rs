@@ -8,6 +8,7 @@
 //! - [`assembly`]: inline assembly, which becomes other operations first;
 //! - [`accesses`], [`atomics`], [`ranges`], [`libc`], [`branches`], [`calls`]: the operations;
 //! - [`attributes`]: what the compiler must forget;
+//! - [`names`]: what the programmer calls memory;
 //! - [`tables`]: what the module tells the runtime about itself;
 //! - [`ir`], [`build`], [`shim`]: LLVM.
 
@@ -24,6 +25,7 @@ mod libc;
 mod locals;
 mod lower;
 mod memory;
+mod names;
 mod ranges;
 mod scope;
 mod shim;
@@ -65,6 +67,7 @@ extern "C" fn ft_instrument_module(module: LLVMModuleRef) -> bool {
         std::process::exit(1);
     }
     let changed = instrument::module(module);
+    names::drop_debug_information(module);
     if std::env::var_os("FORETRACE_VERIFY").is_some() {
         verify(module);
     }

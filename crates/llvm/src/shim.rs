@@ -1,4 +1,4 @@
-//! The functions of `cpp/shim.cpp`.
+//! The functions of `cpp/shim.cpp` and `cpp/names.cpp`.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -68,6 +68,13 @@ unsafe extern "C" {
         function: LLVMValueRef,
         priority: c_int,
     );
+
+    pub(crate) fn ft_names_new(module: LLVMModuleRef) -> *mut c_void;
+    pub(crate) fn ft_names_note(names: *mut c_void, site: u64, instruction: LLVMValueRef);
+    pub(crate) fn ft_names_global(names: *mut c_void, index: u64, global: LLVMValueRef);
+    pub(crate) fn ft_names_finish(names: *mut c_void, size: *mut usize) -> *const u8;
+    pub(crate) fn ft_names_free(names: *mut c_void);
+    pub(crate) fn ft_keep_line_tables(module: LLVMModuleRef) -> bool;
 
     /// C's own, for what [`ft_demangle`] returns.
     pub(crate) fn free(memory: *mut c_void);

@@ -13,6 +13,7 @@ use llvm_sys::prelude::*;
 use crate::build::Builder;
 use crate::ir::llvm;
 use crate::ir::{self, Block, Type, Value};
+use crate::names::Names;
 use crate::shim::{self, Place};
 
 /// Before every constructor that a program can have, which start at 101.
@@ -56,6 +57,7 @@ pub(crate) struct Tables {
     names: HashMap<String, Option<String>>,
     source_file: String,
     directory: String,
+    memory: Names,
 }
 
 impl Tables {
@@ -92,6 +94,7 @@ impl Tables {
             names: HashMap::new(),
             source_file,
             directory,
+            memory: Names::of(build.module),
         };
         tables.string("");
         tables
@@ -127,6 +130,7 @@ impl Tables {
         if number == next {
             self.sites.push(site);
         }
+        self.memory.note(number, instruction);
         number
     }
 
@@ -314,6 +318,8 @@ impl Tables {
         let symbols = symbols.collect();
         let symbols = constant(build, "__ft_symbols", array(build.pointer, symbols));
         replace(self.symbols_placeholder, symbols);
+        let names = std::mem::replace(&mut self.memory, Names::of(build.module));
+        let names = names.finish(&self.globals);
         let constants: Vec<Value> = self.constants.iter().map(|one| extent(build, *one)).collect();
         let counts = [
             self.sites.len(),
@@ -323,6 +329,7 @@ impl Tables {
             image.len(),
             self.symbols.len(),
             constants.len(),
+            names.len(),
         ];
         let tables = [
             sites,
@@ -332,6 +339,7 @@ impl Tables {
             constant(build, "__ft_image", bytes(build, &image)),
             symbols,
             constant_table(build, "__ft_constants", constants),
+            constant(build, "__ft_names", bytes(build, &names)),
         ];
         let mut fields = vec![build.i32.number(ABI.into()), build.i32.zero()];
         for (table, count) in tables.into_iter().zip(counts) {

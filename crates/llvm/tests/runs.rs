@@ -44,6 +44,7 @@ fn check(program: &str) {
 fn build_runtime(directory: &Path) {
     let mut clang = Command::new("clang-19");
     clang.current_dir(directory).args(["-O1", "-fPIC", "-shared", "-o", "libruntime.so"]);
+    clang.arg(format!("-DABI={}u", foretrace_recording::site::ABI));
     common::succeed(clang.arg(format!("{FOLDER}/runtime.c")));
 }
 

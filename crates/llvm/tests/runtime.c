@@ -27,7 +27,7 @@ static void fail(const char *why) {
 }
 
 void __ft_module(const Module *module) {
-  if (module->abi != 3)
+  if (module->abi != ABI)
     fail("another ABI");
   if (module_count == 16)
     fail("too many modules");

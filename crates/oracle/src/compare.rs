@@ -15,8 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use foretrace_predict::{Finding, Granularity, Options, Prediction, Prune, Switches, Undecided};
-use foretrace_trace::{EventId, Op, Trace, text};
+use foretrace_predict::{
+    Finding, Granularity, Options, Prediction, Prune, Switches, Undecided, implicit,
+};
+use foretrace_trace::{EventId, ImplicitFault, Op, Trace, text};
 use foretrace_verdict::{Certainty, Column, Ledger, Model, Property, Violation};
 
 use crate::class::class_key;
@@ -111,9 +113,18 @@ pub struct CaseStats {
     pub skipped: bool,
 }
 
+/// The trace of a seed. In every second one, uses of freed memory are asked about.
+fn case(seed: u64) -> Trace {
+    let mut trace = generate(seed);
+    if seed.is_multiple_of(2) && implicit::given_out_again(&trace).is_empty() {
+        implicit::assert_no(&mut trace, &[ImplicitFault::Freed]);
+    }
+    trace
+}
+
 /// Compares predictor and oracle on the trace of a seed. Without a predictor only the oracle runs.
 pub fn compare(seed: u64, predictor: Option<Predictor>) -> Result<CaseStats, Box<Disagreement>> {
-    let trace = generate(seed);
+    let trace = case(seed);
     let mut stats = CaseStats::default();
     for model in Model::ALL {
         if !explore::is_recorded_order_feasible(&trace, model) {
@@ -156,7 +167,7 @@ pub fn compare(seed: u64, predictor: Option<Predictor>) -> Result<CaseStats, Box
 
 /// Compares the explicit engine and oracle on the trace of a seed.
 pub fn compare_engine(seed: u64) -> Result<CaseStats, Box<Disagreement>> {
-    compare_engine_on(&generate(seed), seed)
+    compare_engine_on(&case(seed), seed)
 }
 
 /// Compares the explicit engine and oracle on a trace; the seed chooses what is asked alone.

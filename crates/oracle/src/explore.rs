@@ -148,6 +148,35 @@ pub fn linearisations(trace: &Trace, model: Model) -> BTreeSet<Vec<EventId>> {
     all
 }
 
+/// Which event can be executed before which other one, in feasible schedules that execute both;
+/// `None` if there are too many states.
+pub fn orders(trace: &Trace, model: Model) -> Option<BTreeSet<(EventId, EventId)>> {
+    let recorded = Recorded::new(trace, model, false);
+    let start = State::initial(&recorded);
+    let mut seen = FxHashSet::from_iter([start.clone()]);
+    let (mut open, mut orders) = (vec![start], BTreeSet::new());
+    let all: Vec<EventId> = trace.events().map(|(event, _)| event).collect();
+    while let Some(state) = open.pop() {
+        if seen.len() as u64 > STATE_BUDGET {
+            return None;
+        }
+        let done = all.iter().copied().filter(|&event| state.executed.contains(event));
+        let done: Vec<EventId> = done.collect();
+        for thread in trace.thread_ids() {
+            let Some(event) = recorded.next(&state, thread) else { continue };
+            if recorded.enabled(&state, event) {
+                orders.extend(done.iter().map(|&earlier| (earlier, event)));
+                for after in recorded.execute(&state, event) {
+                    if seen.insert(after.clone()) {
+                        open.push(after);
+                    }
+                }
+            }
+        }
+    }
+    Some(orders)
+}
+
 /// Why a schedule is no evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refused {

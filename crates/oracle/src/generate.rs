@@ -24,6 +24,7 @@ use foretrace_trace::Trace;
 use crate::calls::{accesses, with_calls};
 use crate::latches::latched;
 use crate::machine::Machine;
+use crate::owned::owned;
 use crate::profile::{Action, PROFILES, RECKONERS, SCENERY};
 use crate::waits::{piped, with_waits};
 
@@ -36,6 +37,10 @@ const RECKONS: usize = 1 << 8;
 
 /// Of 32 traces, which are about a variable that is used as a lock. (None of the oldest seeds is.)
 const LATCHES: Range<usize> = 3..6;
+
+/// Of 32 traces, which are about a variable that says who owns another one. (None
+/// of the oldest seeds is.)
+const OWNERS: Range<usize> = 22..24;
 
 /// Of 32 traces, which have calls. (None of the oldest seeds has.)
 const CALLS: Range<usize> = 11..16;
@@ -78,6 +83,9 @@ fn waiting(number: usize, mut random: Random) -> Trace {
 fn without_calls(number: usize, mut random: Random) -> Trace {
     if LATCHES.contains(&((number >> 48) % 32)) {
         return latched(random);
+    }
+    if OWNERS.contains(&((number >> 48) % 32)) {
+        return owned(random);
     }
     let (nth, share) = (number % PROFILES.len(), number / PROFILES.len() % 100);
     let reckons = (number / PROFILES.len() / 100) & RECKONS != 0;

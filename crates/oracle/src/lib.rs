@@ -30,6 +30,7 @@ mod event_set;
 mod explore;
 mod generate;
 mod latches;
+mod owned;
 // It makes events, and looks at none.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod machine;
@@ -52,7 +53,7 @@ pub use coverage::Coverage;
 pub use engine::EngineStats;
 pub use explore::{
     Explored, Refused, STATE_BUDGET, check, explore, is_recorded_order_feasible, linearisations,
-    proves_only_possible,
+    orders, proves_only_possible,
 };
 pub use foretrace_testing::Random;
 pub use generate::generate;

@@ -1,4 +1,5 @@
-//! `foretrace-oracle --cases N --seed S [--threads T] [--enumerate-only] [--replay SEED]`
+//! `foretrace-oracle --cases N --seed S [--threads T] [--engine NAME]
+//! [--enumerate-only] [--replay SEED]`
 //!
 //! Compares the predictor with the oracle on random tiny traces. Ends with
 //! `N cases, 0 disagreements`, or with status 1 and what differs, or what 20,000 cases or more did
@@ -8,11 +9,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use foretrace_oracle::{EngineStats, Predictor, Summary, compare, run};
-use foretrace_predict::{Options, Prediction};
+use foretrace_predict::{Engines, Options, Prediction};
 use foretrace_trace::Trace;
 
 const USAGE: &str = "usage: foretrace-oracle [--cases N] [--seed S] [--threads T] \
-                     [--enumerate-only] [--replay SEED]";
+                     [--engine staged|solver|explicit] [--enumerate-only] [--replay SEED]";
 
 /// So many cases fill every cell of the table of coverage; if not, the run fails.
 const ENOUGH_TO_COVER: usize = 20_000;
@@ -21,6 +22,8 @@ struct Arguments {
     cases: usize,
     seed: u64,
     threads: usize,
+    /// Who answers; otherwise all, in stages.
+    engines: Engines,
     /// Runs generator and oracle without a predictor: shows coverage and speed.
     enumerate_only: bool,
     /// Only this one case.
@@ -35,7 +38,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let ask = |trace: &Trace, options: &Options| predictor(trace, options);
+    let ask = |trace: &Trace, options: &Options| {
+        predictor(trace, &Options { engines: arguments.engines, ..options.clone() })
+    };
     let predictor: Option<Predictor> = if arguments.enumerate_only { None } else { Some(&ask) };
     if let Some(seed) = arguments.replay {
         return match compare(seed, predictor) {
@@ -87,8 +92,14 @@ fn predictor(trace: &Trace, options: &Options) -> Result<Prediction, String> {
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut arguments =
-        Arguments { cases: 10_000, seed: 1, threads, enumerate_only: false, replay: None };
+    let mut arguments = Arguments {
+        cases: 10_000,
+        seed: 1,
+        threads,
+        engines: Engines::Staged,
+        enumerate_only: false,
+        replay: None,
+    };
     while let Some(word) = words.next() {
         let mut number = || -> Result<u64, String> {
             let text = words.next().ok_or(format!("{word} needs a number"))?;
@@ -99,6 +110,14 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--seed" => arguments.seed = number()?,
             "--threads" => arguments.threads = number()? as usize,
             "--replay" => arguments.replay = Some(number()?),
+            "--engine" => {
+                arguments.engines = match words.next().as_deref() {
+                    Some("staged") => Engines::Staged,
+                    Some("solver") => Engines::Solver,
+                    Some("explicit") => Engines::Explicit,
+                    _ => return Err(format!("{word} needs staged, solver or explicit")),
+                };
+            }
             "--enumerate-only" => arguments.enumerate_only = true,
             _ => return Err(format!("unknown argument {word:?}")),
         }

@@ -27,6 +27,7 @@ pub use reason::{Reason, Section};
 
 use crate::candidates::{Candidates, Context, single};
 use crate::cells::Cells;
+use crate::effort::Spent;
 use crate::encode::{Encoder, Questions, Terms};
 use crate::goal::{Goals, Verdict};
 use crate::judge::TraceJudge;
@@ -165,6 +166,7 @@ fn decide(
         switches: Switches::Any,
         cells: &cells,
         progress: &(),
+        spent: &Spent::default(),
     };
     Shard::new(&work, limits.clone()).decide(&candidates.classes[0])
 }

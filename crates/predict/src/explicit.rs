@@ -20,21 +20,24 @@ const STATES: u64 = 2_000_000;
 /// How many bytes the states of one exploration may take.
 const BYTES: usize = 1 << 28;
 
-/// Asks the explicit engine about classes; all explorations together cost about `total` states.
+/// Asks the explicit engine about classes; `explained`: without reads of unknown writers. All
+/// explorations together cost about `total` states.
 pub(crate) fn ask(
     skeleton: &Skeleton,
     groups: &Groups,
     classes: &[&Class],
+    explained: bool,
     total: u64,
     deadline: Option<Instant>,
-) -> Vec<Answer> {
+) -> Report {
     // What is asked of a long trace is rarely answered in so few states.
     let events = skeleton.trace.len() as u64;
     if events > total {
-        return vec![Answer::GaveUp(Reason::States); classes.len()];
+        let answers = vec![Answer::GaveUp(Reason::States); classes.len()];
+        return Report { answers, explorations: 0, states: 0, steps: 0, price: 0 };
     }
     let limits = Limits { states: STATES.min(total), total, bytes: BYTES, deadline };
-    explore(skeleton, groups, classes, &How { limits, ..How::default() }).answers
+    explore(skeleton, groups, classes, &How { explained, limits, ..How::default() })
 }
 
 /// Puts classes as questions to the explicit engine.
@@ -66,7 +69,7 @@ fn question<'c>(groups: &'c Groups, class: &'c Class) -> Question<'c> {
         }
         Parts::Stuck(points) => Question::Stuck(points),
         Parts::Lock(errors) => Question::Lock(errors),
-        Parts::Assertion(events) => Question::Assertion(events),
+        Parts::Assertion(events) | Parts::LateUse(events) => Question::Assertion(events),
     }
 }
 

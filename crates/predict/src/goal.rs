@@ -16,7 +16,8 @@ use foretrace_trace::{EventId, LockId, Mode, Op, Request, Trace, ops};
 use foretrace_verdict::{LockMisuse, Violation};
 
 use crate::candidates::{
-    AtomicityPart, Class, CycleNode, CyclePart, GroupId, Groups, Parts, RacePart, canonical_cycle,
+    AtomicityPart, Class, CycleNode, CyclePart, GroupId, Groups, LateUse, Parts, RacePart,
+    canonical_cycle,
 };
 use crate::encode::{Answer, Bound, Encoder, Proposal, Terms};
 use crate::explain::Reason;
@@ -93,6 +94,7 @@ impl Goals {
             Parts::Stuck(points) => decide_stuck(encoder, points, terms),
             Parts::Lock(errors) => decide_lock_error(encoder, errors, terms),
             Parts::Assertion(events) => decide_assertion(encoder, events, terms),
+            Parts::LateUse(events) => decide_late_use(encoder, events, terms),
         }
     }
 
@@ -331,6 +333,29 @@ fn decide_assertion(encoder: &mut Encoder, events: &[EventId], terms: &mut Terms
         lits
     });
     ask(encoder, &selected, terms, |_, &event| Violation::Assertion(event))
+}
+
+/// The memory is freed, and an access is next: what the look at the cell reads needs no bits.
+fn decide_late_use(encoder: &mut Encoder, events: &[EventId], terms: &mut Terms) -> Verdict {
+    let late_use = |&event: &EventId| LateUse::of(encoder.skeleton, event).expect("it was listed");
+    let parts: Vec<LateUse> = events.iter().map(late_use).collect();
+    encoder.place_moment_after(parts[0].freed);
+    let selected = select(encoder, &parts, |encoder, part| {
+        let mut lits = encoder.next(part.look);
+        lits.push(encoder.included(part.freed));
+        lits
+    });
+    let question = question(encoder, &selected);
+    match encoder.ask(&[question], terms) {
+        Answer::Feasible(mut proposal) => {
+            let LateUse { look, assertion, .. } = chosen_part(encoder, &selected).part;
+            proposal.schedule.push(look);
+            Verdict::Violated(Violation::Assertion(assertion), proposal)
+        }
+        other @ (Answer::Infeasible | Answer::InfeasibleInBound | Answer::Interrupted) => {
+            no_schedule(other)
+        }
+    }
 }
 
 /// "The hold is not open at X".

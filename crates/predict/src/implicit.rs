@@ -28,6 +28,8 @@ use foretrace_trace::*;
 use foretrace_verdict::Model;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::whatif::fresh;
+
 /// Why nobody asks whether memory was freed: that is read from a cell of our own. Where all reads
 /// are pinned it is always as recorded, and where they are free it is anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -264,15 +266,6 @@ fn changes_something(op: Op) -> bool {
             | Op::Fence { .. }
             | Op::External
     )
-}
-
-/// A name that nothing has.
-fn fresh(names: &Names, wanted: &str) -> String {
-    let mut name = wanted.to_string();
-    while names.find(&name).is_some() {
-        name.push('\'');
-    }
-    name
 }
 
 #[cfg(test)]

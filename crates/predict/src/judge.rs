@@ -64,12 +64,10 @@ impl<'t> TraceJudge<'t> {
         self.checker.get_or_init(|| Checker::new(self.trace, self.model, self.options))
     }
 
-    /// Checks, reduces and checks again.
+    /// Checks and reduces; what is left was checked as it is.
     fn accept(&self, violation: &Violation, schedule: Vec<EventId>) -> Result<Judgement, Refuted> {
         let checker = self.checker();
-        checker.check(violation, &schedule)?;
-        let schedule = reduce(checker, violation, schedule);
-        let certainty = checker.check(violation, &schedule)?;
+        let (schedule, certainty) = reduce(checker, violation, schedule)?;
         let may_differ =
             matches!(violation, Violation::Assertion(_)) || !pins_reads(self.trace, self.model);
         let explanation = match may_differ {

@@ -7,6 +7,7 @@
 mod candidates;
 mod cells;
 mod delays;
+mod effort;
 mod encode;
 mod explain;
 mod explicit;
@@ -20,12 +21,15 @@ mod prediction;
 mod preserve;
 mod program;
 mod prune;
+mod repair;
 mod rounds;
 mod shard;
 mod stages;
 mod unanswered;
+mod whatif;
 
 pub use candidates::ClassKey;
+pub use effort::{Decider, Effort, Engines};
 pub use explain::{Explainer, Reason, Section, Why};
 pub use explicit::ask_engine_alone;
 #[cfg(feature = "seeded-faults")]
@@ -38,4 +42,6 @@ pub use prediction::{
     Undecided,
 };
 pub use program::{ProgramError, ProgramPrediction, predict_program};
+pub use repair::Patch;
 pub use unanswered::Unanswered;
+pub use whatif::Question;

@@ -10,8 +10,9 @@ use foretrace_solve::Limits;
 use foretrace_trace::Trace;
 use foretrace_verdict::{Ledger, Property, Violation};
 
-use crate::candidates::{self, Candidates, Class, Context};
+use crate::candidates::{self, Candidates, Class, Context, Parts};
 use crate::cells::Cells;
+use crate::effort::{Decider, Spent};
 use crate::encode::Questions;
 use crate::fault::spoil_calls;
 use crate::judge::{Judge, TraceJudge};
@@ -87,8 +88,12 @@ fn prepare_skeleton<'t>(
     done(Stage::Skeleton);
     let order = MustHappenBefore::new(trace);
     let givers = Givers::new(&skeleton);
-    // Whether an assertion fails is a question of data.
-    let asks_for_order = options.properties.iter().any(|&asked| asked != Property::Assertion);
+    // Whether an assertion fails is a question of data, unless it is about freed memory.
+    let is_about_order = |&asked: &Property| match asked {
+        Property::Assertion => trace.has_cells(),
+        Property::Race | Property::Atomicity | Property::Deadlock | Property::Lock => true,
+    };
+    let asks_for_order = options.properties.iter().any(is_about_order);
     let is_useless = !asks_for_order || options.prune == Prune::Nothing || skeleton.is_program();
     let synchronisation =
         if is_useless { None } else { Needs::new(&skeleton, &givers, Rules::SYNCHRONISATION) };
@@ -163,11 +168,15 @@ fn decide(
     let (skeleton, candidates) = (&prepared.skeleton, &prepared.candidates);
     let (model, properties) = (skeleton.model, properties(options));
     let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
-    let asked = Asked { prepared, options, judge, limits, progress };
-    let answers = stages::answer(&asked)?;
+    let asked = Asked { prepared, options, judge, limits, progress, spent: Spent::default() };
+    let (answers, mut effort) = stages::answer(&asked)?;
+    let listed: u64 = candidates.pruned.values().map(|ledger| ledger.candidates).sum();
+    effort.count(Decider::Order, listed);
     let slicing = skeleton.slicing();
     let refuted = if options.keep_refuted { refuted(candidates, &answers) } else { Vec::new() };
-    Ok(Prediction { slicing, refuted, ..assemble(model, &properties, candidates, answers) })
+    let spared = |class: &Class| options.spare_freed && matches!(class.parts, Parts::LateUse(_));
+    let answered = assemble(model, &properties, candidates, answers, spared);
+    Ok(Prediction { slicing, refuted, effort, ..answered })
 }
 
 /// All questions, and how they are to be answered.
@@ -177,6 +186,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) judge: &'a dyn Judge,
     pub(crate) limits: Limits,
     pub(crate) progress: &'a dyn Progress,
+    pub(crate) spent: Spent,
 }
 
 impl Asked<'_> {
@@ -197,8 +207,7 @@ impl Asked<'_> {
                 Order::Recorded => skeleton.is_program(),
                 Order::Any => options.prune == Prune::Nothing,
             };
-            // Whether an assertion fails is a question of data.
-            let is_closed = |class: &Class| class.property != Property::Assertion;
+            let is_closed = |class: &Class| !class.parts.are_about_data();
             if is_useless || !candidates.classes.iter().any(is_closed) {
                 None
             } else {
@@ -224,6 +233,7 @@ impl Asked<'_> {
             switches: options.switches,
             cells: &cells,
             progress: self.progress,
+            spent: &self.spent,
         })
     }
 }
@@ -240,6 +250,7 @@ pub(crate) struct Work<'w> {
     pub(crate) switches: Switches,
     pub(crate) cells: &'w Cells,
     pub(crate) progress: &'w dyn Progress,
+    pub(crate) spent: &'w Spent,
 }
 
 impl<'w> Work<'w> {
@@ -269,13 +280,19 @@ fn assemble(
     properties: &[Property],
     candidates: &Candidates,
     answers: Vec<Answer>,
+    is_spared: impl Fn(&Class) -> bool,
 ) -> Prediction {
     let pruned = |property| candidates.pruned.get(&property).copied().unwrap_or_default();
     let mut ledgers: Vec<(Property, Ledger)> =
         properties.iter().map(|&property| (property, pruned(property))).collect();
     let mut findings = Vec::new();
     let (mut undecided, mut for_recorded_values) = (Vec::new(), Vec::new());
+    let mut spared = 0;
     for (class, answer) in candidates.classes.iter().zip(answers) {
+        if matches!(answer, Answer::Decided(Decided::Undecided(_))) && is_spared(class) {
+            spared += 1;
+            continue;
+        }
         let entry = ledgers.iter_mut().find(|(known, _)| *known == class.property);
         let ledger = &mut entry.expect("only asked properties have candidates").1;
         ledger.candidates += 1;
@@ -311,7 +328,10 @@ fn assemble(
     // By what the class is, not by which member was found: that may differ with what was pruned.
     findings.sort_by_key(|(example, _)| (example.property(), *example));
     let findings = findings.into_iter().map(|(_, finding)| finding).collect();
-    let not_asked = candidates.not_asked.clone();
+    let mut not_asked = candidates.not_asked.clone();
+    if spared > 0 {
+        not_asked.push(NotAsked::LateUses(spared));
+    }
     let answered = Prediction { ledgers, findings, undecided, ..Prediction::new(model) };
     Prediction { for_recorded_values, not_asked, ..answered }
 }

@@ -7,6 +7,7 @@ use foretrace_trace::{Dependences, EventId, ObjectId, ThreadId, Trace};
 use foretrace_verdict::{Certainty, Ledger, Model, Property, Slicing, Violation};
 use foretrace_witness::Explanation;
 
+use crate::effort::{Effort, Engines};
 use crate::unanswered::Unanswered;
 
 /// What counts as one candidate.
@@ -86,8 +87,12 @@ pub struct Options {
     pub switches: Switches,
     /// What keeps candidates from the solver. Changes no verdict.
     pub prune: Prune,
+    /// Who is asked. Changes no verdict, only which questions stay open.
+    pub engines: Engines,
     /// Whether [`Prediction::refuted`] is filled.
     pub keep_refuted: bool,
+    /// Whether questions about freed memory are asked only as far as the answer costs little.
+    pub spare_freed: bool,
 }
 
 impl Default for Options {
@@ -107,7 +112,9 @@ impl Default for Options {
             budget: Budget::default(),
             switches: Switches::default(),
             prune: Prune::default(),
+            engines: Engines::default(),
             keep_refuted: false,
+            spare_freed: false,
         }
     }
 }
@@ -192,6 +199,8 @@ pub enum NotAsked {
     NoAssertions,
     /// Assertions: so many have no condition that can be computed, and held in the recorded run.
     OpaqueAssertions(u64),
+    /// Use after free: so many questions whose answer would cost much.
+    LateUses(u64),
 }
 
 impl NotAsked {
@@ -203,6 +212,7 @@ impl NotAsked {
             NotAsked::SilentThreads(_) => "silent-threads",
             NotAsked::NoAssertions => "no-assertions",
             NotAsked::OpaqueAssertions(_) => "opaque-assertions",
+            NotAsked::LateUses(_) => "freed-costs-too-much",
         }
     }
 
@@ -211,7 +221,9 @@ impl NotAsked {
         match self {
             NotAsked::NoRegions => Property::Atomicity,
             NotAsked::OpenEnds(_) | NotAsked::SilentThreads(_) => Property::Deadlock,
-            NotAsked::NoAssertions | NotAsked::OpaqueAssertions(_) => Property::Assertion,
+            NotAsked::NoAssertions | NotAsked::OpaqueAssertions(_) | NotAsked::LateUses(_) => {
+                Property::Assertion
+            }
         }
     }
 }
@@ -238,6 +250,8 @@ pub struct Prediction {
     /// An example of each candidate that is refuted without a bound, sorted; empty unless they are
     /// to be kept.
     pub refuted: Vec<(Property, Violation)>,
+    /// Who decided how much, and what that took.
+    pub effort: Effort,
 }
 
 impl Prediction {
@@ -252,6 +266,7 @@ impl Prediction {
             slicing: None,
             not_asked: Vec::new(),
             refuted: Vec::new(),
+            effort: Effort::default(),
         }
     }
 }

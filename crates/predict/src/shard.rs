@@ -16,6 +16,7 @@ use foretrace_witness::{context_switches, reported_order};
 
 use crate::candidates::{Class, Parts};
 use crate::delays::{self, Tries};
+use crate::effort::Decider;
 use crate::encode::{Encoder, Questions, Terms};
 use crate::fault::{Fault, is_seeded};
 use crate::goal::{Goals, Verdict};
@@ -54,6 +55,8 @@ pub(crate) struct Shard<'w> {
     /// How many schedules are tried for an assertion.
     tries: Tries,
     pruner: Pruner<'w>,
+    /// Who has decided the last question, if it is decided.
+    pub(crate) decider: Decider,
     plain: Option<(Encoder<'w>, Goals)>,
     atomicity: Option<(Encoder<'w>, Goals)>,
     assertions: Option<(Encoder<'w>, Goals)>,
@@ -64,7 +67,9 @@ impl<'w> Shard<'w> {
     pub(crate) fn new(work: &'w Work<'w>, limits: Limits) -> Self {
         let pruner = Pruner::new(work);
         let tries = Tries::Many;
-        Shard { work, limits, tries, pruner, plain: None, atomicity: None, assertions: None }
+        let (plain, atomicity, assertions) = (None, None, None);
+        let decider = Decider::Order;
+        Shard { work, limits, tries, pruner, decider, plain, atomicity, assertions }
     }
 
     /// One that leaves out what takes long.
@@ -75,6 +80,9 @@ impl<'w> Shard<'w> {
     /// Decides a class. A finding that is only possible is asked for again without the reads that
     /// make it so.
     pub(crate) fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
+        if self.limits.is_over() {
+            return Ok(Decided::Undecided(Unanswered::TimeBudget));
+        }
         let mut terms = Terms::new(self.limits.clone());
         terms.induced = self.pruner.induced(class);
         let decided = self.decide_on(class, &mut terms)?;
@@ -104,8 +112,10 @@ impl<'w> Shard<'w> {
         };
         let decided = self.by_closures(class, &terms, most)?;
         if decided.is_none()
-            && let Some(columns) = self.pruner.refuted(class, Tried::AfterRecordedOrder, false)
+            && let Some((columns, by)) =
+                self.pruner.refuted(class, Tried::AfterRecordedOrder, false)
         {
+            self.decider = by;
             return Ok(Some(Decided::Infeasible(columns)));
         }
         let possible = |decided: &Decided| {
@@ -126,7 +136,8 @@ impl<'w> Shard<'w> {
         if self.limits.is_over() {
             return Ok(Some(Decided::Undecided(Unanswered::TimeBudget)));
         }
-        if let Some(columns) = self.pruner.refuted(class, Tried::First, terms.explained) {
+        if let Some((columns, by)) = self.pruner.refuted(class, Tried::First, terms.explained) {
+            self.decider = by;
             return Ok(Some(Decided::Infeasible(columns)));
         }
         let groups = &work.candidates.groups;
@@ -137,6 +148,7 @@ impl<'w> Shard<'w> {
             let finding = self.witness(violation, schedule, Vec::new())?;
             let finding = finding.expect("schedules in recorded order are not about values");
             if most.is_none_or(|most| self.switches_of(&finding) <= most) {
+                self.decider = Decider::Tries;
                 return Ok(Some(Decided::Found(finding)));
             }
         }
@@ -219,6 +231,7 @@ impl<'w> Shard<'w> {
             | Parts::LockCycle(_)
             | Parts::Stuck(_)
             | Parts::Lock(_)
+            | Parts::LateUse(_)
             | Parts::Assertion(_) => &[],
         };
         let schedules = move |&event: &EventId| {
@@ -252,17 +265,23 @@ impl<'w> Shard<'w> {
         Ok(None)
     }
 
-    /// A witness for a race of one pair in which one of its threads comes late.
-    fn late_race(&self, class: &Class, most: Option<u32>, terms: &Terms) -> Option<Finding> {
+    /// A witness for a race of one pair, or a use of freed memory, in which one thread comes late.
+    fn late(&self, class: &Class, most: Option<u32>, terms: &Terms) -> Option<Finding> {
         // Without pruning, everything is the solver's.
         self.work.graph?;
-        let (Parts::Race(parts), Some(recorded_order)) = (&class.parts, self.work.recorded_order)
-        else {
-            return None;
+        let (groups, recorded_order) = (&self.work.candidates.groups, self.work.recorded_order?);
+        let tries: Box<dyn Iterator<Item = _>> = match &class.parts {
+            Parts::Race(parts) => match &parts[..] {
+                [part] => Box::new(recorded_order.late_races(groups, part, terms.explained)),
+                _ => return None,
+            },
+            Parts::LateUse(events) => Box::new(recorded_order.late_uses(events, terms.explained)),
+            Parts::Atomicity(_)
+            | Parts::LockCycle(_)
+            | Parts::Stuck(_)
+            | Parts::Lock(_)
+            | Parts::Assertion(_) => return None,
         };
-        let [part] = &parts[..] else { return None };
-        let groups = &self.work.candidates.groups;
-        let tries = recorded_order.late_races(groups, part, terms.explained);
         // That a try is refused is no bug.
         let mut findings = tries.filter_map(|(violation, schedule)| {
             self.witness(violation, schedule, Vec::new()).ok()?.ok()
@@ -284,7 +303,8 @@ impl<'w> Shard<'w> {
             return Ok(decided);
         }
         // What the solver does not see at once may be easy to find by trying.
-        if let Some(finding) = self.late_race(class, most, terms) {
+        self.decider = Decider::Tries;
+        if let Some(finding) = self.late(class, most, terms) {
             return Ok(Decided::Found(finding));
         }
         let mut verdict = None;
@@ -301,6 +321,7 @@ impl<'w> Shard<'w> {
                 return Ok(Decided::Found(finding));
             }
         }
+        self.decider = Decider::Solver;
         match verdict.unwrap_or_else(|| self.ask(class, most, terms)) {
             Verdict::Violated(violation, proposal) => {
                 let finding = match self.witness(violation, proposal.schedule, proposal.inputs)? {
@@ -371,8 +392,10 @@ impl<'w> Shard<'w> {
         let groups = &work.candidates.groups;
         let (questions, solver) = match class.property {
             Property::Atomicity => (Questions::Atomicity, &mut self.atomicity),
-            Property::Assertion => (Questions::Assertions, &mut self.assertions),
-            Property::Race | Property::Deadlock | Property::Lock => {
+            Property::Assertion if class.parts.are_about_data() => {
+                (Questions::Assertions, &mut self.assertions)
+            }
+            Property::Race | Property::Deadlock | Property::Lock | Property::Assertion => {
                 (Questions::Plain, &mut self.plain)
             }
         };
@@ -388,11 +411,13 @@ impl<'w> Shard<'w> {
         });
         terms.bound = None;
         encoder.begin(&terms.limits);
+        let before = encoder.solver.statistics().conflicts;
         let verdict = match most {
             None => goals.decide(encoder, groups, &class.parts, terms),
             Some(most) => goals.decide_in_bound(encoder, groups, class, most, terms),
         };
         work.progress.solved(start.elapsed());
+        work.spent.add_conflicts(encoder.solver.statistics().conflicts - before);
         if encoder.is_exhausted() {
             *solver = None;
             if matches!(verdict, Verdict::Undecided(_)) && !terms.limits.is_over() {

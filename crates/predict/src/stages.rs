@@ -12,13 +12,15 @@
 //! shard has solvers of its own. So who works on which shard changes nothing in the answers, and
 //! neither does anything else but a time budget that fires.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foretrace_explore::Answer as Answered;
 use foretrace_model::Skeleton;
 use foretrace_solve::Limits;
 use foretrace_verdict::{Certainty, Columns, Model, Property};
 
+use crate::candidates::Parts;
+use crate::effort::{Decider, Effort, Engines};
 use crate::explicit;
 use crate::fault::{Fault, is_seeded, spoil_calls};
 use crate::pipeline::{Asked, PredictError, Work};
@@ -30,7 +32,7 @@ use crate::unanswered::Unanswered;
 /// Solver and explicit engine take turns, each time with more patience: how many conflicts each
 /// question may cost the solver, and how many states all open questions together may then cost the
 /// engine. What one is bad at, the other is often good at, and nobody knows before.
-const TURNS: [(u64, u64); 3] = [(200, 50_000), (2_000, 500_000), (10_000, 2_000_000)];
+const TURNS: [(u64, u64); 3] = [(300, 50_000), (2_000, 500_000), (10_000, 2_000_000)];
 
 /// How many states the questions of one shard may cost, however many shards there are.
 const STATES_PER_SHARD: u64 = 20_000;
@@ -39,6 +41,10 @@ const STATES_PER_SHARD: u64 = 20_000;
 /// an answer, if only in part.
 const MOST_CONFLICTS: u64 = 50_000;
 const MOST_STATES: u64 = 500_000;
+
+/// How much a question about freed memory may cost that nobody has asked for by name.
+const SPARED_CONFLICTS: u64 = 200;
+const SPARED_STATES: u64 = 50_000;
 
 /// The answer to a class.
 pub(crate) enum Answer {
@@ -49,9 +55,13 @@ pub(crate) enum Answer {
 }
 
 /// Answers all questions.
-pub(crate) fn answer(asked: &Asked) -> Result<Vec<Answer>, PredictError> {
+pub(crate) fn answer(asked: &Asked) -> Result<(Vec<Answer>, Effort), PredictError> {
+    if asked.prepared.candidates() == 0 {
+        return Ok((Vec::new(), Effort::default()));
+    }
+    let start = Instant::now();
     asked.under(&asked.prepared.skeleton, |work| {
-        let mut stages = Stages::new(asked, work);
+        let mut stages = Stages { preparation: start.elapsed(), ..Stages::new(asked, work) };
         stages.run()?;
         Ok(stages.finish())
     })
@@ -66,14 +76,26 @@ enum Weaker {
     Possible(Finding),
 }
 
+/// What the explicit engine says of a class.
+enum Explored {
+    Open,
+    /// A finding that may be real, or not.
+    Possible(Finding),
+    Decided(Decided),
+}
+
 struct Stages<'a> {
     asked: &'a Asked<'a>,
     work: &'a Work<'a>,
     /// By class; `None` if it has not been asked yet.
     decided: Vec<Option<Decided>>,
     weaker: Vec<Weaker>,
+    /// Who has decided what is decided.
+    deciders: Vec<Decider>,
     /// How many conflicts each question has been allowed so far.
     allowed: Option<u64>,
+    /// How long it took to prepare the questions of a model.
+    preparation: Duration,
 }
 
 impl<'a> Stages<'a> {
@@ -81,23 +103,33 @@ impl<'a> Stages<'a> {
         let classes = work.candidates.classes.len();
         let decided = std::iter::repeat_with(|| None).take(classes).collect();
         let weaker = vec![Weaker::Unknown; classes];
-        Stages { asked, work, decided, weaker, allowed: None }
+        let deciders = vec![Decider::Solver; classes];
+        let preparation = Duration::ZERO;
+        Stages { asked, work, decided, weaker, deciders, allowed: None, preparation }
     }
 
     fn run(&mut self) -> Result<(), PredictError> {
         let all: Vec<usize> = (0..self.decided.len()).collect();
         let shards = Shards::new(&self.work.candidates.classes, &all);
-        let quick = |shard: &mut Shard, at: usize| shard.without_solver(self.class(at));
-        for (at, decided) in self.round(self.work, &self.asked.limits).ask(&shards, quick)? {
+        let quick = |shard: &mut Shard, at: usize| {
+            let decided = shard.without_solver(self.class(at))?;
+            Ok((decided, shard.decider))
+        };
+        let quick = self.round(self.work, &self.asked.limits).ask(&shards, quick)?;
+        for (at, (decided, decider)) in quick {
             self.decided[at] = decided;
+            self.deciders[at] = decider;
         }
         let open = Shards::new(&self.work.candidates.classes, &self.open());
-        if self.falls_back() && !open.is_empty() && !self.asked.limits.is_over() {
+        if self.falls_back() && !open.is_empty() && self.has_time_to_prepare() {
             let mut skeleton = Skeleton::new(self.work.context.skeleton.trace, Model::Values);
             spoil_calls(&mut skeleton);
             self.asked.under(&skeleton, |values| self.ask_weaker(values, &open))?;
         }
         let limits = &self.asked.limits;
+        if self.asked.options.engines == Engines::Explicit && self.can_explore() {
+            return self.ask_engine_alone(&open);
+        }
         if self.asks_engine() && !open.is_empty() && !limits.is_over() {
             for (number, (conflicts, states)) in TURNS.into_iter().enumerate() {
                 let most = limits.conflicts.unwrap_or(u64::MAX);
@@ -114,9 +146,17 @@ impl<'a> Stages<'a> {
     }
 
     /// The answers, once all stages are over.
-    fn finish(self) -> Vec<Answer> {
-        let answers = self.decided.into_iter().zip(self.weaker).map(|(decided, weaker)| {
-            match (decided.expect("the solver is asked last"), weaker) {
+    fn finish(self) -> (Vec<Answer>, Effort) {
+        let mut effort = self.work.spent.effort();
+        let answers = self.decided.into_iter().zip(self.weaker).zip(self.deciders);
+        let answers = answers.map(|((decided, weaker), decider)| {
+            let decided = decided.expect("the solver is asked last");
+            match (&decided, &weaker) {
+                (Decided::Undecided(_), Weaker::Unknown) => {}
+                (Decided::Undecided(_), _) => effort.count(Decider::Values, 1),
+                _ => effort.count(decider, 1),
+            }
+            match (decided, weaker) {
                 (Decided::Undecided(reason), Weaker::Refuted) => {
                     Answer::OnlyForRecordedValues(reason)
                 }
@@ -126,7 +166,7 @@ impl<'a> Stages<'a> {
                 (decided, _) => Answer::Decided(decided),
             }
         });
-        answers.collect()
+        (answers.collect(), effort)
     }
 
     fn class(&self, at: usize) -> &'a crate::candidates::Class {
@@ -162,6 +202,15 @@ impl<'a> Stages<'a> {
             // Without pruning, everything is the solver's.
             && options.prune != Prune::Nothing
             && options.switches != Switches::Fewest
+            && options.engines == Engines::Staged
+    }
+
+    /// Whether another model can be prepared in half of the time that is left.
+    fn has_time_to_prepare(&self) -> bool {
+        let end = self.asked.limits.deadline;
+        end.is_none_or(|end| {
+            half_way(end).saturating_duration_since(Instant::now()) > self.preparation
+        })
     }
 
     /// Asks under the weaker model about all classes of the shards.
@@ -194,6 +243,7 @@ impl<'a> Stages<'a> {
             match answer {
                 Decided::Found(finding) if finding.certainty == Certainty::Real => {
                     self.decided[at] = Some(Decided::Found(finding));
+                    self.deciders[at] = Decider::Values;
                 }
                 Decided::Found(finding) => self.weaker[at] = Weaker::Possible(finding),
                 Decided::Infeasible(_) if is_seeded(Fault::RecordedValuesForAll) => {
@@ -210,13 +260,22 @@ impl<'a> Stages<'a> {
         matches!(self.weaker[at], Weaker::Refuted)
     }
 
+    /// Whether the class is asked only as far as the answer costs little.
+    fn is_spared(&self, at: usize) -> bool {
+        self.asked.options.spare_freed && matches!(self.class(at).parts, Parts::LateUse(_))
+    }
+
     /// Whether the explicit engine is asked.
     fn asks_engine(&self) -> bool {
         let options = self.asked.options;
-        let skeleton = self.work.context.skeleton;
         // Without pruning, everything is the solver's.
-        options.prune != Prune::Nothing
-            && options.switches == Switches::Any
+        options.prune != Prune::Nothing && options.engines == Engines::Staged && self.can_explore()
+    }
+
+    /// Whether the explicit engine knows how to answer.
+    fn can_explore(&self) -> bool {
+        let skeleton = self.work.context.skeleton;
+        self.asked.options.switches == Switches::Any
             && skeleton.model != Model::Control
             && !skeleton.is_program()
     }
@@ -225,39 +284,96 @@ impl<'a> Stages<'a> {
     /// many states.
     fn ask_engine(&mut self, shards: &Shards, states: u64) -> Result<(), PredictError> {
         let mut open = self.open();
-        let is_enough = |at: usize| states > MOST_STATES && self.is_refuted(at);
+        let is_enough = |at: usize| {
+            (states > MOST_STATES && self.is_refuted(at))
+                || (states > SPARED_STATES && self.is_spared(at))
+        };
         open.retain(|&at| !is_enough(at));
-        if open.is_empty() {
+        if open.is_empty() || self.asked.limits.is_over() {
             return Ok(());
         }
         let shards = shards.only(|at| open.binary_search(&at).is_ok());
         let states = STATES_PER_SHARD.max(states / shards.len() as u64);
-        let deadline = self.asked.limits.deadline.map(half_way);
+        let deadline = match self.asked.options.engines {
+            Engines::Explicit => self.asked.limits.deadline,
+            Engines::Staged | Engines::Solver => self.asked.limits.deadline.map(half_way),
+        };
         let round = self.round(self.work, &self.asked.limits);
-        let decided = round.ask_shards(&shards, |numbers| {
-            let (skeleton, groups) = (self.work.context.skeleton, &self.work.candidates.groups);
-            let classes: Vec<_> = numbers.iter().map(|&at| self.class(at)).collect();
-            let answers = explicit::ask(skeleton, groups, &classes, states, deadline);
-            let shard = Shard::new(self.work, self.asked.limits.clone());
-            let decided = numbers.iter().zip(answers).map(|(&at, answer)| {
-                Ok(match answer {
-                    Answered::Found { violation, schedule } => {
-                        (at, Some(shard.found(violation, schedule)?))
-                    }
-                    Answered::Impossible => (at, Some(Decided::Infeasible(Columns::default()))),
-                    Answered::GaveUp(_) => (at, None),
-                })
-            });
-            decided.collect()
-        })?;
-        for (at, decided) in decided {
-            match decided {
-                Some(Decided::Found(finding)) if finding.certainty == Certainty::Possible => {
-                    self.weaker[at] = Weaker::Possible(finding);
+        let explored =
+            round.ask_shards(&shards, |numbers| self.explore(numbers, states, deadline))?;
+        for (at, explored) in explored {
+            match explored {
+                Explored::Open => {}
+                Explored::Possible(finding) => self.weaker[at] = Weaker::Possible(finding),
+                Explored::Decided(decided) => {
+                    self.decided[at] = Some(decided);
+                    self.deciders[at] = Decider::Explicit;
                 }
-                Some(decided) => self.decided[at] = Some(decided),
-                None => {}
             }
+        }
+        Ok(())
+    }
+
+    /// What the explicit engine says of the classes of a shard.
+    fn explore(
+        &self,
+        numbers: &[usize],
+        states: u64,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<(usize, Explored)>, PredictError> {
+        let (skeleton, groups) = (self.work.context.skeleton, &self.work.candidates.groups);
+        let ask = |numbers: &[usize], explained: bool| {
+            let classes: Vec<_> = numbers.iter().map(|&at| self.class(at)).collect();
+            let report = explicit::ask(skeleton, groups, &classes, explained, states, deadline);
+            self.work.spent.add_states(report.states);
+            report.answers
+        };
+        let shard = Shard::new(self.work, self.asked.limits.clone());
+        let mut explored = Vec::new();
+        for (&at, answer) in numbers.iter().zip(ask(numbers, false)) {
+            let first = self.explored(&shard, answer)?;
+            let Explored::Possible(possible) = first else {
+                explored.push((at, first));
+                continue;
+            };
+            // It may also happen without the reads that make it only possible.
+            let again = self.explored(&shard, ask(&[at], true).swap_remove(0))?;
+            explored.push((
+                at,
+                match again {
+                    Explored::Decided(Decided::Infeasible(_)) => {
+                        Explored::Decided(Decided::Found(possible))
+                    }
+                    Explored::Decided(decided) => Explored::Decided(decided),
+                    Explored::Open | Explored::Possible(_) => Explored::Possible(possible),
+                },
+            ));
+        }
+        Ok(explored)
+    }
+
+    fn explored(&self, shard: &Shard, answer: Answered) -> Result<Explored, PredictError> {
+        Ok(match answer {
+            Answered::Found { violation, schedule } => match shard.found(violation, schedule)? {
+                Decided::Found(finding) if finding.certainty == Certainty::Possible => {
+                    Explored::Possible(finding)
+                }
+                decided @ (Decided::Found(_)
+                | Decided::Infeasible(_)
+                | Decided::InfeasibleInBound
+                | Decided::Undecided(_)) => Explored::Decided(decided),
+            },
+            Answered::Impossible => Explored::Decided(Decided::Infeasible(Columns::default())),
+            Answered::GaveUp(_) => Explored::Open,
+        })
+    }
+
+    /// Asks nobody but the explicit engine.
+    fn ask_engine_alone(&mut self, shards: &Shards) -> Result<(), PredictError> {
+        let (_, states) = TURNS[TURNS.len() - 1];
+        self.ask_engine(shards, states * shards.len().max(1) as u64)?;
+        for decided in self.decided.iter_mut().filter(|decided| decided.is_none()) {
+            *decided = Some(Decided::Undecided(Unanswered::ConflictBudget));
         }
         Ok(())
     }
@@ -275,19 +391,31 @@ impl<'a> Stages<'a> {
         }
         self.allowed = conflicts;
         let open = self.open();
+        if self.asked.limits.is_over() {
+            for at in open {
+                self.decided[at].get_or_insert(Decided::Undecided(Unanswered::TimeBudget));
+            }
+            return Ok(());
+        }
         let is_asked = |at: usize| {
             let is_much = conflicts.is_none_or(|conflicts| conflicts > MOST_CONFLICTS);
             let is_enough = is_much && self.is_refuted(at) && self.asked.limits.deadline.is_some();
-            open.binary_search(&at).is_ok() && !is_enough
+            let is_dear = conflicts.is_none_or(|conflicts| conflicts > SPARED_CONFLICTS);
+            let is_too_dear = is_dear && self.decided[at].is_some() && self.is_spared(at);
+            open.binary_search(&at).is_ok() && !is_enough && !is_too_dear
         };
         let limits = Limits { conflicts, ..self.asked.limits.clone() };
-        let decide = |shard: &mut Shard, at: usize| shard.decide(self.class(at));
+        let decide = |shard: &mut Shard, at: usize| {
+            let decided = shard.decide(self.class(at))?;
+            Ok((decided, shard.decider))
+        };
         let round = Round { in_haste, ..self.round(self.work, &limits) };
         // Where no question waits for another one, each has a solver of its own.
         let alone = open.len() <= self.asked.options.jobs && limits.deadline.is_some();
         let shards = if alone { Shards::alone(&open) } else { shards.only(is_asked) };
-        for (at, decided) in round.ask(&shards.only(is_asked), decide)? {
+        for (at, (decided, decider)) in round.ask(&shards.only(is_asked), decide)? {
             self.decided[at] = Some(decided);
+            self.deciders[at] = decider;
         }
         Ok(())
     }

@@ -43,6 +43,6 @@ pub mod validate;
 pub use explore::{Explored, Violation, executions, explore};
 pub use ir::*;
 pub use merge::{Merged, merge, merge_recorded};
-pub use run::Machine;
+pub use run::{LockError, Machine, Undefined};
 pub use text::{parse, print};
 pub use validate::validate;

@@ -192,4 +192,7 @@ pub mod table {
     /// Two channels that became one while the program ran (an epoll object, and what it watches):
     /// two words. It holds for the whole recording.
     pub const JOINED: u64 = 14;
+    /// What the programmer calls the memory of the module whose table was the last one: see
+    /// [`crate::names`].
+    pub const NAMES: u64 = 15;
 }

@@ -5,6 +5,7 @@
 //! - [`record`]: the words that the runtime writes for each operation;
 //! - [`file`]: how these words lie in the recording;
 //! - [`image`]: the code of a module, for the walk along the recorded path;
+//! - [`names`]: what the programmer calls the memory of a module;
 //! - [`channel`]: what orders threads other than memory: kernel objects and hidden state of
 //!   libraries;
 //! - [`library`]: which functions of libraries use which of them;
@@ -18,6 +19,7 @@ pub mod file;
 pub mod image;
 pub mod input;
 pub mod library;
+pub mod names;
 pub mod pack;
 pub mod plan;
 pub mod record;

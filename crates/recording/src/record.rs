@@ -181,6 +181,9 @@ pub mod unseen {
     pub const COPIED: u8 = 5;
     /// A function looked at memory, or at what the kernel knows of it, in ways of its own.
     pub const LOOKED: u8 = 6;
+    /// All other threads may notice what the thread does here, and it what they did, in ways of
+    /// their own.
+    pub const NOTICED: u8 = 7;
 }
 
 /// The detail of a [`kind::HANDED`]: what the code may have done with the memory there.

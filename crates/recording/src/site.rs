@@ -1,8 +1,12 @@
 //! The tables of one compiled module (an LLVM module becomes one of each). All are `repr(C)`: the
 //! plugin emits them as constants, the runtime copies them into the recording as they are.
 
-/// Version of the hooks and tables. A runtime refuses modules of another version.
-pub const ABI: u32 = 3;
+/// Version of the hooks, tables and records: any change of this crate makes another one. A runtime
+/// refuses modules of another version, and to be started by a command of another one.
+pub const ABI: u32 = match u32::from_str_radix(env!("FORETRACE_LAYOUT"), 10) {
+    Ok(version) => version,
+    Err(_) => panic!("the build script gives a number"),
+};
 
 /// A place in the source at which something visible happens. Hooks get its address, which is
 /// what records carry as well: 48 bits identify it within one process.
@@ -103,6 +107,10 @@ pub struct Module {
     pub constants: *const Constant,
     /// How many.
     pub constant_count: u64,
+    /// What the programmer calls memory, see [`crate::names`].
+    pub names: *const u8,
+    /// Its bytes; 0 if nothing is known.
+    pub names_size: u64,
 }
 
 /// C11's memory orders, as hooks and records number them.

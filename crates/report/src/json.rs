@@ -4,27 +4,30 @@
 //! excerpt and each row of the summary is one line, so that two reports can be compared by lines
 //! and a schedule of 50,000 steps does not become 200,000 lines.
 
+pub(crate) mod layout;
+
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufWriter, Write};
 
 use foretrace_trace::{Location, Provenance};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
-use serde_json::ser::Formatter;
+
+use layout::Lines;
 
 use crate::{
     Column, Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Property, Report, Side,
-    Subject, Undecided, in_words,
+    Standing, Subject, Undecided, in_words,
 };
 
 /// The name and version of the format, the value of the field `schema`.
 pub const SCHEMA: &str = "foretrace-report/1";
 
-/// Schedules with more steps than this are written as runs of one thread each, unless the report
-/// asks for all steps: thousands of findings with tens of thousands of steps each would fill a
-/// disk.
-const LONGEST_LIST: usize = 10_000;
+/// If the schedules of a report have more steps than this together, they are written as runs of one
+/// thread each, and steps inside of a run are not in the excerpt, unless the report asks for all
+/// steps: thousands of findings with tens of thousands of steps each would fill a disk.
+const MOST_STEPS: usize = 10_000;
 
 /// Writes the report as JSON, with a line feed at the end.
 ///
@@ -33,7 +36,7 @@ const LONGEST_LIST: usize = 10_000;
 pub fn write_json(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     // A buffer of known type: the serialiser writes a few bytes at a time, millions of times.
     let mut buffer = BufWriter::with_capacity(1 << 16, writer);
-    let mut serializer = serde_json::Serializer::with_formatter(&mut buffer, Lines::default());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut buffer, Lines::new(2));
     Document::new(report).serialize(&mut serializer)?;
     buffer.write_all(b"\n")?;
     buffer.flush()
@@ -45,6 +48,8 @@ struct Document<'a> {
     /// The thread of each event of the excerpt; an array, since schedules ask for it millions of
     /// times.
     thread_of: Vec<u32>,
+    /// Whether schedules are written as runs.
+    in_runs: bool,
 }
 
 impl<'a> Document<'a> {
@@ -54,7 +59,29 @@ impl<'a> Document<'a> {
         for text in &report.excerpt {
             thread_of[text.event as usize] = text.thread;
         }
-        Document { report, thread_of }
+        let steps: usize = report.findings.iter().map(|finding| finding.schedule.len()).sum();
+        Document { report, thread_of, in_runs: steps > MOST_STEPS && !report.full_schedules }
+    }
+
+    /// The events that the document names.
+    fn excerpt(&self) -> Vec<&'a EventText> {
+        let report = self.report;
+        if !self.in_runs {
+            return report.excerpt.iter().collect();
+        }
+        let open = report.undecided.iter().chain(&report.for_recorded_values);
+        let mut named: HashSet<u32> = open.flat_map(|open| &open.events).copied().collect();
+        for finding in &report.findings {
+            for step in self.runs(&finding.schedule) {
+                named.extend([step.event, step.through.unwrap_or(step.event)]);
+            }
+            named.extend(finding.sides.iter().map(|side| side.event));
+            named.extend(finding.sides.iter().flat_map(|side| &side.holds).map(|hold| hold.since));
+            named.extend(finding.changes.iter().map(|(event, _)| event));
+            named.extend(&finding.reads);
+            named.extend(finding.inputs.iter().map(|input| input.event));
+        }
+        report.excerpt.iter().filter(|text| named.contains(&text.event)).collect()
     }
 
     /// A schedule as runs of steps of one thread.
@@ -127,6 +154,9 @@ impl Serialize for Document<'_> {
             let those = &List(&report.for_recorded_values, open);
             object.serialize_field("for_recorded_values", those)?;
         }
+        if let Some(baseline) = &report.baseline {
+            object.serialize_field("baseline", baseline)?;
+        }
         if let Some(why) = &report.why {
             object.serialize_field("refuted", &why.explanations)?;
             object.serialize_field("refuted_not_explained", &why.left_out)?;
@@ -137,7 +167,24 @@ impl Serialize for Document<'_> {
             object.serialize_field("compare", &List(&comparison.rows, row))?;
         }
         object.serialize_field("notes", &report.notes)?;
-        object.serialize_field("excerpt", &List(&report.excerpt, |text| self.event(text)))?;
+        let excerpt: Vec<EventObject> =
+            self.excerpt().into_iter().map(|one| self.event(one)).collect();
+        object.serialize_field("excerpt", &excerpt)?;
+        if !report.stacks.is_empty() {
+            object.serialize_field("frames", &report.frames)?;
+            object.serialize_field("stacks", &report.stacks)?;
+        }
+        if report.created.iter().any(Option::is_some) {
+            let names = report.trace.threads.iter();
+            let threads: Vec<ThreadObject> = names
+                .zip(&report.created)
+                .map(|(name, created)| ThreadObject { name, created: created.as_ref() })
+                .collect();
+            object.serialize_field("threads", &threads)?;
+        }
+        if !report.sources.is_empty() {
+            object.serialize_field("sources", &report.sources)?;
+        }
         if let Some(timing) = &report.timing {
             object.serialize_field("timing", timing)?;
         }
@@ -188,6 +235,14 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// A thread, and where it comes from.
+#[derive(Serialize)]
+struct ThreadObject<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created: Option<&'a crate::Origin>,
+}
+
 #[derive(Serialize)]
 struct EventObject<'a> {
     event: u32,
@@ -197,6 +252,9 @@ struct EventObject<'a> {
     /// The same, taken apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<SourceObject<'a>>,
+    /// A number of the report's stacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stack: Option<u32>,
 }
 
 /// A place in the source.
@@ -323,6 +381,7 @@ impl<'a> Document<'a> {
             operation: &text.operation,
             location: text.location.as_deref(),
             source: text.location.as_deref().and_then(SourceObject::new),
+            stack: text.stack,
         }
     }
 
@@ -368,6 +427,20 @@ impl Serialize for FindingObject<'_> {
         let mut object = serializer.serialize_struct("Finding", 16)?;
         object.serialize_field("id", &finding.id)?;
         object.serialize_field("fingerprint", &finding.fingerprint)?;
+        if !finding.stable_fingerprint.is_empty() {
+            object.serialize_field("stable_fingerprint", &finding.stable_fingerprint)?;
+        }
+        if let Some(standing) = finding.standing.name() {
+            object.serialize_field("standing", standing)?;
+        }
+        match &finding.standing {
+            Standing::Suppressed(suppression) => {
+                object.serialize_field("suppression", suppression)?;
+            }
+            Standing::Repeated { of } => object.serialize_field("repeats", of)?,
+            Standing::Open | Standing::New | Standing::Known => {}
+        }
+        object.serialize_field("group", &finding.group)?;
         object.serialize_field("kind", &finding.kind)?;
         object.serialize_field("certainty", &finding.certainty)?;
         if let Some(replay) = &finding.replay {
@@ -376,6 +449,15 @@ impl Serialize for FindingObject<'_> {
         }
         object.serialize_field("model", &report.model)?;
         object.serialize_field("object", &finding.object)?;
+        if let Some(place) = &finding.place {
+            object.serialize_field("place", place)?;
+        }
+        if !finding.functions.is_empty() {
+            object.serialize_field("functions", &finding.functions)?;
+        }
+        if let Some(allocated) = &finding.allocated {
+            object.serialize_field("allocated", allocated)?;
+        }
         object.serialize_field("locations", &locations)?;
         object.serialize_field(
             "events",
@@ -395,7 +477,7 @@ impl Serialize for FindingObject<'_> {
             object.serialize_field("inputs", &finding.inputs)?;
         }
         object.serialize_field("context_switches", &finding.context_switches)?;
-        if finding.schedule.len() <= LONGEST_LIST || report.full_schedules {
+        if !document.in_runs {
             let step =
                 |&event| StepObject { thread: document.thread_name(event), event, through: None };
             object.serialize_field("schedule", &List(&finding.schedule, step))?;
@@ -429,76 +511,5 @@ impl<K: Serialize, V: Serialize> Serialize for Map<Vec<(K, V)>> {
             map.serialize_entry(key, value)?;
         }
         map.end()
-    }
-}
-
-/// Line breaks and indentation in the outer two levels, none further in.
-#[derive(Default)]
-struct Lines {
-    depth: usize,
-    /// Whether the innermost open array or object has a value already.
-    filled: bool,
-}
-
-const BROKEN_LEVELS: usize = 2;
-
-impl Lines {
-    fn open<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
-        self.depth += 1;
-        self.filled = false;
-        writer.write_all(bracket)
-    }
-
-    fn separate<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.filled = true;
-        if !first {
-            writer.write_all(b",")?;
-        }
-        if self.depth <= BROKEN_LEVELS { self.line(writer) } else { Ok(()) }
-    }
-
-    fn line<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b"\n")?;
-        (0..self.depth).try_for_each(|_| writer.write_all(b" "))
-    }
-
-    fn close<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
-        self.depth -= 1;
-        if self.depth < BROKEN_LEVELS && self.filled {
-            self.line(writer)?;
-        }
-        self.filled = true;
-        writer.write_all(bracket)
-    }
-}
-
-impl Formatter for Lines {
-    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.open(writer, b"[")
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.close(writer, b"]")
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
-        self.separate(w, first)
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.open(writer, b"{")
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.close(writer, b"}")
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, w: &mut W, first: bool) -> io::Result<()> {
-        self.separate(w, first)
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        let space = self.depth <= BROKEN_LEVELS;
-        writer.write_all(if space { b": ".as_slice() } else { b":" })
     }
 }

@@ -10,23 +10,52 @@
 // The compiler names every `match` that must learn of a new kind of event, property or violation.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
+mod baseline;
 mod compare;
 mod explanation;
 mod fingerprint;
+mod format;
+mod github;
 mod graph;
+mod html;
 mod json;
+mod junit;
+mod lines;
+mod oneline;
+mod picture;
 mod provenance;
 mod read;
+mod sarif;
+mod source;
+mod stable;
+mod standing;
+mod suppress;
 mod text;
+mod topics;
+mod tsan;
 
+pub use baseline::{BASELINE_SCHEMA, Baseline, BaselineOutcome, Known, Progress, Refuted};
 pub use compare::{Compared, ComparedModel, Comparison, ModelVerdict};
 pub use explanation::{Explanation, Explanations, Grounds};
-pub use fingerprint::fingerprint;
+pub use fingerprint::{fingerprint, group_key};
+pub use format::{Format, write_report};
+pub use github::write_github;
 pub use graph::{Edge, EdgeKind, Graph, Node, ThreadNodes, write_dot};
+pub use html::write_html;
 pub use json::{SCHEMA, write_json};
+pub use junit::write_junit;
+pub use lines::write_lines;
+pub use picture::{Effect, EffectKind, MemoryPlace, Picture, Reordering};
 pub use provenance::{in_words, kept_in_words};
 pub use read::{ReadError, Recalled, read_json};
+pub use sarif::write_sarif;
+pub use source::{CallFrame, Origin, SourceFile};
+pub use stable::SourceLines;
+pub use standing::{Standing, Suppression};
+pub use suppress::Suppressions;
 pub use text::{Style, in_order, write_explanation, write_finding, write_text};
+pub use topics::{TOPICS, Topic};
+pub use tsan::write_tsan;
 
 use foretrace_trace::Provenance;
 pub use foretrace_verdict::{Certainty, Column, Columns, Kind, Ledger, Model, Property, Slicing};
@@ -61,6 +90,10 @@ pub struct Report {
     pub unsupported: Option<String>,
     /// What no candidate is about, so that silence says nothing of it.
     pub not_asked: Vec<NotAsked>,
+    /// Candidates that are refuted, if somebody wants to know them.
+    pub refuted: Vec<Refuted>,
+    /// What came of a baseline; `None` if there is none.
+    pub baseline: Option<BaselineOutcome>,
     /// Why refuted candidates cannot happen; `None` if that was not asked.
     pub why: Option<Explanations>,
     /// What other models find; `None` if they were not asked.
@@ -71,8 +104,31 @@ pub struct Report {
     pub full_schedules: bool,
     /// The events that findings, schedules and open questions mention, sorted by number.
     pub excerpt: Vec<EventText>,
+    /// How to see its findings again.
+    pub again: Again,
+    /// What a picture of the run shows besides; `None` if nobody draws one.
+    pub picture: Option<Picture>,
+    /// The places that stacks consist of, each once.
+    pub frames: Vec<CallFrame>,
+    /// Call stacks, each once: numbers of [`Report::frames`], the innermost first. The first one
+    /// is where the thread is, the others are the calls that led there.
+    pub stacks: Vec<Vec<u32>>,
+    /// Where each thread was created, as far as known: as many as there are threads, or none.
+    pub created: Vec<Option<Origin>>,
+    /// The files of the source that [`Report::files`] names, as far as somebody has looked for
+    /// them.
+    pub sources: Vec<SourceFile>,
     /// How long it took; `None` when bytes are to be compared.
     pub timing: Option<Timing>,
+}
+
+/// What commands need that run a finding again, as a shell takes it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Again {
+    /// The file of the same report in JSON.
+    pub json: Option<String>,
+    /// The program and its arguments.
+    pub program: Option<String>,
 }
 
 /// How the recorded run went.
@@ -115,6 +171,8 @@ pub struct TraceInfo {
     pub events: u64,
     /// The threads' names.
     pub threads: Vec<String>,
+    /// The folders in which the program was compiled, where relative names of files start.
+    pub folders: Vec<String>,
     /// What is known of the trace besides its events, and how often it was so.
     pub provenance: Vec<(Provenance, u64)>,
     /// How many relaxed, acquire and release accesses were taken as sequentially consistent.
@@ -172,6 +230,16 @@ pub struct Finding {
     /// The variable, lock, condition variable, semaphore or barrier that it is about; for a lock
     /// cycle the locks.
     pub object: Option<String>,
+    /// What the programmer calls the memory that it is about: `queue.slots[3].ready`; `None` if it
+    /// is about no memory.
+    pub place: Option<String>,
+    /// The same for findings that have one cause: the same kind, object and functions; see
+    /// [`group_key`].
+    pub group: String,
+    /// The functions of its sides, each once, in alphabetical order.
+    pub functions: Vec<String>,
+    /// Where the memory that it is about was allocated.
+    pub allocated: Option<Origin>,
     /// The operations that make the bug.
     pub sides: Vec<Side>,
     /// A feasible schedule that leads to it: event numbers, all in [`Report::excerpt`].
@@ -191,6 +259,10 @@ pub struct Finding {
     pub inputs: Vec<Input>,
     /// What came of forcing the schedule on the program; `None` if that was not tried.
     pub replay: Option<Replay>,
+    /// Its name after changes of the program elsewhere: [`Report::fingerprint_stably`].
+    pub stable_fingerprint: String,
+    /// What the project already knows of it.
+    pub standing: Standing,
 }
 
 /// A value that a program gets from outside.
@@ -293,6 +365,9 @@ pub struct Hold {
     pub since: u32,
     /// Where that was.
     pub location: Option<String>,
+    /// The calls that led there: a number of [`Report::stacks`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
 }
 
 /// One event in words.
@@ -306,6 +381,8 @@ pub struct EventText {
     pub operation: String,
     /// Where, as the trace writes it.
     pub location: Option<String>,
+    /// The calls that led there: a number of [`Report::stacks`]; `None` if they are not known.
+    pub stack: Option<u32>,
 }
 
 /// A candidate without a verdict.
@@ -373,11 +450,19 @@ impl Report {
             for_recorded_values: Vec::new(),
             unsupported: None,
             not_asked: Vec::new(),
+            refuted: Vec::new(),
+            baseline: None,
             why: None,
             comparison: None,
             notes: Vec::new(),
             full_schedules: false,
             excerpt: Vec::new(),
+            again: Again::default(),
+            picture: None,
+            frames: Vec::new(),
+            stacks: Vec::new(),
+            created: Vec::new(),
+            sources: Vec::new(),
             timing: None,
         }
     }
@@ -419,14 +504,14 @@ impl Report {
         self.undecided.push(Undecided { property, kind, events: Vec::new(), reason });
     }
 
-    /// How many findings a replay has confirmed.
+    /// How many findings that the user has to hear of a replay has confirmed.
     pub fn confirmed(&self) -> usize {
-        self.findings.iter().filter(|finding| finding.is_confirmed()).count()
+        self.open_findings().filter(|finding| finding.is_confirmed()).count()
     }
 
-    /// How many findings have that certainty, all evidence considered.
+    /// How many findings that the user has to hear of have that certainty, all evidence considered.
     pub fn count(&self, certainty: Certainty) -> usize {
-        self.findings.iter().filter(|finding| finding.graded() == certainty).count()
+        self.open_findings().filter(|finding| finding.graded() == certainty).count()
     }
 }
 
@@ -445,6 +530,10 @@ impl Finding {
             fingerprint: fingerprint(kind, object.as_deref(), &places),
             kind,
             certainty,
+            group: group_key(kind, object.as_deref(), &[]),
+            place: None,
+            functions: Vec::new(),
+            allocated: None,
             object,
             sides: Vec::new(),
             schedule: Vec::new(),
@@ -454,7 +543,18 @@ impl Finding {
             what: None,
             inputs: Vec::new(),
             replay: None,
+            stable_fingerprint: String::new(),
+            standing: Standing::Open,
         }
+    }
+
+    /// Sets the functions of its sides, and the group to which it then belongs.
+    pub fn set_functions<'f>(&mut self, functions: impl Iterator<Item = &'f str>) {
+        self.functions = functions.map(str::to_string).collect();
+        self.functions.sort_unstable();
+        self.functions.dedup();
+        let object = self.place.as_deref().or(self.object.as_deref());
+        self.group = group_key(self.kind, object, &self.functions);
     }
 
     /// Whether the program did it in a replay.

@@ -7,7 +7,7 @@ use foretrace_trace::provenance::{Kept, LeftOut, Lost, Private, Unseen, Walked};
 
 fn text(event: u32, thread: u32, operation: &str, location: &str) -> EventText {
     let location = (!location.is_empty()).then(|| location.to_string());
-    EventText { event, thread, operation: operation.to_string(), location }
+    EventText { event, thread, operation: operation.to_string(), location, stack: None }
 }
 
 fn side(event: u32, state: SideState, holds: Vec<Hold>) -> Side {
@@ -15,7 +15,7 @@ fn side(event: u32, state: SideState, holds: Vec<Hold>) -> Side {
 }
 
 fn hold(lock: &str, since: u32, location: &str) -> Hold {
-    Hold { lock: lock.into(), shared: false, since, location: Some(location.into()) }
+    Hold { lock: lock.into(), shared: false, since, location: Some(location.into()), stack: None }
 }
 
 /// A race, after one step of each thread.
@@ -36,6 +36,7 @@ fn small() -> Report {
     report.version = "0.0.0".into();
     report.trace = TraceInfo {
         subject: Subject::Trace,
+        folders: Vec::new(),
         path: Some("small.trace".into()),
         events: 6,
         threads: vec!["t1".into(), "t2".into()],
@@ -100,9 +101,6 @@ fn a_race_in_words() {
 
             undecided: 1 candidate (race): the limit of conflicts is reached
 
-                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race               9                 7         0        0         1           0          1
-            deadlock           0                 0         0        0         0           0          0
             verdict: 1 bug that can happen, 1 undecided
         "#]],
     );
@@ -141,7 +139,7 @@ fn a_race_as_json() {
           "deadlock": {"candidates":0,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":0,"lsa":0,"mhb":0,"ucg":0},"not_asked":[]}
          },
          "findings": [
-          {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","source":{"file":"a.c","line":3},"state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9},"state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
+          {"id":"race-1","fingerprint":"8bf9ee20ffcd95c6","group":"d7fab1b137119268","kind":"race","certainty":"real","model":"values","object":"x","locations":["a.c:3","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","source":{"file":"a.c","line":3},"state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:2"}]},{"event":4,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9},"state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"t1","event":0},{"thread":"t2","event":3}]}
          ],
          "undecided": [
           {"property":"race","kind":"race","events":[{"event":1,"thread":"t1","operation":"write x = 1","location":"a.c:3","source":{"file":"a.c","line":3}},{"event":3,"thread":"t2","operation":"read y : 0","location":null}],"code":"conflict-budget","reason":"the limit of conflicts is reached"}
@@ -172,9 +170,6 @@ fn nothing_found() {
         Style { color: true, ..Style::default() },
         expect![[r#"
             [1msmall.trace[0m: 6 events, 2 threads, model values
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           1                 0         0        0         0           1          0
             [1;32mverdict: no bug in any schedule of these events (checked: race; model values)[0m
         "#]],
     );
@@ -251,17 +246,12 @@ fn accesses_to_other_memory_are_folded() {
               worker-3  did write a_long_name[50] = 1          at d/file.c:1  holding no lock
               worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
               schedule: 40 steps, 2 context switches
-               step  worker-2   worker-3    worker-4
-                   ⋮  7 accesses to other memory
-                  8  acquire m                                         file.c:1
-                   ⋮  12 accesses to other memory
-                 21             read x : 5                             file.c:1
-                   ⋮  19 accesses to other memory
-               next*                        write a_long_name[99] = 1  file.c:1
+               step  worker-3                   worker-4
+                   ⋮  20 steps of 6 threads
+                 21  read x : 5                                            file.c:1
+                   ⋮  19 steps of 6 threads
+               next*                            write a_long_name[99] = 1  file.c:1
 
-                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race               9                 7         0        0         1           0          1
-            deadlock           0                 0         0        0         0           0          0
             verdict: 1 possible, 1 undecided
         "#]],
     );
@@ -280,51 +270,30 @@ fn a_long_schedule_is_shown_by_its_ends() {
             race-1 (possible): data race on a_long_name
               worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
               schedule: 99 steps, 2 context switches
-               step  worker-1            worker-4             other threads
-                  1  write a_long_name…                                            file.c:1
-                  2                                           worker-2: write a_…  file.c:1
-                  3                                           worker-3: write a_…  file.c:1
-                  4                      write a_long_name[…                       file.c:1
-                  5                                           worker-5: write a_…  file.c:1
-                  6                                           worker-6: write a_…  file.c:1
-                  7  write a_long_name…                                            file.c:1
-                  8                                           worker-2: write a_…  file.c:1
-                   ⋮  61 steps (shown with --full-schedule)
-                 70                      write a_long_name[…                       file.c:1
-                 71                                           worker-5: write a_…  file.c:1
-                 72                                           worker-6: write a_…  file.c:1
-                 73  write a_long_name…                                            file.c:1
-                 74                                           worker-2: write a_…  file.c:1
-                 75                                           worker-3: write a_…  file.c:1
-                 76                      write a_long_name[…                       file.c:1
-                 77                                           worker-5: write a_…  file.c:1
-                 78                                           worker-6: write a_…  file.c:1
-                 79  write a_long_name…                                            file.c:1
-                 80                                           worker-2: write a_…  file.c:1
-                 81                                           worker-3: write a_…  file.c:1
-                 82                      write a_long_name[…                       file.c:1
-                 83                                           worker-5: write a_…  file.c:1
-                 84                                           worker-6: write a_…  file.c:1
-                 85  write a_long_name…                                            file.c:1
-                 86                                           worker-2: write a_…  file.c:1
-                 87                                           worker-3: write a_…  file.c:1
-                 88                      write a_long_name[…                       file.c:1
-                 89                                           worker-5: write a_…  file.c:1
-                 90                                           worker-6: write a_…  file.c:1
-                 91  write a_long_name…                                            file.c:1
-                 92                                           worker-2: write a_…  file.c:1
-                 93                                           worker-3: write a_…  file.c:1
-                 94                      write a_long_name[…                       file.c:1
-                 95                                           worker-5: write a_…  file.c:1
-                 96                                           worker-6: write a_…  file.c:1
-                 97  write a_long_name…                                            file.c:1
-                 98                                           worker-2: write a_…  file.c:1
-                 99                                           worker-3: write a_…  file.c:1
-               next*                     write a_long_name[…                       file.c:1
+               step  worker-4                   other threads
+                  1                             worker-1: write a_long_name[0] =…  file.c:1
+                  2                             worker-2: write a_long_name[1] =…  file.c:1
+                  3                             worker-3: write a_long_name[2] =…  file.c:1
+                  4  write a_long_name[3] = 1                                      file.c:1
+                   ⋮  79 steps (shown with --full-schedule)
+                 84                             worker-6: write a_long_name[83] …  file.c:1
+                 85                             worker-1: write a_long_name[84] …  file.c:1
+                 86                             worker-2: write a_long_name[85] …  file.c:1
+                 87                             worker-3: write a_long_name[86] …  file.c:1
+                 88  write a_long_name[87] = 1                                     file.c:1
+                 89                             worker-5: write a_long_name[88] …  file.c:1
+                 90                             worker-6: write a_long_name[89] …  file.c:1
+                 91                             worker-1: write a_long_name[90] …  file.c:1
+                 92                             worker-2: write a_long_name[91] …  file.c:1
+                 93                             worker-3: write a_long_name[92] …  file.c:1
+                 94  write a_long_name[93] = 1                                     file.c:1
+                 95                             worker-5: write a_long_name[94] …  file.c:1
+                 96                             worker-6: write a_long_name[95] …  file.c:1
+                 97                             worker-1: write a_long_name[96] …  file.c:1
+                 98                             worker-2: write a_long_name[97] …  file.c:1
+                 99                             worker-3: write a_long_name[98] …  file.c:1
+               next* write a_long_name[99] = 1                                     file.c:1
 
-                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race               9                 7         0        0         1           0          1
-            deadlock           0                 0         0        0         0           0          0
             verdict: 1 possible, 1 undecided
         "#]],
     );
@@ -425,9 +394,6 @@ fn no_bug_within_a_bound() {
         Style::default(),
         expect![[r#"
             small.trace: 6 events, 2 threads, model values
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
-            race           2                 0         0        0         0           1                  1          0
             verdict: no bug in any schedule of these events with at most 1 context switch (checked: race; model values)
         "#]],
     );
@@ -437,9 +403,6 @@ fn no_bug_within_a_bound() {
         Style::default(),
         expect![[r#"
             small.trace: 6 events, 2 threads, model values
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
-            race           2                 0         0        0         0           2                  0          0
             verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model values)
         "#]],
     );
@@ -469,7 +432,6 @@ fn changed_values() {
                next*              read x : 7   a.c:9
                next* write x = 1               a.c:3
 
-              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
             verdict: 1 bug that can happen
         "#]],
     );
@@ -482,7 +444,7 @@ fn what_is_known_of_computed_values_is_one_line() {
         let fact = |(what, count): &(Walked, u64)| (what.clone().into(), *count);
         report.trace.provenance = facts.iter().map(fact).collect();
         let mut bytes = Vec::new();
-        write_text(&report, Style::default(), &mut bytes).unwrap();
+        write_text(&report, Style { verbose: true, ..Style::default() }, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert!(!text.contains("import: "), "{text}");
         text.lines().find(|line| line.starts_with("data flow: ")).map(str::to_string)

@@ -4,11 +4,11 @@ use foretrace_trace::provenance::{Differing, Kept, Lost};
 use foretrace_words::cut;
 
 use crate::Program;
-use crate::code::{Function, Op, Operand, Terminator};
 use crate::libraries::{Reach, Routine, changes_stack, reach, returns_twice, routine};
 use crate::terms::Value;
 use crate::thread::{Caller, Context, PRIVATE, Phase, Start, Thread};
 use crate::told::WalkStep;
+use foretrace_image::{Function, Op, Operand, Terminator};
 
 /// So many bytes behind an argument may be written by a function that gives results through its
 /// arguments.

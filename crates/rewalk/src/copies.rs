@@ -6,12 +6,12 @@
 
 use foretrace_trace::provenance::{Kept, Lost};
 
-use crate::code::{Instruction, Op};
 use crate::memory::Contents;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Phase, Thread};
 use crate::told::{Sharing, Told, WalkStep};
+use foretrace_image::{Instruction, Op};
 
 /// Copies of private memory up to this size keep their terms.
 const SMALL: u64 = 4096;

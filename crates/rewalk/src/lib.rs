@@ -20,13 +20,13 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `code` | images, decoded |
 //! | `told` | what the walk is shown, and what it tells |
 //! | `terms` | values in terms of reads, and their expressions |
 //! | `sharing` | equal terms are one |
 //! | `expressions` | how operations are written in the trace |
 //! | `memory` | what memory of one thread holds |
 //! | `libraries` | what is known of functions that are not instrumented |
+//! | `stacks` | the calls that a thread is inside of |
 //! | `thread` | one thread: frames, what it waits for, guards |
 //! | `run` | instructions that need no record |
 //! | `simple` | those that only compute |
@@ -36,7 +36,6 @@
 //! | `copies` | copies and accesses of many bytes |
 
 mod calls;
-mod code;
 mod copies;
 mod counts;
 mod expressions;
@@ -46,6 +45,7 @@ mod records;
 mod run;
 mod sharing;
 mod simple;
+mod stacks;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -56,13 +56,14 @@ mod updates;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use code::Function;
 use counts::Counts;
+use foretrace_image::Function;
 use foretrace_trace::provenance::Walked;
 use rustc_hash::FxHashMap;
+use stacks::Stacks;
 use thread::Thread;
 
-pub use code::Code;
+pub use foretrace_image::Code;
 pub use told::{Extent, Seen, Sharing, Told, WalkStep};
 
 /// A walk along the paths of all threads of a recording.
@@ -71,6 +72,7 @@ pub struct Walker {
     program: Program,
     threads: FxHashMap<u32, Thread>,
     counts: Counts,
+    stacks: Stacks,
 }
 
 /// What all threads run.
@@ -152,11 +154,12 @@ impl Walker {
         let end = code.sites_base + 16 * code.is_system.len() as u64;
         program.systems.push((code.sites_base, end, code.is_system.clone()));
         code.constants.iter().for_each(|(address, bytes)| program.add_constant(*address, bytes));
-        let Some(functions) = code::decode(code) else {
+        let Some(functions) = foretrace_image::decode(code) else {
             self.counts.broken_images += 1;
             return;
         };
-        for function in functions {
+        for mut function in functions {
+            function.is_system = program.is_system(function.first_site());
             let number = program.functions.len() as u32;
             for address in [function.identity, function.address] {
                 if address != 0 {
@@ -165,6 +168,12 @@ impl Walker {
             }
             program.functions.push(function);
         }
+    }
+
+    /// The innermost call of [`Told::callers`], a site, and the calls inside which it was made;
+    /// `None` if there is none.
+    pub fn call(&self, callers: u32) -> Option<(u32, u64)> {
+        self.stacks.call(callers)
     }
 
     /// A record of a thread, in program order. `told` is empty.
@@ -180,7 +189,7 @@ impl Walker {
             self.threads.entry(child).or_default().start = Some(start);
         }
         let thread = self.threads.entry(number).or_default();
-        thread.follow(&self.program, &mut self.counts, seen, told);
+        thread.follow(&self.program, &mut self.counts, &mut self.stacks, seen, told);
     }
 
     /// What the walk has to say of itself, with counts.

@@ -4,10 +4,10 @@ use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::provenance::{Differing, Kept, Lost};
 
 use crate::Program;
-use crate::code::{Op, Terminator};
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Phase, Thread, as_recorded};
 use crate::told::{Extent, Seen, Sharing, Told, WalkStep};
+use foretrace_image::{Op, Terminator};
 
 /// An access of at most 8 bytes.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ impl Thread {
                 self.store_range(context, address, bytes, sharing);
             }
             Seen::Fence => self.plain(context, |op| matches!(op, Op::Fence { recorded: true })),
-            Seen::Region => self.plain(context, |op| matches!(op, Op::Mark { region: true })),
+            Seen::Region => self.plain(context, |op| matches!(op, Op::Mark { region: true, .. })),
             Seen::Assert { site, holds } => self.assert(context, site, holds, told),
             Seen::Alloc { .. } | Seen::Free { .. } | Seen::Fork { .. } | Seen::Other => {}
         }
@@ -204,7 +204,7 @@ impl Thread {
         let program = context.program;
         if let Some((_, Some(instruction))) = self.instruction(program) {
             match &instruction.op {
-                Op::Load { private: false, size, address } => {
+                Op::Load { private: false, size, address, .. } => {
                     let address = self.value(*address);
                     if self.matches(context, access, *size, address, instruction.site) {
                         self.demand_object(context, address, access);
@@ -262,7 +262,7 @@ impl Thread {
         let program = context.program;
         if let Some((_, Some(instruction))) = self.instruction(program) {
             match &instruction.op {
-                Op::Store { private: false, size, address, value } => {
+                Op::Store { private: false, size, address, value, .. } => {
                     let (address, value) = (self.value(*address), self.value(*value));
                     if self.matches(context, access, *size, address, instruction.site) {
                         self.demand_object(context, address, access);

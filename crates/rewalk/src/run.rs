@@ -7,11 +7,11 @@ use foretrace_trace::provenance::{Kept, Lost, Walked};
 use foretrace_words::{BinaryOp as WordOp, RmwOp, cut};
 
 use crate::Program;
-use crate::code::{Effect, Instruction, Op, Target, Terminator};
 use crate::simple::load_private;
 use crate::terms::{TermId, Value};
 use crate::thread::{Caller, Context, Phase, Thread};
 use crate::told::{Extent, WalkStep};
+use foretrace_image::{Effect, Instruction, Op, Target, Terminator};
 
 /// So many jumps without a record or an outcome are a loop that never ends.
 pub(crate) const IDLE: u32 = 1 << 20;
@@ -58,7 +58,7 @@ impl Thread {
             }
             Op::Cast { .. } | Op::Select { .. } => unreachable!("these are simple"),
             Op::Slot { private, size } => self.slot(*private, self.value(*size)),
-            Op::Opaque { effect, arguments } => {
+            Op::Opaque { effect, arguments, .. } => {
                 let arguments: Vec<Value> = arguments.iter().map(|one| self.value(*one)).collect();
                 if *effect == Effect::None {
                     self.terms.unmodelled(arguments)
@@ -77,17 +77,17 @@ impl Thread {
                     Value::UNKNOWN
                 }
             }
-            Op::Load { private: true, size, address } => {
+            Op::Load { private: true, size, address, .. } => {
                 let address = self.private_address(context, self.value(*address), site);
                 self.load_private(context.program, address, *size)
             }
-            Op::Store { private: true, size, address, value } => {
+            Op::Store { private: true, size, address, value, .. } => {
                 let (address, value) = (self.value(*address), self.value(*value));
                 let address = self.private_address(context, address, site);
                 self.store_private(context, address, *size, value, site);
                 Value::UNKNOWN
             }
-            Op::Rmw { private: true, op, size, address, value } => {
+            Op::Rmw { private: true, op, size, address, value, .. } => {
                 let address = self.private_address(context, self.value(*address), site);
                 let (old, operand) =
                     (self.load_private(context.program, address, *size), self.value(*value));
@@ -95,7 +95,7 @@ impl Thread {
                 self.store_private(context, address, *size, new, site);
                 old
             }
-            Op::CompareExchange { private: true, size, address, expected, new } => {
+            Op::CompareExchange { private: true, size, address, expected, new, .. } => {
                 let address = self.private_address(context, self.value(*address), site);
                 let old = self.load_private(context.program, address, *size);
                 let (expected, new) = (self.value(*expected), self.value(*new));
@@ -149,14 +149,14 @@ impl Thread {
                 self.push_frame(context, function, arguments, Caller::Call);
                 return true;
             }
-            Op::Hooked { arguments } => {
+            Op::Hooked { arguments, .. } => {
                 for argument in arguments.iter().map(|one| self.value(*one)).collect::<Vec<_>>() {
                     self.guard(context, argument, site, Kept::LibraryArgument);
                 }
                 self.frames.last_mut().expect("it calls").phase = Phase::Hooked;
                 return false;
             }
-            Op::Mark { region: false } | Op::Fence { recorded: false } => Value::UNKNOWN,
+            Op::Mark { region: false, .. } | Op::Fence { recorded: false } => Value::UNKNOWN,
             Op::Load { .. }
             | Op::Store { .. }
             | Op::Rmw { .. }
@@ -404,7 +404,7 @@ impl Thread {
             let condition = tested.clone();
             after_failure = Some(WalkStep::Branch { condition, taken, site });
         }
-        context.steps.push(match (fails_if, fails_else) {
+        let step = match (fails_if, fails_else) {
             (false, true) => WalkStep::Assert { condition: tested, holds: taken, site },
             (true, false) => {
                 let zero = Box::new(Expr::Literal(0));
@@ -412,7 +412,8 @@ impl Thread {
                 WalkStep::Assert { condition, holds: !taken, site }
             }
             _ => WalkStep::Branch { condition: tested, taken, site },
-        });
+        };
+        self.tell(context, step);
         if fails_if != fails_else {
             self.assertions.push(self.outcomes.last());
         }

@@ -8,11 +8,11 @@
 use foretrace_recording::image::flags;
 
 use crate::Program;
-use crate::code::{Instruction, Op, Operand, Target, Terminator};
 use crate::memory::Contents;
 use crate::run::IDLE;
 use crate::terms::{TermId, Terms, Value};
 use crate::thread::{Context, PRIVATE, Thread};
+use foretrace_image::{Instruction, Op, Operand, Target, Terminator};
 use foretrace_words::{BinaryOp, cut};
 
 impl Thread {
@@ -89,7 +89,7 @@ impl Thread {
 fn value_of(terms: &Terms, registers: &[Value], operand: Operand) -> Value {
     match operand {
         Operand::Register(register) => terms.now(registers[register as usize]),
-        Operand::Constant(bits) => Value::number(bits),
+        Operand::Constant(bits) | Operand::Address(bits) => Value::number(bits),
         Operand::Unknown => Value::UNKNOWN,
     }
 }
@@ -130,10 +130,10 @@ fn simple(
                 [condition, then, otherwise].map(|one| value_of(terms, registers, *one));
             terms.choice(condition, then, otherwise)
         }
-        Op::Load { private: true, size, address: at } => {
+        Op::Load { private: true, size, address: at, .. } => {
             load_private(program, terms, private, address(terms, *at)?, *size)
         }
-        Op::Store { private: true, size, address: at, value } => {
+        Op::Store { private: true, size, address: at, value, .. } => {
             let (address, value) = (address(terms, *at)?, value_of(terms, registers, *value));
             private.store(terms, address, *size, value, true);
             Value::UNKNOWN

@@ -10,10 +10,10 @@ use foretrace_trace::text::eval::evaluate;
 use foretrace_words::{BinaryOp, Cast, RmwOp, cut};
 use rustc_hash::FxHashMap;
 
-use crate::code::{Code, decode};
 use crate::memory::{Contents, bytes_of};
 use crate::terms::{Terms, Value};
 use crate::told::WalkStep;
+use foretrace_image::{Code, decode};
 
 fn any_word(random: &mut Random, width: u8) -> u64 {
     let word = match random.below_u64(4) {

@@ -10,13 +10,14 @@ use foretrace_trace::provenance::{Kept, Lost, Walked};
 use foretrace_words::BinaryOp as WordOp;
 
 use crate::Program;
-use crate::code::{Function, Instruction, Operand};
 use crate::copies::Transfer;
 use crate::counts::Counts;
 use crate::memory::Contents;
 use crate::records::Access;
+use crate::stacks::Stacks;
 use crate::terms::{TermId, Terms, Value};
 use crate::told::{Extent, Seen, Sharing, Told, WalkStep};
+use foretrace_image::{Function, Instruction, Operand};
 
 /// Where the memory of private variables is: no program has addresses there.
 pub(crate) const PRIVATE: u64 = 0xf000_0000_0000_0000;
@@ -56,6 +57,8 @@ pub(crate) struct Thread {
     pub(crate) has_failed: bool,
     /// The branches that became assertions: which outcomes they are.
     pub(crate) assertions: Vec<u64>,
+    /// The calls that the steps which are told next are inside of, as far as was told.
+    pub(crate) told_callers: Option<u32>,
     is_lost: bool,
     /// In a lost thread: it has read something that nothing has pinned yet.
     has_loose_reads: bool,
@@ -80,6 +83,8 @@ pub(crate) struct Frame {
     pub(crate) registers: Vec<Value>,
     pub(crate) phase: Phase,
     pub(crate) caller: Caller,
+    /// The calls that led here.
+    pub(crate) callers: u32,
     /// Private memory above this goes when the frame does.
     pub(crate) slots: u64,
     /// Calls that may come back again: site, block, instruction.
@@ -157,6 +162,7 @@ impl Outcomes {
 pub(crate) struct Context<'c> {
     pub(crate) program: &'c Program,
     pub(crate) counts: &'c mut Counts,
+    pub(crate) stacks: &'c mut Stacks,
     /// Steps that the walk adds at this point.
     pub(crate) steps: &'c mut Vec<WalkStep>,
 }
@@ -181,6 +187,7 @@ impl Default for Thread {
             start: None,
             has_failed: false,
             assertions: Vec::new(),
+            told_callers: None,
             is_lost: false,
             has_loose_reads: false,
         }
@@ -193,6 +200,7 @@ impl Thread {
         &mut self,
         program: &Program,
         counts: &mut Counts,
+        stacks: &mut Stacks,
         seen: Seen,
         told: &mut Told,
     ) {
@@ -200,16 +208,19 @@ impl Thread {
             return self.follow_lost(seen, told);
         }
         self.records += 1;
+        told.callers = self.callers(program, stacks);
+        self.told_callers = told.callers;
         let mut before = std::mem::take(&mut told.before);
-        self.record(&mut Context { program, counts, steps: &mut before }, seen, told);
+        self.record(&mut Context { program, counts, stacks, steps: &mut before }, seen, told);
         told.before = before;
         if self.is_lost {
             // The steps are before the record's event; it is a record of a lost thread itself.
             return self.follow_lost(seen, told);
         }
         let mut after = std::mem::take(&mut told.after);
+        self.told_callers = told.callers;
         self.idle = 0;
-        self.run(&mut Context { program, counts, steps: &mut after });
+        self.run(&mut Context { program, counts, stacks, steps: &mut after });
         told.after = after;
         self.forget_terms();
     }
@@ -305,7 +316,7 @@ impl Thread {
                 let frame = self.frames.last().expect("only frames have operands");
                 self.terms.now(frame.registers[register as usize])
             }
-            Operand::Constant(bits) => Value::number(bits),
+            Operand::Constant(bits) | Operand::Address(bits) => Value::number(bits),
             Operand::Unknown => Value::UNKNOWN,
         }
     }
@@ -359,6 +370,7 @@ impl Thread {
         {
             *register = value;
         }
+        let callers = self.stack_of_callee(context, caller);
         self.frames.push(Frame {
             function,
             block: 0,
@@ -366,6 +378,7 @@ impl Thread {
             registers,
             phase: Phase::Ready,
             caller,
+            callers,
             slots: self.next_slot,
             twice: Vec::new(),
         });
@@ -391,7 +404,7 @@ impl Thread {
         context.counts.guard(why);
         if value.known && self.terms.is_exact(value) {
             let condition = self.terms.equals_recorded(value, context.steps);
-            context.steps.push(WalkStep::Branch { condition, taken: true, site });
+            self.tell(context, WalkStep::Branch { condition, taken: true, site });
             return self.terms.fix(value);
         }
         for read in self.terms.fix_reads(value) {
@@ -419,7 +432,7 @@ impl Thread {
     /// A read saw what it saw.
     pub(crate) fn pin(&mut self, context: &mut Context, read: Value, site: u64) {
         let condition = self.terms.equals_recorded(read, context.steps);
-        context.steps.push(WalkStep::Branch { condition, taken: true, site });
+        self.tell(context, WalkStep::Branch { condition, taken: true, site });
     }
 
     /// An address is what it was.
@@ -465,7 +478,7 @@ impl Thread {
         }
         let base = self.terms.base(address);
         let condition = self.terms.equals_recorded(base, context.steps);
-        context.steps.push(WalkStep::Address { condition, bytes, site: access.site });
+        self.tell(context, WalkStep::Address { condition, bytes, site: access.site });
         if access.writes {
             self.ranging.push(address);
         }
@@ -508,7 +521,7 @@ impl Thread {
             return;
         }
         let condition = self.terms.express(holds, context.steps);
-        context.steps.push(WalkStep::Demand { condition, fault, extent, site });
+        self.tell(context, WalkStep::Demand { condition, fault, extent, site });
         self.terms.fix(holds);
     }
 
@@ -534,7 +547,7 @@ impl Thread {
             return;
         }
         let condition = self.terms.express(holds, context.steps);
-        context.steps.push(WalkStep::Branch { condition, taken: holds.bits == 1, site });
+        self.tell(context, WalkStep::Branch { condition, taken: holds.bits == 1, site });
         self.terms.fix(holds);
     }
 

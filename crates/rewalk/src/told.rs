@@ -120,6 +120,8 @@ pub enum WalkStep {
         /// The value.
         value: Expr,
     },
+    /// The steps that follow are inside these calls.
+    Inside(u32),
     /// All that the thread has read must be as it was.
     Opaque,
     /// What happens here depends on what other threads have done, and nothing says how: everything
@@ -146,6 +148,9 @@ pub struct Told {
     /// The address depends on what was read: to let it range over its object, all accesses to that
     /// must be in the trace.
     pub ranges: bool,
+    /// The calls inside which the record was made, see [`Walker::call`](crate::Walker::call);
+    /// `None` if they are not known.
+    pub callers: Option<u32>,
 }
 
 impl Told {
@@ -154,6 +159,6 @@ impl Told {
         self.before.clear();
         self.after.clear();
         (self.name, self.value, self.assumed) = (None, None, None);
-        (self.is_told, self.ranges) = (false, false);
+        (self.is_told, self.ranges, self.callers) = (false, false, None);
     }
 }

@@ -5,12 +5,12 @@ use foretrace_trace::provenance::{Differing, Kept, Lost};
 use foretrace_words::BinaryOp as WordOp;
 
 use crate::Program;
-use crate::code::Op;
 use crate::libraries::is_openmp;
 use crate::records::Access;
 use crate::terms::{TermId, Value};
 use crate::thread::{Context, Thread};
 use crate::told::{Sharing, Told, WalkStep};
+use foretrace_image::Op;
 
 impl Thread {
     /// A compare-exchange fails only where it does not find what it expects.
@@ -29,11 +29,15 @@ impl Thread {
             return;
         }
         let mut after = std::mem::take(&mut told.after);
-        let mut context =
-            Context { steps: &mut after, counts: context.counts, program: context.program };
+        let mut context = Context {
+            steps: &mut after,
+            counts: context.counts,
+            stacks: context.stacks,
+            program: context.program,
+        };
         if differs.known && differs.bits == 1 && self.terms.is_exact(differs) {
             let condition = self.terms.express(differs, context.steps);
-            context.steps.push(WalkStep::Branch { condition, taken: true, site: access.site });
+            self.tell(&mut context, WalkStep::Branch { condition, taken: true, site: access.site });
             self.terms.fix(differs);
         } else {
             // It may fail for no reason, too; or what it expects is not known.
@@ -56,7 +60,7 @@ impl Thread {
         };
         let (size, address, operand, expected) = match &instruction.op {
             Op::Rmw { private: false, size, address, value, .. } => (*size, *address, *value, None),
-            Op::CompareExchange { private: false, size, address, expected, new } => {
+            Op::CompareExchange { private: false, size, address, expected, new, .. } => {
                 (*size, *address, *new, Some(*expected))
             }
             _ => return self.update_elsewhere(context, access, bits, told),

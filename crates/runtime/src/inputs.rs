@@ -152,28 +152,29 @@ impl Inputs {
         own.flat_map(|(_, answers)| answers.iter().map(|answer| answer.result as i32))
     }
 
-    /// Whether a thread of the recorded run handled a signal behind so many operations.
-    pub(crate) fn has_signal_at(&self, thread: Option<u32>, ordinal: u32) -> bool {
+    /// Whether a thread of the recorded run handled a signal behind so many operations, asleep or
+    /// not.
+    pub(crate) fn has_signal_at(&self, thread: Option<u32>, ordinal: u32, asleep: bool) -> bool {
         thread.is_some_and(|thread| {
             [call::SIGNAL, call::OWN_SIGNAL].iter().any(|&call| {
-                let answers = self.answers.get(&(thread, ordinal, call));
-                answers.is_some_and(|answers| !answers.is_empty())
+                let answers = self.answers.get(&(thread, ordinal, call)).into_iter().flatten();
+                answers.into_iter().any(|answer| (answer.sent >> 32 != 0) == asleep)
             })
         })
     }
 
-    /// The signal that a thread of the recorded run handled behind so many operations, in `depth`
-    /// calls.
+    /// The signal that a thread of the recorded run handled behind so many operations, at this
+    /// [`Thread::depth`].
     pub(crate) fn signal(
         &mut self,
         thread: Option<u32>,
         ordinal: u32,
-        depth: usize,
+        depth: u64,
     ) -> Option<Signal> {
         for call in [call::SIGNAL, call::OWN_SIGNAL] {
             let answers = self.answers.get_mut(&(thread?, ordinal, call));
             if let Some(answers) = answers
-                && let Some(answer) = answers.pop_front_if(|answer| answer.sent == depth as u64)
+                && let Some(answer) = answers.pop_front_if(|answer| answer.sent == depth)
             {
                 let is_own = call == call::OWN_SIGNAL;
                 // What the process itself does is no input.

@@ -30,6 +30,13 @@ extern "C" fn start() {
         return explore(path);
     }
     let Some(path) = variable(c"FORETRACE_RECORDING") else { return set_mode(Mode::Off) };
+    if number(c"FORETRACE_ABI").is_some_and(|command| command != u64::from(ABI)) {
+        message::say(
+            "the command and the runtime library are of different builds: build or install both \
+             again (`cargo xtask build`)",
+        );
+        message::leave(125);
+    }
     let seed = number(c"FORETRACE_SEED").unwrap_or(1);
     let plan = variable(c"FORETRACE_PLAN");
     let (code, strategy) = match variable(c"FORETRACE_SCHEDULE").unwrap_or(b"random") {
@@ -200,7 +207,8 @@ unsafe extern "C" fn __ft_module(module: *const Module) {
     if module.abi != ABI {
         if REFUSED.fetch_add(1, Relaxed) == 0 {
             message::say(
-                "some objects were compiled with another version of foretrace: compile everything again",
+                "some objects were compiled with another version of foretrace: compile everything \
+                 again (after `cargo xtask build`, if you build foretrace yourself)",
             );
         }
         message::leave(125);
@@ -247,6 +255,11 @@ unsafe extern "C" fn __ft_module(module: *const Module) {
     let introduce = || {
         let mut world = hold();
         world.tables.table(table::MODULE, &parts);
+        // SAFETY: as above.
+        let names: &[u8] = unsafe { bytes(module.names, module.names_size) };
+        if !names.is_empty() {
+            world.tables.table(table::NAMES, &[names]);
+        }
         if let Some(image) = &image {
             world.tables.table(table::IMAGE, &[image]);
         }

@@ -326,8 +326,10 @@ impl World {
             if !consume {
                 return Choice::Me(0);
             }
-            let place = place_of(entry.next.site);
-            if !same_kind(entry.next.kind, step.kind) || (step.place != 0 && place != step.place) {
+            // (The place is not known where a handler begins.)
+            let (site, place) = (entry.next.site, step.place);
+            let is_elsewhere = site != 0 && place != 0 && place_of(site) != place;
+            if !same_kind(entry.next.kind, step.kind) || is_elsewhere {
                 replay.diverged(step, Some(entry));
             }
             if step.kind & WATCHED != 0 {
@@ -357,24 +359,32 @@ impl World {
         let entry = &mut self.threads[me as usize];
         let wakes_itself =
             matches!(entry.pending, Pending::Wake { .. }) && step_kind & BY_ITSELF != 0;
-        if (wakes_itself && !entry.notified) || entry.pending == Pending::Sleep {
+        if wakes_itself && !entry.notified {
             entry.timed_out = true;
         }
+        self.wake_up(me);
         if self.enabled(me) {
             return true;
         }
         // Descriptors: its time is over, or the outside makes it wait; the call itself will say.
         let entry = &mut self.threads[me as usize];
         let Pending::Ready(ready) = entry.pending else { return false };
-        let (recorded, ordinal) = (entry.recorded(), entry.ordinal);
-        let inputs = self.inputs.as_ref();
-        if inputs.is_some_and(|inputs| inputs.has_signal_at(recorded, ordinal)) {
-            // A signal ended the wait, and its handler is next.
+        if entry.handles_signal(self.inputs.as_deref()) {
             entry.interrupted = true;
             return true;
         }
         entry.timed_out = entry.deadline.is_some();
         entry.timed_out || ready.outside
+    }
+
+    /// Time is virtual: a thread that sleeps wakes up, at its time or by the signal that ended its
+    /// sleep in the recorded run.
+    fn wake_up(&mut self, me: u32) {
+        let entry = &mut self.threads[me as usize];
+        if entry.pending == Pending::Sleep {
+            entry.interrupted = entry.handles_signal(self.inputs.as_deref());
+            entry.timed_out = !entry.interrupted;
+        }
     }
 
     /// Whether the last step of the plan was this operation of a thread. A plan has a call behind
@@ -427,8 +437,7 @@ impl World {
                     return Choice::Other(thread);
                 }
                 if asleep {
-                    // Time is virtual: it wakes up, and comes to its operation.
-                    self.threads[me as usize].timed_out = true;
+                    self.wake_up(me);
                     return Choice::Me(0);
                 }
                 if !self.can_go_on(me, last.kind & !BY_ITSELF) {

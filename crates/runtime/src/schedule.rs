@@ -206,7 +206,7 @@ impl World {
 /// Whether a signal ends what the thread waits for, and has not done so yet.
 fn can_be_interrupted(world: &World, thread: &Thread) -> bool {
     let entry = &world.threads[thread.index as usize];
-    matches!(entry.pending, Pending::Ready(_)) && !entry.interrupted
+    entry.pending.ends_with_signals() && !entry.interrupted
 }
 
 /// Sleeps until the turn is the thread's own.
@@ -353,9 +353,8 @@ pub(crate) fn block(
     let site = thread.call_site;
     let entry = world.entry(me);
     entry.pending = pending;
-    entry.interrupted = matches!(pending, Pending::Ready(_)) && thread.was_signalled();
-    let ends_by_itself = matches!(pending, Pending::Ready(_) | Pending::Sleep);
-    thread.waits.store(!ends_by_itself, std::sync::atomic::Ordering::Relaxed);
+    entry.interrupted = pending.ends_with_signals() && thread.was_signalled();
+    thread.waits.store(!pending.ends_with_signals(), std::sync::atomic::Ordering::Relaxed);
     entry.deadline = deadline;
     entry.turns = 0;
     entry.ordinal = thread.ordinal;

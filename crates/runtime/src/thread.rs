@@ -101,6 +101,8 @@ pub(crate) struct Thread {
     pub(crate) outside_signals: AtomicU64,
     /// What is known of the last one of each.
     pub(crate) told: Box<[Told; 64]>,
+    /// It sleeps, or comes back from it: so a replay runs handlers in the same sleep.
+    pub(crate) sleeps: bool,
     /// It is about to send a signal, perhaps to itself.
     pub(crate) sends: AtomicBool,
     /// What the thread waits for may not be interrupted: handlers then run at once.
@@ -153,6 +155,7 @@ impl Thread {
             ousted: AtomicBool::new(false),
             outside_signals: AtomicU64::new(0),
             told: Box::new([[0; SIGNAL_BYTES]; 64]),
+            sleeps: false,
             sends: AtomicBool::new(false),
             waits: AtomicBool::new(false),
             gate: Gate::new(),
@@ -188,6 +191,12 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn was_signalled(&self) -> bool {
         self.pending.load(Relaxed) & pending::SIGNALS != 0
+    }
+
+    /// Inside how many calls the thread is, and whether it sleeps there: what a replay needs to
+    /// know, beside the ordinal, of the place where a handler ran.
+    pub(crate) fn depth(&self) -> u64 {
+        self.calls.len() as u64 | u64::from(self.sleeps) << 32
     }
 
     /// The site to record: the user's own, if this one is in a system header.

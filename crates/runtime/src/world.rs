@@ -103,6 +103,12 @@ impl Entry {
         unsafe { (*self.thread).recorded }
     }
 
+    /// Whether a handler ran in the recorded run where the thread waits now.
+    pub(crate) fn handles_signal(&self, inputs: Option<&Inputs>) -> bool {
+        let asleep = self.pending == Pending::Sleep;
+        inputs.is_some_and(|inputs| inputs.has_signal_at(self.recorded(), self.ordinal, asleep))
+    }
+
     /// How many visible operations it has done; a glance, it may go on meanwhile.
     pub(crate) fn operations(&self) -> u32 {
         // SAFETY: threads are never freed, and the thread itself writes it atomically.

@@ -142,6 +142,9 @@ impl Summariser<'_> {
                 let wrong = self.terms.not(condition);
                 self.block_here(context, wrong, Origin { site, part: Part::Local });
             }
+            Op::SectionBegin | Op::SectionEnd => {
+                return self.unsupported("an exclusive section", site);
+            }
             Op::RegionBegin | Op::RegionEnd => {
                 if self.terms.as_constant(context.condition) != Some(1) {
                     return self

@@ -192,6 +192,9 @@ impl<'p> Summariser<'p> {
                     let origin = Origin { site, part: Part::Local };
                     self.emit(context.thread, Op::Exit, context.condition, origin);
                 }
+                TerminatorKind::ThreadExit => {
+                    return self.unsupported("a thread that ends inside a call", site);
+                }
                 TerminatorKind::Unreachable => {
                     let wrong = self.terms.boolean(true);
                     self.check(&context, wrong, Origin { site, part: Part::Unreachable });
@@ -260,7 +263,10 @@ impl<'p> Summariser<'p> {
                 ways.push((left, default));
                 ways
             }
-            TerminatorKind::Return(_) | TerminatorKind::Exit | TerminatorKind::Unreachable => {
+            TerminatorKind::Return(_)
+            | TerminatorKind::Exit
+            | TerminatorKind::ThreadExit
+            | TerminatorKind::Unreachable => {
                 unreachable!("these go nowhere")
             }
         })

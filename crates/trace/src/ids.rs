@@ -1,6 +1,8 @@
 //! Typed ids. Every table of a trace has an index type of its own, so that a lock can never be
 //! mistaken for a thread.
 
+/// Declares types of ids.
+#[macro_export]
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
         $(#[$doc])*
@@ -50,4 +52,8 @@ ids! {
     LocationId,
     /// The name that a read binds (`r1 = read x`).
     NameId,
+    /// A type of the program.
+    TypeId,
+    /// The calls that a thread is inside of; see [`Trace::callers`](crate::Trace::callers).
+    StackId,
 }

@@ -23,4 +23,7 @@ pub use ids::*;
 pub use location::Location;
 pub use open::{Format, OpenError, Opened, open, open_as};
 pub use provenance::Provenance;
-pub use store::{Builder, Dependences, LockKind, Names, Otherwise, Trace};
+pub use store::{
+    Builder, Called, Calls, Dependences, Layout, LockKind, Member, Names, Otherwise, Shape, Trace,
+    TypeInfo,
+};

@@ -18,14 +18,20 @@ mod channels;
 mod cut;
 mod expressions;
 mod faults;
+mod layouts;
 mod names;
 mod sparse;
+mod stacks;
 
 pub use builder::Builder;
 pub(crate) use expressions::Expressions;
 pub use faults::Otherwise;
+pub(crate) use layouts::Layouts;
+pub use layouts::{Called, Layout, Member, Shape, TypeInfo};
 pub use names::Names;
 use sparse::Sparse;
+pub use stacks::Calls;
+pub(crate) use stacks::Stacks;
 
 /// Whether a trace says what depends on what was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,6 +98,10 @@ pub struct Trace {
     pub(crate) ordinals: Vec<u32>,
     /// Of each event what kind of record it was; as long as `ordinals`.
     pub(crate) record_kinds: Vec<u8>,
+    /// The calls inside which events happen.
+    pub(crate) stacks: Stacks,
+    /// What the programmer calls memory.
+    pub(crate) layouts: Layouts,
     threads: Names,
     objects: Names,
     locks: Names,

@@ -18,8 +18,8 @@
 //! what the schedule itself stores; then the part may be refused, and is undone.)
 //!
 //! **Cost.** Linear in the schedule: for a long one about as much as four checks, two of which are
-//! checks. For others a few checks of what is needed, and two bounded searches: `CUTTING` steps of
-//! checks for the cuts, and `switches::EFFORT`.
+//! checks, one of them that of the given schedule. For others a few checks of what is needed, and
+//! two bounded searches: `CUTTING` steps of checks for the cuts, and `switches::EFFORT`.
 
 use foretrace_trace::{EventId, ThreadId};
 use rustc_hash::FxHashMap;
@@ -27,10 +27,11 @@ use rustc_hash::FxHashMap;
 use crate::checker::Checker;
 use crate::ending::Ending;
 use crate::needs::needed_part;
+use crate::refuted::Refuted;
 use crate::reported::{context_switches, reported_order};
 use crate::runs::with_merged_runs;
 use crate::switches::with_few_switches;
-use foretrace_verdict::Violation;
+use foretrace_verdict::{Certainty, Violation};
 
 /// How many steps all checks together may take that look for cuts.
 const CUTTING: usize = 100_000;
@@ -38,12 +39,17 @@ const CUTTING: usize = 100_000;
 const LONG: usize = 4_000;
 
 /// A schedule of the same violation with no event that the violation does not need, and as few
-/// context switches as a bounded search finds. One that is no witness comes back as it is.
-pub fn reduce(checker: &Checker, violation: &Violation, schedule: Vec<EventId>) -> Vec<EventId> {
-    let Ok((_, ending)) = checker.replay(violation, &schedule, Ending::of) else { return schedule };
+/// context switches as a bounded search finds; and what the checker says of it. One that is no
+/// witness is refuted.
+pub fn reduce(
+    checker: &Checker,
+    violation: &Violation,
+    schedule: Vec<EventId>,
+) -> Result<(Vec<EventId>, Certainty), Refuted> {
+    let (certainty, ending) = checker.replay(violation, &schedule, Ending::of)?;
     let part = needed_part(checker, violation, &schedule, &ending);
     if part.len() > LONG {
-        return merge_runs(checker, violation, schedule, part);
+        return Ok(merge_runs(checker, violation, (schedule, certainty), part));
     }
     let is_accepted = part.len() == schedule.len() || checker.check(violation, &part).is_ok();
     let part = if is_accepted { part } else { schedule };
@@ -53,23 +59,31 @@ pub fn reduce(checker: &Checker, violation: &Violation, schedule: Vec<EventId>) 
     // can only merge runs, so only the last step is compared. (The violation's own events have some
     // order behind the given schedule, which is as good behind a part of it; the best is no worse.)
     let is_better = switches(checker, violation, &reordered) < switches(checker, violation, &part);
-    if is_better && checker.check(violation, &reordered).is_ok() { reordered } else { part }
+    if is_better && let Ok(certainty) = checker.check(violation, &reordered) {
+        return Ok((reordered, certainty));
+    }
+    let certainty = checker.check(violation, &part)?;
+    Ok((part, certainty))
 }
 
 /// The last step for a part that is too long for a search.
 fn merge_runs(
     checker: &Checker,
     violation: &Violation,
-    given: Vec<EventId>,
+    given: (Vec<EventId>, Certainty),
     part: Vec<EventId>,
-) -> Vec<EventId> {
+) -> (Vec<EventId>, Certainty) {
     let merged = with_merged_runs(checker, violation, &part);
     let is_better = switches(checker, violation, &merged) < switches(checker, violation, &part);
-    if is_better && checker.check(violation, &merged).is_ok() {
-        return merged;
+    if is_better && let Ok(certainty) = checker.check(violation, &merged) {
+        return (merged, certainty);
     }
-    let is_accepted = part.len() < given.len() && checker.check(violation, &part).is_ok();
-    if is_accepted { part } else { given }
+    if part.len() < given.0.len()
+        && let Ok(certainty) = checker.check(violation, &part)
+    {
+        return (part, certainty);
+    }
+    given
 }
 
 fn switches(checker: &Checker, violation: &Violation, schedule: &[EventId]) -> usize {

@@ -90,7 +90,7 @@ fn record(foretrace: &Path, program: &Path, kind: String, threads: &str) -> Resu
         let how = ["--schedule", "pct", "--seed", &seed];
         let recording = silent(&[&["run", "-o", path], &how[..]].concat(), Stdio::null())?;
         if recording.status.success() {
-            let test = [&["test", "--check", "assertion"], &how[..]].concat();
+            let test = [&["test", "--output", "text", "--check", "assertion"], &how[..]].concat();
             let said = silent(&test, Stdio::piped())?;
             let replays = String::from_utf8_lossy(&said.stdout).contains("replay: confirmed");
             return Ok(Recorded { kind, trace, replays });

@@ -16,6 +16,8 @@ pub(super) struct CommandLine {
     pub(super) sanitizer: Option<String>,
     /// Directives of OpenMP are followed.
     pub(super) openmp: bool,
+    /// The user says which debug information to make.
+    pub(super) debugs: bool,
 }
 
 /// Options whose value is the next argument.
@@ -80,6 +82,7 @@ struct Reader {
     is_static: bool,
     sanitizer: Option<String>,
     openmp: bool,
+    debugs: bool,
 }
 
 impl Reader {
@@ -90,6 +93,7 @@ impl Reader {
             "-Xlinker" => self.linker(value),
             "-static" | "--static" | "-static-pie" => self.is_static = true,
             _ if is_among(option, NO_LINKING) => self.stops_early = true,
+            _ if option.starts_with("-g") => self.debugs = true,
             _ if switches_openmp(option) => self.openmp = option != NO_OPENMP,
             _ => {
                 if let Some(language) =
@@ -130,6 +134,7 @@ impl Reader {
             is_static: self.is_static,
             sanitizer: self.sanitizer.filter(|_| self.has_input),
             openmp: self.openmp,
+            debugs: self.debugs,
         }
     }
 }

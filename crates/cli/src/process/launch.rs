@@ -227,6 +227,7 @@ impl Launch<'_> {
             command.env_remove(name);
         }
         command.env("FORETRACE_RECORDING", self.recording);
+        command.env("FORETRACE_ABI", foretrace_recording::site::ABI.to_string());
         match &self.task {
             Task::Record { schedule, seed, limit, control_flow, time } => {
                 command
@@ -297,8 +298,9 @@ impl Drop for IgnoredInterrupts {
 }
 
 /// What the runtime is told; `foretrace_runtime::config` reads it.
-const VARIABLES: [&str; 10] = [
+const VARIABLES: [&str; 11] = [
     "FORETRACE_RECORDING",
+    "FORETRACE_ABI",
     "FORETRACE_PLAN",
     "FORETRACE_OUTCOME",
     "FORETRACE_SCHEDULE",

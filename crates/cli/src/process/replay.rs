@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
     let text = fs::read(path).map_err(|error| failed(&error))?;
     let findings = read_json(&text).map_err(|error| match error {
         ReadError::NotOneTrace => failed(&error),
-        _ => failed(&error).hint("give a file that --json wrote"),
+        _ => failed(&error).hint("give a file that --output json=FILE wrote"),
     })?;
     let known: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
     let chosen: Vec<&Recalled> = findings
@@ -77,7 +77,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<u8, Failure> {
 }
 
 /// The trace of a report: where the report says, or from there on where the report itself is.
-fn open_trace(report: &Path, finding: &Recalled) -> Result<ManuallyDrop<Trace>, Failure> {
+pub(crate) fn open_trace(
+    report: &Path,
+    finding: &Recalled,
+) -> Result<ManuallyDrop<Trace>, Failure> {
     let named = Path::new(&finding.trace);
     let beside = report.parent().map(|folder| folder.join(named)).filter(|path| path.exists());
     let path =
@@ -85,9 +88,10 @@ fn open_trace(report: &Path, finding: &Recalled) -> Result<ManuallyDrop<Trace>, 
     let mut trace = input::open_valid(&path, None).map_err(|failure| {
         failure.hint("a replay needs the trace of its report: `foretrace run -o`, or `foretrace test --trace`")
     })?;
+    let now = trace.len();
     assert_again(&mut trace, &finding.implicit);
-    if trace.len() as u64 != finding.trace_events {
-        let (now, then) = (trace.len(), finding.trace_events);
+    if now as u64 != finding.trace_events {
+        let then = finding.trace_events;
         return Err(Failure::input(format_args!(
             "{}: the trace has {now} events; the report is about one with {then}",
             path.display()
@@ -98,7 +102,7 @@ fn open_trace(report: &Path, finding: &Recalled) -> Result<ManuallyDrop<Trace>, 
 }
 
 /// `report.json#race-1`: the file and the finding.
-fn split(report: &str) -> (&str, Option<&str>) {
+pub(crate) fn split(report: &str) -> (&str, Option<&str>) {
     match report.rsplit_once('#') {
         Some((path, id)) if !id.is_empty() => (path, Some(id)),
         _ => (report, None),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use foretrace_findings::{assert_no, report_trace, say_what_is_open};
 use foretrace_predict::{Budget, Options};
-use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run};
+use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Standing};
 use foretrace_trace::binary;
 use foretrace_verdict::Property;
 
@@ -20,47 +20,51 @@ use crate::output::{self, Folder};
 use crate::predict;
 use crate::program;
 use crate::progress::ProgressLine;
+use crate::project::bug;
+use crate::reports::{Reports, numbered};
 
 /// How long import, prediction and replays may take together.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
     let folder = Folder::create()?;
-    let mut test =
-        Test { arguments, folder: &folder, confirmed: HashSet::new(), inputs: Vec::new() };
+    let mut test = Test {
+        arguments,
+        folder: &folder,
+        reports: Reports::new(&arguments.prediction)?.of_program(&arguments.command),
+        confirmed: HashSet::new(),
+        inputs: Vec::new(),
+    };
     if arguments.runs == 1 {
-        let report = test.single(None, &folder.path().join("recording.ftrec"))?;
-        predict::show(&report, &arguments.prediction)?;
-        let mut statuses = vec![predict::verdict(&report, arguments.prediction.strict)];
-        if arguments.prediction.symbolic_addresses {
-            let recording = folder.path().join("recording.ftrec");
-            if let Some(report) = test.together(&[&recording])? {
-                test.show(&report, "addresses")?;
-                statuses.push(predict::verdict(&report, arguments.prediction.strict));
-            }
+        let recording = folder.path().join("recording.ftrec");
+        let report = test.single(None, &recording)?;
+        test.reports.show(report, None)?;
+        if arguments.prediction.symbolic_addresses
+            && let Some(report) = test.together(&[&recording])?
+        {
+            test.reports.show(report, Some("addresses"))?;
         }
-        return Ok(predict::overall(&statuses));
+        return test.reports.finish();
     }
-    let (mut reports, mut recordings) = (Vec::new(), Vec::new());
+    let mut recordings = Vec::new();
     for number in 1..=arguments.runs {
         let recording = folder.path().join(format!("recording-{number}.ftrec"));
         let report = test.single(Some(number), &recording)?;
-        test.show(&report, &number.to_string())?;
-        reports.push(predict::verdict(&report, arguments.prediction.strict));
+        test.reports.show(report, Some(&number.to_string()))?;
         recordings.push(recording);
     }
     let recordings: Vec<&Path> = recordings.iter().map(PathBuf::as_path).collect();
     if let Some(report) = test.together(&recordings)? {
-        test.show(&report, "merged")?;
-        reports.push(predict::verdict(&report, arguments.prediction.strict));
+        test.reports.show(report, Some("merged"))?;
     }
-    Ok(predict::overall(&reports))
+    test.reports.finish()
 }
 
 /// What all runs of a test share.
 struct Test<'a> {
     arguments: &'a TestArguments,
     folder: &'a Folder,
+    reports: Reports<'a>,
     /// Bugs that a replay has confirmed: see [`bug`].
     confirmed: HashSet<String>,
     /// What the last run got from outside.
@@ -84,8 +88,7 @@ impl Test<'_> {
     /// alone.
     fn single(&mut self, number: Option<u32>, recording: &Path) -> Result<Report, Failure> {
         let (arguments, start) = (self.arguments, Instant::now());
-        let json = arguments.prediction.json.as_deref();
-        let quiet = json.is_some_and(output::is_stdout);
+        let quiet = self.reports.take_stdout();
         let further = u64::from(number.unwrap_or(1) - 1);
         let options = RecordOptions {
             seed: arguments.record.seed.wrapping_add(further),
@@ -109,15 +112,18 @@ impl Test<'_> {
             Some(number) => say(&format!("run {number} {}", recorded.in_words())),
         }
         // A report without its trace could not be replayed.
-        let beside = json.filter(|_| !quiet).map(|path| path.with_extension("ftb"));
-        let kept = arguments.trace.clone().or(beside);
-        let kept = kept.map(|path| numbered(&path, number.map(|number| number.to_string())));
+        let json = self.reports.json_file();
+        let kept = arguments.trace.clone().or(json.map(|path| path.with_extension("ftb")));
+        let kept = kept.map(|path| match number {
+            Some(number) => numbered(&path, &number.to_string()),
+            None => path,
+        });
         if let Some(path) = &kept {
             output::to_path(path, |writer| binary::write(trace, writer))?;
         }
         let chosen = &arguments.prediction;
-        let (faults, model) = (predict::faults(&chosen.implicit), predict::model(chosen.model));
-        let implicit = assert_no(&mut recorded.trace, &faults, model);
+        let (checks, model) = (predict::implicit(&chosen.implicit), predict::model(chosen.model));
+        let implicit = assert_no(&mut recorded.trace, &checks, model);
         let trace = &recorded.trace;
 
         let progress = ProgressLine::new();
@@ -125,7 +131,9 @@ impl Test<'_> {
         options.budget.time = Some(budget);
         let recorded_time = start.elapsed();
         let time = Some(left);
-        let asked = Options { budget: Budget { time, ..options.budget }, ..options.clone() };
+        let has_picture = Reports::have_picture(chosen);
+        let budget_left = Budget { time, ..options.budget };
+        let asked = Options { budget: budget_left, keep_refuted: has_picture, ..options.clone() };
         let prediction = foretrace_predict::predict(trace, &asked, &progress);
         drop(progress);
         let prediction = prediction?;
@@ -142,8 +150,12 @@ impl Test<'_> {
         let mut frame = predict::frame(&options, path.unwrap_or(name), chosen.full_schedule);
         frame.timing = chosen.timing.then(|| predict::timing(recorded_time, predicted_time));
         frame.settings.implicit = implicit;
+        frame.with_picture = has_picture;
+        let refuted = predict::refuted_in_picture(trace, &asked, &prediction, has_picture)?;
         let mut report = report_trace(trace, prediction, frame);
-        say_what_is_open(trace, &faults, model, &mut report);
+        report.picture.iter_mut().for_each(|picture| picture.refuted.clone_from(&refuted));
+        say_what_is_open(trace, &checks, model, &mut report);
+        self.reports.settle(&mut report);
         self.inputs = trace.inputs().to_vec();
         let left = budget.saturating_sub(imported + predicted_time).max(budget / 5);
         let replays = self.replay(&report, Some(Instant::now() + left), |replayer, index| {
@@ -190,6 +202,7 @@ impl Test<'_> {
                 return Ok(None);
             }
         };
+        self.reports.settle(&mut report);
         let replays = self.replay(&report, None, |replayer, index| match &ways[index] {
             Some(way) => {
                 let (mixed, violation) = (&way.mixed, &way.violation);
@@ -230,6 +243,8 @@ impl Test<'_> {
                 let detail =
                     "a replay of an earlier run confirmed it at the same places".to_string();
                 Replay { evidence: Evidence::Confirmed, ..not_replayed(detail) }
+            } else if let Standing::Suppressed(suppression) = &finding.standing {
+                not_replayed(format!("suppressed by {}", suppression.by))
             } else if index < most {
                 progress.replaying(index, report.findings.len());
                 let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
@@ -255,42 +270,10 @@ impl Test<'_> {
         let bugs = confirmed.filter_map(|finding| bug(report, finding));
         self.confirmed.extend(bugs);
     }
-
-    /// Shows the report of one of several runs.
-    fn show(&self, report: &Report, name: &str) -> Result<(), Failure> {
-        let chosen = &self.arguments.prediction;
-        let json = chosen.json.as_deref().map(|path| match output::is_stdout(path) {
-            true => path.to_path_buf(),
-            false => numbered(path, Some(name.to_string())),
-        });
-        predict::show_in(report, chosen, json.as_deref())
-    }
 }
 
 const NO_TIME: &str = "the time budget was used up (--budget)";
 
 fn not_replayed(detail: String) -> Replay {
     Replay { detail, ..Replay::default() }
-}
-
-/// What makes two findings the same bug in different runs: the kind and the places, in any order.
-/// (Names of memory may differ.) `None` if a place is not known.
-fn bug(report: &Report, finding: &Finding) -> Option<String> {
-    let place = |event: u32| {
-        let text = report.excerpt.iter().find(|text| text.event == event);
-        text.and_then(|text| text.location.clone())
-    };
-    let places = finding.sides.iter().map(|side| place(side.event));
-    let mut places = places.collect::<Option<Vec<String>>>()?;
-    places.sort();
-    Some(format!("{} {}", finding.kind.name(), places.join(" ")))
-}
-
-/// `report.json` is `report.2.json` for the second run.
-pub(crate) fn numbered(path: &Path, number: Option<String>) -> PathBuf {
-    let Some(number) = number else { return path.to_path_buf() };
-    match path.extension() {
-        Some(extension) => path.with_extension(format!("{number}.{}", extension.display())),
-        None => path.with_extension(number),
-    }
 }

@@ -24,16 +24,12 @@ fn models_are_compared() {
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:5
 
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           2                 0         0        0         1           1          0
-
                     finding                    reads-from  values  symbolic  control
             race-1  race on x at a.c:2, a.c:5  real        real    real      possible
                     race on z at a.c:1, a.c:7  -           -       -         possible
             reads-from is the first to find race-1
             control is the first to find race on z at a.c:1, a.c:7
 
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -43,6 +39,7 @@ fn models_are_compared() {
         "predict --check race --compare-models --model control branch.trace",
         expect![[r#"
             branch.trace: 5 events, 2 threads, model control
+            2 findings with 2 causes; an index of them is at the end
 
             race-1 (possible): data race on z
               t1  is about to write z : 1      at a.c:1  holding no lock
@@ -63,16 +60,16 @@ fn models_are_compared() {
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:5
 
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           2                 0         0        0         2           0          0
-
                     finding                    reads-from  values  symbolic  control
             race-1  race on z at a.c:1, a.c:7  -           -       -         possible
             race-2  race on x at a.c:2, a.c:5  real        real    real      possible
             reads-from is the first to find race-2
             control is the first to find race-1
 
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
+
+            2 findings with 2 causes:
+              race-1  possible  data race on z  a.c:1, a.c:7
+              race-2  possible  data race on x  a.c:2, a.c:5
             note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
             verdict: 2 possible
             status: 3
@@ -116,7 +113,7 @@ fn models_are_compared() {
               "conditions_left": 4
              },
              "findings": [
-              {"id":"assertion-1","fingerprint":"970fccece0002c0f","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["bank.c:13"],"events":[{"event":26,"thread":"bert","operation":"assert now >= 0 : false (now = -40)","location":"bank.c:13","source":{"file":"bank.c","line":13},"state":"next","locks_held":[{"lock":"m","shared":false,"since":22,"location":"bank.c:12"}]}],"changes":[{"event":19,"operation":"read balance : 100"},{"event":23,"operation":"read balance : 20"},{"event":24,"operation":"write balance : -40"},{"event":25,"operation":"read balance : -40"},{"event":26,"operation":"assert now >= 0 : false (now = -40)"}],"context_switches":3,"schedule":[{"thread":"main","event":0},{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"bert","event":17},{"thread":"bert","event":18},{"thread":"bert","event":19},{"thread":"bert","event":20},{"thread":"bert","event":21},{"thread":"anna","event":3},{"thread":"anna","event":4},{"thread":"anna","event":5},{"thread":"anna","event":6},{"thread":"anna","event":7},{"thread":"anna","event":8},{"thread":"anna","event":9},{"thread":"anna","event":10},{"thread":"anna","event":11},{"thread":"bert","event":22},{"thread":"bert","event":23},{"thread":"bert","event":24},{"thread":"bert","event":25}]}
+              {"id":"assertion-1","fingerprint":"970fccece0002c0f","stable_fingerprint":"970fccece0002c0f","group":"e4fd11d2abf9adfd","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["bank.c:13"],"events":[{"event":26,"thread":"bert","operation":"assert now >= 0 : false (now = -40)","location":"bank.c:13","source":{"file":"bank.c","line":13},"state":"next","locks_held":[{"lock":"m","shared":false,"since":22,"location":"bank.c:12"}]}],"changes":[{"event":19,"operation":"read balance : 100"},{"event":23,"operation":"read balance : 20"},{"event":24,"operation":"write balance : -40"},{"event":25,"operation":"read balance : -40"},{"event":26,"operation":"assert now >= 0 : false (now = -40)"}],"context_switches":3,"schedule":[{"thread":"main","event":0},{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"bert","event":17},{"thread":"bert","event":18},{"thread":"bert","event":19},{"thread":"bert","event":20},{"thread":"bert","event":21},{"thread":"anna","event":3},{"thread":"anna","event":4},{"thread":"anna","event":5},{"thread":"anna","event":6},{"thread":"anna","event":7},{"thread":"anna","event":8},{"thread":"anna","event":9},{"thread":"anna","event":10},{"thread":"anna","event":11},{"thread":"bert","event":22},{"thread":"bert","event":23},{"thread":"bert","event":24},{"thread":"bert","event":25}]}
              ],
              "undecided": [],
              "compared_models": [
@@ -153,6 +150,11 @@ fn models_are_compared() {
               {"event":24,"thread":"bert","operation":"write balance : 10","location":"bank.c:12","source":{"file":"bank.c","line":12}},
               {"event":25,"thread":"bert","operation":"read balance : 10","location":"bank.c:13","source":{"file":"bank.c","line":13}},
               {"event":26,"thread":"bert","operation":"assert now >= 0 : true","location":"bank.c:13","source":{"file":"bank.c","line":13}}
+             ],
+             "threads": [
+              {"name":"main"},
+              {"name":"anna","created":{"thread":"main","location":"bank.c:21"}},
+              {"name":"bert","created":{"thread":"main","location":"bank.c:22"}}
              ]
             }
             status: 1
@@ -181,9 +183,6 @@ fn models_that_make_no_difference_are_not_compared() {
                next* write z             a.c:2
                next*           read z    a.c:3
 
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           2                 0         0        0         1           1          0
-
                     finding                    reads-from  control
             race-1  race on z at a.c:2, a.c:3  real        possible
                     race on x at a.c:1, a.c:4  -           possible
@@ -199,9 +198,6 @@ fn models_that_make_no_difference_are_not_compared() {
         "predict --check race --compare-models guarded.trace",
         expect![[r#"
             guarded.trace: 6 events, 2 threads, model values
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           1                 0         1        0         0           0          0
 
             nothing found by reads-from, values, control
 
@@ -222,13 +218,9 @@ fn what_a_model_leaves_open_is_told_apart() {
 
             undecided: 2 candidates (race): the time budget was used up (--budget)
 
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           2                 0         0        0         0           0          2
-
             left open: reads-from 2, values 2, symbolic 2, control 2
             nothing found by reads-from, values, symbolic, control
 
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
             verdict: 2 undecided
             status: 3
         "#]],

@@ -36,8 +36,8 @@ fn the_last_one_of_an_option_wins() {
 #[test]
 fn the_lists_of_an_option_add_up() {
     let folder = folder("lists");
-    let both = run(&folder, None, "predict assertion.trace --check race,lock");
-    let twice = run(&folder, None, "predict --check lock assertion.trace --check race");
+    let both = run(&folder, None, "predict assertion.trace --check race,lock --verbose");
+    let twice = run(&folder, None, "predict --check lock assertion.trace --verbose --check race");
     assert_eq!(both, twice);
     assert!(
         both.0.contains("\nrace ") && both.0.contains("\nlock ") && !both.0.contains("\ndeadlock ")

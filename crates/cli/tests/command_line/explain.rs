@@ -128,9 +128,6 @@ fn locks_alone() {
     folder.check("predict locked.trace --check atomicity --why", expect![[r#"
         locked.trace: 9 events, 2 threads, model symbolic
 
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        atomicity           1                 0         1        0         0           0          0
-
         atomicity violation on balance at t1.read, t2.write, t1.write: cannot happen, refuted by locks alone
           For this violation, t1 has read `balance` (t1.read), after that t2 has written `balance`
           (t2.write), and t1 is about to write `balance` (t1.write).
@@ -141,7 +138,6 @@ fn locks_alone() {
               (t2.write), then releases `m` (event 8), by (1) before t1 takes `m` (event 0).
           But t1 has read `balance` (t1.read), which comes after that: so this violation cannot happen.
 
-        slice: 6 of 9 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         verdict: no bug in any schedule of these events (checked: atomicity; model symbolic)
         status: 0
     "#]]);
@@ -232,9 +228,6 @@ fn waiting_for_others() {
     folder.check("predict barrier.trace --why=2 --check race", expect![[r#"
         barrier.trace: 10 events, 2 threads, model symbolic
 
-              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race           1                 1         0        0         0           0          0
-
         data race on x at t1.x, t2.x: cannot happen, refuted by order alone
           For this race, t1 is about to write `x` (t1.x), and t2 is about to write `x` (t2.x).
           (1) t1 reaches the barrier `b` (event 5) before t2 leaves the barrier `b` (event 8), because
@@ -242,7 +235,6 @@ fn waiting_for_others() {
           But t2 has left the barrier `b` (event 8), and t1 has not written `x` (t1.x), which comes before
           that: so this race cannot happen.
 
-        slice: 8 of 10 events, 0 of 0 reads, 0 of 0 conditions affect what is computed
         verdict: no bug in any schedule of these events (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -333,9 +325,6 @@ fn what_the_solver_refutes() {
     folder.check("predict assertion.trace --check assertion --why", expect![[r#"
         assertion.trace: 9 events, 2 threads, model symbolic
 
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        assertion           1                 0         0        0         0           1          0
-
         failing assertion at here: cannot happen, refuted by the solver
           For this failure, t2 is about to check the assertion `a == b` (here), and it is false.
           (1) t1's hold of `m` (event 0 to event 3) and t2's hold of `m` (event 4 to event 7) are never at
@@ -348,7 +337,6 @@ fn what_the_solver_refutes() {
           But these together leave no schedule for it, and none of them can be left out: so this failure
           cannot happen.
 
-        slice: 9 of 9 events, 2 of 2 reads, 1 of 1 condition affect what is computed
         verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
         status: 0
     "#]]);

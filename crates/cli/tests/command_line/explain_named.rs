@@ -106,6 +106,7 @@ fn many_candidates_at_one_place() {
             race (real): data race on x
               t2  is about to read x : 0   at a.c:9  holding no lock
               t1  is about to write x : 0  at a.c:1  holding no lock
+              t2: thread created at a.c:2
               schedule: 2 steps, 1 context switch
                step  t1           t2
                   1  write x : 0               a.c:1
@@ -383,12 +384,9 @@ fn why_in_a_report() {
            step  parent       child
               1  write x : 1               parent.x
               2  fork child
-              3               write x : 2  child.x
+              3               x: 1 → 2     child.x
            next*              write y : 2  child.y
            next* write y : 1               parent.y
-
-              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race           4                 3         0        0         1           0          0
 
         data race on x at parent.x, child.x: cannot happen, refuted by order alone
           For this race, parent is about to write `x` (parent.x), and child is about to write `x` (child.x).
@@ -411,7 +409,7 @@ fn why_in_a_report() {
           But parent has joined child (event 5), and child has not written `y` (child.y), which comes before
           that: so this race cannot happen.
 
-        slice: 2 of 8 events, 0 of 0 reads, 0 of 0 conditions affect what is computed
+
         verdict: 1 bug that can happen
         status: 1
     "#]]);
@@ -451,7 +449,7 @@ fn why_in_a_report() {
           "conditions_left": 0
          },
          "findings": [
-          {"id":"race-1","fingerprint":"9102779f807bea81","kind":"race","certainty":"real","model":"symbolic","object":"y","locations":["parent.y","child.y"],"events":[{"event":2,"thread":"parent","operation":"write y : 1","location":"parent.y","state":"next","locks_held":[]},{"event":4,"thread":"child","operation":"write y : 2","location":"child.y","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"parent","event":0},{"thread":"parent","event":1},{"thread":"child","event":3}]}
+          {"id":"race-1","fingerprint":"9102779f807bea81","stable_fingerprint":"9102779f807bea81","group":"d7f6b1b1370da991","kind":"race","certainty":"real","model":"symbolic","object":"y","place":"y","locations":["parent.y","child.y"],"events":[{"event":2,"thread":"parent","operation":"write y : 1","location":"parent.y","state":"next","locks_held":[]},{"event":4,"thread":"child","operation":"write y : 2","location":"child.y","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"parent","event":0},{"thread":"parent","event":1},{"thread":"child","event":3}]}
          ],
          "undecided": [],
          "refuted": [
@@ -465,6 +463,10 @@ fn why_in_a_report() {
           {"event":2,"thread":"parent","operation":"write y : 1","location":"parent.y"},
           {"event":3,"thread":"child","operation":"write x : 2","location":"child.x"},
           {"event":4,"thread":"child","operation":"write y : 2","location":"child.y"}
+         ],
+         "threads": [
+          {"name":"parent"},
+          {"name":"child","created":{"thread":"parent","location":null}}
          ]
         }
         status: 1

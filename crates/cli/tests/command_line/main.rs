@@ -1,20 +1,25 @@
 //! The program as a user meets it: standard output, standard error and exit status.
 
 mod calls;
+mod commands;
 mod compare;
 mod defaults;
 mod encode;
 mod explain;
 mod explain_named;
 mod facts;
+mod formats;
 mod merged;
 mod models;
 mod orders;
+mod outputs;
 mod predict;
 mod programs;
+mod project;
 mod solver;
 mod surroundings;
 mod traces;
+mod what_if;
 
 use std::fs;
 use std::path::PathBuf;

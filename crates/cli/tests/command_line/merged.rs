@@ -18,10 +18,6 @@ fn two_runs_show_what_neither_shows() {
         "predict first.trace --check assertion",
         expect![[r#"
             first.trace: 18 events, 3 threads, model symbolic
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            assertion           1                 0         0        0         0           1          0
-            slice: 18 of 18 events, 5 of 5 reads, 3 of 3 conditions affect what is computed
             verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
             status: 0
         "#]],
@@ -30,10 +26,6 @@ fn two_runs_show_what_neither_shows() {
         "predict second.trace --check assertion",
         expect![[r#"
             second.trace: 18 events, 3 threads, model symbolic
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            assertion           1                 0         0        0         0           1          0
-            slice: 18 of 18 events, 5 of 5 reads, 3 of 3 conditions affect what is computed
             verdict: no bug in any schedule of these events (checked: assertion; model symbolic)
             status: 0
         "#]],
@@ -41,43 +33,35 @@ fn two_runs_show_what_neither_shows() {
     folder.check(
         "predict first.trace second.trace --check assertion",
         expect![[r#"
-        first.trace, second.trace: 2 runs merged into one program, 3 threads, 25 events
+            first.trace, second.trace: 2 runs merged into one program, 3 threads, 25 events
 
-        assertion-1 (real): an assertion fails
-          main  is about to assert p != q : false (p = 2, q = 2)  at t5  holding no lock
-          schedule: 14 steps, 6 context switches
-           step  main                                  foo             bar
-              1  fork foo
-              2                                        a = load y : 0                  t11
-              3  fork bar
-              4                                                        b = load x : 0  t21
-              5                                        store x : 1                     t13
-              6                                        a = load x : 1                  t14
-              7                                        store x : 2                     t15
-              8                                                        store y : 1     t23
-              9                                                        b = load y : 1  t24
-             10                                                        store y : 2     t25
-             11  join bar
-             12  join foo
-             13  p = load x : 2                                                        t5
-             14  q = load y : 2                                                        t5
-           next* assert p != q : false (p = 2, q = 2)                                  t5
+            assertion-1 (real): an assertion fails
+              main  is about to assert p != q : false (p = 2, q = 2)  at t5  holding no lock
+              schedule: 14 steps, 6 context switches
+               step  main                                  foo             bar
+                  1  fork foo
+                  2                                        a = load y : 0                  t11
+                  3  fork bar
+                  4                                                        b = load x : 0  t21
+                  5                                        x: 0 → 1                        t13
+                  6                                        a = load x : 1                  t14
+                  7                                        x: 1 → 2                        t15
+                  8                                                        y: 0 → 1        t23
+                  9                                                        b = load y : 1  t24
+                 10                                                        y: 1 → 2        t25
+                   ⋮  main: 2 steps
+                 13  p = load x : 2                                                        t5
+                 14  q = load y : 2                                                        t5
+               next* assert p != q : false (p = 2, q = 2)                                  t5
 
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        assertion           1                 0         0        0         1           0          0
-        slice: 23 of 25 events, 6 of 6 reads, 1 of 1 condition affect what is computed
-        verdict: 1 bug that can happen
-        status: 1
-    "#]],
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
     );
     folder.check(
         "predict first.trace first.trace --check assertion",
         expect![[r#"
             first.trace, first.trace: 2 runs merged into one program, 3 threads, 23 events
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            assertion           1                 0         0        0         0           1          0
-            slice: 21 of 23 events, 5 of 5 reads, 3 of 3 conditions affect what is computed
             verdict: no bug in any mixture of these runs (checked: assertion)
             status: 0
         "#]],

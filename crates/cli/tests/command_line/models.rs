@@ -23,51 +23,36 @@ fn an_assertion_that_fails_shows_other_values() {
 
         assertion-1 (real): an assertion fails
           bert  is about to assert now >= 0 : false (now = -40)  at bank.c:13  holding m from bank.c:12
+          bert: thread created at bank.c:22
           schedule: 21 steps, 3 context switches
-           step  main       anna                      bert
-              1  begin                                                                     bank.c:20
-              2  fork anna                                                                 bank.c:21
-              3  fork bert                                                                 bank.c:22
+           step  anna                                 bert
+               ⋮  main: 3 steps
               4                                       begin                                bank.c:9
               5                                       acquire m                            bank.c:10
               6                                       read balance : 100                   bank.c:10
               7                                       release m                            bank.c:10
               8                                       branch seen < 60 : false             bank.c:11
-              9             begin                                                          bank.c:3
-             10             acquire m                                                      bank.c:4
-             11             read balance : 100                                             bank.c:5
-             12             branch seen >= 80 : true                                       bank.c:5
-             13             read balance : 100                                             bank.c:6
-             14             write balance : 20                                             bank.c:6
-             15             read balance : 20                                              bank.c:7
-             16             assert now >= 0 : true                                         bank.c:7
-             17             release m                                                      bank.c:8
+              9  begin                                                                     bank.c:3
+             10  acquire m                                                                 bank.c:4
+             11  read balance : 100                                                        bank.c:5
+             12  branch seen >= 80 : true                                                  bank.c:5
+             13  read balance : 100                                                        bank.c:6
+             14  balance: 100 → 20                                                         bank.c:6
+             15  read balance : 20                                                         bank.c:7
+             16  assert now >= 0 : true                                                    bank.c:7
+             17  release m                                                                 bank.c:8
              18                                       acquire m                            bank.c:12
              19                                       read balance : 20                    bank.c:12
-             20                                       write balance : -40                  bank.c:12
+             20                                       balance: 20 → -40                    bank.c:12
              21                                       read balance : -40                   bank.c:13
            next*                                      assert now >= 0 : false (now = -40)  bank.c:13
 
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race               11                 0        11        0         0           0          0
-        atomicity           0                 0         0        0         0           0          0
-        deadlock            0                 0         0        0         0           0          0
-        lock                0                 0         0        0         0           0          0
-        assertion           2                 0         0        0         1           1          0
-        slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions affect what is computed
         not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
-        verdict: 1 bug that can happen
+        verdict: 1 bug that can happen (not checked: atomicity)
         status: 1
     "#]]);
     folder.check("predict assertion.trace --model values", expect![[r#"
         assertion.trace: 32 events, 3 threads, model values
-
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race               11                 0        11        0         0           0          0
-        atomicity           0                 0         0        0         0           0          0
-        deadlock            0                 0         0        0         0           0          0
-        lock                0                 0         0        0         0           0          0
-        assertion           2                 0         0        0         0           2          0
         not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
         verdict: no bug in any schedule of these events (checked: race, deadlock, lock, assertion; not checked: atomicity; model values)
         status: 0
@@ -82,6 +67,7 @@ fn a_store_that_is_next_shows_its_expression_if_its_value_is_not_the_recorded_on
         "predict --check race branch.trace",
         expect![[r#"
             branch.trace: 5 events, 2 threads, model symbolic
+            2 findings with 2 causes; an index of them is at the end
 
             race-1 (real): data race on z
               t1  is about to write z : 1      at a.c:1  holding no lock
@@ -102,9 +88,10 @@ fn a_store_that_is_next_shows_its_expression_if_its_value_is_not_the_recorded_on
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:5
 
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           2                 0         0        0         2           0          0
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
+            2 findings with 2 causes:
+              race-1  real  data race on z  a.c:1, a.c:7
+              race-2  real  data race on x  a.c:2, a.c:5
+
             verdict: 2 bugs that can happen
             status: 1
         "#]],
@@ -118,6 +105,7 @@ fn control_says_that_it_leaves_out_data() {
     folder.file("branch.trace", &trace);
     folder.check("predict --check race --model control branch.trace", expect![[r#"
         branch.trace: 5 events, 2 threads, model control
+        2 findings with 2 causes; an index of them is at the end
 
         race-1 (possible): data race on z
           t1  is about to write z : 1      at a.c:1  holding no lock
@@ -138,9 +126,10 @@ fn control_says_that_it_leaves_out_data() {
            next* write x : 1               a.c:2
            next*              read x : 1   a.c:5
 
-              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race           2                 0         0        0         2           0          0
-        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
+        2 findings with 2 causes:
+          race-1  possible  data race on z  a.c:1, a.c:7
+          race-2  possible  data race on x  a.c:2, a.c:5
+
         note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
         verdict: 2 possible
         status: 3
@@ -163,8 +152,6 @@ fn symbolic_without_dependences_is_values() {
            next* write x             2
            next*           read x    5
 
-              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race           2                 0         0        0         1           1          0
         note: the trace does not record which events depend on reads, so symbolic finds the same as values
         verdict: 1 bug that can happen
         status: 1
@@ -182,8 +169,6 @@ fn symbolic_without_dependences_is_values() {
            next* write x : 1               a.c:2
            next*              read x : 1   a.c:5
 
-              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race           2                 0         0        0         1           1          0
         note: the trace does not record which events depend on reads, so symbolic finds the same as values
         verdict: 1 bug that can happen
         status: 1
@@ -196,15 +181,14 @@ fn a_verdict_within_a_bound_says_so() {
     folder.file("branch.trace", BEHIND_A_BRANCH);
     folder.check("predict --check race --context-bound 0 branch.trace", expect![[r#"
         branch.trace: 5 events, 2 threads, model symbolic
-
-              candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
-        race           2                 0         0        0         0           0                  2          0
-        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
     "#]]);
-    folder.check("predict --check race --context-bound 1 branch.trace", expect![[r#"
+    folder.check(
+        "predict --check race --context-bound 1 branch.trace",
+        expect![[r#"
         branch.trace: 5 events, 2 threads, model symbolic
+        2 findings with 2 causes; an index of them is at the end
 
         race-1 (real): data race on z
           t1  is about to write z : 1      at a.c:1  holding no lock
@@ -225,12 +209,14 @@ fn a_verdict_within_a_bound_says_so() {
            next* write x : 1               a.c:2
            next*              read x : 1   a.c:5
 
-              candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
-        race           2                 0         0        0         2           0                  0          0
-        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
+        2 findings with 2 causes:
+          race-1  real  data race on z  a.c:1, a.c:7
+          race-2  real  data race on x  a.c:2, a.c:5
+
         verdict: 2 bugs that can happen
         status: 1
-    "#]]);
+    "#]],
+    );
     folder.check("predict --check race --context-bound 1 --json - branch.trace", expect![[r#"
         {
          "schema": "foretrace-report/1",
@@ -267,8 +253,8 @@ fn a_verdict_within_a_bound_says_so() {
           "conditions_left": 1
          },
          "findings": [
-          {"id":"race-1","fingerprint":"a3af34c5cfe8acf0","kind":"race","certainty":"real","model":"symbolic","object":"z","locations":["a.c:1","a.c:7"],"events":[{"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1","source":{"file":"a.c","line":1},"state":"next","locks_held":[]},{"event":4,"thread":"t2","operation":"write z = r + 5","location":"a.c:7","source":{"file":"a.c","line":7},"state":"next","locks_held":[]}],"changes":[{"event":2,"operation":"read x : 0"},{"event":4,"operation":"write z = r + 5"}],"context_switches":1,"schedule":[{"thread":"t2","event":2},{"thread":"t2","event":3}]},
-          {"id":"race-2","fingerprint":"f6d601ac80037123","kind":"race","certainty":"real","model":"symbolic","object":"x","locations":["a.c:2","a.c:5"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2},"state":"next","locks_held":[]},{"event":2,"thread":"t2","operation":"read x : 1","location":"a.c:5","source":{"file":"a.c","line":5},"state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
+          {"id":"race-1","fingerprint":"a3af34c5cfe8acf0","stable_fingerprint":"a3af34c5cfe8acf0","group":"d800b1b13715fe16","kind":"race","certainty":"real","model":"symbolic","object":"z","place":"z","locations":["a.c:1","a.c:7"],"events":[{"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1","source":{"file":"a.c","line":1},"state":"next","locks_held":[]},{"event":4,"thread":"t2","operation":"write z = r + 5","location":"a.c:7","source":{"file":"a.c","line":7},"state":"next","locks_held":[]}],"changes":[{"event":2,"operation":"read x : 0"},{"event":4,"operation":"write z = r + 5"}],"context_switches":1,"schedule":[{"thread":"t2","event":2},{"thread":"t2","event":3}]},
+          {"id":"race-2","fingerprint":"f6d601ac80037123","stable_fingerprint":"f6d601ac80037123","group":"d7fab1b137119268","kind":"race","certainty":"real","model":"symbolic","object":"x","place":"x","locations":["a.c:2","a.c:5"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2},"state":"next","locks_held":[]},{"event":2,"thread":"t2","operation":"read x : 1","location":"a.c:5","source":{"file":"a.c","line":5},"state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
          ],
          "undecided": [],
          "notes": [],
@@ -296,10 +282,6 @@ t2: write z = r + 5 : 6 @ a.c:7
     );
     folder.check("predict --check race --context-bound 2 turns.trace", expect![[r#"
         turns.trace: 5 events, 2 threads, model symbolic
-
-              candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
-        race           1                 0         0        0         0           1                  0          0
-        slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
         verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -351,6 +333,7 @@ fn the_fewest_switches_are_found() {
         "predict --check race --iterate-bound branch.trace",
         expect![[r#"
             branch.trace: 5 events, 2 threads, model symbolic
+            2 findings with 2 causes; an index of them is at the end
 
             race-1 (real): data race on z
               t1  is about to write z : 1      at a.c:1  holding no lock
@@ -371,9 +354,10 @@ fn the_fewest_switches_are_found() {
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:5
 
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           2                 0         0        0         2           0          0
-            slice: 3 of 5 events, 1 of 1 read, 1 of 1 condition affect what is computed
+            2 findings with 2 causes:
+              race-1  real  data race on z  a.c:1, a.c:7
+              race-2  real  data race on x  a.c:2, a.c:5
+
             verdict: 2 bugs that can happen
             status: 1
         "#]],
@@ -388,9 +372,6 @@ fn assertions_without_a_condition_are_not_asked() {
         "predict --check assertion opaque.trace",
         expect![[r#"
             opaque.trace: 3 events, 1 thread, model values
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            assertion           0                 0         0        0         0           0          0
             not checked: assertion: 2 whose condition is not recorded, and which held in the recorded run
             verdict: none (not checked: assertion)
             status: 0

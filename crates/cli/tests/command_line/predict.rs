@@ -12,10 +12,28 @@ fn predict_finds_what_is_wrong_with_the_bank() {
         "predict bank.trace",
         expect![[r#"
             bank.trace: 30 events, 3 threads, model symbolic
+            3 findings with 2 causes; an index of them is at the end
+
+            lock-cycle-1 (real): deadlock: lock cycle over carol.lock, bob.lock
+              teller1  blocks at acquire carol.lock  at bank.c:22  holding bob.lock from bank.c:21
+              teller2  blocks at acquire bob.lock    at bank.c:22  holding carol.lock from bank.c:21
+              teller1: thread created at bank.c:41
+              teller2: thread created at bank.c:42
+              schedule: 11 steps, 3 context switches
+               step  teller1             teller2
+                   ⋮  main: 3 steps
+                   ⋮  teller1: 3 steps
+                  7  acquire bob.lock                        bank.c:21
+                   ⋮  teller2: 3 steps
+                 11                      acquire carol.lock  bank.c:21
+               next*                     acquire bob.lock    bank.c:22
+               next* acquire carol.lock                      bank.c:22
 
             race-1 (real): data race on alice
               teller1  is about to write alice : 110  at bank.c:13  holding no lock
               teller2  is about to read alice : 110   at bank.c:12  holding no lock
+              teller1: thread created at bank.c:41
+              teller2: thread created at bank.c:42
               schedule: 6 steps, 3 context switches
                step  main               teller1            teller2
                   1  begin                                                    bank.c:40
@@ -26,51 +44,16 @@ fn predict_finds_what_is_wrong_with_the_bank() {
                   6                                        begin              bank.c:36
                next*                                       read alice : 110   bank.c:12
                next*                    write alice : 110                     bank.c:13
+              also race-2: bank.c:13 and bank.c:13
 
-            race-2 (real): data race on alice
-              teller1  is about to write alice : 110     at bank.c:13  holding no lock
-              teller2  is about to write alice = a + 20  at bank.c:13  holding no lock
-              schedule: 7 steps, 3 context switches
-               step  main                  teller1               teller2
-                  1  begin                                                             bank.c:40
-                  2  fork teller1                                                      bank.c:41
-                  3  fork teller2                                                      bank.c:42
-                  4                        begin                                       bank.c:31
-                  5                        read alice : 100                            bank.c:12
-                  6                                              begin                 bank.c:36
-                  7                                              read alice : 100      bank.c:12
-               next*                                             write alice = a + 20  bank.c:13
-               next*                       write alice : 110                           bank.c:13
+            3 findings with 2 causes:
+              lock-cycle-1  real  deadlock: lock cycle over carol.lock, bob.lock  bank.c:22
+              race-1        real  data race on alice                              bank.c:13, bank.c:12
+              race-2        real  data race on alice                              bank.c:13
 
-            lock-cycle-1 (real): deadlock: lock cycle over carol.lock, bob.lock
-              teller1  blocks at acquire carol.lock  at bank.c:22  holding bob.lock from bank.c:21
-              teller2  blocks at acquire bob.lock    at bank.c:22  holding carol.lock from bank.c:21
-              schedule: 11 steps, 3 context switches
-               step  main                teller1             teller2
-                  1  begin                                                       bank.c:40
-                  2  fork teller1                                                bank.c:41
-                  3  fork teller2                                                bank.c:42
-                  4                      begin                                   bank.c:31
-                  5                      read alice : 100                        bank.c:12
-                  6                      write alice : 110                       bank.c:13
-                  7                      acquire bob.lock                        bank.c:21
-                  8                                          begin               bank.c:36
-                  9                                          read alice : 110    bank.c:12
-                 10                                          write alice : 130   bank.c:13
-                 11                                          acquire carol.lock  bank.c:21
-               next*                                         acquire bob.lock    bank.c:22
-               next*                     acquire carol.lock                      bank.c:22
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race                4                 0         2        0         2           0          0
-            atomicity           0                 0         0        0         0           0          0
-            deadlock            1                 0         0        0         1           0          0
-            lock                0                 0         0        0         0           0          0
-            assertion           0                 0         0        0         0           0          0
-            slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions affect what is computed
             not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
             not checked: assertion: the trace has no assertions
-            verdict: 3 bugs that can happen
+            verdict: 3 bugs that can happen (not checked: atomicity, assertion)
             status: 1
         "#]],
     );
@@ -88,11 +71,10 @@ fn predict_finds_the_lost_signal() {
             stuck-1 (real): deadlock: no thread can continue, and one waits for ready
               consumer  blocks at wake ready m   at queue.c:12  holding no lock
               main      blocks at join consumer  at queue.c:33  holding no lock
+              consumer: thread created at queue.c:31
               schedule: 12 steps, 2 context switches
                step  main            consumer        producer
-                  1  begin                                           queue.c:30
-                  2  fork consumer                                   queue.c:31
-                  3  fork producer                                   queue.c:32
+                   ⋮  main: 3 steps
                   4                                  begin           queue.c:20
                   5                                  acquire m       queue.c:21
                   6                                  write item : 7  queue.c:22
@@ -105,9 +87,6 @@ fn predict_finds_the_lost_signal() {
                next*                 wake ready m                    queue.c:12
                next* join consumer                                   queue.c:33
 
-                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            deadlock           1                 0         0        0         1           0          0
-            slice: 17 of 19 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -120,14 +99,6 @@ fn predict_finds_nothing() {
     folder.file("guarded.trace", &SMALL.replace("t2: read", "t2: acquire m\nt2: read"));
     folder.check("predict guarded.trace", expect![[r#"
         guarded.trace: 5 events, 2 threads, model symbolic
-
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race                1                 0         1        0         0           0          0
-        atomicity           0                 0         0        0         0           0          0
-        deadlock            0                 0         0        0         0           0          0
-        lock                0                 0         0        0         0           0          0
-        assertion           0                 0         0        0         0           0          0
-        slice: 3 of 5 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
         not checked: assertion: the trace has no assertions
         verdict: no bug in any schedule of these events (checked: race, deadlock, lock; not checked: atomicity, assertion; model symbolic)
@@ -167,17 +138,12 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
                   7  wait c m
                next* wake c m
 
-                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            deadlock           1                 0         0        0         1           0          0
             verdict: 1 bug that can happen
             status: 1
         "#]],
     );
     folder.check("predict --check deadlock open.trace", expect![[r#"
         open.trace: 10 events, 4 threads, model reads-from
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        deadlock           1                 0         0        0         0           1          0
         not checked: deadlock: stuck states in which b, main, d have executed all their events, because the trace records no `end`
         verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
         status: 0
@@ -186,9 +152,6 @@ fn a_stuck_state_that_was_not_asked_for_is_named() {
         "predict --check deadlock silent.trace",
         expect![[r#"
             silent.trace: 10 events, 3 threads, model reads-from
-
-                      candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            deadlock           1                 0         0        0         0           1          0
             not checked: deadlock: stuck states: idle has neither events nor a fork
             verdict: no bug in any schedule of these events (in part: deadlock; model reads-from)
             status: 0
@@ -236,10 +199,6 @@ fn atomicity_without_regions_is_not_asked() {
     folder.file("plain.trace", "t1: acquire m\nt1: read x : 0\nt1: release m\n");
     folder.check("predict --check atomicity,lock plain.trace", expect![[r#"
         plain.trace: 3 events, 1 thread, model values
-
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        atomicity           0                 0         0        0         0           0          0
-        lock                0                 0         0        0         0           0          0
         not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
         verdict: no bug in any schedule of these events (checked: lock; not checked: atomicity; model values)
         status: 0
@@ -248,18 +207,12 @@ fn atomicity_without_regions_is_not_asked() {
         "predict --check atomicity --infer-regions plain.trace",
         expect![[r#"
             plain.trace: 3 events, 1 thread, model values
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            atomicity           0                 0         0        0         0           0          0
             verdict: no bug in any schedule of these events (checked: atomicity; model values)
             status: 0
         "#]],
     );
     folder.check("predict --check atomicity plain.trace", expect![[r#"
         plain.trace: 3 events, 1 thread, model values
-
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        atomicity           0                 0         0        0         0           0          0
         not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
         verdict: none (not checked: atomicity)
         status: 0
@@ -283,9 +236,6 @@ fn a_race_that_unrecorded_code_may_prevent_is_only_possible() {
            next* write y : 1
            next*              write y : 2
 
-              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race           1                 0         0        0         1           0          0
-        slice: 0 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         note: possible: the schedule has a read whose value no recorded write explains, so unrecorded code may matter
         verdict: 1 possible
         status: 3
@@ -303,17 +253,9 @@ fn without_time_everything_is_undecided() {
 
             undecided: 2 candidates (race): the time budget was used up (--budget)
             undecided: 1 candidate (deadlock): the time budget was used up (--budget)
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race                4                 0         2        0         0           0          2
-            atomicity           0                 0         0        0         0           0          0
-            deadlock            1                 0         0        0         0           0          1
-            lock                0                 0         0        0         0           0          0
-            assertion           0                 0         0        0         0           0          0
-            slice: 18 of 30 events, 0 of 6 reads, 0 of 0 conditions affect what is computed
             not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
             not checked: assertion: the trace has no assertions
-            verdict: 3 undecided
+            verdict: 3 undecided (not checked: atomicity, assertion)
             status: 3
         "#]],
     );
@@ -359,7 +301,7 @@ fn json_on_standard_output_is_alone_there() {
           "conditions_left": 0
          },
          "findings": [
-          {"id":"race-1","fingerprint":"f6c801ac7ff733c7","kind":"race","certainty":"real","model":"symbolic","object":"x","locations":["a.c:2","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2},"state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:1"}]},{"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9},"state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
+          {"id":"race-1","fingerprint":"f6c801ac7ff733c7","stable_fingerprint":"f6c801ac7ff733c7","group":"d7fab1b137119268","kind":"race","certainty":"real","model":"symbolic","object":"x","place":"x","locations":["a.c:2","a.c:9"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2},"state":"next","locks_held":[{"lock":"m","shared":false,"since":0,"location":"a.c:1"}]},{"event":3,"thread":"t2","operation":"read x : 1","location":"a.c:9","source":{"file":"a.c","line":9},"state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
          ],
          "undecided": [],
          "notes": [],

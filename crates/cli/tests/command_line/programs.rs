@@ -15,38 +15,30 @@ fn the_example() {
           main  is about to assert load balance >= 0 : false (load balance = -60)  at bank:7  holding no lock
           inputs: wanted = 100 (main)
           schedule: 20 steps, 6 context switches
-           step  main                                      main/a              main/b
-              1  wanted = external wanted : 100
-              2  fork main/a                                                                        bank:3
-              3                                            acquire m                                bank:10
-              4                                            load balance : 100                       bank:11
-              5                                            release m                                bank:12
+           step  main                                       main/a              main/b
+               ⋮  main: 2 steps
+              3                                             acquire m                               bank:10
+              4                                             load balance : 100                      bank:11
+              5                                             release m                               bank:12
               6  fork main/b                                                                        bank:4
-              7                                                                acquire m            bank:10
-              8                                                                load balance : 100   bank:11
-              9                                                                release m            bank:12
-             10                                            acquire m                                bank:14
-             11                                            load balance : 100                       bank:15
-             12                                            store balance : 0                        bank:15
-             13                                            release m                                bank:16
-             14                                                                acquire m            bank:14
-             15                                                                load balance : 0     bank:15
-             16                                                                store balance : -60  bank:15
-             17                                                                release m            bank:16
-             18  join main/a                                                                        bank:5
-             19  join main/b                                                                        bank:6
+              7                                                                 acquire m           bank:10
+              8                                                                 load balance : 100  bank:11
+              9                                                                 release m           bank:12
+             10                                             acquire m                               bank:14
+             11                                             load balance : 100                      bank:15
+             12                                             balance: 100 → 0                        bank:15
+             13                                             release m                               bank:16
+             14                                                                 acquire m           bank:14
+             15                                                                 load balance : 0    bank:15
+             16                                                                 balance: 0 → -60    bank:15
+             17                                                                 release m           bank:16
+               ⋮  main: 2 steps
              20  load balance : -60                                                                 bank:7
            next* assert load balance >= 0 : false                                                   bank:7
 
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race                3                 1         0        0         0           2          0
-        atomicity           0                 0         0        0         0           0          0
-        deadlock            0                 0         0        0         0           0          0
-        assertion           1                 0         0        0         1           0          0
-        slice: 27 of 29 events, 9 of 13 reads, 1 of 1 condition affect what is computed
         not checked: atomicity: not supported for programs
         not checked: deadlock: not supported for programs
-        verdict: 1 bug that can happen
+        verdict: 1 bug that can happen (not checked: atomicity, deadlock)
         status: 1
     "#]]);
 }
@@ -67,13 +59,6 @@ fn its_correct_twin() {
     folder.file("withdraw.ftp", &text);
     folder.check("predict withdraw.ftp", expect![[r#"
         withdraw.ftp: program, 3 threads, 25 events
-
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race                3                 1         2        0         0           0          0
-        atomicity           0                 0         0        0         0           0          0
-        deadlock            0                 0         0        0         0           0          0
-        assertion           1                 0         0        0         0           1          0
-        slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition affect what is computed
         not checked: atomicity: not supported for programs
         not checked: deadlock: not supported for programs
         verdict: no bug in any execution of this program (checked: race, assertion; not checked: atomicity, deadlock)
@@ -81,10 +66,6 @@ fn its_correct_twin() {
     "#]]);
     folder.check("predict withdraw.ftp --check assertion --context-bound 2", expect![[r#"
         withdraw.ftp: program, 3 threads, 25 events
-
-                   candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
-        assertion           1                 0         0        0         0           1                  0          0
-        slice: 23 of 25 events, 5 of 5 reads, 1 of 1 condition affect what is computed
         verdict: no bug in any execution of this program, proved for any number of context switches (checked: assertion)
         status: 0
     "#]]);
@@ -120,39 +101,30 @@ fn bounds() {
     folder.check(
         "predict figure.ftp --check assertion --iterate-bound",
         expect![[r#"
-        figure.ftp: program, 3 threads, 25 events
+            figure.ftp: program, 3 threads, 25 events
 
-        assertion-1 (real): an assertion fails
-          main  is about to assert load x == 3 : false (load x = 1)  at R4  holding no lock
-          schedule: 12 steps, 4 context switches
-           step  main                                     main/t1           main/t2
-              1  store x : 0                                                                  W1
-              2  fork main/t1
-              3  fork main/t2
-              4                                           load x : 0                          R1
-              5                                           tmp = load x : 0                    R2
-              6                                                             load x : 0        R1
-              7                                                             tmp = load x : 0  R2
-              8                                                             store x : 1       W2
-              9                                           store x : 1                         W2
-             10  join main/t1
-             11  join main/t2
-             12  load x : 1                                                                   R4
-           next* assert load x == 3 : false (load x = 1)                                      R4
+            assertion-1 (real): an assertion fails
+              main  is about to assert load x == 3 : false (load x = 1)  at R4  holding no lock
+              schedule: 12 steps, 4 context switches
+               step  main                                     main/t1           main/t2
+                  1  store x : 0                                                                  W1
+                   ⋮  main: 2 steps
+                  4                                           load x : 0                          R1
+                  5                                           tmp = load x : 0                    R2
+                  6                                                             load x : 0        R1
+                  7                                                             tmp = load x : 0  R2
+                  8                                                             x: 0 → 1          W2
+                  9                                           x: 1 → 1                            W2
+                   ⋮  main: 2 steps
+                 12  load x : 1                                                                   R4
+               next* assert load x == 3 : false (load x = 1)                                      R4
 
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        assertion           1                 0         0        0         1           0          0
-        slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition affect what is computed
-        verdict: 1 bug that can happen
-        status: 1
-    "#]],
+            verdict: 1 bug that can happen
+            status: 1
+        "#]],
     );
     folder.check("predict figure.ftp --check assertion --context-bound 3", expect![[r#"
         figure.ftp: program, 3 threads, 25 events
-
-                   candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
-        assertion           1                 0         0        0         0           0                  1          0
-        slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition affect what is computed
         verdict: no bug in any execution of this program with at most 3 context switches (checked: assertion)
         status: 0
     "#]]);
@@ -174,9 +146,6 @@ fn bounds() {
                next*                   store x : 1                         W2
                next*                                     load x            R1
 
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           1                 0         0        0         1           0          0
-            slice: 23 of 25 events, 7 of 7 reads, 1 of 1 condition affect what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -224,7 +193,7 @@ fn json() {
           "conditions_left": 1
          },
          "findings": [
-          {"id":"assertion-1","fingerprint":"83a6095d0f26917c","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["R4"],"events":[{"event":23,"thread":"main","operation":"assert load x == 3 : false (load x = 1)","location":"R4","state":"next","locks_held":[]}],"changes":[{"event":1,"operation":"store x : 0"},{"event":4,"operation":"load x : 0"},{"event":5,"operation":"tmp = load x : 0"},{"event":6,"operation":"store x : 1"},{"event":13,"operation":"load x : 0"},{"event":14,"operation":"tmp = load x : 0"},{"event":15,"operation":"store x : 1"},{"event":22,"operation":"load x : 1"},{"event":23,"operation":"assert load x == 3 : false (load x = 1)"}],"context_switches":4,"schedule":[{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"main","event":11},{"thread":"main/t1","event":4},{"thread":"main/t1","event":5},{"thread":"main/t2","event":13},{"thread":"main/t2","event":14},{"thread":"main/t2","event":15},{"thread":"main/t1","event":6},{"thread":"main","event":20},{"thread":"main","event":21},{"thread":"main","event":22}]}
+          {"id":"assertion-1","fingerprint":"83a6095d0f26917c","stable_fingerprint":"83a6095d0f26917c","group":"e4fd11d2abf9adfd","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["R4"],"events":[{"event":23,"thread":"main","operation":"assert load x == 3 : false (load x = 1)","location":"R4","state":"next","locks_held":[]}],"changes":[{"event":1,"operation":"store x : 0"},{"event":4,"operation":"load x : 0"},{"event":5,"operation":"tmp = load x : 0"},{"event":6,"operation":"store x : 1"},{"event":13,"operation":"load x : 0"},{"event":14,"operation":"tmp = load x : 0"},{"event":15,"operation":"store x : 1"},{"event":22,"operation":"load x : 1"},{"event":23,"operation":"assert load x == 3 : false (load x = 1)"}],"context_switches":4,"schedule":[{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"main","event":11},{"thread":"main/t1","event":4},{"thread":"main/t1","event":5},{"thread":"main/t2","event":13},{"thread":"main/t2","event":14},{"thread":"main/t2","event":15},{"thread":"main/t1","event":6},{"thread":"main","event":20},{"thread":"main","event":21},{"thread":"main","event":22}]}
          ],
          "undecided": [],
          "notes": [],
@@ -276,6 +245,20 @@ thread u {
         "predict locks.ftp",
         expect![[r#"
             locks.ftp: program, 2 threads, 15 events
+            3 findings with 3 causes; an index of them is at the end
+
+            assertion-1 (real): a place marked unreachable is reached
+              u  is at unreachable    holding no lock
+              inputs: size = 3 (t)
+              schedule: 6 steps, 1 context switch
+               step  t                      u
+                  1  n = external size : 3
+                  2  acquire m                                     1
+                  3  release m                                     3
+                  4  store atomic x : 3
+                  5                         load atomic x : 3
+                  6                         load atomic x : 3
+               next*                        unreachable
 
             double-lock-1 (real): m is locked again by its holder
               t  is about to acquire m  at 2  holding m from 1
@@ -298,29 +281,15 @@ thread u {
                   5                         load atomic x : 2
                next*                        release m
 
-            assertion-1 (real): a place marked unreachable is reached
-              u  is at unreachable    holding no lock
-              inputs: size = 3 (t)
-              schedule: 6 steps, 1 context switch
-               step  t                      u
-                  1  n = external size : 3
-                  2  acquire m                                     1
-                  3  release m                                     3
-                  4  store atomic x : 3
-                  5                         load atomic x : 3
-                  6                         load atomic x : 3
-               next*                        unreachable
+            3 findings with 3 causes:
+              assertion-1        real  a place marked unreachable is reached
+              double-lock-1      real  m is locked again by its holder        2
+              unlock-not-held-1  real  m is unlocked, but nobody holds it
 
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race                0                 0         0        0         0           0          0
-            atomicity           0                 0         0        0         0           0          0
-            deadlock            0                 0         0        0         0           0          0
-            assertion           3                 0         0        0         3           0          0
-            slice: 12 of 15 events, 4 of 6 reads, 0 of 3 conditions affect what is computed
             not checked: atomicity: not supported for programs
             not checked: deadlock: not supported for programs
             note: lock misuse and reached `unreachable` places count as assertions
-            verdict: 3 bugs that can happen
+            verdict: 3 bugs that can happen (not checked: atomicity, deadlock)
             status: 1
         "#]],
     );
@@ -348,13 +317,6 @@ thread u { acquire m; store x, 5; release m }
         "predict regions.ftp",
         expect![[r#"
             regions.ftp: program, 2 threads, 15 events
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race                2                 0         2        0         0           0          0
-            atomicity           0                 0         0        0         0           0          0
-            deadlock            0                 0         0        0         0           0          0
-            assertion           0                 0         0        0         0           0          0
-            slice: 12 of 15 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             not checked: assertion: the program has no assertions
             not checked: atomicity: not supported for programs
             not checked: deadlock: not supported for programs
@@ -469,13 +431,6 @@ fn what_is_no_program() {
         "predict empty.ftp",
         expect![[r#"
             empty.ftp: program, 0 threads, 0 events
-
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race                0                 0         0        0         0           0          0
-            atomicity           0                 0         0        0         0           0          0
-            deadlock            0                 0         0        0         0           0          0
-            assertion           0                 0         0        0         0           0          0
-            slice: 0 of 0 events, 0 of 0 reads, 0 of 0 conditions affect what is computed
             not checked: assertion: the program has no assertions
             not checked: atomicity: not supported for programs
             not checked: deadlock: not supported for programs

@@ -23,50 +23,38 @@ fn z3_decides() {
 
         assertion-1 (real): an assertion fails
           bert  is about to assert now >= 0 : false (now = -40)  at bank.c:13  holding m from bank.c:12
+          bert: thread created at bank.c:22
           schedule: 21 steps, 3 context switches
-           step  main       anna                      bert
-              1  begin                                                                     bank.c:20
-              2  fork anna                                                                 bank.c:21
-              3  fork bert                                                                 bank.c:22
+           step  anna                                 bert
+               ⋮  main: 3 steps
               4                                       begin                                bank.c:9
               5                                       acquire m                            bank.c:10
               6                                       read balance : 100                   bank.c:10
               7                                       release m                            bank.c:10
               8                                       branch seen < 60 : false             bank.c:11
-              9             begin                                                          bank.c:3
-             10             acquire m                                                      bank.c:4
-             11             read balance : 100                                             bank.c:5
-             12             branch seen >= 80 : true                                       bank.c:5
-             13             read balance : 100                                             bank.c:6
-             14             write balance : 20                                             bank.c:6
-             15             read balance : 20                                              bank.c:7
-             16             assert now >= 0 : true                                         bank.c:7
-             17             release m                                                      bank.c:8
+              9  begin                                                                     bank.c:3
+             10  acquire m                                                                 bank.c:4
+             11  read balance : 100                                                        bank.c:5
+             12  branch seen >= 80 : true                                                  bank.c:5
+             13  read balance : 100                                                        bank.c:6
+             14  balance: 100 → 20                                                         bank.c:6
+             15  read balance : 20                                                         bank.c:7
+             16  assert now >= 0 : true                                                    bank.c:7
+             17  release m                                                                 bank.c:8
              18                                       acquire m                            bank.c:12
              19                                       read balance : 20                    bank.c:12
-             20                                       write balance : -40                  bank.c:12
+             20                                       balance: 20 → -40                    bank.c:12
              21                                       read balance : -40                   bank.c:13
            next*                                      assert now >= 0 : false (now = -40)  bank.c:13
 
-                   candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race               17                 0         0        0         0          17          0
-        atomicity           0                 0         0        0         0           0          0
-        deadlock            0                 0         0        0         0           0          0
-        lock                0                 0         0        0         0           0          0
-        assertion           2                 0         0        0         1           1          0
-        slice: 32 of 32 events, 7 of 7 reads, 4 of 4 conditions affect what is computed
         not checked: atomicity: the trace marks no atomic regions
         not checked: deadlock: --solver does not decide it
         not checked: lock: --solver does not decide it
-        verdict: 1 bug that can happen
+        verdict: 1 bug that can happen (not checked: atomicity, deadlock, lock)
         status: 1
     "#]]);
     folder.check("predict small.trace --solver z3 --check race --context-bound 0", expect![[r#"
         small.trace: 4 events, 2 threads, model symbolic
-
-              candidates  refuted by order  by locks  by both  violated  infeasible  within bound only  undecided
-        race           1                 0         0        0         0           0                  1          0
-        slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
     "#]]);
@@ -84,9 +72,6 @@ fn z3_decides() {
                next* write x : 1               a.c:2
                next*              read x : 1   a.c:9
 
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           1                 0         0        0         1           0          0
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 bug that can happen
             status: 1
         "#]],
@@ -130,17 +115,13 @@ b: assert : true @ a.c:8
                   3* read x : 0                  a.c:1
                   4  release m
                   5                acquire m
-                  6*               write x : 5   a.c:7
+                  6*               x: 0 → 5      a.c:7
                   7                release m
                   8  acquire m
                next* write x : 1                 a.c:2
 
-                       candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race                2                 0         0        0         0           2          0
-            atomicity           1                 0         0        0         1           0          0
-            assertion           0                 0         0        0         0           0          0
             not checked: assertion: 1 whose condition is not recorded, and which held in the recorded run
-            verdict: 1 bug that can happen
+            verdict: 1 bug that can happen (not checked: assertion)
             status: 1
         "#]],
     );
@@ -171,10 +152,6 @@ fn solvers_that_give_no_answer() {
             small.trace: 4 events, 2 threads, model symbolic
 
             undecided: 1 candidate (race): ./solver answered `unknown`: it has given up; try another solver
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           1                 0         0        0         0           0          1
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 undecided
             status: 3
         "#]],
@@ -187,10 +164,6 @@ fn solvers_that_give_no_answer() {
             small.trace: 4 events, 2 threads, model symbolic
 
             undecided: 1 candidate (race): ./solver gave no answer in 0.3 s: allow it more time, or ask for less (fewer events, a smaller bound)
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           1                 0         0        0         0           0          1
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 undecided
             status: 3
         "#]],
@@ -203,10 +176,6 @@ fn solvers_that_give_no_answer() {
             small.trace: 4 events, 2 threads, model symbolic
 
             undecided: 1 candidate (race): ./solver was ended by signal 11 before it answered: it has crashed, or was out of memory
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           1                 0         0        0         0           0          1
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 undecided
             status: 3
         "#]],
@@ -219,10 +188,6 @@ fn solvers_that_give_no_answer() {
             small.trace: 4 events, 2 threads, model symbolic
 
             undecided: 1 candidate (race): ./solver ended without an answer, with status 0: does it read SMT-LIB 2 from its standard input (z3 needs -in)?
-
-                  candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-            race           1                 0         0        0         0           0          1
-            slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
             verdict: 1 undecided
             status: 3
         "#]],
@@ -233,10 +198,6 @@ fn solvers_that_give_no_answer() {
         small.trace: 4 events, 2 threads, model symbolic
 
         undecided: 1 candidate (race): no-such-solver was not found: see that it is installed and in the PATH, or name another solver with --solver
-
-              candidates  refuted by order  by locks  by both  violated  infeasible  undecided
-        race           1                 0         0        0         0           0          1
-        slice: 2 of 4 events, 0 of 1 read, 0 of 0 conditions affect what is computed
         verdict: 1 undecided
         status: 3
     "#]]);

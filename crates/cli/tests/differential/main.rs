@@ -283,7 +283,17 @@ fn check_waiting(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
 /// The findings of a program that are called real, and do not happen when they are replayed.
 fn unconfirmed(program: &Path, seed: u64) -> Vec<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
-        .args(["test", "--timeout", "20s", "--seed", &seed.to_string(), "--"])
+        .args([
+            "test",
+            "--verbose",
+            "--output",
+            "text",
+            "--timeout",
+            "20s",
+            "--seed",
+            &seed.to_string(),
+            "--",
+        ])
         .arg(program)
         .output()
         .unwrap();

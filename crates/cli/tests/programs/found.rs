@@ -15,6 +15,10 @@ pub(super) struct Found {
     pub(super) places: Vec<String>,
 }
 
+/// What the lines have that follow those of the sides.
+const BEHIND_SIDES: [&str; 5] =
+    ["--> ", ": called from ", ": thread created at ", ": in a block of ", "  schedule:"];
+
 /// The findings of a report.
 pub(super) fn findings(report: &str) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
@@ -38,7 +42,7 @@ pub(super) fn findings(report: &str) -> Vec<Found> {
             let (id, places) = (id.to_string(), Vec::new());
             found.push(Found { id, kind, property, what, confirmed, places });
             in_sides = true;
-        } else if line.starts_with("  schedule:") {
+        } else if BEHIND_SIDES.iter().any(|start| line.contains(start)) {
             in_sides = false;
         } else if in_sides
             && let (Some(found), Some((_, place))) = (found.last_mut(), line.split_once(" at "))

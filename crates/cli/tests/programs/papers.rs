@@ -112,7 +112,9 @@ impl Paper {
             .filter(|label| found.kind != "stuck" || self.labels.values().any(|one| one == label))
             .collect();
         places.sort_unstable();
-        let object = found.what.strip_prefix("data race on ").map(str::to_string);
+        // The variable, whatever its member.
+        let object = found.what.strip_prefix("data race on ");
+        let object = object.and_then(|name| name.split(['.', '[', '+']).next()).map(str::to_string);
         let words = [found.kind.clone()].into_iter().chain(object);
         words.chain(places.iter().map(|place| place.to_string())).collect::<Vec<_>>().join(" ")
     }
@@ -141,6 +143,7 @@ impl Paper {
                 None => arguments.extend(["--check", word]),
             }
         }
+        arguments.push("--verbose");
         let output = foretrace(&arguments);
         let report = String::from_utf8_lossy(&output.stdout);
         let found = findings(&report);

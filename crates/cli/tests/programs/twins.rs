@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::found::{Found, findings};
 use super::{compile, examples, foretrace, replay_again};
 
+/// The whole report, on standard output.
+const TEST: [&str; 4] = ["test", "--verbose", "--output", "text"];
+
 /// Runs with different seeds in which the bug must be found at least once.
 const SEEDS: u64 = 30;
 /// Runs in which a weaker model than the expected one must not find it.
@@ -93,7 +96,9 @@ fn bug(folder: &Path) -> Result<(), String> {
             return Ok(());
         }
         let seed = seed.to_string();
-        let arguments = ["test", "--seed", &seed, "--trace", trace, "--json", json, "--", program];
+        let arguments =
+            [&TEST[..], &["--seed", &seed, "--trace", trace, "--json", json, "--", program]]
+                .concat();
         let output = foretrace(&arguments);
         let (report, log) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -145,8 +150,11 @@ fn twin(folder: &Path) -> Result<(), String> {
     for seed in 1..=cases(TWIN_RUNS, LONG_TWIN_RUNS) {
         let schedule = ["random", "pct", "round-robin", "free"][seed as usize % 4];
         let seed = seed.to_string();
-        let arguments =
-            ["test", "--seed", &seed, "--schedule", schedule, "--", program.to_str().unwrap()];
+        let arguments = [
+            &TEST[..],
+            &["--seed", &seed, "--schedule", schedule, "--", program.to_str().unwrap()],
+        ]
+        .concat();
         let output = foretrace(&arguments);
         let (report, log) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -207,7 +215,7 @@ fn programs_behave_the_same_at_every_level_of_optimisation() {
     for_every_example(|folder| {
         for flags in [["-O0"], ["-O2"], ["-O3"], ["-Os"]] {
             let program = program(folder, "fixed", &flags);
-            let output = foretrace(&["test", "--", program.to_str().unwrap()]);
+            let output = foretrace(&[&TEST[..], &["--", program.to_str().unwrap()]].concat());
             if output.status.code() != Some(0) {
                 let report = String::from_utf8_lossy(&output.stdout).into_owned();
                 return Err(format!("{} {flags:?}: {}\n{report}", folder.display(), output.status));

@@ -69,7 +69,8 @@ fn compile(folder: &str, seed: u64, through: Through) -> PathBuf {
 /// The races of a report, by what they are on.
 fn races(report: &str) -> BTreeSet<&str> {
     let heads = report.lines().filter(|line| line.starts_with("race-"));
-    heads.filter_map(|line| line.split("data race on ").nth(1)).collect()
+    // Merged runs do not tell elements and members apart.
+    heads.filter_map(|line| line.split("data race on ").nth(1)?.split(['[', '.']).next()).collect()
 }
 
 /// Of several runs together nothing less is found than of each alone, and whatever is found
@@ -81,7 +82,17 @@ fn mixtures_happen() {
     for seed in first..first + count {
         let target = compile("random-merged", seed, Through::Memory);
         let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
-            .args(["test", "--runs", "3", "--timeout", "20s", "--"])
+            .args([
+                "test",
+                "--verbose",
+                "--output",
+                "text",
+                "--runs",
+                "3",
+                "--timeout",
+                "20s",
+                "--",
+            ])
             .arg(&target)
             .output()
             .unwrap();
@@ -113,7 +124,19 @@ fn all_happens(folder: &str, through: Through, seeds: &[u64], schedules: &[&str]
         for (schedule, run) in schedules.iter().zip(seed..) {
             let run = run.to_string();
             let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
-                .args(["test", "--schedule", schedule, "--seed", &run, "--timeout", "20s", "--"])
+                .args([
+                    "test",
+                    "--verbose",
+                    "--output",
+                    "text",
+                    "--schedule",
+                    schedule,
+                    "--seed",
+                    &run,
+                    "--timeout",
+                    "20s",
+                    "--",
+                ])
                 .arg(&target)
                 .output()
                 .unwrap();

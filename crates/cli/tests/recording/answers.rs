@@ -13,9 +13,12 @@ use crate::harness::{Done, compile};
 fn what_is_answered_from_outside_is_no_race() {
     let program = compile("answered", &["answered.c"]);
     let name = program.beside("name");
-    for way in ["output", "errors", "file", "signal", "page"] {
+    for way in ["output", "errors", "file", "signal", "page", "appears", "polled"] {
         for seed in ["1", "2", "3"] {
             let _ = fs::remove_file(&name);
+            if way == "polled" {
+                fs::write(&name, "").unwrap();
+            }
             let mut child = Command::new(env!("CARGO_BIN_EXE_foretrace"))
                 .args(["test", "--timeout", "30s", "--seed", seed, "--"])
                 .arg(&program.path)
@@ -27,7 +30,7 @@ fn what_is_answered_from_outside_is_no_race() {
                 .unwrap();
             let mut line = String::new();
             match way {
-                "output" => {
+                "output" | "appears" | "polled" => {
                     BufReader::with_capacity(1, child.stdout.as_mut().unwrap())
                         .read_line(&mut line)
                         .unwrap();
@@ -51,6 +54,8 @@ fn what_is_answered_from_outside_is_no_race() {
                 let number = fs::read_to_string(&name).unwrap();
                 let status = Command::new("kill").args(["-USR1", &number]).status().unwrap();
                 assert!(status.success());
+            } else if way == "appears" || way == "polled" {
+                fs::write(&name, "y").unwrap();
             } else {
                 child.stdin.as_mut().unwrap().write_all(b"y").unwrap();
             }

@@ -26,7 +26,8 @@ fn paths(test: &str) -> Program {
     let folder = folder(test);
     let (object, path) = (folder.join("paths.o"), folder.join("program"));
     let (object_name, name) = (object.display().to_string(), path.display().to_string());
-    let plain = ["-c", "-O1", "-pthread", &source("paths.c"), "-o", &object_name];
+    let abi = format!("-DABI={}u", foretrace_recording::site::ABI);
+    let plain = ["-c", "-O1", "-pthread", &abi, &source("paths.c"), "-o", &object_name];
     command(Path::new("clang-19"), &plain, "").ended_with(0);
     crate::harness::foretrace(&["cc", "-pthread", &object_name, "-o", &name]).ended_with(0);
     Program { path, folder }
@@ -169,7 +170,7 @@ fn the_code_of_a_module_is_copied() {
                 let words = (0..size / 8).map(|word| long(&bytes, at + 16 + 8 * word));
                 found = Some(words.collect::<Vec<u64>>());
             }
-            at += 16 + size;
+            at += 16 + size.next_multiple_of(8);
         }
         found
     };

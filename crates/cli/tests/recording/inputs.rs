@@ -322,31 +322,47 @@ fn with_live_replays_the_world_is_asked_again() {
         .says_not("recorded inputs");
 }
 
+/// Starts a test of a program that says when it is ready, and sends it SIGTERM then.
+fn terminate(program: &Program, seed: &str, way: &str) -> Done {
+    let start_time = Instant::now();
+    let mut command = start(&["test", "--seed", seed], program, &[way]);
+    let mut output = BufReader::new(command.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    if way != "timer" {
+        std::thread::sleep(Duration::from_millis(50));
+        // SAFETY: a system call.
+        unsafe { libc::kill(running(program, command.id()), libc::SIGTERM) };
+    }
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    let mut ended = command.wait_with_output().unwrap();
+    ended.stdout = rest.into_bytes();
+    let done = Done::new(&ended, start_time.elapsed()).ended_with(1);
+    assert!(done.took.as_secs() < 10, "{way}: {:?}", done.took);
+    done
+}
+
 #[test]
 fn signals_come_where_they_came() {
     let program = compile("told", &["told.c"]);
     for way in ["sigwait", "pause", "timer"] {
         for seed in ["1", "2", "3"] {
-            let start_time = Instant::now();
-            let mut command = start(&["test", "--seed", seed], &program, &[way]);
-            let mut output = BufReader::new(command.stdout.take().unwrap());
-            let mut line = String::new();
-            output.read_line(&mut line).unwrap();
-            assert_eq!(line, "ready\n");
-            if way != "timer" {
-                std::thread::sleep(Duration::from_millis(50));
-                // SAFETY: a system call.
-                unsafe { libc::kill(running(&program, command.id()), libc::SIGTERM) };
-            }
-            let mut rest = String::new();
-            output.read_to_string(&mut rest).unwrap();
-            let mut ended = command.wait_with_output().unwrap();
-            ended.stdout = rest.into_bytes();
-            let done = Done::new(&ended, start_time.elapsed())
-                .ended_with(1)
+            terminate(&program, seed, way)
                 .says("race-1 (real, confirmed with recorded inputs): data race on left");
-            assert!(done.took.as_secs() < 10, "{way}: {:?}", done.took);
         }
+    }
+}
+
+#[test]
+fn a_signal_ends_a_sleep_in_replays_too() {
+    let program = compile("asleep", &["asleep.c"]);
+    for (seed, way) in ["sleep", "usleep", "nanosleep", "clock_nanosleep"].iter().enumerate() {
+        terminate(&program, &seed.to_string(), way)
+            .says("(real, confirmed with recorded inputs): data race on came")
+            .says("(real, confirmed with recorded inputs): data race on left")
+            .says_not("(possible");
     }
 }
 

@@ -38,7 +38,24 @@ fn what_the_cpp_library_keeps() {
 #[test]
 fn memory_that_is_given_to_code_without_instrumentation() {
     let program = handed_memory();
-    learns_without_a_race(&program, 17);
+    learns_without_a_race(&program, 20);
+}
+
+/// What it writes later, others have not found before.
+#[test]
+fn memory_that_is_not_yet_written_by_code_without_instrumentation() {
+    let program = handed_memory();
+    for seed in 1..=8 {
+        let options = ["test", "--seed", &seed.to_string()];
+        program.with(&options, &["not yet written"]).ended_with(0).says_not("race-");
+    }
+}
+
+/// What threads notice of each other without a call or an access that says so.
+#[test]
+fn what_all_threads_may_notice() {
+    let program = compile("noticed", &["noticed.c"]);
+    learns_without_a_race(&program, 10);
 }
 
 /// What each thread has for itself orders nothing.

@@ -24,6 +24,21 @@ fn a_run_that_failed_is_not_green() {
     program.with(&["test", "--runs", "2"], &["status", "5"]).ended_with(4);
 }
 
+/// A runtime that was not built again would write what the command cannot read.
+#[test]
+fn a_command_and_a_runtime_of_different_builds() {
+    let program = compile("other-build", &["outcome.c"]);
+    let recording = format!("FORETRACE_RECORDING={}", program.beside("run.ftrec"));
+    let path = program.path.display().to_string();
+    let started_by = |build: &str| {
+        let build = format!("FORETRACE_ABI={build}");
+        let words = [&recording, &build, &path, "status", "7"];
+        command(Path::new("/usr/bin/env"), &words, "")
+    };
+    started_by("1").ended_with(125).says("of different builds").says("cargo xtask build");
+    started_by("").ended_with(7);
+}
+
 #[test]
 fn the_expected_status_may_be_another_one() {
     let program = compile("expected", &["outcome.c"]);

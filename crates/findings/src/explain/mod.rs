@@ -29,6 +29,7 @@ use proof::{Proof, Telling, Told};
 use recorded::Recorded;
 use words::Words;
 
+pub(crate) use name::events as places;
 pub use name::{Named, parse_candidate};
 
 /// What came of some candidates.

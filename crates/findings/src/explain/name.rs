@@ -156,7 +156,7 @@ fn finding(id: &str, places: &[String]) -> Result<Named, Error> {
 }
 
 /// The events that a place means.
-fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Error> {
+pub(crate) fn events(trace: &Trace, place: &str) -> Result<Vec<EventId>, Error> {
     if let Ok(number) = place.parse::<usize>() {
         if number < trace.len() {
             return Ok(vec![EventId(number as u32)]);

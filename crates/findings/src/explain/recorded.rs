@@ -5,8 +5,6 @@
 //!
 //! **Cost.** One pass over the trace.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use std::collections::HashMap;
 
 use foretrace_trace::{CondId, EventId, LockId, Op, SemId, Trace, ops};

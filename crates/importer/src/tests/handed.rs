@@ -24,22 +24,21 @@ fn memory_that_is_handed_over_keeps_its_order() {
     check(
         &writer.bytes(),
         expect![[r#"
-        object heap#1
-        object unexplained
-        object x
-        init unexplained = 0
-        dependences unknown
-        fact unseen memory-call "bank.c:30:5 (main)" = 1
-        fact handed-memory = 1
-        T0: begin
-        T0: fork T1
-        T1: begin
-        T0: alloc heap#1 size 16 at 0x5000
-        T0: write heap#1 : 1 @ bank.c:20:5 (main)
-        T1: read unexplained : 1 @ bank.c:30:5 (main)
-        T1: read x : 7 @ bank.c:40:5 (main)
-        T1: read unexplained : 1 @ bank.c:40:5 (main)
-    "#]],
+            init unexplained = 0
+            dependences unknown
+            fact unseen memory-call "bank.c:10:5 (main)" = 1
+            fact unseen memory-call "bank.c:30:5 (main)" = 1
+            fact handed-memory = 1
+            T0: begin
+            T0: fork T1
+            T1: begin
+            T0: read unexplained : 1 @ bank.c:10:5 (main)
+            T0: alloc heap#1 size 16 at 0x5000
+            T0: write heap#1 : 1 @ bank.c:20:5 (main)
+            T1: read unexplained : 1 @ bank.c:30:5 (main)
+            T1: read x : 7 @ bank.c:40:5 (main)
+            T1: read unexplained : 1 @ bank.c:40:5 (main)
+        "#]],
     );
 }
 

@@ -30,6 +30,7 @@ use crate::prediction::{Granularity, NotAsked};
 use crate::unanswered::Unanswered;
 
 use alike::SharedAccesses;
+pub(crate) use assertions::LateUse;
 pub(crate) use atomicity::AtomicityPart;
 pub(crate) use deadlocks::{CycleNode, CyclePart, canonical_cycle};
 pub(crate) use races::RacePart;
@@ -108,6 +109,16 @@ pub(crate) enum Parts {
     Stuck(Vec<EventId>),
     Lock(Vec<(LockMisuse, EventId)>),
     Assertion(Vec<EventId>),
+    /// Assertions that memory is not freed yet.
+    LateUse(Vec<EventId>),
+}
+
+impl Parts {
+    /// Whether the answer depends on what the question itself computes, and not only on which
+    /// events are executed.
+    pub(crate) fn are_about_data(&self) -> bool {
+        matches!(self, Parts::Assertion(_))
+    }
 }
 
 /// Events of one thread in program order that are alike.

@@ -1,5 +1,5 @@
 //! Cells that threads use as locks: an atomic exchange in a loop, a compare-exchange, a flag that
-//! is tested and set.
+//! is tested and set; and where reads are pinned, the owners of `owned`.
 //!
 //! **Computes.** For a cell that holds a number f at first, *free*, and whose every write stores a
 //! number: the holds. A hold begins with a *take*: a read-modify-write that stores something else
@@ -25,6 +25,7 @@ use foretrace_trace::{EventId, Op, ThreadId, Trace, ops};
 use foretrace_verdict::Model;
 
 use super::number_written;
+use super::owned::holds_of_owned;
 use crate::fault::{Fault, is_seeded};
 
 /// A cell that may hold more numbers than this is no lock.
@@ -55,6 +56,13 @@ pub(crate) struct Latches {
 impl Latches {
     pub(crate) fn new(skeleton: &Skeleton, order: &MustHappenBefore) -> Self {
         let mut latches = Latches::default();
+        if skeleton.pins_reads() && !skeleton.is_program() {
+            let cells = (0..skeleton.memory.cell_count() as u32).map(CellId);
+            latches.cells.extend(
+                cells.filter_map(|cell| Some((cell, holds_of_owned(skeleton, order, cell)?))),
+            );
+            return latches;
+        }
         let Some(data) = skeleton.free_data() else { return latches };
         if skeleton.model != Model::Symbolic || data.is_program() {
             return latches;
@@ -91,6 +99,23 @@ impl Latches {
             .rev()
             .find(|hold| hold.thread == thread)
             .is_some_and(|hold| hold.tested < read && hold.give.is_none_or(|give| give > write))
+    }
+
+    /// Whether no remote access comes between the accesses of a pair: each pair lies within one
+    /// hold of a cell, and each remote access within one of another thread.
+    pub(crate) fn separate(
+        &self,
+        trace: &Trace,
+        pairs: &[(EventId, EventId)],
+        remotes: &[EventId],
+    ) -> bool {
+        self.cells().any(|cell| {
+            let is_one = |&(first, second): &(EventId, EventId)| {
+                self.holds_around(trace, cell, first, second)
+            };
+            pairs.iter().all(is_one)
+                && remotes.iter().all(|&remote| self.holds_around(trace, cell, remote, remote))
+        })
     }
 
     /// Whether events of one thread and events of another all have the same cell, so that no two

@@ -2,12 +2,13 @@
 //! but which no solver finds by itself.
 
 mod latches;
+mod owned;
 mod sums;
 
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::terms::{SymbolId, TermId, Values};
 use foretrace_model::{CellId, Skeleton};
-use foretrace_trace::{EventId, Op};
+use foretrace_trace::{EventId, LockId, Mode, Op};
 
 use latches::Latches;
 use sums::Sums;
@@ -102,4 +103,21 @@ fn number_read(
     let is_certain = is_before(last, read)
         && earlier.iter().all(|&other| other == last || is_before(other, last));
     is_certain.then(|| number_written(skeleton, order, last, cell, depth + 1))?
+}
+
+/// Whether the thread has the lock for itself alone from before the read until after the write.
+fn holds_around(skeleton: &Skeleton, lock: LockId, read: EventId, write: EventId) -> bool {
+    let trace = skeleton.trace;
+    let thread = trace.thread_of(write);
+    if skeleton.locks.is_irregular(lock) {
+        return false;
+    }
+    let holds = skeleton.locks.holds_of(lock);
+    // In recorded order, so the last one of the thread that was opened before the read counts.
+    let at = holds.partition_point(|&id| skeleton.locks.hold(id).open < read);
+    let own = holds[..at].iter().rev().map(|&id| skeleton.locks.hold(id));
+    own.into_iter().find(|hold| hold.thread == thread).is_some_and(|hold| {
+        let is_long = |close: EventId| close > write && trace.thread_of(close) == thread;
+        hold.mode == Mode::Exclusive && hold.close.is_none_or(is_long)
+    })
 }

@@ -18,8 +18,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::terms::TermId;
 use foretrace_model::{CellId, Skeleton};
-use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId};
+use foretrace_trace::{EventId, LockId, Op, ThreadId};
 
+use super::holds_around;
 use super::latches::Latches;
 
 /// A cell to which threads only add.
@@ -160,23 +161,6 @@ fn sum_of(
         base,
         additions,
         reads: reads.iter().copied().collect(),
-    })
-}
-
-/// Whether the thread has the lock for itself alone from before the read until after the write.
-fn holds_around(skeleton: &Skeleton, lock: LockId, read: EventId, write: EventId) -> bool {
-    let trace = skeleton.trace;
-    let thread = trace.thread_of(write);
-    if skeleton.locks.is_irregular(lock) {
-        return false;
-    }
-    let holds = skeleton.locks.holds_of(lock);
-    // In recorded order, so the last one of the thread that was opened before the read counts.
-    let at = holds.partition_point(|&id| skeleton.locks.hold(id).open < read);
-    let own = holds[..at].iter().rev().map(|&id| skeleton.locks.hold(id));
-    own.into_iter().find(|hold| hold.thread == thread).is_some_and(|hold| {
-        let is_long = |close: EventId| close > write && trace.thread_of(close) == thread;
-        hold.mode == Mode::Exclusive && hold.close.is_none_or(is_long)
     })
 }
 

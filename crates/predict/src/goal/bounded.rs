@@ -39,6 +39,9 @@ pub(super) fn parts(trace: &Trace, groups: &Groups, parts: &Parts) -> Vec<(Parts
             .iter()
             .map(|&event| (Parts::Assertion(vec![event]), vec![thread(event)]))
             .collect(),
+        Parts::LateUse(events) => {
+            events.iter().map(|&event| (Parts::LateUse(vec![event]), vec![thread(event)])).collect()
+        }
     }
 }
 

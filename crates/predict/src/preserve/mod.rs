@@ -30,7 +30,7 @@ use foretrace_trace::{EventId, LockId, Mode, ThreadId, Trace};
 use foretrace_verdict::Violation;
 
 use crate::candidates::{
-    AtomicityPart, Class, CyclePart, Groups, Parts, RacePart, canonical_cycle,
+    AtomicityPart, Class, CyclePart, Groups, LateUse, Parts, RacePart, canonical_cycle,
 };
 use crate::fault::{Fault, is_seeded};
 use crate::goal::is_pending;
@@ -118,6 +118,20 @@ impl<'s> Preserve<'s> {
         self.find(groups, class, explained)
     }
 
+    /// Schedules for a use of freed memory in which the thread that uses it comes late; the checker
+    /// may refuse them.
+    pub(crate) fn late_uses<'f>(
+        &'f self,
+        assertions: &'f [EventId],
+        explained: bool,
+    ) -> impl Iterator<Item = Found> + 'f {
+        assertions.iter().filter_map(move |&assertion| {
+            let mut closure = Closure::new(self, explained);
+            closure.late = Some(self.first_lock_at(assertion)?);
+            self.late_use(assertion, closure)
+        })
+    }
+
     /// Schedules for a race of one pair in which the thread of one of its events comes late; the
     /// checker may refuse them.
     pub(crate) fn late_races<'f>(
@@ -158,6 +172,7 @@ impl<'s> Preserve<'s> {
                 parts.iter().find_map(|part| self.atomicity(groups, part, new()))
             }
             Parts::LockCycle(parts) => parts.iter().find_map(|part| self.cycle(part, new())),
+            Parts::LateUse(events) => events.iter().find_map(|&event| self.late_use(event, new())),
             Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_) => None,
         }
     }
@@ -195,6 +210,22 @@ impl<'s> Preserve<'s> {
                 return Some((violation, closure.schedule()));
             }
         }
+    }
+
+    /// The memory is freed, and the look before an access to it is next.
+    fn late_use(&self, assertion: EventId, mut closure: Closure) -> Option<Found> {
+        let LateUse { freed, look, .. } = LateUse::of(self.skeleton, assertion)?;
+        closure.include(freed);
+        closure.reach(look);
+        if is_seeded(Fault::UseBeforeFree) {
+            closure.include(look);
+        }
+        if !closure.settle() || closure.contains(look) {
+            return None;
+        }
+        let mut schedule = closure.schedule();
+        schedule.push(look);
+        Some((Violation::Assertion(assertion), schedule))
     }
 
     fn atomicity(

@@ -4,12 +4,14 @@ use foretrace_trace::EventId;
 
 use super::{Rule, Tried};
 use crate::candidates::Parts;
+use crate::effort::Decider;
 
 pub(super) const RULE: Rule = Rule {
     name: "constants",
     column: None,
     within: None,
     tried: Tried::First,
+    by: Decider::Order,
     refutes: |pruner, class, _| {
         let Parts::Assertion(events) = &class.parts else { return false };
         pruner.work.context.skeleton.data.as_ref().is_some_and(|data| {

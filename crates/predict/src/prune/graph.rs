@@ -10,11 +10,13 @@
 //! the solver.
 
 use foretrace_causality::{Graph, Question, Reach, Scope, Search};
+use foretrace_model::Skeleton;
 use foretrace_trace::EventId;
 use foretrace_verdict::Column;
 
 use super::{Rule, Tried};
-use crate::candidates::{AtomicityPart, Class, CyclePart, Groups, Parts, RacePart};
+use crate::candidates::{AtomicityPart, Class, CyclePart, Groups, LateUse, Parts, RacePart};
+use crate::effort::Decider;
 use crate::goal::is_pending;
 
 /// How many members of a class are looked at.
@@ -25,6 +27,7 @@ pub(super) const BOTH: Rule = Rule {
     column: Some(Column::Both),
     within: None,
     tried: Tried::ForColumns,
+    by: Decider::Graph,
     refutes: |pruner, class, _| pruner.by_graph(class, Scope::Synchronisation),
 };
 
@@ -33,6 +36,7 @@ pub(super) const ORDER: Rule = Rule {
     column: Some(Column::Order),
     within: Some(Column::Both),
     tried: Tried::ForColumns,
+    by: Decider::Graph,
     refutes: |pruner, class, _| pruner.by_graph(class, Scope::Order),
 };
 
@@ -41,6 +45,7 @@ pub(super) const LOCKS: Rule = Rule {
     column: Some(Column::Locks),
     within: Some(Column::Both),
     tried: Tried::ForColumns,
+    by: Decider::Graph,
     refutes: |pruner, class, _| pruner.by_graph(class, Scope::Locks),
 };
 
@@ -50,8 +55,15 @@ pub(super) const DATA: Rule = Rule {
     column: None,
     within: None,
     tried: Tried::AfterRecordedOrder,
+    by: Decider::Graph,
     refutes: |pruner, class, _| pruner.by_graph(class, Scope::All),
 };
+
+/// The memory is freed, and the look before an access to it is next.
+fn late_use(skeleton: &Skeleton, assertion: EventId) -> Question {
+    let LateUse { freed, look, .. } = LateUse::of(skeleton, assertion).expect("it was listed");
+    Question::points([Reach::Done(freed), Reach::Next(look)])
+}
 
 /// Asks the graph about classes.
 pub(super) struct Members<'g> {
@@ -84,6 +96,10 @@ impl<'g> Members<'g> {
                 },
                 _ => return Vec::new(),
             },
+            Parts::LateUse(events) => match &events[..] {
+                &[event] => late_use(skeleton, event),
+                _ => return Vec::new(),
+            },
             Parts::LockCycle(_) | Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_) => {
                 return Vec::new();
             }
@@ -101,6 +117,12 @@ impl<'g> Members<'g> {
             Parts::Race(parts) => parts.iter().all(|part| self.race(groups, part, scope)),
             Parts::Atomicity(parts) => parts.iter().all(|part| self.atomicity(groups, part, scope)),
             Parts::LockCycle(parts) => parts.iter().all(|part| self.cycle(part, scope)),
+            Parts::LateUse(events) => {
+                events.len() <= MOST_MEMBERS as usize && {
+                    let skeleton = self.graph.skeleton();
+                    events.iter().all(|&event| self.ask(&late_use(skeleton, event), scope))
+                }
+            }
             Parts::Stuck(_) | Parts::Lock(_) | Parts::Assertion(_) => false,
         }
     }

@@ -18,6 +18,7 @@ use foretrace_trace::EventId;
 use foretrace_verdict::{Column, Columns};
 
 use crate::candidates::Class;
+use crate::effort::Decider;
 use crate::pipeline::Work;
 
 use foretrace_causality::Scope;
@@ -32,6 +33,8 @@ pub(crate) struct Rule {
     /// A column that counts whatever this rule refutes: what is not in that one is not in this.
     within: Option<Column>,
     tried: Tried,
+    /// Who refutes it, for the account of who did what.
+    by: Decider,
     /// Whether no schedule has a member of the class; if the last argument is true, no schedule
     /// without reads of unknown writers.
     refutes: fn(&mut Pruner, &Class, bool) -> bool,
@@ -77,7 +80,7 @@ impl<'w> Pruner<'w> {
         class: &Class,
         tried: Tried,
         explained: bool,
-    ) -> Option<Columns<bool>> {
+    ) -> Option<(Columns<bool>, Decider)> {
         let mut rules = RULES.iter().filter(|rule| rule.tried == tried);
         let by = rules.find(|rule| (rule.refutes)(self, class, explained))?;
         self.work.progress.refuted(by.name);
@@ -90,7 +93,7 @@ impl<'w> Pruner<'w> {
                 columns[column] |= (rule.refutes)(self, class, explained);
             }
         }
-        Some(columns)
+        Some((columns, by.by))
     }
 
     /// The orders that a class with one member implies, if the graph does not refute it.

@@ -38,8 +38,7 @@ pub struct Constant {
 pub enum SyncRef<Id> {
     /// A declared one.
     Named(Id),
-    /// The one at an address. Programs that are lowered from machine-level code need it; the
-    /// interpreter refuses it as unsupported.
+    /// The one at an address. Programs that are lowered from machine-level code need it.
     At(Operand),
 }
 
@@ -128,6 +127,10 @@ pub enum Op {
     RegionBegin,
     /// It ends.
     RegionEnd,
+    /// A section begins during which no other thread runs. Sections nest.
+    SectionBegin,
+    /// It ends.
+    SectionEnd,
 }
 
 /// How a block ends.
@@ -153,6 +156,8 @@ pub enum TerminatorKind {
     Return(Option<Operand>),
     /// Nowhere: the process ends, with all its threads.
     Exit,
+    /// Nowhere: the thread ends, whatever calls it is in.
+    ThreadExit,
     /// Nowhere: the program is wrong if it gets here.
     Unreachable,
 }
@@ -216,7 +221,9 @@ macro_rules! operands {
             | Op::Fence { .. }
             | Op::Slot { .. }
             | Op::RegionBegin
-            | Op::RegionEnd => (),
+            | Op::RegionEnd
+            | Op::SectionBegin
+            | Op::SectionEnd => (),
         }
         all
     }};
@@ -241,7 +248,7 @@ macro_rules! terminator_operands {
                 all.extend(default.args.$iter());
             }
             TerminatorKind::Return(operand) => all.extend(operand),
-            TerminatorKind::Exit | TerminatorKind::Unreachable => (),
+            TerminatorKind::Exit | TerminatorKind::ThreadExit | TerminatorKind::Unreachable => (),
         }
         all
     }};

@@ -313,6 +313,12 @@ impl<'p> Machine<'p> {
                 state.stop(thread, Why::Undefined(Undefined::Unreachable))
             }
             TerminatorKind::Exit => return false,
+            TerminatorKind::ThreadExit => {
+                let ended = state.thread_mut(thread);
+                ended.frames.clear();
+                ended.status = Status::Finished;
+                events.push(Event { thread, action: Action::End, site });
+            }
         }
         true
     }

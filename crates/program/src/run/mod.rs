@@ -76,6 +76,8 @@ pub enum Choice {
     Expires,
     /// The outside gives this value.
     Input(u64),
+    /// Its wait ends although nobody has notified it. (It still has to get its lock.)
+    Spurious,
 }
 
 /// What a program asks of the outside.
@@ -102,13 +104,21 @@ pub struct Machine<'p> {
     inputs: Inputs<'p>,
     /// The slots of each function that nobody else can reach.
     private: Vec<FxHashSet<RegisterId>>,
+    /// Whether waits may end although nobody has notified them.
+    spurious: bool,
 }
 
 impl<'p> Machine<'p> {
     /// Runs a valid program; every input is 0.
     pub fn new(program: &'p Program) -> Self {
         let private = program.functions.iter().map(Function::private_slots).collect();
-        Machine { program, inputs: Box::new(|_| vec![0]), private }
+        Machine { program, inputs: Box::new(|_| vec![0]), private, spurious: false }
+    }
+
+    /// The same with spurious wake-ups: a wait may end at any moment.
+    pub fn with_spurious_wakeups(mut self) -> Self {
+        self.spurious = true;
+        self
     }
 
     /// The same with inputs that have one of the values that `inputs` gives; 0 if it gives none. It

@@ -38,13 +38,17 @@ impl Machine<'_> {
     /// The steps of one thread that are possible; none if it is blocked, finished or stopped.
     pub fn moves_of(&self, state: &State, thread: ThreadId) -> Vec<Move> {
         let is_there = thread.index() < state.threads.len();
-        if !is_there || state.exited || state.status(thread) != Status::Running {
+        let is_kept_out = state.section.is_some_and(|(inside, _)| inside != thread);
+        if !is_there || is_kept_out || state.exited || state.status(thread) != Status::Running {
             return Vec::new();
         }
         let choices = match state.thread(thread).phase {
             Phase::Waiting { lock, mode, wait, .. } => match wait {
-                Wait::Open if self.is_timed(state, thread) => vec![Choice::Expires],
-                Wait::Open => vec![],
+                Wait::Open => {
+                    let expires = self.is_timed(state, thread).then_some(Choice::Expires);
+                    let spurious = self.spurious.then_some(Choice::Spurious);
+                    expires.into_iter().chain(spurious).collect()
+                }
                 Wait::Notified | Wait::Expired => {
                     only_if(!state.is_held_by_others(lock, mode, thread))
                 }
@@ -73,15 +77,20 @@ impl Machine<'_> {
             (false, _) => vec![Choice::GivesUp],
         };
         match op {
-            Op::Acquire { lock: SyncRef::Named(lock), mode, patience } => {
-                or_gives_up(self.can_acquire(state, *lock, *mode, *patience, thread), *patience)
+            Op::Acquire { lock, mode, patience } => {
+                let lock = self.find_lock(state, thread, lock);
+                let is_possible =
+                    lock.is_none_or(|lock| self.can_acquire(state, lock, *mode, *patience, thread));
+                or_gives_up(is_possible, *patience)
             }
-            Op::SemWait { sem: SyncRef::Named(sem), patience } => {
-                or_gives_up(state.semaphores[sem.index()] > 0, *patience)
+            Op::SemWait { sem, patience } => {
+                let sem = self.find_semaphore(state, thread, sem);
+                or_gives_up(sem.is_some_and(|sem| state.semaphores[sem.index()] > 0), *patience)
             }
-            Op::Signal { cond: SyncRef::Named(cond) } => {
-                let waiters: Vec<Choice> =
-                    state.open_waits(*cond).into_iter().map(Choice::Wakes).collect();
+            Op::Signal { cond } => {
+                let waits = self.find_cond(state, thread, cond);
+                let waits = waits.map_or(Vec::new(), |cond| state.open_waits(cond));
+                let waiters: Vec<Choice> = waits.into_iter().map(Choice::Wakes).collect();
                 if waiters.is_empty() { vec![Choice::Only] } else { waiters }
             }
             Op::Join { thread: handle } => {

@@ -22,12 +22,23 @@ pub fn record(program: &Program, state: &State, events: &[Event]) -> Trace {
         let id = builder.lock(&lock.name);
         builder.set_lock_kind(id, kind);
     }
+    for address in &state.lock_addresses {
+        let id = builder.lock(&format!("at {address:#x}"));
+        builder.set_lock_kind(id, LockKind::Plain);
+    }
     for cond in &program.conds {
         builder.cond(cond);
+    }
+    for address in &state.cond_addresses {
+        builder.cond(&format!("at {address:#x}"));
     }
     for semaphore in &program.semaphores {
         let id = builder.semaphore(&semaphore.name);
         builder.set_semaphore(id, semaphore.count);
+    }
+    for address in &state.sem_addresses {
+        let id = builder.semaphore(&format!("at {address:#x}"));
+        builder.set_semaphore(id, 0);
     }
     for barrier in &program.barriers {
         let id = builder.barrier(&barrier.name);

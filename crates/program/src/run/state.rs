@@ -18,6 +18,13 @@ pub struct State {
     /// How many threads have come to each barrier since the start.
     pub(super) arrivals: Vec<u64>,
     pub(super) exited: bool,
+    /// Addresses of locks, condition variables and semaphores that are known by them; their ids
+    /// follow those that are declared.
+    pub(super) lock_addresses: Vec<u64>,
+    pub(super) cond_addresses: Vec<u64>,
+    pub(super) sem_addresses: Vec<u64>,
+    /// The thread in a section, and how many sections it is in.
+    pub(super) section: Option<(ThreadId, u32)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -150,8 +157,8 @@ pub enum Undefined {
     /// Calls inside calls, too many.
     #[error("calls are nested too deeply")]
     TooDeep,
-    /// An object of synchronisation that an address designates.
-    #[error("synchronisation by address is not supported")]
+    /// A barrier that an address designates.
+    #[error("barriers by address are not supported")]
     SyncByAddress,
 }
 
@@ -164,6 +171,10 @@ impl State {
             semaphores: program.semaphores.iter().map(|s| u64::from(s.count)).collect(),
             arrivals: vec![0; program.barriers.len()],
             exited: false,
+            lock_addresses: Vec::new(),
+            cond_addresses: Vec::new(),
+            sem_addresses: Vec::new(),
+            section: None,
         }
     }
 

@@ -12,9 +12,10 @@ impl Machine<'_> {
     /// Takes a step that is possible.
     pub(super) fn take(&self, state: &mut State, chosen: Move, events: &mut Vec<Event>) {
         let Move { thread, choice } = chosen;
-        if choice == Choice::Expires {
+        if let Choice::Expires | Choice::Spurious = choice {
+            let is_over = choice == Choice::Expires;
             if let Phase::Waiting { wait, .. } = &mut state.thread_mut(thread).phase {
-                *wait = Wait::Expired;
+                *wait = if is_over { Wait::Expired } else { Wait::Notified };
             }
             return;
         }
@@ -66,6 +67,9 @@ impl Machine<'_> {
         match op {
             Op::Free { address } => {
                 let address = value(state, *address);
+                if address == 0 {
+                    return self.done(state, thread, None, 0);
+                }
                 let at = state.resolve(address, 1);
                 let at = at.filter(|at| {
                     at.offset == 0 && state.object(at.object).kind == ObjectKind::Heap
@@ -101,6 +105,16 @@ impl Machine<'_> {
                 Some(child) => done(state, 0, Action::Join { child }, events),
                 None => state.stop(thread, Why::Undefined(Undefined::BadJoin)),
             },
+            Op::SectionBegin => {
+                let depth = state.section.map_or(0, |(_, depth)| depth);
+                state.section = Some((thread, depth + 1));
+                self.done(state, thread, None, 0);
+            }
+            Op::SectionEnd => {
+                let open = state.section.filter(|&(_, depth)| depth > 1);
+                state.section = open.map(|(thread, depth)| (thread, depth - 1));
+                self.done(state, thread, None, 0);
+            }
             _ => self.synchronise(state, thread, choice, op, *result, events),
         }
     }

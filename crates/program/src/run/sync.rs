@@ -28,11 +28,92 @@ impl Machine<'_> {
         }
         let own = |mode: Mode| state.hold(lock, mode, thread).is_some();
         if own(mode) {
-            return mode == Mode::Shared || self.program.locks[lock.index()].recursive;
+            return mode == Mode::Shared || self.is_recursive(lock);
         }
         // Who holds the lock in the other mode may wait for this one, but a try fails at once.
         let other = if mode == Mode::Shared { Mode::Exclusive } else { Mode::Shared };
         patience == Patience::Blocking || !own(other)
+    }
+
+    /// Locks that are known by their address are not recursive.
+    fn is_recursive(&self, lock: LockId) -> bool {
+        self.program.locks.get(lock.index()).is_some_and(|lock| lock.recursive)
+    }
+
+    /// The lock that is meant; `None` if it was never used.
+    pub(super) fn find_lock(
+        &self,
+        state: &State,
+        thread: ThreadId,
+        lock: &SyncRef<LockId>,
+    ) -> Option<LockId> {
+        self.find(state, thread, lock, &state.lock_addresses, self.program.locks.len())
+    }
+
+    pub(super) fn find_cond(
+        &self,
+        state: &State,
+        thread: ThreadId,
+        cond: &SyncRef<CondId>,
+    ) -> Option<CondId> {
+        self.find(state, thread, cond, &state.cond_addresses, self.program.conds.len())
+    }
+
+    pub(super) fn find_semaphore(
+        &self,
+        state: &State,
+        thread: ThreadId,
+        sem: &SyncRef<SemId>,
+    ) -> Option<SemId> {
+        self.find(state, thread, sem, &state.sem_addresses, self.program.semaphores.len())
+    }
+
+    fn find<Id: Copy + From<usize>>(
+        &self,
+        state: &State,
+        thread: ThreadId,
+        object: &SyncRef<Id>,
+        addresses: &[u64],
+        declared: usize,
+    ) -> Option<Id> {
+        match *object {
+            SyncRef::Named(id) => Some(id),
+            SyncRef::At(address) => {
+                let address = self.value(state, thread, address);
+                let index = addresses.iter().position(|&other| other == address)?;
+                Some(Id::from(declared + index))
+            }
+        }
+    }
+
+    /// The same operation on what its addresses mean; what is used for the first time gets an id.
+    fn named(&self, state: &mut State, thread: ThreadId, op: &Op) -> Op {
+        let mut op = op.clone();
+        let (lock, cond, sem) = match &mut op {
+            Op::Acquire { lock, .. } | Op::Release { lock, .. } => (Some(lock), None, None),
+            Op::Wait { lock, cond, .. } => (Some(lock), Some(cond), None),
+            Op::Signal { cond } | Op::Broadcast { cond } => (None, Some(cond), None),
+            Op::SemWait { sem, .. } | Op::SemPost { sem } => (None, None, Some(sem)),
+            _ => (None, None, None),
+        };
+        if let Some(lock @ &mut SyncRef::At(address)) = lock {
+            let address = self.value(state, thread, address);
+            let id = intern(&mut state.lock_addresses, address) + self.program.locks.len();
+            state.holds.resize(state.holds.len().max(id + 1), Vec::new());
+            *lock = SyncRef::Named(LockId::from(id));
+        }
+        if let Some(cond @ &mut SyncRef::At(address)) = cond {
+            let address = self.value(state, thread, address);
+            let id = intern(&mut state.cond_addresses, address) + self.program.conds.len();
+            *cond = SyncRef::Named(CondId::from(id));
+        }
+        if let Some(sem @ &mut SyncRef::At(address)) = sem {
+            let address = self.value(state, thread, address);
+            let id = intern(&mut state.sem_addresses, address) + self.program.semaphores.len();
+            state.semaphores.resize(state.semaphores.len().max(id + 1), 0);
+            *sem = SyncRef::Named(SemId::from(id));
+        }
+        op
     }
 
     /// Whether a thread is at an acquire that waits for the thread itself.
@@ -41,13 +122,11 @@ impl Machine<'_> {
             return false;
         }
         match self.instruction(state, thread).map(|instruction| &instruction.op) {
-            Some(&Op::Acquire {
-                lock: SyncRef::Named(lock),
-                mode: Mode::Exclusive,
-                patience: Patience::Blocking,
-            }) => {
-                let is_own = state.hold(lock, Mode::Exclusive, thread).is_some();
-                is_own && !self.program.locks[lock.index()].recursive
+            Some(Op::Acquire { lock, mode: Mode::Exclusive, patience: Patience::Blocking }) => {
+                self.find_lock(state, thread, lock).is_some_and(|lock| {
+                    let is_own = state.hold(lock, Mode::Exclusive, thread).is_some();
+                    is_own && !self.is_recursive(lock)
+                })
             }
             _ => false,
         }
@@ -64,6 +143,7 @@ impl Machine<'_> {
         events: &mut Vec<Event>,
     ) {
         let site = state.site(thread);
+        let op = &self.named(state, thread, op);
         let gets = choice != Choice::GivesUp;
         let mut happened = |action: Action| events.push(Event { thread, action, site });
         match *op {
@@ -150,6 +230,14 @@ impl Machine<'_> {
         events.push(Event { thread, action, site });
         self.done(state, thread, result, given.into());
     }
+}
+
+/// The place of an address in a list, which takes it if it is new.
+fn intern(addresses: &mut Vec<u64>, address: u64) -> usize {
+    addresses.iter().position(|&other| other == address).unwrap_or_else(|| {
+        addresses.push(address);
+        addresses.len() - 1
+    })
 }
 
 impl State {

@@ -316,7 +316,8 @@ thread b { k = tryacquire r; l = timedacquire m; assert k && l; acquire shared m
         expect![[r#"
         a: begin
         a: alloc p#0 size 8 at 0x1000000000
-        a | synchronisation by address is not supported"#]],
+        a: acquire "at 0x1000000000"
+        a: end"#]],
     );
 }
 

@@ -241,6 +241,8 @@ impl<'p, 't> Body<'p, 't> {
         let position = self.cursor.position();
         Ok(if self.cursor.eat_word("exit") {
             Some(TerminatorKind::Exit)
+        } else if self.cursor.eat_word("threadexit") {
+            Some(TerminatorKind::ThreadExit)
         } else if self.cursor.eat_word("unreachable") {
             Some(TerminatorKind::Unreachable)
         } else if self.cursor.eat_word("return") {

@@ -3,7 +3,7 @@
 use super::token::{comment_start, is_word};
 
 /// Words that begin a statement or mean something in an expression.
-const KEYWORDS: [&str; 42] = [
+const KEYWORDS: [&str; 44] = [
     "acq_rel",
     "acquire",
     "alloc",
@@ -33,6 +33,7 @@ const KEYWORDS: [&str; 42] = [
     "release",
     "return",
     "rmw",
+    "section",
     "sempost",
     "semwait",
     "seq_cst",
@@ -41,6 +42,7 @@ const KEYWORDS: [&str; 42] = [
     "slot",
     "store",
     "switch",
+    "threadexit",
     "timed",
     "true",
     "try",

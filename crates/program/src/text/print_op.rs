@@ -55,6 +55,7 @@ impl Printer<'_> {
             TerminatorKind::Return(None) => "return".to_string(),
             TerminatorKind::Return(Some(value)) => format!("return {}", self.known(*value)),
             TerminatorKind::Exit => "exit".to_string(),
+            TerminatorKind::ThreadExit => "threadexit".to_string(),
             TerminatorKind::Unreachable => "unreachable".to_string(),
         }
     }
@@ -122,6 +123,8 @@ impl Printer<'_> {
             Op::Assume { condition } => format!("assume {}", self.condition(*condition)),
             Op::RegionBegin => "region begin".to_string(),
             Op::RegionEnd => "region end".to_string(),
+            Op::SectionBegin => "section begin".to_string(),
+            Op::SectionEnd => "section end".to_string(),
             _ => self.synchronisation(op),
         }
     }

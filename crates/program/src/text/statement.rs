@@ -240,6 +240,9 @@ impl Body<'_, '_> {
             "assume" => (Op::Assume { condition: self.condition()? }, None),
             "region" if self.cursor.eat_word("begin") => (Op::RegionBegin, None),
             "region" if self.cursor.eat_word("end") => (Op::RegionEnd, None),
+            "section" if self.cursor.eat_word("begin") => (Op::SectionBegin, None),
+            "section" if self.cursor.eat_word("end") => (Op::SectionEnd, None),
+            "section" => return Err(self.cursor.expected("`begin` or `end`")),
             "region" => return Err(self.cursor.expected("`begin` or `end`")),
             _ => return Ok(None),
         }))

@@ -96,7 +96,10 @@ pub(super) fn terminator(function: &Function, kind: &TerminatorKind) -> Result<(
             (Some(value), Some(width)) => expect(function, *value, width),
             _ => Err(Broken::Return),
         },
-        TerminatorKind::Jump(_) | TerminatorKind::Exit | TerminatorKind::Unreachable => Ok(()),
+        TerminatorKind::Jump(_)
+        | TerminatorKind::Exit
+        | TerminatorKind::ThreadExit
+        | TerminatorKind::Unreachable => Ok(()),
     }
 }
 
@@ -203,7 +206,9 @@ fn operands(
         | Op::Barrier { .. }
         | Op::Fence { .. }
         | Op::RegionBegin
-        | Op::RegionEnd => Gives::Nothing,
+        | Op::RegionEnd
+        | Op::SectionBegin
+        | Op::SectionEnd => Gives::Nothing,
     })
 }
 

@@ -144,6 +144,22 @@ pub fn looks_elsewhere(name: &str) -> Option<Success> {
     }
 }
 
+/// Whether this is a variable of the C library that programs read, and that its functions change.
+pub fn is_variable(name: &str) -> bool {
+    let names = [
+        "environ",
+        "timezone",
+        "daylight",
+        "tzname",
+        "optarg",
+        "optind",
+        "optopt",
+        "signgam",
+        "getdate_err",
+    ];
+    names.contains(&name.trim_start_matches('_'))
+}
+
 /// What a function of which this is known may do with the memory at the addresses that it gets,
 /// other than what is described here: a [`handed`]. `None`: nothing.
 pub fn handed(name: &str, effect: Option<Effect>) -> Option<u8> {

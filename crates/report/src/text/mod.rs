@@ -1,20 +1,23 @@
-//! The report for people: each finding with its schedule, then the ledger, then one line that sums
-//! it up.
+//! The report for people: the causes of findings, the worst and surest first, each with one finding
+//! and its schedule; then an index, what was not asked, and one line that sums it up. The ledger
+//! and what else only researchers want is written if asked for.
 
 mod compare;
 mod explanation;
+mod finding;
 mod schedule;
+mod snippet;
 mod table;
 
 use std::fmt;
 use std::io::{self, Write};
 
 use crate::provenance::is_news;
-use crate::{
-    Certainty, Column, Evidence, Finding, Hold, Input, Kind, Property, Replay, Report, Side,
-    SideState, Subject, in_words,
-};
+use crate::{Certainty, Column, Property, Report, Subject, in_words};
 pub use explanation::write_explanation;
+pub use finding::write_finding;
+use finding::{Cause, causes, write_cause, write_index};
+pub(crate) use finding::{headline, state_in_words};
 use table::Table;
 
 /// How the text may look. What the terminal can do is for the caller to know.
@@ -26,11 +29,15 @@ pub struct Style {
     pub color: bool,
     /// Whether long schedules are shown whole.
     pub full_schedule: bool,
+    /// Whether all findings are shown whole, and how the answers were found.
+    pub verbose: bool,
+    /// Whether only the index and the verdict are shown.
+    pub quiet: bool,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Style { width: 100, color: false, full_schedule: false }
+        Style { width: 100, color: false, full_schedule: false, verbose: false, quiet: false }
     }
 }
 
@@ -39,17 +46,36 @@ impl Default for Style {
 /// # Errors
 /// Those of the writer.
 pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::Result<()> {
+    let causes = causes(report, style);
+    let shown = causes.iter().flatten().count();
+    if style.quiet {
+        write_index(&causes, report, writer)?;
+        return writeln!(writer, "{}", verdict(report, style));
+    }
     write_heading(report, style, writer)?;
-    for finding in &report.findings {
-        writeln!(writer)?;
-        write_finding(report, finding, style, writer)?;
+    let found = found(shown, &causes);
+    if shown > 1 {
+        writeln!(writer, "{found}; an index of them is at the end")?;
+    }
+    if style.verbose {
+        for finding in causes.iter().flatten() {
+            writeln!(writer)?;
+            write_finding(report, finding, style, writer)?;
+        }
+    } else {
+        for cause in causes.iter().take(WHOLE) {
+            writeln!(writer)?;
+            write_cause(report, cause, style, writer)?;
+        }
     }
     match &report.unsupported {
         Some(reason) => writeln!(writer, "undecided: {reason}")?,
         None => {
             write_undecided(report, writer)?;
-            writeln!(writer)?;
-            write_ledgers(report, writer)?;
+            if style.verbose {
+                writeln!(writer)?;
+                write_ledgers(report, writer)?;
+            }
         }
     }
     if let Some(why) = &report.why {
@@ -60,20 +86,19 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
         compare::write_comparison(comparison, writer)?;
         writeln!(writer)?;
     }
-    if let Some(terms) = report.trace.terms() {
-        writeln!(writer, "data flow: {terms}")?;
+    if shown > 1 {
+        let rest = match causes.len() > WHOLE && !style.verbose {
+            true => format!(" (shown above: {WHOLE}; --verbose shows all)"),
+            false => String::new(),
+        };
+        writeln!(writer, "\n{found}{rest}:")?;
+        write_index(&causes, report, writer)?;
     }
-    if let Some(slicing) = &report.slicing {
-        writeln!(
-            writer,
-            "slice: {} of {}, {} of {}, {} of {} affect what is computed",
-            slicing.events_left,
-            counted(slicing.events, "event"),
-            slicing.reads_left,
-            counted(slicing.reads, "read"),
-            slicing.conditions_left,
-            counted(slicing.conditions, "condition"),
-        )?;
+    if report.comparison.is_none() && (shown > 0 || style.verbose) {
+        writeln!(writer)?;
+    }
+    if style.verbose {
+        write_analysis(report, writer)?;
     }
     for part in &report.not_asked {
         writeln!(writer, "not checked: {}: {}", part.property.name(), part.reason.sentence)?;
@@ -85,10 +110,50 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
     for note in &report.notes {
         writeln!(writer, "note: {note}")?;
     }
+    if report.stacks.is_empty() && !report.trace.folders.is_empty() && shown > 0 {
+        writeln!(
+            writer,
+            "note: there are no call stacks, since the control flow was not recorded"
+        )?;
+    }
+    if report.again.program.is_some() && report.again.json.is_none() && shown > 0 {
+        writeln!(
+            writer,
+            "note: to see a finding again, keep the report with --json FILE; then `foretrace replay \
+             FILE#ID PROGRAM`, with --gdb in the debugger"
+        )?;
+    }
     if let Some(timing) = &report.timing {
         writeln!(writer, "read {} ms, predict {} ms", timing.read_ms, timing.predict_ms)?;
     }
     writeln!(writer, "{}", verdict(report, style))
+}
+
+/// So many causes are shown, unless all are asked for.
+const WHOLE: usize = 5;
+
+/// `30 findings with 2 causes`
+fn found(shown: usize, causes: &[Cause]) -> String {
+    let findings = counted(shown as u64, "finding");
+    format!("{findings} with {}", counted(causes.len() as u64, "cause"))
+}
+
+/// How much of the trace the answers are about, and what is known of its data.
+fn write_analysis(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
+    if let Some(terms) = report.trace.terms() {
+        writeln!(writer, "data flow: {terms}")?;
+    }
+    let Some(slicing) = &report.slicing else { return Ok(()) };
+    writeln!(
+        writer,
+        "slice: {} of {}, {} of {}, {} of {} affect what is computed",
+        slicing.events_left,
+        counted(slicing.events, "event"),
+        slicing.reads_left,
+        counted(slicing.reads, "read"),
+        slicing.conditions_left,
+        counted(slicing.conditions, "condition"),
+    )
 }
 
 /// How accesses with weaker memory orders were taken.
@@ -165,104 +230,6 @@ fn subject(report: &Report) -> String {
     }
 }
 
-/// Writes one finding of the report.
-///
-/// # Errors
-/// Those of the writer.
-pub fn write_finding(
-    report: &Report,
-    finding: &Finding,
-    style: Style,
-    writer: &mut dyn Write,
-) -> io::Result<()> {
-    let certainty = match finding.graded() {
-        Certainty::Real => Paint(RED, "real", style.color),
-        Certainty::Possible => Paint(YELLOW, "possible", style.color),
-    };
-    let id = Paint(BOLD, &finding.id, style.color);
-    let evidence = match &finding.replay {
-        Some(replay) if replay.evidence == Evidence::Confirmed && replay.recorded_inputs => {
-            ", confirmed with recorded inputs"
-        }
-        Some(replay) if replay.evidence == Evidence::Confirmed => ", confirmed by replay",
-        Some(replay) if replay.evidence == Evidence::NotReplayed => ", not replayed",
-        Some(_) => ", not confirmed by replay",
-        None => "",
-    };
-    writeln!(writer, "{id} ({certainty}{evidence}): {}", headline(finding))?;
-    let mut sides = Table::default();
-    for side in &finding.sides {
-        let text = report.event(side.event);
-        let operation = report.operation_in(finding, side.event);
-        sides.row([
-            format!("  {}", report.thread_name(text)),
-            format!("{} {operation}", state_in_words(finding, side)),
-            text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
-            holding(&side.holds),
-        ]);
-    }
-    sides.write(writer)?;
-    if !finding.inputs.is_empty() {
-        let input = |input: &Input| {
-            let thread = report.thread_name(report.event(input.event));
-            format!("{} = {} ({thread})", input.name, input.value)
-        };
-        let inputs: Vec<String> = finding.inputs.iter().map(input).collect();
-        writeln!(writer, "  inputs: {}", inputs.join(", "))?;
-    }
-    schedule::write_schedule(report, finding, style, writer)?;
-    finding.replay.as_ref().map_or(Ok(()), |replay| write_replay(replay, writer))
-}
-
-fn write_replay(replay: &Replay, writer: &mut dyn Write) -> io::Result<()> {
-    writeln!(writer, "  replay: {}: {}", replay.in_words(), replay.detail)?;
-    if let Some(ending) = &replay.ending {
-        writeln!(writer, "  the program {ending}")?;
-    }
-    replay.output.iter().try_for_each(|line| writeln!(writer, "  | {line}"))
-}
-
-fn headline(finding: &Finding) -> String {
-    let object = finding.object.as_deref().unwrap_or("?");
-    if let Some(what) = &finding.what {
-        return what.clone();
-    }
-    match finding.kind {
-        Kind::Race => format!("data race on {object}"),
-        Kind::Atomicity => format!("atomicity violation on {object}"),
-        Kind::LockCycle => format!("deadlock: lock cycle over {object}"),
-        Kind::Stuck => format!("deadlock: no thread can continue, and one waits for {object}"),
-        Kind::DoubleLock => format!("{object} is locked again by its holder"),
-        Kind::UnlockNotHeld => format!("{object} is unlocked, but nobody holds it"),
-        Kind::UnlockByOther => format!("{object} is unlocked, but another thread holds it"),
-        Kind::DestroyHeld => format!("{object} is destroyed, but somebody holds it"),
-        Kind::Assertion => "an assertion fails".to_string(),
-    }
-}
-
-fn state_in_words(finding: &Finding, side: &Side) -> &'static str {
-    match (side.state, finding.kind) {
-        (SideState::Executed, _) => "did",
-        (SideState::Waiting, _) => "waits in",
-        (SideState::Next, Kind::LockCycle | Kind::Stuck) => "blocks at",
-        // What goes wrong there alone; with another side it is an access.
-        (SideState::Next, _) if finding.what.is_some() && finding.sides.len() == 1 => "is at",
-        (SideState::Next, _) => "is about to",
-    }
-}
-
-fn holding(holds: &[Hold]) -> String {
-    if holds.is_empty() {
-        return "holding no lock".to_string();
-    }
-    let one = |hold: &Hold| {
-        let mode = if hold.shared { " (shared)" } else { "" };
-        let place = hold.location.as_ref().map_or(String::new(), |place| format!(" from {place}"));
-        format!("{}{mode}{place}", hold.lock)
-    };
-    format!("holding {}", holds.iter().map(one).collect::<Vec<_>>().join(", "))
-}
-
 /// One line per property and reason: there may be thousands of open questions with one cause.
 fn write_undecided(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     let mut groups: Vec<(&str, &str, &str, u64)> = Vec::new();
@@ -322,7 +289,7 @@ fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     ledgers.write(writer)
 }
 
-fn verdict(report: &Report, style: Style) -> String {
+pub(crate) fn verdict(report: &Report, style: Style) -> String {
     let real = report.count(Certainty::Real);
     let possible = report.count(Certainty::Possible);
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
@@ -336,14 +303,23 @@ fn verdict(report: &Report, style: Style) -> String {
         _ => RED,
     };
     let mut parts = bugs(report);
+    let set_aside = report.set_aside();
+    if set_aside.is_some() && real + possible == 0 {
+        parts.push("nothing new found".to_string());
+    }
     if possible > 0 {
         parts.push(format!("{possible} possible"));
     }
     if undecided > 0 {
         parts.push(format!("{undecided} undecided"));
     }
+    parts.extend(set_aside);
     if partly > 0 && !parts.is_empty() {
         parts.push(format!("{partly} refuted for recorded values only"));
+    }
+    // In the same breath, what this does not speak of.
+    if let (Some(last), Some(unasked)) = (parts.last_mut(), not_checked(report)) {
+        *last += &format!(" ({unasked})");
     }
     if report.unsupported.is_some() {
         parts = vec!["nothing is decided".to_string()];
@@ -460,6 +436,14 @@ fn asked(report: &Report, property: Property) -> &'static str {
         Some(true) => NOT_ASKED,
         Some(false) => IN_PART,
     }
+}
+
+/// What was not checked, or only in part.
+fn not_checked(report: &Report) -> Option<String> {
+    let scope = scope(report);
+    let lists: Vec<&str> =
+        scope.split("; ").filter(|list| !list.starts_with(CHECKED) && !list.is_empty()).collect();
+    (!lists.is_empty()).then(|| lists.join("; "))
 }
 
 /// Which properties "no bug" is about.

@@ -1,23 +1,23 @@
 //! A schedule as a table: time goes down, one column per thread.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use foretrace_trace::Location;
 
 use super::table::{cut_operation, cut_start, length};
 use super::{Style, counted};
-use crate::{EventText, Finding, Report, Side, SideState};
+use crate::{EventText, Finding, Kind, Report, Side, SideState};
 
 /// Of a long schedule the beginning and the end are shown: the end is where the bug is.
-const HEAD_STEPS: usize = 8;
-const TAIL_STEPS: usize = 30;
+const HEAD_STEPS: usize = 4;
+const TAIL_STEPS: usize = 16;
 /// Schedules up to this length are shown as they are.
-const UNFOLDED_STEPS: usize = 12;
+const UNFOLDED_STEPS: usize = 8;
 const SHORTEST_FOLD: usize = 2;
-const NARROWEST_COLUMN: usize = 16;
-const WIDEST_LOCATION: usize = 32;
+const NARROWEST_COLUMN: usize = 20;
+const WIDEST_LOCATION: usize = 28;
 
 /// Writes the schedule of a finding and the operations that are next at its end.
 pub(super) fn write_schedule(
@@ -31,8 +31,10 @@ pub(super) fn write_schedule(
     writeln!(writer, "  schedule: {steps}, {switches}")?;
 
     let lines = lines(report, finding, style.full_schedule);
+    let changes = changes(report, finding);
     let text = |event: u32| {
-        let operation = report.operation_in(finding, event).to_string();
+        let operation = report.operation_in(finding, event);
+        let operation = changes.get(&event).cloned().unwrap_or_else(|| operation.to_string());
         EventText { operation, ..report.event(event).clone() }
     };
     let texts: Vec<EventText> = lines.iter().filter_map(|line| line.event).map(text).collect();
@@ -64,7 +66,7 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     let changed = finding.changes.iter().filter_map(|(_, operation)| accessed(operation));
     let reads = finding.reads.iter().filter_map(|&read| accessed(&report.event(read).operation));
     let changed: HashSet<&str> = changed.chain(reads).map(place).collect();
-    // Runs of steps that touch other memory say little.
+    // Runs of steps that have nothing to do with it say little but whose they are.
     let folds = |at: usize| {
         let event = finding.schedule[at];
         total > UNFOLDED_STEPS
@@ -77,13 +79,15 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     while at < total {
         let run = (at..total).take_while(|&at| folds(at)).count();
         if run >= SHORTEST_FOLD {
-            let are_accesses = (at..at + run)
-                .all(|at| accessed(&report.event(finding.schedule[at]).operation).is_some());
-            let label = match are_accesses {
-                true => format!("{} to other memory", counted(run as u64, "access")),
-                false => format!("{} with other memory", counted(run as u64, "step")),
-            };
-            lines.push(Line { label, event: None });
+            let left_out = &finding.schedule[at..at + run];
+            let mut next = at;
+            for (label, count) in folded(report, left_out) {
+                match count {
+                    1 => lines.push(step(next)),
+                    _ => lines.push(Line { label, event: None }),
+                }
+                next += count;
+            }
             at += run;
         } else {
             lines.extend((at..at + run.max(1)).map(step));
@@ -107,24 +111,80 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     lines
 }
 
-/// Whether a step is more than an access to memory that the finding is not about: not its object,
-/// nor what its schedule changes.
-fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> bool {
-    let Some(accessed) = accessed(&text.operation) else {
-        return !is_about_address(&text.operation);
+/// What stands for steps that are left out, and for how many: whose they are, if threads do not
+/// take many turns.
+fn folded(report: &Report, steps: &[u32]) -> Vec<(String, usize)> {
+    const TURNS: usize = 3;
+    let thread = |event: &u32| report.event(*event).thread;
+    let turns: Vec<&[u32]> = steps.chunk_by(|one, next| thread(one) == thread(next)).collect();
+    let steps_of = |turn: &&[u32]| {
+        let name = &report.trace.threads[thread(&turn[0]) as usize];
+        (format!("{name}: {}", counted(turn.len() as u64, "step")), turn.len())
     };
-    let is_object = finding.object.as_deref().is_some_and(|object| {
-        let rest = accessed.strip_prefix(object);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '+', '[']))
-    });
-    is_object || !changed.is_empty() && changed.contains(place(accessed))
+    match turns.len() > TURNS {
+        false => turns.iter().map(steps_of).collect(),
+        true => {
+            let threads: HashSet<u32> = steps.iter().map(thread).collect();
+            let threads = counted(threads.len() as u64, "thread");
+            vec![(format!("{} of {threads}", counted(steps.len() as u64, "step")), steps.len())]
+        }
+    }
 }
 
-/// Whether the step only says that an address is what it was: `branch next == 0x55d0 : true`.
-fn is_about_address(operation: &str) -> bool {
-    let condition = operation.strip_prefix("branch ").and_then(|rest| rest.strip_suffix(" : true"));
-    let sides = condition.and_then(|condition| condition.split_once(" == 0x"));
-    sides.is_some_and(|(_, number)| number.chars().all(|digit| digit.is_ascii_hexdigit()))
+/// Whether a step has to do with the finding: it accesses its place, or what its schedule changes;
+/// or operates on its locks, or on those that its sides hold.
+fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> bool {
+    if let Some(accessed) = accessed(&text.operation) {
+        let is_object = finding.object.as_deref().is_some_and(|object| {
+            let rest = accessed.strip_prefix(object);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '+', '[']))
+        });
+        let is_place = match finding.place.as_deref() {
+            Some(name) => place(accessed) == name,
+            None => is_object,
+        };
+        return is_place || changed.contains(place(accessed));
+    }
+    let is_changed = finding.changes.binary_search_by_key(&text.event, |&(event, _)| event).is_ok();
+    let verb = text.operation.split(' ').next().unwrap_or_default();
+    match verb {
+        "branch" | "assert" | "assume" | "let" | "fork" | "begin" | "end" | "alloc"
+        | "external" | "fence" | "enter" | "leave" => is_changed,
+        // What synchronises.
+        _ => {
+            let objects = finding.object.as_deref().unwrap_or_default();
+            let operand = text.operation[verb.len()..].trim_start();
+            let operand = operand.strip_prefix("shared ").unwrap_or(operand);
+            let is = |name: &str| operand == name || operand.split(' ').any(|one| one == name);
+            let mut held = finding.sides.iter().flat_map(|side| &side.holds);
+            let is_of_deadlock = matches!(finding.kind, Kind::LockCycle | Kind::Stuck);
+            is_of_deadlock || objects.split(", ").any(is) || held.any(|hold| is(&hold.lock))
+        }
+    }
+}
+
+/// What writes of the schedule do, where it is known what was there before: `balance: 100 → 90`.
+fn changes(report: &Report, finding: &Finding) -> HashMap<u32, String> {
+    let mut contents: HashMap<&str, &str> = HashMap::new();
+    let mut changes = HashMap::new();
+    for &event in &finding.schedule {
+        let operation = report.operation_in(finding, event);
+        let Some(accessed) = accessed(operation) else { continue };
+        let at = place(accessed);
+        let Some(value) = accessed[at.len()..].strip_prefix(" : ") else { continue };
+        let (seen, stored) = match value.split_once(" -> ") {
+            Some((seen, stored)) => (Some(seen), Some(stored)),
+            None if operation.starts_with("write ") || operation.starts_with("store ") => {
+                (contents.get(at).copied(), Some(value))
+            }
+            None => (None, None),
+        };
+        if let (Some(seen), Some(stored)) = (seen, stored) {
+            changes.insert(event, format!("{at}: {seen} → {stored}"));
+        }
+        contents.insert(at, stored.unwrap_or(value));
+    }
+    changes
 }
 
 /// What an access says behind its verb. In a program it may be given a name: `a = load x`.
@@ -166,7 +226,7 @@ impl Grid {
             }
         }
         let locations = texts.iter().filter_map(|text| text.location.as_deref());
-        let widths = locations.map(|location| length(&Location::without_folders(location)));
+        let widths = locations.map(|location| length(&Location::in_short(location)));
         let location_width = widths.max().unwrap_or(0).min(WIDEST_LOCATION);
         let room = width.saturating_sub(10 + location_width);
         // With less room than two columns need, lines grow beyond the width.
@@ -224,7 +284,7 @@ impl Grid {
         let (column, operation) = self.cell(report, text);
         cells[column] = &operation;
         // The sides of the finding have the folders.
-        let location = text.location.as_deref().map(Location::without_folders);
+        let location = text.location.as_deref().map(Location::in_short);
         self.write_cells(label, &cells, location.as_deref().unwrap_or(""), writer)
     }
 

@@ -79,6 +79,27 @@ enum Kind {
     LongDouble,
 }
 
+/// How many characters are printed at most.
+#[derive(Clone, Copy)]
+enum Limit {
+    Number(usize),
+    /// As this value says.
+    Value(usize),
+}
+
+/// More values than this a format does not name.
+const MOST_VALUES: usize = 4096;
+
+/// Which value a conversion means: the one with this number, or the next one.
+fn value_at(kinds: &mut Vec<Kind>, next: &mut usize, number: Option<usize>, kind: Kind) -> usize {
+    let at = number.unwrap_or_else(|| std::mem::replace(next, *next + 1));
+    if at < MOST_VALUES {
+        kinds.resize(kinds.len().max(at + 1), Kind::Word);
+        kinds[at] = kind;
+    }
+    at
+}
+
 /// What is left of a format.
 pub(super) struct Format {
     rest: *const u8,
@@ -137,30 +158,20 @@ impl Format {
     }
 
     /// The texts that `printf` reads, with how many characters of each at most, of so many bytes.
-    /// Where values are named by their numbers (`%1$s`), nothing more is known.
     ///
     /// # Safety
     ///
     /// The values are those of the format.
     pub(super) unsafe fn texts(mut self, values: &mut Values) -> Vec<(*const u8, usize, usize)> {
-        let mut texts = Vec::new();
+        let (mut kinds, mut texts, mut next) = (Vec::new(), Vec::new(), 0);
         while self.next_conversion() {
+            let number = self.position();
             while self.take_any_of(b"-+ #0'I") {}
-            // SAFETY: the caller says so.
-            let mut size = |format: &mut Format| unsafe {
-                match format.take_any_of(b"*") {
-                    true => values.next(Kind::Word).map(|value| value as u32 as i32),
-                    false => format.number().map(|number| number.min(i32::MAX as usize) as i32),
-                }
+            self.size(&mut kinds, &mut next);
+            let limit = match self.take_any_of(b".") {
+                true => self.size(&mut kinds, &mut next),
+                false => Limit::Number(usize::MAX),
             };
-            size(&mut self);
-            if self.peek() == b'$' {
-                break;
-            }
-            let mut limit = usize::MAX;
-            if self.take_any_of(b".") {
-                limit = usize::try_from(size(&mut self).unwrap_or(0)).unwrap_or(usize::MAX);
-            }
             let (mut is_wide, mut is_long_double) = (false, false);
             loop {
                 let byte = self.peek();
@@ -180,15 +191,49 @@ impl Format {
                 b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => Kind::Double,
                 _ => Kind::Word,
             };
-            // SAFETY: the caller says so.
-            let Some(value) = (unsafe { values.next(kind) }) else { break };
-            if value != 0 && matches!(conversion, b's' | b'S') {
+            let at = value_at(&mut kinds, &mut next, number, kind);
+            if matches!(conversion, b's' | b'S') {
                 let is_wide = is_wide || conversion == b'S';
-                // At most as many characters are read as bytes are printed.
-                texts.push((value as *const u8, limit, if is_wide { 4 } else { 1 }));
+                texts.push((at, limit, if is_wide { 4 } else { 1 }));
             }
         }
-        texts
+        // SAFETY: the caller says so; a value that no conversion names is a word.
+        let all: Vec<u64> =
+            kinds.into_iter().map_while(|kind| unsafe { values.next(kind) }).collect();
+        let text = |(at, limit, width): (usize, Limit, usize)| {
+            let limit = match limit {
+                Limit::Number(number) => number,
+                // One below 0 is none.
+                Limit::Value(at) => {
+                    usize::try_from(*all.get(at)? as u32 as i32).unwrap_or(usize::MAX)
+                }
+            };
+            let value = all.get(at).copied().filter(|&value| value != 0)?;
+            // At most as many characters are read as bytes are printed.
+            Some((value as *const u8, limit, width))
+        };
+        texts.into_iter().filter_map(text).collect()
+    }
+
+    /// The number of a value, if it is named so (`1$`), from 0.
+    fn position(&mut self) -> Option<usize> {
+        let before = self.rest;
+        match self.number() {
+            Some(number) if number > 0 && self.take_any_of(b"$") => Some(number - 1),
+            _ => {
+                self.rest = before;
+                None
+            }
+        }
+    }
+
+    /// A width or a precision.
+    fn size(&mut self, kinds: &mut Vec<Kind>, next: &mut usize) -> Limit {
+        if self.take_any_of(b"*") {
+            let number = self.position();
+            return Limit::Value(value_at(kinds, next, number, Kind::Word));
+        }
+        Limit::Number(self.number().unwrap_or(0))
     }
 
     /// Where `scanf` stores, and how many bytes; none: a text with its end.
@@ -279,7 +324,8 @@ mod tests {
         assert_eq!(texts(c"%d%% %s %-5ld|%s", &[1, 2, 3, 4]), [(2, ALL, 1), (4, ALL, 1)]);
         assert_eq!(texts(c"%.*s %.3s %.s", &[7, 8, 9, 10]), [(8, 7, 1), (9, 3, 1), (10, 0, 1)]);
         assert_eq!(texts(c"%*.*f %m %ls %s", &[1, 2, 3, 4, 5]), [(4, ALL, 4), (5, ALL, 1)]);
-        assert_eq!(texts(c"%2$s %1$s", &[1, 2]), []);
+        assert_eq!(texts(c"%2$s %1$s", &[1, 2]), [(2, ALL, 1), (1, ALL, 1)]);
+        assert_eq!(texts(c"%3$.*2$s %1$d", &[1, 2, 3]), [(3, 2, 1)]);
     }
 
     #[test]

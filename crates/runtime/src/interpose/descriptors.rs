@@ -10,7 +10,7 @@ use foretrace_recording::channel::{DESCRIPTORS, NAMES, OUTSIDE, SIGNALS};
 use foretrace_recording::input::call;
 use libc::{mode_t, off_t};
 
-use super::clocks;
+use super::{clocks, memory};
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, around_then};
 use crate::kernel::exchange::{Source, exchange};
@@ -22,6 +22,9 @@ use crate::kernel::uses::Uses;
 use crate::real::{pass_on, real, variants};
 use crate::thread::enter;
 use crate::world::hold;
+
+/// The kind of request that is one to a userfaultfd.
+const OF_USERFAULTFD: c_ulong = 0xaa;
 
 mod next {
     use super::*;
@@ -349,7 +352,11 @@ unsafe extern "C-unwind" fn inotify_init1(flags: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn memfd_create(name: *const c_char, flags: c_uint) -> c_int {
-    open_one(|_| Uses::default(), || pass_on!(next::memfd_create(name, flags)), |_, _| ())
+    open_one(
+        |_| Uses::default(),
+        || pass_on!(next::memfd_create(name, flags)),
+        |kernel, fd| kernel.made_own(fd),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -359,7 +366,14 @@ unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) 
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
             open_one(|_| Uses::default(), call, |kernel, new| kernel.duplicated(fd, new))
         }
-        libc::F_GETFD | libc::F_GETFL => around(|kernel| kernel.question(fd).quiet(), None, call),
+        libc::F_GETFD | libc::F_GETFL => {
+            let uses = |kernel: &mut Kernel| {
+                let mut uses = kernel.question(fd);
+                uses.join(&kernel.of_number(fd));
+                uses.quiet()
+            };
+            around(uses, None, call)
+        }
         // How many bytes fit into a pipe, or whether it passes on messages.
         libc::F_SETPIPE_SZ => around(|kernel| kernel.both(fd), None, call),
         libc::F_SETFL if argument as c_int & libc::O_DIRECT != 0 => {
@@ -383,6 +397,11 @@ unsafe extern "C-unwind" fn fstat(fd: c_int, to: *mut libc::stat) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong) -> c_int {
+    if request >> 8 & 0xff == OF_USERFAULTFD {
+        // It may fill pages for which others wait.
+        let call = || pass_on!(next::ioctl(fd, request, argument));
+        return memory::noticed_by_all(|| around(|kernel| kernel.both(fd), None, call));
+    }
     // How much there is to read depends on who sends it; most others only concern the descriptor.
     let outside =
         |kernel: &mut Kernel| request == libc::FIONREAD && kernel.is_answered_by_others(fd);

@@ -1,12 +1,13 @@
 //! The heap: allocations and frees. The memory itself comes from the C library.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use foretrace_recording::channel::direction::BOTH;
 use foretrace_recording::channel::{IPC, OUTSIDE};
 use foretrace_recording::record::alloc::{INHERITED, MOVED, SHARED, ZERO};
 use foretrace_recording::record::{free, kind, unseen};
 
+use crate::config::{Mode, mode};
 use crate::errno::{keeping_errno, set_errno};
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
@@ -27,8 +28,12 @@ unsafe extern "C" {
 /// same order.
 pub(crate) fn one_heap_for_each_thread() {
     const MOST: c_int = 1 << 16;
-    // SAFETY: only numbers are involved.
-    unsafe { libc::mallopt(libc::M_ARENA_MAX, MOST) };
+    // SAFETY: only numbers are involved, and no block.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, MOST);
+        // Found now, not inside of a `free` that looks for it.
+        next::malloc_usable_size(std::ptr::null_mut());
+    }
 }
 
 /// The calling thread gets its heap. Threads do so in the order in which they are created.
@@ -59,9 +64,12 @@ pub(crate) fn allocated_with(block: *mut c_void, size: usize, detail: u8) -> *mu
 /// Before the block is given back, so that nobody can have it again earlier. Says whether it must
 /// not be given back at all.
 fn freed(block: *mut c_void, detail: u8) -> bool {
+    if matches!(mode(), Mode::Unset | Mode::Off) {
+        return false;
+    }
     // SAFETY: the program gives the block to `free` or `realloc`, so it is one of the C library's
     // that is in use.
-    !block.is_null() && gone_with(block, unsafe { libc::malloc_usable_size(block) }, detail)
+    !block.is_null() && gone_with(block, unsafe { next::malloc_usable_size(block) }, detail)
 }
 
 /// A block is about to be given back. Says whether it must not be.
@@ -74,6 +82,7 @@ fn gone_with(block: *mut c_void, size: usize, detail: u8) -> bool {
         let site = thread.call_site;
         let mut world = hold();
         world.objects.forget(block as usize, size);
+        world.kernel.forget_pages(block as u64);
         world.stamped(thread, kind::FREE, detail, site, [block as u64]);
         let replay = world.replay.as_mut();
         replay.is_some_and(|replay| replay.memory.freed(thread, block as u64, size as u64))
@@ -104,6 +113,14 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if new.is_null() && size > 0 {
         return new;
     }
+    if new == block && !block.is_null() {
+        enter(|thread| {
+            let mut world = hold();
+            if world.kernel.has_several_threads {
+                world.kernel.resized.insert(block as usize, thread.index);
+            }
+        });
+    }
     allocated_with(new, size, if block.is_null() { 0 } else { MOVED })
 }
 
@@ -117,7 +134,7 @@ unsafe fn copied(block: *mut c_void, size: usize) -> *mut c_void {
     unsafe {
         let new = __libc_malloc(size);
         if !new.is_null() {
-            let length = size.min(libc::malloc_usable_size(block));
+            let length = size.min(next::malloc_usable_size(block));
             std::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), length);
         }
         new
@@ -180,6 +197,11 @@ mod next {
     use super::*;
     crate::real::real!(fn mmap(start: *mut c_void, size: usize, access: c_int, flags: c_int,
         file: c_int, offset: i64) -> *mut c_void);
+    crate::real::real!(fn mprotect(start: *mut c_void, size: usize, access: c_int) -> c_int);
+    crate::real::real!(fn pkey_mprotect(start: *mut c_void, size: usize, access: c_int,
+        key: c_int) -> c_int);
+    crate::real::real!(fn setlocale(category: c_int, name: *const c_char) -> *mut c_char);
+    crate::real::real!(fn malloc_usable_size(block: *mut c_void) -> usize);
     crate::real::real!(fn munmap(start: *mut c_void, size: usize) -> c_int);
     crate::real::real!(fn mremap(start: *mut c_void, size: usize, new_size: usize, flags: c_int,
         new_start: *mut c_void) -> *mut c_void);
@@ -217,12 +239,15 @@ unsafe extern "C" fn mmap(
     }
     let detail = match is_shared {
         true if is_anonymous => INHERITED,
-        true if access & libc::PROT_WRITE != 0 || is_writable(file) => SHARED,
-        false if !is_anonymous && is_changed(file) => SHARED,
+        true if access & libc::PROT_WRITE != 0 => SHARED,
+        _ if !is_anonymous && is_changed(file) => SHARED,
         _ => 0,
     };
     if fixed && detail != SHARED {
         return pages;
+    }
+    if !is_anonymous && detail == 0 {
+        enter(|_| hold().kernel.shown(file, pages as u64, size as u64));
     }
     allocated_with(pages, size, detail)
 }
@@ -233,9 +258,74 @@ fn looked(thread: &mut Thread) {
     hold().stamped(thread, kind::UNSEEN, unseen::LOOKED, site, []);
 }
 
+/// Makes a call that all threads may notice, whatever they do then.
+pub(super) fn noticed_by_all<R>(call: impl FnOnce() -> R) -> R {
+    let say = |thread: &mut Thread| {
+        let site = thread.call_site;
+        let mut world = hold();
+        if world.kernel.has_several_threads {
+            world.stamped(thread, kind::UNSEEN, unseen::NOTICED, site, []);
+        }
+    };
+    enter(say);
+    let result = call();
+    keeping_errno(|| enter(say));
+    result
+}
+
+/// Pages become readable, or no longer are: who accesses them faults, or does not.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, access: c_int) -> c_int {
+    noticed_by_all(|| pass_on!(next::mprotect(start, size, access)))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pkey_mprotect(
+    start: *mut c_void,
+    size: usize,
+    access: c_int,
+    key: c_int,
+) -> c_int {
+    noticed_by_all(|| pass_on!(next::pkey_mprotect(start, size, access, key)))
+}
+
+/// What letters are depends on it (`toupper`).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn setlocale(category: c_int, name: *const c_char) -> *mut c_char {
+    let call = || pass_on!(next::setlocale(category, name));
+    if name.is_null() { call() } else { noticed_by_all(call) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
+    enter(|thread| {
+        let resized = hold().kernel.resized.get(&(block as usize)).copied();
+        if resized.is_some_and(|by| by != thread.index) {
+            looked(thread);
+        }
+    });
+    pass_on!(next::malloc_usable_size(block))
+}
+
 /// Whether the process changes the content of a file through memory, or can write to it.
 fn is_changed(file: c_int) -> bool {
-    is_writable(file) || enter(|_| hold().kernel.is_mapped(file)).unwrap_or(false)
+    let is_known = |_: &mut Thread| {
+        let kernel = &mut hold().kernel;
+        kernel.is_mapped(file) || kernel.is_written(file)
+    };
+    is_writable(file) || enter(is_known).unwrap_or(false)
+}
+
+/// The process opens a file by which it can be changed, or changes it: pages that hold what is in
+/// the file may change from now on without a store.
+pub(crate) fn changes_file(folder: c_int, path: *const c_char) {
+    enter(|thread| {
+        let site = thread.call_site;
+        let mut world = hold();
+        for (start, size) in world.kernel.changes_file(folder, path) {
+            world.stamped(thread, kind::ALLOC, SHARED, site, [start, size]);
+        }
+    });
 }
 
 /// Whether the process can write to a file.

@@ -10,6 +10,7 @@ use crate::kernel::Kernel;
 use crate::kernel::calls::Wait;
 use crate::kernel::exchange::{Source, exchange, exchange_then, hash_of};
 use crate::real::{pass_on, real};
+use crate::world::hold;
 
 mod next {
     use super::*;
@@ -135,6 +136,7 @@ unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_
 fn note_passed_on(message: &msghdr) {
     if message.msg_controllen > 0 {
         crate::log::flag(foretrace_recording::file::flags::WAITS_END);
+        hold().kernel.pass_on();
     }
 }
 

@@ -22,7 +22,6 @@ use crate::kernel::calls::around;
 use crate::kernel::exchange::{Source, exchange};
 use crate::kernel::uses::Uses;
 use crate::real::{pass_on, real};
-use crate::sync::Pending;
 use crate::thread::{self, Thread, enter, pending};
 use crate::world::{State, World, hold};
 
@@ -109,8 +108,8 @@ fn set_sends(sends: bool) {
     }
 }
 
-/// A thread that waits for descriptors notices the signal before the sender goes on: so the same
-/// schedule gives the same run.
+/// A thread that sleeps or waits for descriptors notices the signal before the sender goes on: so
+/// the same schedule gives the same run.
 fn is_noticed(sender: &Thread, count: &Count, before: u32) {
     /// So many looks, a few microseconds apart; it may also be blocked, or go to others.
     const LOOKS: u32 = 200;
@@ -125,7 +124,7 @@ fn is_noticed(sender: &Thread, count: &Count, before: u32) {
     for (index, entry) in threads.iter_mut().enumerate() {
         if index as u32 != sender.index
             && entry.state == State::Live
-            && matches!(entry.pending, Pending::Ready(_))
+            && entry.pending.ends_with_signals()
             && entry.was_signalled()
         {
             entry.interrupted = true;

@@ -197,7 +197,7 @@ fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: boo
             let mut world = hold();
             if world.replay.is_none() {
                 let call = if is_own { call::OWN_SIGNAL } else { call::SIGNAL };
-                let (result, sent) = (i64::from(signal), thread.calls.len() as u64);
+                let (result, sent) = (i64::from(signal), thread.depth());
                 let (thread, ordinal) = (thread.index, thread.ordinal);
                 let input = Input { thread, call, ordinal, errno: 0, result, sent };
                 world.keep_input(&input, &told(info));
@@ -227,7 +227,14 @@ fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_own: boo
 
 /// The thread knows from here on what the sender of a signal did before.
 fn comes_behind_sender() {
-    around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ());
+    let behind = || around(|_| Uses::of(&[(SIGNALS, BOTH), (OUTSIDE, TAKES)]), None, || ());
+    if !RECORDED.load(Relaxed) {
+        return behind();
+    }
+    // A replay knows which operation was last, not how far the thread had come behind it.
+    let site = enter(|thread| std::mem::take(&mut thread.call_site));
+    behind();
+    enter(|thread| thread.call_site = site.unwrap_or(0));
 }
 
 /// The calling thread handles a signal inside the runtime: it says so when it has come out.
@@ -275,7 +282,7 @@ fn recorded(thread: &mut Thread) -> Option<Signal> {
         return None;
     }
     thread.busy.store(true, Relaxed);
-    let (of, ordinal, depth) = (thread.recorded, thread.ordinal, thread.calls.len());
+    let (of, ordinal, depth) = (thread.recorded, thread.ordinal, thread.depth());
     let signal = hold().inputs.as_mut().and_then(|inputs| inputs.signal(of, ordinal, depth));
     thread.busy.store(false, Relaxed);
     signal

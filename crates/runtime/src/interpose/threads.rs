@@ -15,7 +15,7 @@ use crate::kernel::uses::Uses;
 use crate::real::{pass_on, real, variants};
 use crate::schedule::Waited;
 use crate::thread::{self, Thread, enter};
-use crate::world::{State, World, hold};
+use crate::world::{State, hold};
 use crate::{explore, module, sync, watchdog};
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -199,14 +199,12 @@ fn await_end(handle: pthread_t, deadline: Option<libc::timespec>) -> Waited {
 ///
 /// The arguments are those of `pthread_join`.
 unsafe fn reap(handle: pthread_t, result: *mut *mut c_void) -> c_int {
+    let child = enter(|_| hold().by_handle(handle)).flatten();
     // The kernel may take its time to end the thread. Who waits for that is inside of the runtime
     // meanwhile: it must not lose its turn.
     let reaped = enter(|_| {
-        let is_done = |world: &mut World| {
-            let child = world.by_handle(handle);
-            child.is_some_and(|child| world.entry(child).state == State::Done)
-        };
-        if mode() != Mode::Scheduled || !is_done(&mut hold()) {
+        let is_done = child.is_some_and(|child| hold().entry(child).state == State::Done);
+        if mode() != Mode::Scheduled || !is_done {
             return None;
         }
         let mut looks = 0;
@@ -222,8 +220,9 @@ unsafe fn reap(handle: pthread_t, result: *mut *mut c_void) -> c_int {
         }
     });
     let status = reaped.flatten().unwrap_or_else(|| pass_on!(next::pthread_join(handle, result)));
-    if status == 0 {
-        enter(|_| hold().handles.retain(|(known, _)| *known != handle));
+    if let (0, Some(child)) = (status, child) {
+        // A new thread may have got the same handle meanwhile.
+        enter(|_| hold().handles.retain(|(_, index)| *index != child));
     }
     status
 }

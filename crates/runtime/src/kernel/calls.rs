@@ -141,6 +141,9 @@ pub(crate) fn end_with(thread: &mut Thread, result: i64) {
     let mut world = hold();
     world.kernel.changing(-i32::from(changes));
     world.stamped(thread, kind::LEAVE_CALL, 0, site, [result as u64]);
+    if world.kernel.has_new_answer(thread.index) {
+        world.stamped(thread, kind::UNSEEN, unseen::LOOKED, site, []);
+    }
 }
 
 /// Records that the thread is about to cancel another one.
@@ -250,6 +253,9 @@ fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
         world.kernel.look_anew();
         world.kernel.changing(-i32::from(call.changes));
         world.stamped(thread, kind::LEAVE_CALL, 0, call.site, [0]);
+        if world.kernel.has_new_answer(thread.index) {
+            world.stamped(thread, kind::UNSEEN, unseen::LOOKED, call.site, []);
+        }
         if is_last(&call) {
             break;
         }

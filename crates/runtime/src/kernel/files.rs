@@ -330,8 +330,18 @@ pub(crate) fn named_file<R>(
             private.lookup(&name).flatten().map(|place| named(&place))
         }),
     };
-    let Some(place) = place else { return call(path) };
+    let changes = || {
+        if matches!(how, How::Writes | How::Changes) {
+            crate::errno::keeping_errno(|| crate::interpose::memory::changes_file(folder, path));
+        }
+    };
+    let Some(place) = place else {
+        let result = call(path);
+        changes();
+        return result;
+    };
     let result = call(place.as_ptr().cast());
+    changes();
     crate::errno::keeping_errno(|| enter(|_| drop(place)));
     result
 }

@@ -177,6 +177,33 @@ pub(super) fn look_at(folder: i32, name: *const c_char) -> Option<Found> {
     ask(folder, name, 0)
 }
 
+/// What time it is, as files say it.
+pub(super) fn now() -> (i64, u32) {
+    // SAFETY: the kernel fills in a local variable.
+    let now = unsafe {
+        let mut now: libc::timespec = std::mem::zeroed();
+        let to = &raw mut now as usize;
+        let clock = libc::CLOCK_REALTIME_COARSE as usize;
+        system_call(libc::SYS_clock_gettime, [clock, to, 0, 0, 0, 0]);
+        now
+    };
+    (now.tv_sec, now.tv_nsec as u32)
+}
+
+/// When the file of a descriptor, or of a name, was last changed.
+pub(super) fn last_change(folder: i32, name: Option<*const c_char>) -> Option<(i64, u32)> {
+    let mut found = std::mem::MaybeUninit::<libc::statx>::zeroed();
+    let (name, flags) = name.map_or((c"".as_ptr(), libc::AT_EMPTY_PATH), |name| (name, 0));
+    let (wanted, to) = (libc::STATX_CTIME as usize, found.as_mut_ptr() as usize);
+    let arguments = [folder as usize, name as usize, flags as usize, wanted, to, 0];
+    if system_call(libc::SYS_statx, arguments) != 0 {
+        return None;
+    }
+    // SAFETY: it is all zeros at least, and those are a `statx`.
+    let time = unsafe { found.assume_init() }.stx_ctime;
+    Some((time.tv_sec, time.tv_nsec))
+}
+
 /// Not for its times: who asks for those makes the next write to the file a slow one.
 fn ask(folder: i32, name: *const c_char, flags: i32) -> Option<Found> {
     let mut found = std::mem::MaybeUninit::<libc::statx>::zeroed();

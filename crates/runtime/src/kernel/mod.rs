@@ -44,6 +44,10 @@ pub(crate) struct Kernel {
     pub(crate) objects: Objects,
     looks: looks::Looks,
     files: files::Files,
+    /// Blocks that a thread has made larger or smaller in place, while there were others.
+    pub(crate) resized: FxHashMap<usize, u32>,
+    /// Since when the process runs, in seconds and nanoseconds.
+    since: (i64, u32),
     /// The program has, or has had, more than one thread.
     pub(crate) has_several_threads: bool,
     /// The lists of channels that calls have used, with their numbers.

@@ -5,14 +5,16 @@
 //! a file is its device and inode. What a number stands for is looked up at each call, since the C
 //! library opens and closes files unseen; descriptors that cannot be told apart share one channel.
 
+use std::ffi::c_char;
+
 use foretrace_recording::channel::{self, ANONYMOUS, LOOPBACK};
 use foretrace_recording::input::descriptor;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Kernel;
 use super::given::Piece;
-use super::looks::{Identity, look, path};
+use super::looks::{Identity, look, look_at, path};
 use super::system_files::is_made_up;
+use super::{Kernel, looks};
 use crate::futex::system_call;
 
 /// What libc calls it is a c_int.
@@ -95,6 +97,18 @@ pub(crate) struct Objects {
     pub(super) fed: Vec<u32>,
     /// Files that are in memory, and can be changed there.
     mapped: Vec<Identity>,
+    /// Files that the process has opened by name and can write to.
+    writable: Vec<Identity>,
+    /// Files in memory that the process has made, and that no other one has.
+    own: Vec<Identity>,
+    /// Files that have changed since the process runs.
+    pub(super) answers: FxHashSet<Identity>,
+    /// Files of which that is not known, and the calls that are under way on them: the thread, and
+    /// the descriptor.
+    pub(super) asked: Vec<(u32, i32, Identity)>,
+    /// Pages with what is in a file that the process cannot change: where they begin, and how many
+    /// bytes.
+    shown: Vec<(Identity, u64, u64)>,
     /// The channel of the files that the kernel makes up.
     system_files: Option<u32>,
     /// What standard output and standard error were at the start.
@@ -121,6 +135,7 @@ impl Kernel {
     /// Looks at what the process begins with, and returns what descriptors 0 to 2 are. In a replay
     /// they count as what they were in the recorded run.
     pub(crate) fn begin(&mut self, recorded: Option<[u8; 3]>) -> u64 {
+        self.since = looks::now();
         self.objects.standard = [1, 2].map(|number| look(number).map(|found| found.identity));
         if let Some(recorded) = recorded {
             for (descriptor, what) in (0..).zip(recorded) {
@@ -399,6 +414,23 @@ impl Kernel {
         self.objects.watched.retain(|(_, known, _)| *known != descriptor);
     }
 
+    /// The process has made a file that has no name.
+    pub(crate) fn made_own(&mut self, descriptor: i32) {
+        if let Some(slot) = self.slot(descriptor) {
+            self.objects.own.push(slot.identity);
+        }
+    }
+
+    /// Descriptors go to other processes, and files with them.
+    pub(crate) fn pass_on(&mut self) {
+        self.objects.own.clear();
+    }
+
+    /// Whether nobody else has a file. (Children are another matter.)
+    pub(super) fn is_own(&self, file: Identity) -> bool {
+        self.objects.own.contains(&file)
+    }
+
     /// A file is changed through memory from now on.
     pub(crate) fn mapped(&mut self, descriptor: i32) {
         if let Some(slot) = self.slot(descriptor) {
@@ -412,6 +444,36 @@ impl Kernel {
             && self
                 .slot(descriptor)
                 .is_some_and(|slot| self.objects.mapped.contains(&slot.identity))
+    }
+
+    /// Whether the process has opened a file by which it can write to this one.
+    pub(crate) fn is_written(&mut self, descriptor: i32) -> bool {
+        let slot = self.slot(descriptor);
+        slot.is_some_and(|slot| self.objects.writable.contains(&slot.identity))
+    }
+
+    /// These pages hold what is in a file.
+    pub(crate) fn shown(&mut self, descriptor: i32, start: u64, size: u64) {
+        if let Some(slot) = self.slot(descriptor) {
+            self.objects.shown.push((slot.identity, start, size));
+        }
+    }
+
+    /// The pages there are gone, or something else.
+    pub(crate) fn forget_pages(&mut self, start: u64) {
+        self.objects.shown.retain(|&(_, known, _)| known != start);
+        self.resized.remove(&(start as usize));
+    }
+
+    /// The process can change the file of this name from now on: the pages that show it.
+    pub(crate) fn changes_file(&mut self, folder: i32, name: *const c_char) -> Vec<(u64, u64)> {
+        let Some(found) = look_at(folder, name) else { return Vec::new() };
+        self.objects.answers.insert(found.identity);
+        if !self.objects.writable.contains(&found.identity) {
+            self.objects.writable.push(found.identity);
+        }
+        let shown = self.objects.shown.extract_if(.., |(file, ..)| *file == found.identity);
+        shown.map(|(_, start, size)| (start, size)).collect()
     }
 
     /// An epoll object watches a descriptor: their channels become one.

@@ -7,7 +7,7 @@ use foretrace_recording::channel::{DESCRIPTORS, LOOPBACK, OUTSIDE};
 use foretrace_recording::record::stream;
 
 use super::Kernel;
-use super::looks::{Found, look_at};
+use super::looks::{Found, Identity, last_change, look_at};
 use super::objects::{End, Kind, Slot};
 use super::system_files::is_name_made_up;
 use super::uses::Uses;
@@ -47,7 +47,12 @@ impl Kernel {
     /// A call that fails if the number is not open, and does not depend on what it stands for.
     pub(crate) fn of_number(&mut self, descriptor: i32) -> Uses {
         let is_open = self.slot(descriptor).is_some();
-        self.number(descriptor, is_open)
+        let mut uses = self.number(descriptor, is_open);
+        if self.has_several_threads {
+            // Whether it is open may be all that the caller wants to know.
+            uses.add(DESCRIPTORS, TAKES);
+        }
+        uses
     }
 
     /// Whether the kernel says by a descriptor what a process has in its memory, or which threads:
@@ -131,10 +136,45 @@ impl Kernel {
         let outside = self.is_fed(slot)
             || slot.kind == Kind::Timer
             || self.objects.answered.iter().any(|&one| self.find(one) == self.find(slot.channel));
-        if outside || (self.objects.forked && slot.kind != Kind::Loopback) {
+        if outside
+            || (self.objects.forked && slot.kind != Kind::Loopback)
+            || (slot.kind == Kind::Inside
+                && self.look(descriptor).is_some_and(|found| found.kind == libc::S_IFREG)
+                && !self.is_own(slot.identity)
+                && self.is_answer(descriptor, slot.identity))
+        {
             uses.add(OUTSIDE, TAKES);
         }
         uses
+    }
+
+    /// Whether a file is known to have changed since the process runs: somebody outside may have
+    /// answered by it. If it is not known, that is looked for behind the call.
+    fn is_answer(&mut self, descriptor: i32, file: Identity) -> bool {
+        if !self.has_several_threads || self.objects.answers.contains(&file) {
+            return self.has_several_threads;
+        }
+        let thread = crate::thread::glance().map_or(u32::MAX, |thread| thread.index);
+        if !self.objects.asked.contains(&(thread, descriptor, file)) {
+            self.objects.asked.push((thread, descriptor, file));
+        }
+        false
+    }
+
+    /// Behind a call of a thread: whether a file that it was about has changed for the first time
+    /// since the process runs.
+    pub(super) fn has_new_answer(&mut self, thread: u32) -> bool {
+        if self.objects.asked.is_empty() {
+            return false;
+        }
+        let asked: Vec<_> = self.objects.asked.extract_if(.., |(by, ..)| *by == thread).collect();
+        let since = self.since;
+        let new = asked.into_iter().filter(|&(_, descriptor, _)| {
+            last_change(descriptor, None).is_some_and(|time| time >= since)
+        });
+        let before = self.objects.answers.len();
+        self.objects.answers.extend(new.map(|(_, _, file)| file));
+        self.objects.answers.len() > before
     }
 
     /// A call that writes to a descriptor; `surely` if it does not have to wait, and all of it is
@@ -210,7 +250,15 @@ impl Kernel {
     ) -> Uses {
         let mut uses = Uses::default();
         let is_file = |found: &Found| found.kind == libc::S_IFREG;
-        let Some(found) = look_at(folder, name).filter(is_file) else { return uses };
+        let found = look_at(folder, name);
+        if self.has_several_threads
+            && (found.is_none()
+                || last_change(folder, Some(name)).is_some_and(|time| time >= self.since))
+        {
+            // Somebody outside may have made it, or make it just now.
+            uses.add(OUTSIDE, TAKES);
+        }
+        let Some(found) = found.filter(is_file) else { return uses };
         let identity = found.identity;
         let channel = match self.objects.known.get(&identity) {
             Some(known) => known.channel,

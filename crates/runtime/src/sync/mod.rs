@@ -36,6 +36,13 @@ pub(crate) enum Pending {
     Ready(Ready),
 }
 
+impl Pending {
+    /// Whether a signal with a handler ends the wait; the handler then runs behind it.
+    pub(crate) fn ends_with_signals(self) -> bool {
+        matches!(self, Pending::Sleep | Pending::Ready(_))
+    }
+}
+
 /// A mutex, spin lock or reader-writer lock.
 #[derive(Default, Debug)]
 pub(crate) struct LockState {

@@ -114,7 +114,8 @@ impl World {
             *state = new();
         }
         if is_other || self.objects.locks.len() != known {
-            self.stamped(thread, kind::LOCK_INIT, kind_if_new, 0, [address as u64]);
+            let site = thread.call_site;
+            self.stamped(thread, kind::LOCK_INIT, kind_if_new, site, [address as u64]);
         }
         self.objects.locks.get_mut(&address).expect("it was just put there")
     }
@@ -545,8 +546,8 @@ pub(crate) fn end(thread: &mut Thread) {
     thread.own.close();
 }
 
-/// Lets time pass: others run first.
-pub(crate) fn sleep(thread: &mut Thread, deadline: libc::timespec) {
+/// Lets time pass: others run first. Whether a signal ended that.
+pub(crate) fn sleep(thread: &mut Thread, deadline: libc::timespec) -> bool {
     let world: Held = hold();
-    drop(schedule::block(world, thread, Pending::Sleep, Some(deadline)));
+    schedule::block(world, thread, Pending::Sleep, Some(deadline)).1 == Waited::Interrupted
 }

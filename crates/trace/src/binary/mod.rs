@@ -19,8 +19,10 @@ mod bytes;
 mod channels;
 mod columns;
 mod events;
+mod layouts;
 mod rows;
 mod sections;
+mod stacks;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -97,6 +99,8 @@ pub fn decode(bytes: &[u8]) -> Result<Trace, BinaryError> {
     tables::decode_assumptions(&mut index, &mut builder)?;
     tables::decode_faults(&mut index, &mut builder)?;
     tables::decode_dependences(&mut index, &mut builder)?;
+    layouts::decode(&mut index, &mut builder)?;
+    stacks::decode(&mut index, &mut builder)?;
     builder.set_inputs(index.gather(Tag::INPUTS)?.0);
     Ok(builder.finish())
 }
@@ -122,6 +126,8 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     writer.pieces(Tag::ASSUMPTIONS, &tables::encode_assumptions(trace)?)?;
     writer.pieces(Tag::DEPENDENCES, &tables::encode_dependences(trace))?;
     writer.pieces(Tag::FAULTS, &tables::encode_faults(trace))?;
+    writer.skippable(Tag::LAYOUTS, &layouts::encode(trace))?;
+    writer.skippable(Tag::STACKS, &stacks::encode(trace))?;
     writer.skippable(Tag::INPUTS, trace.inputs())?;
     writer.end(trace.len() as u64)
 }

@@ -46,9 +46,11 @@ impl Tag {
     pub(super) const DELAYED: Tag = Tag(*b"CHDE");
     pub(super) const AWAITED: Tag = Tag(*b"CHAW");
     pub(super) const INPUTS: Tag = Tag(*b"INPT");
+    pub(super) const STACKS: Tag = Tag(*b"STCK");
+    pub(super) const LAYOUTS: Tag = Tag(*b"LAYT");
     const END: Tag = Tag(*b"END ");
 
-    const KNOWN: [Tag; 25] = [
+    const KNOWN: [Tag; 27] = [
         Tag::THREADS,
         Tag::OBJECTS,
         Tag::LOCKS,
@@ -73,6 +75,8 @@ impl Tag {
         Tag::DELAYED,
         Tag::AWAITED,
         Tag::INPUTS,
+        Tag::STACKS,
+        Tag::LAYOUTS,
         Tag::END,
     ];
 }

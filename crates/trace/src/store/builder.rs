@@ -20,6 +20,7 @@ impl Trace {
             faults: take(&mut self.faults),
             ordinals: take(&mut self.ordinals),
             record_kinds: take(&mut self.record_kinds),
+            stacks: self.stacks.take_events(),
             ..Trace::default()
         };
         (events, Builder { trace: take(self) })
@@ -95,7 +96,11 @@ impl Builder {
 
     /// Appends an event of another trace with the same names, and all that is known of it.
     pub fn push_again(&mut self, from: &Trace, id: EventId) {
-        let event = from.event(id);
+        self.push_as(from, id, from.event(id));
+    }
+
+    /// Appends an event in place of one of another trace, with all that is known of that one.
+    pub fn push_as(&mut self, from: &Trace, id: EventId, event: Event) {
         let new = match (from.ordinal(id), from.record_kind(id)) {
             (Some(ordinal), Some(kind)) => self.push_recorded(event, ordinal, kind),
             _ => self.push(event),
@@ -111,6 +116,9 @@ impl Builder {
         }
         if let Some(&otherwise) = from.faults.get(id) {
             self.fails_otherwise(new, otherwise);
+        }
+        if let Some(stack) = from.stacks.of(id) {
+            self.trace.stacks.set(new, stack);
         }
     }
 

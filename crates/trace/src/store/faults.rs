@@ -2,7 +2,7 @@
 //! program does not continue as recorded. And the assertions that are made of them.
 
 use super::{Kind, Trace};
-use crate::{Access, EventId, ImplicitFault, Op};
+use crate::{EventId, ImplicitFault, ObjectId, Op};
 
 /// What follows where a branch goes the other way than in the recorded run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +47,22 @@ impl Trace {
     /// Whether the event is part of an assertion that nobody wrote and reads or writes no memory of
     /// the program.
     pub fn is_made_up(&self, id: EventId) -> bool {
-        let first = |access: Access| self.first_cell.is_some_and(|cell| access.at.object >= cell);
-        self.access(id).is_some_and(first) || self.fault(id) == Some(ImplicitFault::Freed)
+        let is_cell =
+            |cell: ObjectId| self.access(id).is_some_and(|access| access.at.object >= cell);
+        self.first_cell.is_some_and(is_cell) || self.fault(id) == Some(ImplicitFault::Freed)
+    }
+
+    /// Whether there are such events that read or write.
+    pub fn has_cells(&self) -> bool {
+        self.first_cell.is_some()
+    }
+
+    /// How many events are no events of the program.
+    pub fn made_up(&self) -> usize {
+        if !self.has_cells() {
+            return 0;
+        }
+        (0..self.len()).filter(|&at| self.is_made_up(EventId::from(at))).count()
     }
 
     /// Of the assertion that memory is not freed yet: the access behind it, and the free.

@@ -1,6 +1,6 @@
-/* One thread writes x and tells somebody outside of the process, by output, a file or a page of one. He answers,
- * by input or a signal, and only then another thread reads x. The first argument says how he is
- * told, the second is the name of the file. */
+/* One thread writes x and tells somebody outside of the process, by output, a file or a page of
+ * one. He answers, by input, a signal or a file, and only then another thread reads x. The first
+ * argument says how he is told or answers, the second is the name of the file. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,12 +16,13 @@ static int x;
 static const char *way, *name;
 static sigset_t signals;
 static char *page;
+static int known;
 
 static int is(const char *name) { return strcmp(way, name) == 0; }
 
 static void *tell(void *unused) {
   x = 1;
-  if (is("output")) {
+  if (is("output") || is("appears") || is("polled")) {
     printf("ready\n");
     fflush(stdout);
   } else if (is("errors"))
@@ -44,6 +45,12 @@ static void *hear(void *unused) {
   int signal;
   if (is("signal"))
     CHECK(sigwait(&signals, &signal) == 0);
+  else if (is("appears"))
+    while (access(name, F_OK) != 0)
+      usleep(1000);
+  else if (is("polled"))
+    while (pread(known, &answer, 1, 0) != 1)
+      usleep(1000);
   else
     CHECK(read(STDIN_FILENO, &answer, 1) == 1);
   CHECK(x == 1);
@@ -61,6 +68,8 @@ int main(int count, char **arguments) {
     page = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     CHECK(page != MAP_FAILED);
   }
+  if (is("polled"))
+    CHECK((known = open(name, O_RDONLY)) >= 0);
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
   CHECK(pthread_sigmask(SIG_BLOCK, &signals, NULL) == 0);

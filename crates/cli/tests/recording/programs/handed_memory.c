@@ -18,6 +18,10 @@
 
 int foreign_read(const int *from);
 void foreign_write(int *to, int value);
+int foreign_read_behind(int *const *from);
+void foreign_keep(int *where);
+int foreign_read_kept(void);
+void foreign_write_kept(int value);
 
 static int x, number, *numbers;
 static char *text;
@@ -36,6 +40,23 @@ static void foreign_writes(void) { foreign_write(numbers + 1, 1); }
 static int is_written(void) { return numbers[1] == 1; }
 static void foreign_writes_variable(void) { foreign_write(&number, 1); }
 static int is_variable_written(void) { return number == 1; }
+
+/* It reaches memory by other memory, or by an address that it has kept. */
+static int foreign_reads_behind(void) {
+  struct {
+    int number, *numbers;
+  } both = {1, numbers};
+  return foreign_read_behind(&both.numbers) == 1;
+}
+
+static void keep_numbers(void) { foreign_keep(numbers); }
+static int foreign_reads_kept(void) { return foreign_read_kept() == 1; }
+static void foreign_writes_kept(void) { foreign_write_kept(1); }
+static int is_kept_written(void) { return numbers[0] == 1; }
+
+/* Not yet written elsewhere: the other thread comes first, and says so. */
+static int is_not_written(void) { return numbers[2] == 0; }
+static void foreign_writes_late(void) { foreign_write(numbers + 2, 1); }
 
 /* What one thread has stored is moved by another one. */
 static int is_moved(void) {
@@ -115,6 +136,9 @@ static const struct way {
     {"read elsewhere", nothing, store, foreign_reads},
     {"written elsewhere", nothing, foreign_writes, is_written},
     {"variable written elsewhere", nothing, foreign_writes_variable, is_variable_written},
+    {"read behind an address", nothing, store, foreign_reads_behind},
+    {"read by a kept address", keep_numbers, store, foreign_reads_kept},
+    {"written by a kept address", keep_numbers, foreign_writes_kept, is_kept_written},
     {"moved", nothing, store, is_moved},
     {"read through a pointer", nothing, change, compares},
     {"written through a pointer", nothing, copies, is_copied},
@@ -150,6 +174,23 @@ static void *learn(void *unused) {
   return unused;
 }
 
+/* Who finds that the other one has not come yet is the first. */
+static void *come_first(void *unused) {
+  pthread_mutex_lock(&lock);
+  if (is_not_written())
+    x++;
+  pthread_mutex_unlock(&lock);
+  return unused;
+}
+
+static void *come_last(void *unused) {
+  pthread_mutex_lock(&lock);
+  foreign_writes_late();
+  pthread_mutex_unlock(&lock);
+  x++;
+  return unused;
+}
+
 /* What each thread has for itself says nothing about the other. */
 static void *count(void *unused) {
   int own = 1, *block = malloc(sizeof *block);
@@ -163,6 +204,7 @@ static void *count(void *unused) {
 int main(int arguments, char **argument) {
   const struct way *end = ways + sizeof ways / sizeof *ways;
   int is_private = arguments > 1 && strcmp(argument[1], "private") == 0;
+  int is_late = arguments > 1 && strcmp(argument[1], "not yet written") == 0;
   pthread_t threads[2];
   for (way = ways; way < end; way++) {
     if (arguments == 1)
@@ -172,17 +214,19 @@ int main(int arguments, char **argument) {
   }
   if (arguments == 1)
     return 0;
-  CHECK(is_private || way < end);
-  CHECK((numbers = malloc(16)) != NULL && (text = malloc(8192)) != NULL);
+  CHECK(is_private || is_late || way < end);
+  CHECK((numbers = calloc(1, 16)) != NULL && (text = malloc(8192)) != NULL);
   CHECK((wide = malloc(64 * sizeof *wide)) != NULL);
   numbers[0] = 0;
   strcpy(text, "0");
   wide[0] = L'0';
   wide[1] = 0;
-  if (!is_private)
+  if (!is_private && !is_late)
     way->prepare();
-  CHECK(pthread_create(&threads[0], NULL, is_private ? count : tell, NULL) == 0);
-  CHECK(pthread_create(&threads[1], NULL, is_private ? count : learn, NULL) == 0);
+  void *(*first)(void *) = is_private ? count : is_late ? come_first : tell;
+  void *(*second)(void *) = is_private ? count : is_late ? come_last : learn;
+  CHECK(pthread_create(&threads[0], NULL, first, NULL) == 0);
+  CHECK(pthread_create(&threads[1], NULL, second, NULL) == 0);
   CHECK(pthread_join(threads[0], NULL) == 0 && pthread_join(threads[1], NULL) == 0);
   return 0;
 }

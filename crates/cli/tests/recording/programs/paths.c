@@ -32,13 +32,15 @@ struct module {
   uint64_t symbol_count;
   const struct constant *constants;
   uint64_t constant_count;
+  const char *names;
+  uint64_t names_size;
 };
 void __ft_module(const struct module *module);
 
 static char huge[(1 << 20) + 1];
 static const uint64_t symbols[2] = {17, 18};
 static const struct constant constants[3] = {{"text", 5}, {huge, sizeof huge}, {0, 8}};
-static const struct module module = {.abi = 3,
+static const struct module module = {.abi = ABI,
                                      .strings = "",
                                      .strings_size = 1,
                                      .image = "image",

@@ -1,8 +1,12 @@
-//! The code of a program, as its images have it.
+//! The code of a program, as its images have it: the one decoder, for the walk along a recorded
+//! path and for the verification of programs.
 //!
 //! **Follows.** `docs/image.md`. Symbols are resolved while it is read; what an image says of
-//! itself is checked only as far as the walk needs it to be safe: registers and blocks that are
+//! itself is checked only as far as its users need it to be safe: registers and blocks that are
 //! named exist.
+
+// The fields are named after what they are; `docs/image.md` says what they mean.
+#![allow(missing_docs)]
 
 use foretrace_recording::image::{self, flags, opcode, operand, take, take_signed, terminator};
 use foretrace_words::{BinaryOp, Cast, RmwOp};
@@ -29,50 +33,64 @@ pub struct Code<'a> {
 
 /// A function.
 #[derive(Debug)]
-pub(crate) struct Function {
-    pub(crate) address: u64,
+pub struct Function {
+    pub address: u64,
     /// What records call it. The linker keeps one of several functions that have the same name, and
     /// so one address.
-    pub(crate) identity: u64,
-    pub(crate) name: String,
-    pub(crate) enters: bool,
-    pub(crate) is_variadic: bool,
+    pub identity: u64,
+    pub name: String,
+    pub enters: bool,
+    /// It is defined in a header of the system.
+    pub is_system: bool,
+    pub is_variadic: bool,
+    /// Bits of what it returns, 0 if that is nothing or no scalar.
+    pub result: u8,
     /// Widths of all registers; the first ones hold the arguments.
-    pub(crate) registers: Vec<u8>,
-    pub(crate) parameters: u32,
-    pub(crate) blocks: Vec<Block>,
+    pub registers: Vec<u8>,
+    pub parameters: u32,
+    pub blocks: Vec<Block>,
+}
+
+impl Function {
+    /// The site of its first instruction that has one, else 0.
+    pub fn first_site(&self) -> u64 {
+        let instructions = self.blocks.iter().flat_map(|block| &block.instructions);
+        instructions.map(|instruction| instruction.site).find(|&site| site != 0).unwrap_or(0)
+    }
 }
 
 /// Instructions in a row.
 #[derive(Debug)]
-pub(crate) struct Block {
-    pub(crate) parameters: Vec<u32>,
-    pub(crate) instructions: Vec<Instruction>,
-    pub(crate) terminator: Terminator,
+pub struct Block {
+    pub parameters: Vec<u32>,
+    pub instructions: Vec<Instruction>,
+    pub terminator: Terminator,
 }
 
 /// One instruction.
 #[derive(Debug)]
-pub(crate) struct Instruction {
+pub struct Instruction {
     /// Its address, 0 if it has none.
-    pub(crate) site: u64,
-    pub(crate) result: Option<u32>,
-    /// Bits of the result, 0 if there is none.
-    pub(crate) width: u8,
-    pub(crate) op: Op,
+    pub site: u64,
+    pub result: Option<u32>,
+    /// Bits of the result, 0 if there is none or it is no scalar.
+    pub width: u8,
+    pub op: Op,
 }
 
 /// A value that an instruction uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operand {
+pub enum Operand {
     Register(u32),
     Constant(u64),
+    /// The address of a symbol and what is added to it.
+    Address(u64),
     Unknown,
 }
 
 /// What a computation that is not modelled does to memory, without a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Effect {
+pub enum Effect {
     None,
     /// It may read and change any.
     Memory,
@@ -82,7 +100,7 @@ pub(crate) enum Effect {
 
 /// What an instruction does.
 #[derive(Debug)]
-pub(crate) enum Op {
+pub enum Op {
     Binary {
         op: BinaryOp,
         width: u8,
@@ -102,11 +120,13 @@ pub(crate) enum Op {
     Load {
         private: bool,
         size: u8,
+        order: u8,
         address: Operand,
     },
     Store {
         private: bool,
         size: u8,
+        order: u8,
         address: Operand,
         value: Operand,
     },
@@ -114,12 +134,14 @@ pub(crate) enum Op {
         private: bool,
         op: RmwOp,
         size: u8,
+        order: u8,
         address: Operand,
         value: Operand,
     },
     CompareExchange {
         private: bool,
         size: u8,
+        order: u8,
         address: Operand,
         expected: Operand,
         new: Operand,
@@ -161,6 +183,7 @@ pub(crate) enum Op {
         size: Operand,
     },
     Opaque {
+        name: String,
         effect: Effect,
         arguments: Vec<Operand>,
     },
@@ -176,23 +199,26 @@ pub(crate) enum Op {
         value: Operand,
     },
     Hooked {
+        name: String,
         arguments: Vec<Operand>,
     },
     Mark {
         region: bool,
+        name: String,
+        arguments: Vec<Operand>,
     },
 }
 
 /// Where a block goes on.
 #[derive(Debug)]
-pub(crate) struct Target {
-    pub(crate) block: u32,
-    pub(crate) arguments: Vec<Operand>,
+pub struct Target {
+    pub block: u32,
+    pub arguments: Vec<Operand>,
 }
 
 /// How a block ends.
 #[derive(Debug)]
-pub(crate) enum Terminator {
+pub enum Terminator {
     Jump(Target),
     Branch {
         flags: u8,
@@ -221,7 +247,7 @@ pub(crate) enum Terminator {
 }
 
 /// The functions of a module; `None` if the image cannot be read.
-pub(crate) fn decode(code: &Code<'_>) -> Option<Vec<Function>> {
+pub fn decode(code: &Code<'_>) -> Option<Vec<Function>> {
     let mut reader = Reader { rest: code.image, code, registers: Vec::new() };
     if reader.number()? != image::VERSION {
         return None;
@@ -294,7 +320,7 @@ impl Reader<'_> {
                 if address == 0 {
                     Operand::Unknown
                 } else {
-                    Operand::Constant(address.wrapping_add_signed(offset))
+                    Operand::Address(address.wrapping_add_signed(offset))
                 }
             }
             _ => Operand::Unknown,
@@ -317,7 +343,7 @@ impl Reader<'_> {
             0 => address,
             _ => *self.code.symbols.get(usize::try_from(self.number()?).ok()?)?,
         };
-        self.number()?;
+        let result = self.small()?;
         self.registers = self.list(Self::small)?;
         if self.registers.iter().any(|&width| width > 64) {
             return None;
@@ -342,7 +368,9 @@ impl Reader<'_> {
             identity,
             name,
             enters: flags & flags::ENTERS != 0,
+            is_system: false,
             is_variadic: flags & flags::VARIADIC != 0,
+            result,
             registers: std::mem::take(&mut self.registers),
             parameters: parameters as u32,
             blocks,
@@ -441,22 +469,22 @@ impl Reader<'_> {
                 }
             }
             opcode::OPAQUE | opcode::OPAQUE_MEMORY | opcode::OPAQUE_LIST => {
-                self.string()?;
+                let name = self.string()?;
                 let effect = match opcode {
                     opcode::OPAQUE => Effect::None,
                     opcode::OPAQUE_MEMORY => Effect::Memory,
                     _ => Effect::List,
                 };
-                Op::Opaque { effect, arguments: self.list(Self::operand)? }
+                Op::Opaque { name, effect, arguments: self.list(Self::operand)? }
             }
             opcode::HOOKED => {
-                self.string()?;
-                Op::Hooked { arguments: self.list(Self::operand)? }
+                let name = self.string()?;
+                Op::Hooked { name, arguments: self.list(Self::operand)? }
             }
             opcode::MARK => {
                 let name = self.string()?;
-                self.list(Self::operand)?;
-                Op::Mark { region: name.starts_with("foretrace_atomic_") }
+                let region = name.starts_with("foretrace_atomic_");
+                Op::Mark { region, name, arguments: self.list(Self::operand)? }
             }
             _ => return None,
         })
@@ -480,18 +508,19 @@ impl Reader<'_> {
         }
         let op = if opcode == opcode::RMW { self.small()?.into() } else { 0 };
         let size = self.small().filter(|size| (1..=8).contains(size))?;
-        self.number()?;
+        let order = self.small()?;
         let address = self.operand()?;
         Some(match opcode {
-            opcode::LOAD => Op::Load { private, size, address },
-            opcode::STORE => Op::Store { private, size, address, value: self.operand()? },
+            opcode::LOAD => Op::Load { private, size, order, address },
+            opcode::STORE => Op::Store { private, size, order, address, value: self.operand()? },
             opcode::RMW => {
                 let op = *RmwOp::ALL.get(op)?;
-                Op::Rmw { private, op, size, address, value: self.operand()? }
+                Op::Rmw { private, op, size, order, address, value: self.operand()? }
             }
             _ => Op::CompareExchange {
                 private,
                 size,
+                order,
                 address,
                 expected: self.operand()?,
                 new: self.operand()?,

@@ -1,0 +1,36 @@
+// Races on members of classes, one of a base class, in memory from `new`.
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace store {
+
+class Counted {
+  public:
+    long uses = 0;
+};
+
+class Cache : public Counted {
+    std::mutex mutex;
+    int misses = 0;
+    std::vector<int> kept;
+
+  public:
+    void look(int key) {
+        misses += key;
+        uses++;
+        std::lock_guard<std::mutex> guard(mutex);
+        kept.push_back(key);
+    }
+};
+
+} // namespace store
+
+int main() {
+    auto cache = std::make_unique<store::Cache>();
+    std::thread first([&] { cache->look(1); });
+    std::thread second([&] { cache->look(2); });
+    first.join();
+    second.join();
+}

@@ -1,0 +1,123 @@
+//! Names of objects, locks and the like.
+
+use foretrace_trace::*;
+
+use super::emit::Emit;
+use super::names::Evidence;
+use super::objects::{Block, Found, What};
+
+impl Emit<'_> {
+    /// A name that nothing of its kind has had: `m`, then `m#2`.
+    pub(super) fn fresh(&mut self, table: &str, name: String) -> String {
+        let count = self.names.entry(format!("{table} {name}")).or_default();
+        *count += 1;
+        match *count {
+            1 => name,
+            count => {
+                let next = format!("{name}#{count}");
+                self.fresh(table, next)
+            }
+        }
+    }
+
+    /// What is at an address, for the name of a lock or the like.
+    pub(super) fn describe(&mut self, address: u64) -> String {
+        if let Some(name) = self.tables.lock_names.get(&address) {
+            return name.clone();
+        }
+        let found = self.objects.find(address);
+        if found.what == What::Region {
+            return format!("{address:#x}");
+        }
+        if let Some(name) = self.source_name(&found, address).filter(|_| !self.together) {
+            return name;
+        }
+        let name = self.object_name(&found);
+        match address - found.start {
+            0 => name,
+            offset => format!("{name}+{offset}"),
+        }
+    }
+
+    /// What the programmer calls what is at an address, at the site of this record.
+    fn source_name(&mut self, found: &Found, address: u64) -> Option<String> {
+        let (tables, offset) = (self.tables, u32::try_from(address - found.start).ok()?);
+        let (module, of, called, offset) = match found.what {
+            What::Global(at) => {
+                let (module, of) = tables.type_of(at)?;
+                (module, of, Some(self.object_name(found)), offset)
+            }
+            What::Heap(_) | What::Stack(_) => {
+                let (module, base) = tables.base(self.site)?;
+                (module, base.of, base.variable.clone(), base.offset)
+            }
+            What::Region => return None,
+        };
+        let of = self.evidence.import(module, of, &mut self.builder);
+        self.builder.member_name(called, of, offset)
+    }
+
+    fn object_name(&self, found: &Found) -> String {
+        match found.what {
+            What::Global(at) => self.tables.globals[at].name.clone(),
+            What::Heap(block) => self.block_name(&block),
+            What::Stack(thread) if self.together => {
+                format!("stack of {}", self.tables.lineage(thread))
+            }
+            What::Stack(thread) => format!("stack of T{thread}"),
+            What::Region => format!("mem@{:#x}", found.start),
+        }
+    }
+
+    fn block_name(&self, block: &Block) -> String {
+        if self.together {
+            let place = self.tables.place(block.site).ok().flatten();
+            let place = place.map_or(String::new(), |place| format!("@{}", place.short()));
+            let of = self.tables.lineage(block.thread);
+            return format!("heap#{}{place} of {of}", block.nth);
+        }
+        match self.tables.place(block.site) {
+            Ok(Some(place)) => format!("heap#{}@{}", block.number, place.short()),
+            _ => format!("heap#{}", block.number),
+        }
+    }
+
+    pub(super) fn object(&mut self, found: &Found) -> ObjectId {
+        if let Some(&known) = self.object_ids.get(&found.object) {
+            return known;
+        }
+        let name = self.object_name(found);
+        let name = self.fresh("object", name);
+        let id = self.builder.object(&name);
+        self.object_ids.insert(found.object, id);
+        let size = found.end - found.start;
+        match found.what {
+            What::Global(at) => {
+                if let Some((module, of)) = self.tables.type_of(at) {
+                    self.evidence.global(module, of, (id, size), &mut self.builder);
+                }
+            }
+            What::Heap(_) => _ = self.block_sizes.insert(id, size as u32),
+            What::Stack(_) | What::Region => {}
+        }
+        id
+    }
+
+    /// An access at this record's site shows what a block or a part of a stack is.
+    pub(super) fn note_base(&mut self, found: &Found, at: Place) {
+        if matches!(found.what, What::Heap(_) | What::Stack(_))
+            && let Some((module, base)) = self.tables.base(self.site)
+        {
+            let place = (at.object, at.offset);
+            self.evidence.access(module, base, place, found, &mut self.builder);
+        }
+    }
+
+    /// Tells the trace what the programmer calls memory.
+    pub(super) fn finish_names(&mut self) {
+        let evidence: Evidence = std::mem::take(&mut self.evidence);
+        let layouts = evidence.finish(|object| self.block_sizes.get(&object).copied());
+        self.builder.set_layouts(layouts);
+        self.builder.set_folders(self.tables.directories());
+    }
+}

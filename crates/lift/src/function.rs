@@ -1,0 +1,426 @@
+//! Instructions of the image as instructions of the program.
+//!
+//! **Computes.** A function with the same blocks and registers; what an instruction becomes may be
+//! several, with registers of their own. What has no counterpart is an unknown external; its result
+//! is then never used.
+
+use foretrace_image as image;
+use foretrace_program::{
+    Block, Callee, Constant, Function, Global, Instruction, LocationId, MemoryOrder, Op, Operand,
+    Register, RegisterId, Target, Terminator, TerminatorKind,
+};
+use foretrace_trace::Names as Locations;
+use foretrace_words::BinaryOp;
+
+use crate::UNKNOWN;
+use crate::link::Names;
+use crate::object_file::{ObjectFile, site_number, symbol_of};
+
+/// The largest copy or fill that becomes loads and stores.
+const MOST_BYTES: u64 = 4096;
+
+/// What a function is lifted with.
+pub(crate) struct Lifting<'a> {
+    pub(crate) names: &'a Names,
+    pub(crate) file: &'a ObjectFile,
+    pub(crate) number: usize,
+    /// Widths of parameters and result of each function.
+    pub(crate) signatures: &'a [(Vec<u8>, Option<u8>)],
+    pub(crate) is_task: bool,
+}
+
+/// Widths of the parameters and of the result.
+pub(crate) fn signature(function: &image::Function) -> (Vec<u8>, Option<u8>) {
+    let params = function.registers[..function.parameters as usize].iter();
+    let params = params.map(|&width| if width == 0 { 64 } else { width }).collect();
+    (params, (function.result > 0).then_some(function.result))
+}
+
+/// A function while it is made.
+pub(crate) struct Body<'a> {
+    pub(crate) lifting: &'a Lifting<'a>,
+    pub(crate) globals: &'a [Global],
+    function: &'a image::Function,
+    registers: Vec<Register>,
+    instructions: Vec<Instruction>,
+    location: Option<LocationId>,
+    /// How the block ends, if before its end.
+    pub(crate) ends: Option<TerminatorKind>,
+}
+
+impl Lifting<'_> {
+    pub(crate) fn function(
+        &self,
+        function: &image::Function,
+        name: String,
+        locations: &mut Locations,
+        globals: &[Global],
+    ) -> Function {
+        let (_, result) = signature(function);
+        let registers = function.registers.iter();
+        let registers = registers
+            .map(|&width| Register { width: if width == 0 { 64 } else { width }, name: None })
+            .collect();
+        let mut body = Body {
+            lifting: self,
+            globals,
+            function,
+            registers,
+            instructions: Vec::new(),
+            location: None,
+            ends: None,
+        };
+        let is_section = name.starts_with("__VERIFIER_atomic_");
+        let mut blocks = Vec::new();
+        for (number, block) in function.blocks.iter().enumerate() {
+            if number == 0 && is_section {
+                body.emit(Op::SectionBegin, None);
+            }
+            for instruction in &block.instructions {
+                body.location = self.location(instruction.site, locations).or(body.location);
+                body.instruction(instruction);
+                if body.ends.is_some() {
+                    break;
+                }
+            }
+            let kind = match body.ends.take() {
+                Some(kind) => kind,
+                None => body.terminator(&block.terminator, result, is_section),
+            };
+            let terminator = Terminator { kind, location: body.location };
+            let params = block.parameters.iter().map(|&register| RegisterId(register)).collect();
+            let instructions = std::mem::take(&mut body.instructions);
+            blocks.push(Block { label: None, params, instructions, terminator });
+        }
+        let params = (0..function.parameters).map(RegisterId).collect();
+        Function { name, params, result, registers: body.registers, blocks }
+    }
+
+    fn location(&self, site: u64, locations: &mut Locations) -> Option<LocationId> {
+        let place = self.file.sites.get(site_number(site)?)?;
+        Some(LocationId::from(locations.intern(place)))
+    }
+}
+
+impl Body<'_> {
+    pub(crate) fn emit(&mut self, op: Op, result: Option<RegisterId>) {
+        self.instructions.push(Instruction { op, result, location: self.location });
+    }
+
+    pub(crate) fn register(&mut self, width: u8) -> RegisterId {
+        self.registers.push(Register { width, name: None });
+        RegisterId::from(self.registers.len() - 1)
+    }
+
+    /// A value in a new register.
+    pub(crate) fn compute(&mut self, op: Op, width: u8) -> Operand {
+        let register = self.register(width);
+        self.emit(op, Some(register));
+        Operand::Register(register)
+    }
+
+    /// Something that is not known happens.
+    pub(crate) fn unknown(&mut self, what: &str, result: Option<u32>) {
+        let name = format!("{UNKNOWN}{what}");
+        self.emit(Op::External { name, args: Vec::new() }, result.map(RegisterId));
+    }
+
+    pub(crate) fn operand(&mut self, operand: image::Operand, width: u8) -> Operand {
+        match operand {
+            image::Operand::Register(register) => Operand::Register(RegisterId(register)),
+            image::Operand::Constant(value) => Operand::constant(value, width),
+            image::Operand::Address(address) => {
+                let (symbol, offset) = symbol_of(address);
+                let meaning = self.lifting.file.symbols.get(symbol);
+                let names = self.lifting.names;
+                let found =
+                    meaning.and_then(|meaning| names.operand(self.lifting.number, meaning, offset));
+                found.unwrap_or_else(|| {
+                    let name = format!("{UNKNOWN}the address of something that no file defines");
+                    self.compute(Op::External { name, args: Vec::new() }, width)
+                })
+            }
+            image::Operand::Unknown => {
+                let name = "indeterminate".to_string();
+                self.compute(Op::External { name, args: Vec::new() }, width)
+            }
+        }
+    }
+
+    /// The width of an operand, if it shows one.
+    pub(crate) fn width(&self, operand: image::Operand) -> Option<u8> {
+        match operand {
+            image::Operand::Register(register) => Some(self.registers[register as usize].width),
+            image::Operand::Address(_) => Some(64),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn address(&mut self, operand: image::Operand) -> Operand {
+        self.operand(operand, 64)
+    }
+
+    pub(crate) fn as_constant(operand: Operand) -> Option<u64> {
+        match operand {
+            Operand::Constant(Constant { value, .. }) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The program is wrong unless the condition holds.
+    pub(crate) fn check(&mut self, op: BinaryOp, left: Operand, right: Operand) {
+        let condition = self.compute(Op::Binary { op, left, right }, 1);
+        self.emit(Op::Assert { condition }, None);
+    }
+
+    fn instruction(&mut self, instruction: &image::Instruction) {
+        let result = instruction.result;
+        let is_scalar = result.is_none() || instruction.width > 0;
+        let to = result.map(RegisterId);
+        match &instruction.op {
+            image::Op::Binary { op, width, left, right } => {
+                let (left, right) = (self.operand(*left, *width), self.operand(*right, *width));
+                self.check_binary(*op, right, *width);
+                self.emit(Op::Binary { op: *op, left, right }, to);
+            }
+            image::Op::Cast { cast, from, value } => {
+                let value = self.operand(*value, *from);
+                if *from == instruction.width {
+                    // The same bits.
+                    let right = Operand::constant(0, *from);
+                    let op = BinaryOp::Or;
+                    self.emit(Op::Binary { op, left: value, right }, to);
+                } else {
+                    self.emit(Op::Cast { cast: *cast, value }, to);
+                }
+            }
+            image::Op::Select { condition, then, otherwise } if is_scalar => {
+                let condition = self.operand(*condition, 1);
+                let then = self.operand(*then, instruction.width);
+                let otherwise = self.operand(*otherwise, instruction.width);
+                self.emit(Op::Select { condition, then, otherwise }, to);
+            }
+            image::Op::Load { size, order, address, .. } => {
+                let (address, size, order) = (self.address(*address), *size, memory(*order));
+                let to = to.unwrap_or_else(|| self.register(8 * size));
+                self.emit(Op::Load { address, size, order }, Some(to));
+            }
+            image::Op::Store { size, order, address, value, .. } => {
+                let address = self.address(*address);
+                let value = self.operand(*value, 8 * size);
+                self.emit(Op::Store { address, size: *size, value, order: memory(*order) }, None);
+            }
+            image::Op::Rmw { op, size, order, address, value, .. } => {
+                let address = self.address(*address);
+                let value = self.operand(*value, 8 * size);
+                let (op, size, order) = (*op, *size, memory(*order));
+                self.emit(Op::Rmw { op, address, size, value, order }, to);
+            }
+            image::Op::CompareExchange { size, order, address, expected, new, .. } => {
+                let address = self.address(*address);
+                let expected = self.operand(*expected, 8 * size);
+                let new = self.operand(*new, 8 * size);
+                let (size, order) = (*size, memory(*order));
+                self.emit(Op::CompareExchange { address, size, expected, new, order }, to);
+            }
+            image::Op::Fence { .. } => self.emit(Op::Fence { order: MemoryOrder::SeqCst }, None),
+            image::Op::Slot { size, .. } => match size {
+                image::Operand::Constant(size) if (1..=1 << 20).contains(size) => {
+                    self.emit(Op::Slot { size: *size as u32 }, to);
+                }
+                _ => self.unknown("an array whose size depends on data", result),
+            },
+            image::Op::Call { callee, arguments, variadic_from } => {
+                let callee = self.address(*callee);
+                match callee {
+                    Operand::Function(function) if variadic_from.is_none() && is_scalar => {
+                        let (params, gives) = &self.lifting.signatures[function.index()];
+                        let (params, gives) = (params.clone(), *gives);
+                        let fits = params.len() == arguments.len()
+                            && (result.is_none() || gives == Some(instruction.width));
+                        if !fits {
+                            return self.unknown("a call with other types", result);
+                        }
+                        let args = arguments.iter().zip(params);
+                        let args = args.map(|(&arg, width)| self.operand(arg, width)).collect();
+                        self.emit(Op::Call { callee: Callee::Direct(function), args }, to);
+                    }
+                    _ => self.unknown("a call of a variadic function", result),
+                }
+            }
+            image::Op::Leave { name, callee, arguments, .. } => {
+                self.leave(name, *callee, arguments, result, instruction.width);
+            }
+            image::Op::Assert { condition } => {
+                let condition = self.operand(*condition, 1);
+                self.emit(Op::Assert { condition }, None);
+            }
+            image::Op::Copy { to, from, size, .. } => self.copy(*to, *from, *size),
+            image::Op::Fill { to, byte, size, .. } => self.fill(*to, *byte, *size),
+            image::Op::Opaque { name, .. } if is_harmless(name) => {
+                if let Some(result) = to {
+                    let name = "indeterminate".to_string();
+                    self.emit(Op::External { name, args: Vec::new() }, Some(result));
+                }
+            }
+            image::Op::Opaque { name, .. } => {
+                self.unknown(&format!("an operation that is not modelled: {name}"), result);
+            }
+            image::Op::Hooked { name, .. } => {
+                self.unknown(&format!("a call of {name}"), result);
+            }
+            image::Op::Mark { region: true, name, .. } => {
+                let begins = name.contains("begin");
+                self.emit(if begins { Op::RegionBegin } else { Op::RegionEnd }, None);
+            }
+            image::Op::Mark { .. } if result.is_none() => (),
+            image::Op::Select { .. }
+            | image::Op::LoadWide { .. }
+            | image::Op::StoreWide { .. }
+            | image::Op::Mark { .. } => self.unknown("a value of more than 64 bits", result),
+        }
+    }
+
+    /// Divisions and shifts that C does not define.
+    fn check_binary(&mut self, op: BinaryOp, right: Operand, width: u8) {
+        match op {
+            BinaryOp::UDiv | BinaryOp::SDiv | BinaryOp::URem | BinaryOp::SRem
+                if Self::as_constant(right).is_none_or(|divisor| divisor == 0) =>
+            {
+                self.check(BinaryOp::Ne, right, Operand::constant(0, width));
+            }
+            BinaryOp::Shl | BinaryOp::LShr | BinaryOp::AShr
+                if Self::as_constant(right).is_none_or(|amount| amount >= width.into()) =>
+            {
+                self.check(BinaryOp::Ult, right, Operand::constant(width.into(), width));
+            }
+            _ => (),
+        }
+    }
+
+    /// Offsets and sizes of the words that so many bytes are made of.
+    fn words(size: u64) -> Vec<(u64, u8)> {
+        let (mut words, mut at) = (Vec::new(), 0);
+        while at < size {
+            let word = [8, 4, 2, 1].into_iter().find(|&word| at + u64::from(word) <= size);
+            let word = word.expect("one byte is left");
+            words.push((at, word));
+            at += u64::from(word);
+        }
+        words
+    }
+
+    pub(crate) fn at(&mut self, address: Operand, offset: u64) -> Operand {
+        if offset == 0 {
+            return address;
+        }
+        let right = Operand::constant(offset, 64);
+        self.compute(Op::Binary { op: BinaryOp::Add, left: address, right }, 64)
+    }
+
+    fn copy(&mut self, to: image::Operand, from: image::Operand, size: image::Operand) {
+        let image::Operand::Constant(size @ 0..=MOST_BYTES) = size else {
+            return self.unknown("a copy whose size depends on data", None);
+        };
+        let (to, from) = (self.address(to), self.address(from));
+        let order = MemoryOrder::Plain;
+        let mut values = Vec::new();
+        for (offset, size) in Self::words(size) {
+            let address = self.at(from, offset);
+            values.push(self.compute(Op::Load { address, size, order }, 8 * size));
+        }
+        for ((offset, size), value) in Self::words(size).into_iter().zip(values) {
+            let address = self.at(to, offset);
+            self.emit(Op::Store { address, size, value, order }, None);
+        }
+    }
+
+    fn fill(&mut self, to: image::Operand, byte: image::Operand, size: image::Operand) {
+        let (image::Operand::Constant(size @ 0..=MOST_BYTES), image::Operand::Constant(byte)) =
+            (size, byte)
+        else {
+            return self.unknown("a fill whose size or value depends on data", None);
+        };
+        let to = self.address(to);
+        self.fill_with(to, byte, size);
+    }
+
+    pub(crate) fn fill_with(&mut self, to: Operand, byte: u64, size: u64) {
+        for (offset, size) in Self::words(size) {
+            let address = self.at(to, offset);
+            let value = Operand::constant((byte & 0xff) * 0x0101_0101_0101_0101, 8 * size);
+            self.emit(Op::Store { address, size, value, order: MemoryOrder::Plain }, None);
+        }
+    }
+
+    fn target(&mut self, target: &image::Target) -> Target {
+        let params = &self.function.blocks[target.block as usize].parameters;
+        let widths: Vec<u8> =
+            params.iter().map(|&param| self.registers[param as usize].width).collect();
+        let args = target.arguments.iter().zip(widths);
+        let args = args.map(|(&arg, width)| self.operand(arg, width)).collect();
+        Target { block: foretrace_program::BlockId(target.block), args }
+    }
+
+    fn terminator(
+        &mut self,
+        terminator: &image::Terminator,
+        result: Option<u8>,
+        is_section: bool,
+    ) -> TerminatorKind {
+        match terminator {
+            image::Terminator::Jump(target) | image::Terminator::Invoked { normal: target, .. } => {
+                TerminatorKind::Jump(self.target(target))
+            }
+            image::Terminator::Branch { condition, then, otherwise, .. } => {
+                let condition = self.operand(*condition, 1);
+                let (then, otherwise) = (self.target(then), self.target(otherwise));
+                TerminatorKind::Branch { condition, then, otherwise }
+            }
+            image::Terminator::Switch { value, width, default: Some(default), cases, .. } => {
+                let value = self.operand(*value, *width);
+                let cases = cases.iter().map(|(case, target)| (*case, self.target(target)));
+                let cases = cases.collect();
+                TerminatorKind::Switch { value, cases, default: self.target(default) }
+            }
+            image::Terminator::Return(value) => {
+                let value = match (value, result) {
+                    (Some(value), Some(width)) => Some(self.operand(*value, width)),
+                    (None, Some(width)) => Some(self.operand(image::Operand::Unknown, width)),
+                    _ => None,
+                };
+                if is_section {
+                    self.emit(Op::SectionEnd, None);
+                }
+                TerminatorKind::Return(value)
+            }
+            image::Terminator::Unreachable => TerminatorKind::Unreachable,
+            image::Terminator::Unsupported(reason) => {
+                self.unknown(reason, None);
+                TerminatorKind::Exit
+            }
+            image::Terminator::Switch { .. } | image::Terminator::Resume => {
+                self.unknown("a jump to a computed place", None);
+                TerminatorKind::Exit
+            }
+        }
+    }
+}
+
+fn memory(order: u8) -> MemoryOrder {
+    match u32::from(order) {
+        foretrace_recording::site::order::PLAIN => MemoryOrder::Plain,
+        foretrace_recording::site::order::RELAXED => MemoryOrder::Relaxed,
+        foretrace_recording::site::order::ACQUIRE => MemoryOrder::Acquire,
+        foretrace_recording::site::order::RELEASE => MemoryOrder::Release,
+        foretrace_recording::site::order::ACQ_REL => MemoryOrder::AcqRel,
+        _ => MemoryOrder::SeqCst,
+    }
+}
+
+/// Operations of the compiler that change nothing.
+fn is_harmless(name: &str) -> bool {
+    ["llvm.stacksave", "llvm.stackrestore", "llvm.lifetime", "llvm.dbg", "llvm.assume"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}

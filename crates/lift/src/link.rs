@@ -1,0 +1,210 @@
+//! Which symbol of which file is which function or variable; the start of the program.
+
+use foretrace_program::{
+    Block, Callee, Function, FunctionId, Global, GlobalId, Instruction, MemoryOrder, Op, Operand,
+    Program, Register, RegisterId, Terminator, TerminatorKind, Thread, validate,
+};
+use foretrace_words::BinaryOp;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::function::{Lifting, signature};
+use crate::object_file::{Meaning, ObjectFile, symbol_of};
+use crate::{LiftError, Lifted};
+
+/// What all files define.
+pub(crate) struct Names {
+    /// Functions by name, those that only a file can see with its number.
+    functions: FxHashMap<(Option<usize>, String), FunctionId>,
+    /// Variables that all can see.
+    globals: FxHashMap<String, GlobalId>,
+    /// By file and its number there.
+    variables: FxHashMap<(usize, usize), GlobalId>,
+}
+
+impl Names {
+    /// What an address means; `None` if nothing is known of it.
+    pub(crate) fn operand(&self, file: usize, meaning: &Meaning, offset: u64) -> Option<Operand> {
+        match meaning {
+            Meaning::Variable(number, start) => {
+                let global = self.variables[&(file, *number)];
+                Some(Operand::Global { global, offset: start.wrapping_add(offset) })
+            }
+            Meaning::Name(name) => match self.function(file, name) {
+                Some(function) => (offset == 0).then_some(Operand::Function(function)),
+                None => {
+                    let global = *self.globals.get(name)?;
+                    Some(Operand::Global { global, offset })
+                }
+            },
+            Meaning::OwnFunction(name) => {
+                let function = self.function(file, name)?;
+                (offset == 0).then_some(Operand::Function(function))
+            }
+            Meaning::Unknown => None,
+        }
+    }
+
+    /// The function that a file means by a name.
+    pub(crate) fn function(&self, file: usize, name: &str) -> Option<FunctionId> {
+        let own = self.functions.get(&(Some(file), name.to_string()));
+        own.or_else(|| self.functions.get(&(None, name.to_string()))).copied()
+    }
+}
+
+pub(crate) fn link(files: Vec<ObjectFile>) -> Result<Lifted, LiftError> {
+    let mut program = Program::default();
+    let mut names = Names {
+        functions: FxHashMap::default(),
+        globals: FxHashMap::default(),
+        variables: FxHashMap::default(),
+    };
+    list_globals(&files, &mut program, &mut names)?;
+    let mut bodies = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        for function in &file.functions {
+            let (symbol, _) = symbol_of(function.address);
+            let (owner, name) = match file.symbols.get(symbol) {
+                Some(Meaning::OwnFunction(name)) => (Some(number), name.clone()),
+                Some(Meaning::Name(name)) => (None, name.clone()),
+                // Functions that exist only to be inlined.
+                _ => (Some(number), function.name.clone()),
+            };
+            let id = FunctionId::from(bodies.len());
+            if names.functions.insert((owner, name.clone()), id).is_some() {
+                return Err(LiftError::Twice(name));
+            }
+            bodies.push((number, name, function));
+        }
+    }
+    let main = names.functions.get(&(None, "main".to_string())).copied();
+    let main = main.ok_or(LiftError::NoMain)?;
+    let is_task = files
+        .iter()
+        .flat_map(|file| &file.undefined)
+        .any(|name| name.starts_with("__VERIFIER_") || name == "reach_error")
+        || bodies
+            .iter()
+            .any(|(_, name, _)| name == "reach_error" || name.starts_with("__VERIFIER_"));
+    let signatures: Vec<(Vec<u8>, Option<u8>)> =
+        bodies.iter().map(|(_, _, function)| signature(function)).collect();
+    for (number, name, function) in &bodies {
+        let lifting = Lifting {
+            names: &names,
+            file: &files[*number],
+            number: *number,
+            signatures: &signatures,
+            is_task,
+        };
+        let made =
+            lifting.function(function, name.clone(), &mut program.locations, &program.globals);
+        program.functions.push(made);
+    }
+    let mut used: FxHashSet<String> =
+        program.globals.iter().map(|global| global.name.clone()).collect();
+    for function in &mut program.functions {
+        let name = function.name.clone();
+        let mut count = 1;
+        while !used.insert(function.name.clone()) {
+            count += 1;
+            function.name = format!("{name}#{count}");
+        }
+    }
+    let start = start(&files, &names, &program, main);
+    program.functions.push(start);
+    let function = FunctionId::from(program.functions.len() - 1);
+    program.threads.push(Thread { name: "main".to_string(), function, args: Vec::new() });
+    for function in &mut program.functions {
+        function.canonicalise();
+    }
+    validate(&program).map_err(|error| LiftError::Invalid(error.to_string()))?;
+    Ok(Lifted { program, is_task })
+}
+
+fn list_globals(
+    files: &[ObjectFile],
+    program: &mut Program,
+    names: &mut Names,
+) -> Result<(), LiftError> {
+    let mut used: FxHashMap<String, u32> = FxHashMap::default();
+    for (number, file) in files.iter().enumerate() {
+        for (at, variable) in file.variables.iter().enumerate() {
+            let id = GlobalId::from(program.globals.len());
+            if variable.is_global {
+                if let Some(&known) = names.globals.get(&variable.name) {
+                    // Tentative definitions are one variable.
+                    let global = &mut program.globals[known.index()];
+                    let is_tentative = variable.bytes.iter().all(|&byte| byte == 0);
+                    if !is_tentative && !global.initial.is_empty() {
+                        return Err(LiftError::Twice(variable.name.clone()));
+                    }
+                    names.variables.insert((number, at), known);
+                    continue;
+                }
+                names.globals.insert(variable.name.clone(), id);
+            }
+            names.variables.insert((number, at), id);
+            let count = used.entry(variable.name.clone()).or_default();
+            *count += 1;
+            let name = match *count {
+                1 => variable.name.clone(),
+                count => format!("{}#{count}", variable.name),
+            };
+            let mut initial = variable.bytes.clone();
+            while initial.last() == Some(&0) {
+                initial.pop();
+            }
+            let size = (variable.bytes.len() as u32).max(1);
+            program.globals.push(Global { name, size, initial });
+        }
+    }
+    Ok(())
+}
+
+/// Stores the addresses that variables hold at first, calls `main`, and ends the process.
+fn start(files: &[ObjectFile], names: &Names, program: &Program, main: FunctionId) -> Function {
+    let mut instructions = Vec::new();
+    let mut registers: Vec<Register> = Vec::new();
+    let mut register = |width: u8| {
+        registers.push(Register { width, name: None });
+        RegisterId::from(registers.len() - 1)
+    };
+    let plain = |op: Op, result: Option<RegisterId>| Instruction { op, result, location: None };
+    for (number, file) in files.iter().enumerate() {
+        for (at, variable) in file.variables.iter().enumerate() {
+            for (offset, meaning) in &variable.addresses {
+                let global = names.variables[&(number, at)];
+                let value = names.operand(number, meaning, 0).unwrap_or_else(|| {
+                    let value = register(64);
+                    let name = "indeterminate".to_string();
+                    instructions.push(plain(Op::External { name, args: Vec::new() }, Some(value)));
+                    Operand::Register(value)
+                });
+                let address = Operand::Global { global, offset: *offset };
+                let order = MemoryOrder::Plain;
+                instructions.push(plain(Op::Store { address, size: 8, value, order }, None));
+            }
+        }
+    }
+    let head = program.function(main);
+    let mut args = Vec::new();
+    for (at, &param) in head.params.iter().enumerate() {
+        let width = head.width(param);
+        let value = register(width);
+        let name = ["argc", "argv", "envp"].get(at).unwrap_or(&"unknown argument").to_string();
+        instructions.push(plain(Op::External { name, args: Vec::new() }, Some(value)));
+        if at == 0 {
+            let some = register(1);
+            let (left, right) = (Operand::constant(0, width), Operand::Register(value));
+            let op = Op::Binary { op: BinaryOp::Slt, left, right };
+            instructions.push(plain(op, Some(some)));
+            let condition = Operand::Register(some);
+            instructions.push(plain(Op::Assume { condition }, None));
+        }
+        args.push(Operand::Register(value));
+    }
+    instructions.push(plain(Op::Call { callee: Callee::Direct(main), args }, None));
+    let terminator = Terminator { kind: TerminatorKind::Exit, location: None };
+    let block = Block { label: None, params: Vec::new(), instructions, terminator };
+    let name = "start of the process".to_string();
+    Function { name, params: Vec::new(), result: None, registers, blocks: vec![block] }
+}

@@ -1,0 +1,102 @@
+//! Who decided how many questions, and what that took.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Who is asked, once order and locks have refuted what they can. Each is sound alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Engines {
+    /// Each where it is likely to be the fastest, in turns.
+    #[default]
+    Staged,
+    /// Only the solver, under the model that is asked for.
+    Solver,
+    /// Only the explicit engine. Where it cannot work (under `control`, with a bound, of a
+    /// program), the solver.
+    Explicit,
+}
+
+/// Who has decided a question.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Decider {
+    /// Order that no schedule avoids, and locks.
+    Order,
+    /// The causality graph.
+    Graph,
+    /// A schedule close to the recorded one.
+    Tries,
+    /// Whoever it was, under the weaker model `values`.
+    Values,
+    /// The explicit engine.
+    Explicit,
+    /// The solver.
+    Solver,
+}
+
+impl Decider {
+    /// All of them, from cheap to dear.
+    pub const ALL: [Decider; 6] = [
+        Decider::Order,
+        Decider::Graph,
+        Decider::Tries,
+        Decider::Values,
+        Decider::Explicit,
+        Decider::Solver,
+    ];
+
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Decider::Order => "order",
+            Decider::Graph => "graph",
+            Decider::Tries => "tries",
+            Decider::Values => "values",
+            Decider::Explicit => "explicit",
+            Decider::Solver => "solver",
+        }
+    }
+}
+
+/// What a prediction took. The same for every number of threads, unless a time budget fires.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Effort {
+    decided: [u64; Decider::ALL.len()],
+    /// Conflicts of all solvers.
+    pub conflicts: u64,
+    /// States that the explicit engine visited.
+    pub states: u64,
+}
+
+impl Effort {
+    /// How many questions somebody has decided.
+    pub fn decided_by(&self, decider: Decider) -> u64 {
+        self.decided[decider as usize]
+    }
+
+    pub(crate) fn count(&mut self, decider: Decider, questions: u64) {
+        self.decided[decider as usize] += questions;
+    }
+}
+
+/// What all shards together have spent so far.
+#[derive(Debug, Default)]
+pub(crate) struct Spent {
+    conflicts: AtomicU64,
+    states: AtomicU64,
+}
+
+impl Spent {
+    pub(crate) fn add_conflicts(&self, conflicts: u64) {
+        self.conflicts.fetch_add(conflicts, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_states(&self, states: u64) {
+        self.states.fetch_add(states, Ordering::Relaxed);
+    }
+
+    pub(crate) fn effort(&self) -> Effort {
+        let [conflicts, states] =
+            [&self.conflicts, &self.states].map(|count| count.load(Ordering::Relaxed));
+        Effort { conflicts, states, ..Effort::default() }
+    }
+}

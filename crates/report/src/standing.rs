@@ -1,0 +1,78 @@
+//! What a project already knows of a finding: it is in the baseline, somebody has suppressed it, or
+//! an earlier report of the same command has it.
+
+use serde::Serialize;
+
+use crate::{Finding, Report};
+
+/// How a finding stands with its project.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Standing {
+    /// Nothing is known of it.
+    #[default]
+    Open,
+    /// There is a baseline, and it does not have it.
+    New,
+    /// The baseline has it.
+    Known,
+    /// The user does not want to hear of it.
+    Suppressed(Suppression),
+    /// An earlier report of the same command has it.
+    Repeated {
+        /// Which one: `run 1`.
+        of: String,
+    },
+}
+
+/// Who does not want to hear of a finding, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Suppression {
+    /// Where that is said: `foretrace.supp:3`, or a place in the source.
+    pub by: String,
+    /// What is said there.
+    pub rule: String,
+    /// The reason that is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether the program itself says so, and not a file beside it.
+    pub in_source: bool,
+}
+
+impl Standing {
+    /// The name in reports; `None` if there is nothing to say.
+    pub fn name(&self) -> Option<&'static str> {
+        match self {
+            Standing::Open => None,
+            Standing::New => Some("new"),
+            Standing::Known => Some("known"),
+            Standing::Suppressed(_) => Some("suppressed"),
+            Standing::Repeated { .. } => Some("repeated"),
+        }
+    }
+
+    /// Whether the user has to hear of it, and a command fails because of it.
+    pub fn counts(&self) -> bool {
+        matches!(self, Standing::Open | Standing::New)
+    }
+}
+
+impl Report {
+    /// The findings that the user has to hear of.
+    pub fn open_findings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.standing.counts())
+    }
+
+    /// How many findings the user need not hear of, by reason: `2 suppressed, 1 known`.
+    pub fn set_aside(&self) -> Option<String> {
+        let names = ["suppressed", "known", "repeated"];
+        let count = |name: &str| {
+            self.findings.iter().filter(|finding| finding.standing.name() == Some(name)).count()
+        };
+        let counts = names.into_iter().map(|name| (count(name), name));
+        let words: Vec<String> = counts
+            .filter(|&(count, _)| count > 0)
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}

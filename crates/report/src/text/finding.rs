@@ -1,0 +1,333 @@
+//! One finding, and those that have the same cause.
+
+use std::io::{self, Write};
+
+use foretrace_trace::Location;
+
+use super::snippet::{Label, write_snippet};
+use super::table::Table;
+use super::{BOLD, Paint, RED, Style, YELLOW, schedule};
+use crate::{
+    CallFrame, Certainty, Evidence, Finding, Hold, Input, Kind, Replay, Report, Side, SideState,
+    Standing,
+};
+
+/// So many other places of a cause are listed.
+const MOST_PLACES: usize = 6;
+
+/// Findings with one cause; the first one is shown.
+pub(super) type Cause<'r> = Vec<&'r Finding>;
+
+/// The findings by their causes: the most certain and the worst first.
+pub(super) fn causes(report: &Report, style: Style) -> Vec<Cause<'_>> {
+    let mut causes: Vec<Cause> = Vec::new();
+    let is_shown = |finding: &&Finding| style.verbose || finding.standing.counts();
+    let mut findings: Vec<&Finding> = report.findings.iter().filter(is_shown).collect();
+    findings.sort_by_key(|finding| (sureness(finding), badness(finding.kind)));
+    for finding in findings {
+        match causes.iter_mut().find(|cause| cause[0].group == finding.group) {
+            Some(cause) => cause.push(finding),
+            None => causes.push(vec![finding]),
+        }
+    }
+    causes
+}
+
+fn sureness(finding: &Finding) -> u8 {
+    match (finding.is_confirmed(), finding.graded()) {
+        (true, _) => 0,
+        (false, Certainty::Real) => 1,
+        (false, Certainty::Possible) => 2,
+    }
+}
+
+fn badness(kind: Kind) -> u8 {
+    match kind {
+        Kind::Assertion => 0,
+        Kind::LockCycle | Kind::Stuck => 1,
+        Kind::DoubleLock | Kind::UnlockNotHeld | Kind::UnlockByOther | Kind::DestroyHeld => 2,
+        Kind::Atomicity => 3,
+        Kind::Race => 4,
+    }
+}
+
+/// Writes the first finding of a cause, and the places of the others.
+pub(super) fn write_cause(
+    report: &Report,
+    cause: &[&Finding],
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let Some((first, others)) = cause.split_first() else { return Ok(()) };
+    write_finding(report, first, style, writer)?;
+    for other in others.iter().take(MOST_PLACES) {
+        let places: Vec<String> = report.locations(other).map(Location::in_short).collect();
+        writeln!(writer, "  also {}: {}", other.id, places.join(" and "))?;
+    }
+    if others.len() > MOST_PLACES {
+        let more = others.len() - MOST_PLACES;
+        writeln!(writer, "  and {more} more with the same cause, listed below")?;
+    }
+    Ok(())
+}
+
+/// Writes one finding of the report.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_finding(
+    report: &Report,
+    finding: &Finding,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    write_head(report, finding, style, writer)?;
+    match &finding.standing {
+        Standing::Open | Standing::New => {}
+        Standing::Known => writeln!(writer, "  the baseline has it")?,
+        Standing::Suppressed(by) => writeln!(writer, "  suppressed by {}: {}", by.by, by.rule)?,
+        Standing::Repeated { of } => writeln!(writer, "  {of} has it as well")?,
+    }
+    if !finding.inputs.is_empty() {
+        let input = |input: &Input| {
+            let thread = report.thread_name(report.event(input.event));
+            format!("{} = {} ({thread})", input.name, input.value)
+        };
+        let inputs: Vec<String> = finding.inputs.iter().map(input).collect();
+        writeln!(writer, "  inputs: {}", inputs.join(", "))?;
+    }
+    write_snippet(report, &labels(report, finding), style, writer)?;
+    write_origins(report, finding, style, writer)?;
+    schedule::write_schedule(report, finding, style, writer)?;
+    if let Some(replay) = &finding.replay {
+        write_replay(replay, writer)?;
+    }
+    if let (Some(json), Some(program)) = (&report.again.json, &report.again.program) {
+        writeln!(writer, "  see it again: foretrace replay {json}#{} {program}", finding.id)?;
+    }
+    Ok(())
+}
+
+/// What it is, and where its threads are.
+fn write_head(
+    report: &Report,
+    finding: &Finding,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let certainty = match finding.graded() {
+        Certainty::Real => Paint(RED, "real", style.color),
+        Certainty::Possible => Paint(YELLOW, "possible", style.color),
+    };
+    let id = Paint(BOLD, &finding.id, style.color);
+    writeln!(writer, "{id} ({certainty}{}): {}", evidence(finding), headline(finding))?;
+    let mut sides = Table::default();
+    for side in &finding.sides {
+        let text = report.event(side.event);
+        let operation = report.operation_in(finding, side.event);
+        sides.row([
+            format!("  {}", report.thread_name(text)),
+            format!("{} {operation}", state_in_words(finding, side)),
+            text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
+            holding(&side.holds),
+        ]);
+    }
+    sides.write(writer)
+}
+
+fn evidence(finding: &Finding) -> &'static str {
+    match &finding.replay {
+        Some(replay) if replay.evidence == Evidence::Confirmed && replay.recorded_inputs => {
+            ", confirmed with recorded inputs"
+        }
+        Some(replay) if replay.evidence == Evidence::Confirmed => ", confirmed by replay",
+        Some(replay) if replay.evidence == Evidence::NotReplayed => ", not replayed",
+        Some(_) => ", not confirmed by replay",
+        None => "",
+    }
+}
+
+/// What stands beside the source: what each thread is about to do, and where it took its locks.
+fn labels<'r>(report: &'r Report, finding: &'r Finding) -> Vec<Label<'r>> {
+    let mut labels: Vec<Label> = Vec::new();
+    let mut add = |location: Option<&'r str>, text: String, is_primary: bool| {
+        let Some(location) = location else { return };
+        match labels.iter_mut().find(|label| label.location == location) {
+            Some(label) if label.text == text => {}
+            Some(label) => label.text = format!("{}, {text}", label.text),
+            None => labels.push(Label { location, text, is_primary }),
+        }
+    };
+    for side in &finding.sides {
+        let text = report.event(side.event);
+        let thread = report.thread_name(text);
+        let operation = report.operation_in(finding, side.event);
+        let label = match operation.split_once(' ') {
+            Some(("read", _)) => format!("{thread} reads"),
+            Some(("write", _)) => format!("{thread} writes"),
+            Some(("rmw", _)) => format!("{thread} reads and writes"),
+            _ => format!("{thread}: {operation}"),
+        };
+        add(text.location.as_deref(), label, true);
+    }
+    for side in &finding.sides {
+        let thread = report.thread_name(report.event(side.event));
+        for hold in &side.holds {
+            add(hold.location.as_deref(), format!("{thread} has {} from here", hold.lock), false);
+        }
+    }
+    labels
+}
+
+/// The calls that led to the sides, where their threads and the memory come from.
+fn write_origins(
+    report: &Report,
+    finding: &Finding,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let mut told: Vec<(String, String)> = Vec::new();
+    for side in &finding.sides {
+        let text = report.event(side.event);
+        let mut parts = Vec::new();
+        if let Some(stack) = text.stack {
+            let calls: Vec<String> = report.stack(stack).skip(1).map(call).collect();
+            if !calls.is_empty() {
+                parts.push(format!("called from {}", calls.join(", from ")));
+            }
+        }
+        let created = report.created.get(text.thread as usize).and_then(Option::as_ref);
+        if let Some(place) = created.and_then(|origin| origin.location.as_deref()) {
+            parts.push(format!("thread created at {}", Location::without_folders(place)));
+        }
+        if parts.is_empty() {
+            continue;
+        }
+        let (thread, line) = (report.thread_name(text).to_string(), parts.join("; "));
+        match told.iter_mut().find(|(_, known)| *known == line) {
+            Some((threads, _)) if threads.split(", ").any(|known| known == thread) => {}
+            Some((threads, _)) => *threads = format!("{threads}, {thread}"),
+            None => told.push((thread, line)),
+        }
+    }
+    for (threads, line) in told {
+        write_wrapped(&format!("  {threads}: {line}"), 6, style.width, writer)?;
+    }
+    if let Some(origin) = &finding.allocated {
+        let what = finding.place.as_deref().or(finding.object.as_deref()).unwrap_or("the memory");
+        let size = origin.size.map_or(String::new(), |size| format!(" {size} bytes,"));
+        let place = origin
+            .location
+            .as_deref()
+            .map_or(String::new(), |place| format!(" at {}", Location::without_folders(place)));
+        let line = format!("  {what}: in a block of{size} allocated by {}{place}", origin.thread);
+        write_wrapped(&line, 6, style.width, writer)?;
+    }
+    Ok(())
+}
+
+fn call(frame: &CallFrame) -> String {
+    let CallFrame { function, file, line, column } = frame;
+    let (file, function) = (file.as_str(), function.as_deref());
+    let place = Location { file, line: *line, column: *column, function: None }.to_string();
+    let place = if *line > 0 { Location::in_short(&place) } else { file.to_string() };
+    function.map_or(place.clone(), |function| format!("{function} ({place})"))
+}
+
+/// Writes a line in several, broken between words.
+pub(super) fn write_wrapped(
+    text: &str,
+    indent: usize,
+    width: usize,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let start = text.len() - text.trim_start().len();
+    let mut line = " ".repeat(start);
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
+            writeln!(writer, "{line}")?;
+            (line, is_empty) = (" ".repeat(indent), true);
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    writeln!(writer, "{line}")
+}
+
+fn write_replay(replay: &Replay, writer: &mut dyn Write) -> io::Result<()> {
+    writeln!(writer, "  replay: {}: {}", replay.in_words(), replay.detail)?;
+    if let Some(ending) = &replay.ending {
+        writeln!(writer, "  the program {ending}")?;
+    }
+    replay.output.iter().try_for_each(|line| writeln!(writer, "  | {line}"))
+}
+
+/// What happens, in a few words.
+pub(crate) fn headline(finding: &Finding) -> String {
+    let object = finding.place.as_deref().or(finding.object.as_deref()).unwrap_or("?");
+    if let Some(what) = &finding.what {
+        return what.clone();
+    }
+    match finding.kind {
+        Kind::Race => format!("data race on {object}"),
+        Kind::Atomicity => format!("atomicity violation on {object}"),
+        Kind::LockCycle => format!("deadlock: lock cycle over {object}"),
+        Kind::Stuck => format!("deadlock: no thread can continue, and one waits for {object}"),
+        Kind::DoubleLock => format!("{object} is locked again by its holder"),
+        Kind::UnlockNotHeld => format!("{object} is unlocked, but nobody holds it"),
+        Kind::UnlockByOther => format!("{object} is unlocked, but another thread holds it"),
+        Kind::DestroyHeld => format!("{object} is destroyed, but somebody holds it"),
+        Kind::Assertion => "an assertion fails".to_string(),
+    }
+}
+
+pub(crate) fn state_in_words(finding: &Finding, side: &Side) -> &'static str {
+    match (side.state, finding.kind) {
+        (SideState::Executed, _) => "did",
+        (SideState::Waiting, _) => "waits in",
+        (SideState::Next, Kind::LockCycle | Kind::Stuck) => "blocks at",
+        // What goes wrong there alone; with another side it is an access.
+        (SideState::Next, _) if finding.what.is_some() && finding.sides.len() == 1 => "is at",
+        (SideState::Next, _) => "is about to",
+    }
+}
+
+fn holding(holds: &[Hold]) -> String {
+    if holds.is_empty() {
+        return "holding no lock".to_string();
+    }
+    let one = |hold: &Hold| {
+        let mode = if hold.shared { " (shared)" } else { "" };
+        let place = hold.location.as_ref().map_or(String::new(), |place| format!(" from {place}"));
+        format!("{}{mode}{place}", hold.lock)
+    };
+    format!("holding {}", holds.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// All findings in one line each.
+pub(super) fn write_index(
+    causes: &[Cause],
+    report: &Report,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let mut index = Table::default();
+    for finding in causes.iter().flatten() {
+        let sure = match finding.graded() {
+            _ if finding.is_confirmed() => "confirmed",
+            Certainty::Real => "real",
+            Certainty::Possible => "possible",
+        };
+        let mut places: Vec<String> = report.locations(finding).map(Location::in_short).collect();
+        places.dedup();
+        let cells = [&finding.id, sure, &headline(finding), &places.join(", ")];
+        index.row(cells.iter().enumerate().map(|(at, cell)| match at {
+            0 => format!("  {cell}"),
+            _ => cell.to_string(),
+        }));
+    }
+    index.write(writer)
+}

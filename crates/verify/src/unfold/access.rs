@@ -1,0 +1,687 @@
+//! Memory: which objects an address may mean, and what is an event.
+//!
+//! **Computes.** For an access, one case for each object and offset that the address may have. The
+//! cases share a node. What only this thread accesses is kept as terms; so is everything as long as
+//! the thread is alone. Inside an atomic section, shared memory is read as it was at the begin of
+//! the section, and written at its end.
+
+use foretrace_program::{Site, Undefined, Violation};
+use foretrace_words::BinaryOp;
+
+use super::memory::{Memory, Piece, assemble};
+use super::ways::{Arrival, Section, Way};
+use super::{Unfolder, key};
+use crate::fault::{Fault, is_seeded};
+use crate::skeleton::*;
+use crate::terms::{Op, Term};
+
+/// How many offsets inside one object an access may have.
+const MOST_OFFSETS: u32 = 256;
+/// Stands for addresses that are not known.
+const ANYWHERE: (u64, u64) = (u64::MAX, 0);
+
+/// A meaning of an address: under the condition, this byte of this object.
+struct Case {
+    condition: Term,
+    object: u32,
+    offset: u32,
+}
+
+/// What an access finds in one of its cases.
+pub(super) struct Found {
+    pub(super) place: Place,
+    pub(super) condition: Term,
+    /// What is there; without meaning if the access does not read.
+    pub(super) value: Term,
+}
+
+impl Unfolder<'_> {
+    /// The object with a key; made if there is none yet.
+    pub(super) fn object(
+        &mut self,
+        key: u64,
+        size: u32,
+        initial: Option<Vec<u8>>,
+        kind: ObjectKind,
+    ) -> u32 {
+        if let Some(&object) = self.objects.get(&key) {
+            return object;
+        }
+        let object = self.skeleton.objects.len() as u32;
+        self.skeleton.objects.push(Object { key, size, initial, kind });
+        self.objects.insert(key, object);
+        object
+    }
+
+    /// A state of four bytes that belongs to something.
+    pub(super) fn state(&mut self, key: u64, initial: u32) -> Place {
+        let bytes = Some(initial.to_le_bytes().to_vec());
+        let object = self.object(key, 4, bytes, ObjectKind::State);
+        Place { object, offset: 0, size: 4 }
+    }
+
+    /// A new object that the thread makes at a site.
+    pub(super) fn allocate(&mut self, site: Site, size: u32, kind: ObjectKind) -> u32 {
+        let instance = self.instances.entry((self.thread_key, site)).or_default();
+        *instance += 1;
+        let key = key(("object", self.thread_key, site, *instance));
+        self.seen.made.insert(key, (size, kind == ObjectKind::Slot));
+        self.made(key, size, kind)
+    }
+
+    /// The object with a key that a thread makes.
+    fn made(&mut self, key: u64, size: u32, kind: ObjectKind) -> u32 {
+        let initial = (!self.bounds.indeterminate).then(|| vec![0; size as usize]);
+        self.object(key, size, initial, kind)
+    }
+
+    fn is_shared(&self, object: u32) -> bool {
+        self.known.shared.contains(&self.skeleton.objects[object as usize].key)
+    }
+
+    /// Notes that the thread accesses an object.
+    fn uses(&mut self, way: &Way, object: u32) {
+        if !way.sequential {
+            self.users.entry(object).or_default().insert(self.thread);
+        }
+    }
+
+    /// Reads bytes if the condition is true. `node` is the moment, made if it is needed.
+    pub(super) fn read(
+        &mut self,
+        way: &mut Way,
+        node: &mut Option<NodeId>,
+        place: Place,
+        condition: Term,
+        site: Site,
+    ) -> Term {
+        self.uses(way, place.object);
+        if way.sequential || !self.is_shared(place.object) {
+            let word = self.known_word(&way.memory.clone(), place);
+            let unknown = self.is_indeterminate(word);
+            let unknown = self.skeleton.terms.and(unknown, condition);
+            self.exit_if(way, unknown, site, Why::Unsupported(NOT_INITIALISED.to_string()));
+            return word;
+        }
+        if let Some(Section { node, guard, memory, .. }) = way.section.clone() {
+            let pieces = (0..place.size).map(|index| {
+                let offset = place.offset + u32::from(index);
+                memory.get(place.object, offset)
+            });
+            if pieces.clone().all(|piece| piece.is_none()) {
+                return self.snapshot(node, guard, place);
+            }
+            let pieces: Vec<Option<Piece>> = pieces.collect();
+            let pieces: Vec<Piece> = pieces
+                .into_iter()
+                .zip(place.offset..)
+                .map(|(piece, offset)| {
+                    piece.unwrap_or_else(|| {
+                        let byte = Place { offset, size: 1, ..place };
+                        Piece { word: self.snapshot(node, guard, byte), index: 0 }
+                    })
+                })
+                .collect();
+            return assemble(&mut self.skeleton.terms, &pieces);
+        }
+        let node = *node.get_or_insert_with(|| self.node());
+        let guard = way.guard(&mut self.skeleton.terms);
+        let guard = self.skeleton.terms.and(guard, condition);
+        let (value, is_first) = self.read_event(node, place, guard);
+        if let Some(is_first) = is_first {
+            let is_first = self.skeleton.terms.and(is_first, condition);
+            self.exit_if(way, is_first, site, Why::Unsupported(NOT_INITIALISED.to_string()));
+        }
+        value
+    }
+
+    fn read_event(&mut self, node: NodeId, place: Place, guard: Term) -> (Term, Option<Term>) {
+        let terms = &mut self.skeleton.terms;
+        let value = terms.symbol(8 * place.size);
+        let is_unknown = self.skeleton.objects[place.object as usize].initial.is_none();
+        let is_first = is_unknown.then(|| terms.symbol(1));
+        self.reads_of.insert(value, place);
+        self.skeleton.reads.push(Read { node, place, value, symbol: value, guard, is_first });
+        (value, is_first)
+    }
+
+    /// What a section sees of memory that it has not written.
+    pub(super) fn snapshot(&mut self, node: NodeId, guard: Term, place: Place) -> Term {
+        if let Some(&value) = self.snapshots.get(&(node, place)) {
+            return value;
+        }
+        let node = if is_seeded(Fault::SectionTorn) { self.node() } else { node };
+        let (value, is_first) = self.read_event(node, place, guard);
+        if let Some(is_first) = is_first {
+            // A section may read more than its path needs; only what it uses must be there.
+            self.indeterminate_if(value, is_first);
+        }
+        self.snapshots.insert((node, place), value);
+        value
+    }
+
+    /// A value that is not to be used if the condition is true. Sections over memory that may be
+    /// indeterminate are rare, so the exit is there whether the value is used or not.
+    fn indeterminate_if(&mut self, _value: Term, condition: Term) {
+        let site = Site {
+            function: foretrace_program::FunctionId(0),
+            block: foretrace_program::BlockId(0),
+            index: 0,
+        };
+        let why = Why::Unsupported(NOT_INITIALISED.to_string());
+        self.skeleton.exits.push(Exit { guard: condition, why, site });
+    }
+
+    /// Writes bytes if the condition is true.
+    pub(super) fn write(
+        &mut self,
+        way: &mut Way,
+        node: &mut Option<NodeId>,
+        place: Place,
+        value: Term,
+        condition: Term,
+    ) {
+        if self.skeleton.terms.is_false(condition) {
+            return;
+        }
+        self.uses(way, place.object);
+        self.note_address(place, value);
+        if way.sequential || !self.is_shared(place.object) {
+            let value = if self.skeleton.terms.is_true(condition) {
+                value
+            } else {
+                let old = self.known_word(&way.memory.clone(), place);
+                self.skeleton.terms.ite(condition, value, old)
+            };
+            return way.memory.store(place, value);
+        }
+        way.effects += 1;
+        if way.section.is_some() {
+            let value = if self.skeleton.terms.is_true(condition) {
+                value
+            } else {
+                let nowhere = Site {
+                    function: foretrace_program::FunctionId(0),
+                    block: foretrace_program::BlockId(0),
+                    index: 0,
+                };
+                let truth = self.skeleton.terms.truth(true);
+                let old = self.read(way, &mut None, place, truth, nowhere);
+                self.skeleton.terms.ite(condition, value, old)
+            };
+            way.section.as_mut().expect("it is there").memory.store(place, value);
+            return;
+        }
+        let node = *node.get_or_insert_with(|| self.node());
+        let guard = way.guard(&mut self.skeleton.terms);
+        let guard = self.skeleton.terms.and(guard, condition);
+        self.skeleton.writes.push(Write { node, place, value, guard });
+    }
+
+    /// A word of memory that only this thread knows.
+    fn known_word(&mut self, memory: &Memory, place: Place) -> Term {
+        let known: Vec<Option<Piece>> = (0..u32::from(place.size))
+            .map(|index| memory.get(place.object, place.offset + index))
+            .collect();
+        if known.iter().all(Option::is_none) {
+            return self.initial_word(place);
+        }
+        let pieces: Vec<Piece> = known
+            .into_iter()
+            .zip(place.offset..)
+            .map(|(piece, offset)| {
+                piece.unwrap_or_else(|| {
+                    let byte = Place { offset, size: 1, ..place };
+                    Piece { word: self.initial_word(byte), index: 0 }
+                })
+            })
+            .collect();
+        assemble(&mut self.skeleton.terms, &pieces)
+    }
+
+    /// That a value is made of memory that was not initialised.
+    fn is_indeterminate(&mut self, term: Term) -> Term {
+        if self.indeterminate.is_empty() {
+            return self.skeleton.terms.truth(false);
+        }
+        match self.skeleton.terms.op(term) {
+            Op::Symbol(_) => {
+                let is_unknown = self.indeterminate.contains(&term);
+                self.skeleton.terms.truth(is_unknown)
+            }
+            Op::Ite(condition, then, otherwise) => {
+                let then = self.is_indeterminate(then);
+                let otherwise = self.is_indeterminate(otherwise);
+                self.skeleton.terms.ite(condition, then, otherwise)
+            }
+            Op::Binary(_, a, b) => {
+                let a = self.is_indeterminate(a);
+                let b = self.is_indeterminate(b);
+                self.skeleton.terms.or(a, b)
+            }
+            Op::Cast(_, inner) => self.is_indeterminate(inner),
+            Op::Constant(_) | Op::Address { .. } => self.skeleton.terms.truth(false),
+        }
+    }
+
+    /// Other threads begin to exist: they see what this one has written so far.
+    pub(super) fn publish(&mut self, way: &mut Way) {
+        if !way.sequential {
+            return;
+        }
+        way.sequential = false;
+        let bytes = way.memory.bytes();
+        let bytes = bytes.into_iter().filter(|((object, _), _)| self.is_shared(*object));
+        let bytes: Vec<((u32, u32), Piece)> = bytes.collect();
+        if bytes.is_empty() {
+            return;
+        }
+        let node = self.node();
+        let guard = way.guard(&mut self.skeleton.terms);
+        self.write_bytes(node, guard, &bytes);
+        let is_shared: Vec<u32> = bytes.iter().map(|((object, _), _)| *object).collect();
+        for object in &is_shared {
+            self.uses(way, *object);
+        }
+        way.memory.forget(|object| is_shared.binary_search(&object).is_ok());
+    }
+
+    /// Writes bytes, which are in order, as words where they are.
+    fn write_bytes(&mut self, node: NodeId, guard: Term, bytes: &[((u32, u32), Piece)]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let ((object, offset), Piece { word, index }) = bytes[at];
+            let size = usize::from(self.skeleton.terms.width(word) / 8);
+            let is_whole = index == 0
+                && at + size <= bytes.len()
+                && (0..size).all(|next| {
+                    bytes[at + next]
+                        == ((object, offset + next as u32), Piece { word, index: next as u8 })
+                });
+            let (value, size) = match is_whole {
+                true => (word, size),
+                false => (self.skeleton.terms.byte(word, index), 1),
+            };
+            let place = Place { object, offset, size: size as u8 };
+            self.note_address(place, value);
+            self.skeleton.writes.push(Write { node, place, value, guard });
+            at += size;
+        }
+    }
+
+    /// Begins an atomic section, or one inside it.
+    pub(super) fn begin_section(&mut self, way: &mut Way) {
+        let guard = way.guard(&mut self.skeleton.terms);
+        if let Some(section) = &mut way.section {
+            section.depth += 1;
+            return self.step(way, guard, None, How::Plain);
+        }
+        let node = self.node();
+        let never = self.skeleton.terms.truth(false);
+        self.skeleton.sections.push((node, never));
+        way.section = Some(Section { node, depth: 1, guard, memory: Memory::default() });
+        self.step(way, guard, None, How::Plain);
+    }
+
+    /// Ends an atomic section; what it wrote becomes visible.
+    pub(super) fn end_section(&mut self, way: &mut Way) {
+        let guard = way.guard(&mut self.skeleton.terms);
+        self.step(way, guard, None, How::Plain);
+        let Some(section) = &mut way.section else { return };
+        section.depth -= 1;
+        if section.depth > 0 {
+            return;
+        }
+        let section = way.section.take().expect("it is there");
+        let bytes = section.memory.bytes();
+        self.write_bytes(section.node, guard, &bytes);
+        self.skeleton.sections.push((section.node, guard));
+    }
+
+    /// The memory of a call ends with it.
+    pub(super) fn end_slots(&mut self, here: &mut Arrival) {
+        let is_shared = here.slots.iter().any(|&slot| self.is_visible_slot(slot));
+        if is_shared {
+            let guard = here.way.guard(&mut self.skeleton.terms);
+            let mut node = None;
+            for slot in here.slots.clone() {
+                self.end_life(&mut here.way, &mut node, slot);
+            }
+            self.step(&here.way, guard, node, How::Plain);
+        }
+    }
+
+    /// Ends the life of an object that other threads may know.
+    fn end_life(&mut self, way: &mut Way, node: &mut Option<NodeId>, object: u32) {
+        if !self.is_shared(object) {
+            return;
+        }
+        let key = self.skeleton.objects[object as usize].key;
+        self.seen.ends.insert(key);
+        if self.known.ends.contains(&key) {
+            let life = self.life(object);
+            let (dead, truth) =
+                (self.skeleton.terms.constant(0, 32), self.skeleton.terms.truth(true));
+            self.write(way, node, life, dead, truth);
+        }
+    }
+
+    /// Whether the object is still live.
+    fn life(&mut self, object: u32) -> Place {
+        let owner = self.skeleton.objects[object as usize].key;
+        self.state(key(("life", owner)), 1)
+    }
+
+    fn is_visible_slot(&self, slot: u32) -> bool {
+        self.skeleton.objects[slot as usize].kind == ObjectKind::Slot
+    }
+
+    /// Frees a block.
+    pub(super) fn free(&mut self, way: &mut Way, address: Term, site: Site) {
+        let guard = way.guard(&mut self.skeleton.terms);
+        if self.skeleton.terms.as_constant(address) == Some(0) {
+            return self.step(way, guard, None, How::Plain);
+        }
+        let target = self.skeleton.terms.as_address(address);
+        let Some((object, offset)) = target else {
+            self.exit(
+                way,
+                site,
+                Why::Unsupported("free of an address that depends on data".into()),
+            );
+            return;
+        };
+        let kind = self.skeleton.objects.get(object as usize).map(|object| object.kind);
+        let is_block = offset == 0 && kind == Some(ObjectKind::Heap);
+        let what = Violation::Undefined(Undefined::BadFree, site);
+        let mut node = None;
+        if !is_block {
+            self.step(way, guard, node, How::Plain);
+            let truth = self.skeleton.terms.truth(true);
+            return self.check(way, truth, what);
+        }
+        let key = self.skeleton.objects[object as usize].key;
+        self.seen.ends.insert(key);
+        if self.known.ends.contains(&key) {
+            let life = self.life(object);
+            let truth = self.skeleton.terms.truth(true);
+            let is_live = self.read(way, &mut node, life, truth, site);
+            let dead = self.skeleton.terms.equals(is_live, 0);
+            let lives = self.skeleton.terms.not(dead);
+            let zero = self.skeleton.terms.constant(0, 32);
+            self.write(way, &mut node, life, zero, lives);
+            self.step(way, guard, node, How::Plain);
+            self.check(way, dead, what);
+        } else {
+            self.step(way, guard, node, How::Plain);
+        }
+    }
+
+    /// Accesses what is at an address. `change` is told of each case, and may write there. `None`
+    /// if the way ends here.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn access(
+        &mut self,
+        way: &mut Way,
+        address: Term,
+        size: u8,
+        site: Site,
+        is_step: bool,
+        mut change: impl FnMut(&mut Self, &mut Way, &mut Option<NodeId>, Found),
+        reads: bool,
+    ) -> Option<Term> {
+        let cases = match self.cases(address, size) {
+            Ok(cases) => cases,
+            Err(why) => {
+                self.exit(way, site, Why::Unsupported(why));
+                return None;
+            }
+        };
+        let before = way.guard(&mut self.skeleton.terms);
+        let mut is_good = self.skeleton.terms.truth(false);
+        let mut value: Option<Term> = None;
+        let mut node = None;
+        let mut bad = Vec::new();
+        for Case { condition, object, offset } in cases {
+            if self.skeleton.terms.is_false(condition) {
+                continue;
+            }
+            // Functions and threads have no bytes.
+            let bytes = self.skeleton.objects.get(object as usize).map_or(0, |object| object.size);
+            if u64::from(offset) + u64::from(size) > u64::from(bytes) {
+                continue;
+            }
+            is_good = self.skeleton.terms.or(is_good, condition);
+            let place = Place { object, offset, size };
+            let key = self.skeleton.objects[object as usize].key;
+            if self.known.ends.contains(&key) {
+                let life = self.life(object);
+                let life = self.read(way, &mut node, life, condition, site);
+                let dead = self.skeleton.terms.equals(life, 0);
+                bad.push(self.skeleton.terms.and(condition, dead));
+            }
+            let found = match reads {
+                true => self.read(way, &mut node, place, condition, site),
+                false => condition,
+            };
+            value = Some(match value {
+                Some(value) if reads => self.skeleton.terms.ite(condition, found, value),
+                _ => found,
+            });
+            change(self, way, &mut node, Found { place, condition, value: found });
+        }
+        if is_step {
+            self.step(way, before, node, How::Plain);
+        }
+        let mut is_bad = self.skeleton.terms.not(is_good);
+        for dead in bad {
+            is_bad = self.skeleton.terms.or(is_bad, dead);
+        }
+        self.check(way, is_bad, Violation::Undefined(Undefined::BadAddress, site));
+        value.filter(|_| !way.is_dead(&self.skeleton.terms))
+    }
+
+    /// The bytes that an address may mean.
+    fn cases(&mut self, address: Term, size: u8) -> Result<Vec<Case>, String> {
+        let truth = self.skeleton.terms.truth(true);
+        let mut cases = Vec::new();
+        // Condition, term, and a number that is added to it.
+        let mut open = vec![(truth, address, 0u64)];
+        while let Some((condition, term, added)) = open.pop() {
+            if cases.len() > MOST_OFFSETS as usize {
+                return Err("an address with too many possible targets".into());
+            }
+            match self.skeleton.terms.op(term) {
+                Op::Constant(_) => (),
+                Op::Address { object, offset } => {
+                    if let Ok(offset) = u32::try_from(offset.wrapping_add(added)) {
+                        cases.push(Case { condition, object, offset });
+                    }
+                }
+                Op::Ite(choice, then, otherwise) => {
+                    let terms = &mut self.skeleton.terms;
+                    let not = terms.not(choice);
+                    open.push((terms.and(condition, choice), then, added));
+                    open.push((terms.and(condition, not), otherwise, added));
+                }
+                Op::Binary(BinaryOp::Add, x, y) => {
+                    match (self.skeleton.terms.op(y), self.has_address(x)) {
+                        (Op::Constant(more), _) => {
+                            open.push((condition, x, added.wrapping_add(more)));
+                        }
+                        (Op::Address { object, offset }, false) => {
+                            let start = offset.wrapping_add(added);
+                            self.offsets(&mut cases, condition, object, start, x, size)?;
+                        }
+                        (_, true) if !self.has_address(y) => {
+                            for (choice, object, offset) in self.pointees(x)? {
+                                let condition = self.skeleton.terms.and(condition, choice);
+                                let start = offset.wrapping_add(added);
+                                self.offsets(&mut cases, condition, object, start, y, size)?;
+                            }
+                        }
+                        (_, false) if self.has_address(y) => {
+                            for (choice, object, offset) in self.pointees(y)? {
+                                let condition = self.skeleton.terms.and(condition, choice);
+                                let start = offset.wrapping_add(added);
+                                self.offsets(&mut cases, condition, object, start, x, size)?;
+                            }
+                        }
+                        _ => return Err("an address that is computed from data".into()),
+                    }
+                }
+                Op::Symbol(_) => {
+                    for (choice, object, offset) in self.pointees(term)? {
+                        let condition = self.skeleton.terms.and(condition, choice);
+                        if let Ok(offset) = u32::try_from(offset.wrapping_add(added)) {
+                            cases.push(Case { condition, object, offset });
+                        }
+                    }
+                }
+                _ => return Err("an address that is computed from data".into()),
+            }
+        }
+        Ok(cases)
+    }
+
+    /// One case for each offset that `start + index` can have inside an object.
+    fn offsets(
+        &mut self,
+        cases: &mut Vec<Case>,
+        condition: Term,
+        object: u32,
+        start: u64,
+        index: Term,
+        size: u8,
+    ) -> Result<(), String> {
+        let bytes = self.skeleton.objects.get(object as usize).map_or(0, |object| object.size);
+        let step = 1u32 << self.trailing_zeros(index).min(8);
+        let first = start as u32 % step;
+        if bytes / step > MOST_OFFSETS {
+            return Err("an index that depends on data, in a large array".into());
+        }
+        let mut offset = first;
+        while offset + u32::from(size) <= bytes {
+            let wanted = u64::from(offset).wrapping_sub(start);
+            let equal = self.skeleton.terms.equals(index, wanted);
+            let condition = self.skeleton.terms.and(condition, equal);
+            cases.push(Case { condition, object, offset });
+            offset += step;
+        }
+        Ok(())
+    }
+
+    /// How many of the lowest bits of a value are known to be 0.
+    fn trailing_zeros(&self, term: Term) -> u32 {
+        let terms = &self.skeleton.terms;
+        match terms.op(term) {
+            Op::Constant(0) => 63,
+            Op::Constant(value) => value.trailing_zeros(),
+            Op::Binary(BinaryOp::Mul, a, b) => {
+                (self.trailing_zeros(a) + self.trailing_zeros(b)).min(63)
+            }
+            Op::Binary(BinaryOp::Shl, a, b) => match terms.as_constant(b) {
+                Some(amount) => (self.trailing_zeros(a) + amount.min(63) as u32).min(63),
+                None => self.trailing_zeros(a),
+            },
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or, a, b) => {
+                self.trailing_zeros(a).min(self.trailing_zeros(b))
+            }
+            Op::Ite(_, a, b) => self.trailing_zeros(a).min(self.trailing_zeros(b)),
+            Op::Cast(_, inner) => self.trailing_zeros(inner),
+            _ => 0,
+        }
+    }
+
+    /// Whether a value is made of an address.
+    fn has_address(&self, term: Term) -> bool {
+        match self.skeleton.terms.op(term) {
+            Op::Address { .. } => true,
+            Op::Ite(_, a, b) => self.has_address(a) || self.has_address(b),
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
+                self.has_address(a) || self.has_address(b)
+            }
+            Op::Symbol(_) => {
+                let place = self.reads_of.get(&term).filter(|place| place.size == 8);
+                place.is_some_and(|place| self.known.stored.contains_key(&self.place_key(*place)))
+            }
+            _ => false,
+        }
+    }
+
+    /// The key of an object; that of a function or thread, which has no bytes, is its number.
+    fn object_key(&self, object: u32) -> u64 {
+        self.skeleton.objects.get(object as usize).map_or(object.into(), |object| object.key)
+    }
+
+    fn place_key(&self, place: Place) -> (u64, u32) {
+        (self.skeleton.objects[place.object as usize].key, place.offset)
+    }
+
+    /// The addresses that a value may be, each with its condition.
+    fn pointees(&mut self, term: Term) -> Result<Vec<(Term, u32, u64)>, String> {
+        let unknown = "an address that is read from memory whose contents are not known";
+        let mut found = Vec::new();
+        let mut open = vec![(term, 0u64)];
+        while let Some((part, added)) = open.pop() {
+            match self.skeleton.terms.op(part) {
+                Op::Constant(_) => (),
+                Op::Address { object, offset } => found.push((object, offset.wrapping_add(added))),
+                Op::Ite(_, a, b) => open.extend([(a, added), (b, added)]),
+                Op::Binary(BinaryOp::Add, x, y) if self.skeleton.terms.as_constant(y).is_some() => {
+                    let more = self.skeleton.terms.as_constant(y).unwrap_or(0);
+                    open.push((x, added.wrapping_add(more)));
+                }
+                Op::Symbol(_) => {
+                    let Some(&place) = self.reads_of.get(&part) else {
+                        return Err("an address that the outside gives".into());
+                    };
+                    let Some(stored) = self.known.stored.get(&self.place_key(place)) else {
+                        continue;
+                    };
+                    for &(key, offset) in stored {
+                        if (key, offset) == ANYWHERE {
+                            return Err(unknown.into());
+                        }
+                        // Another thread may make it, whose turn has not come yet.
+                        let object = match (self.objects.get(&key), self.known.made.get(&key)) {
+                            _ if key <= u32::MAX.into() => key as u32,
+                            (Some(&object), _) => object,
+                            (None, Some(&(size, true))) => self.made(key, size, ObjectKind::Slot),
+                            (None, Some(&(size, false))) => self.made(key, size, ObjectKind::Heap),
+                            (None, None) => continue,
+                        };
+                        found.push((object, offset.wrapping_add(added)));
+                    }
+                }
+                _ => return Err("an address that is computed from data".into()),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        let targets = found.into_iter().map(|(object, offset)| {
+            let address = self.skeleton.terms.address(object, offset);
+            let condition = self.skeleton.terms.binary(BinaryOp::Eq, term, address);
+            (condition, object, offset)
+        });
+        Ok(targets.collect())
+    }
+
+    /// Notes which addresses a store may leave in shared memory.
+    fn note_address(&mut self, place: Place, value: Term) {
+        if place.size != 8 || !self.has_address(value) {
+            return;
+        }
+        let at = self.place_key(place);
+        let noted: Vec<(u64, u64)> = match self.pointees(value) {
+            Ok(targets) => targets
+                .into_iter()
+                .map(|(_, object, offset)| (self.object_key(object), offset))
+                .collect(),
+            Err(_) => vec![ANYWHERE],
+        };
+        self.seen.stored.entry(at).or_default().extend(noted);
+    }
+}
+
+const NOT_INITIALISED: &str = "memory is read that may not be initialised";

@@ -1,0 +1,283 @@
+//! Instructions but synchronisation: values, accesses, calls, checks.
+
+use foretrace_program::{Callee, FunctionId, Instruction, Op, Operand, Site, Violation};
+use foretrace_words::{BinaryOp, RmwOp};
+
+use super::Unfolder;
+use super::access::Found;
+use super::ways::Arrival;
+use crate::skeleton::{How, ObjectKind, Why};
+use crate::terms::Term;
+
+/// The largest block that the unfolding follows.
+const MOST_BYTES: u64 = 1 << 20;
+
+impl Unfolder<'_> {
+    pub(super) fn operand(&mut self, here: &Arrival, operand: Operand) -> Term {
+        match operand {
+            Operand::Register(register) => {
+                here.registers[register.index()].expect("a valid program defines before it uses")
+            }
+            Operand::Constant(constant) => {
+                self.skeleton.terms.constant(constant.value, constant.width)
+            }
+            Operand::Global { global, offset } => self.skeleton.terms.address(global.0, offset),
+            // Functions are objects of no bytes, behind all others.
+            Operand::Function(function) => self.skeleton.terms.address(FUNCTIONS + function.0, 0),
+        }
+    }
+
+    pub(super) fn operands(&mut self, here: &Arrival, operands: &[Operand]) -> Vec<Term> {
+        operands.iter().map(|&operand| self.operand(here, operand)).collect()
+    }
+
+    /// Unfolds an instruction; whether the way goes on.
+    pub(super) fn instruction(&mut self, here: &mut Arrival, site: Site, depth: u32) -> bool {
+        if here.way.is_dead(&self.skeleton.terms) {
+            return false;
+        }
+        if self.is_too_large() {
+            self.exit(&mut here.way, site, Why::Size);
+            return false;
+        }
+        let program = self.program;
+        let function = program.function(site.function);
+        let instruction = &function.block(site.block).instructions[site.index as usize];
+        let Instruction { op, result, .. } = instruction;
+        let is_private = |this: &Self, address: Operand| {
+            let register = address.register();
+            register.is_some_and(|r| this.private_slots[site.function.index()].contains(&r))
+        };
+        let value: Option<Term> = match op {
+            Op::Binary { op, left, right } => {
+                let (left, right) = (self.operand(here, *left), self.operand(here, *right));
+                Some(self.skeleton.terms.binary(*op, left, right))
+            }
+            Op::Cast { cast, value } => {
+                let value = self.operand(here, *value);
+                let width = result.map(|result| function.width(result));
+                width.map(|width| self.skeleton.terms.cast(*cast, value, width))
+            }
+            Op::Select { condition, then, otherwise } => {
+                let condition = self.operand(here, *condition);
+                let (then, otherwise) = (self.operand(here, *then), self.operand(here, *otherwise));
+                Some(self.skeleton.terms.ite(condition, then, otherwise))
+            }
+            Op::Load { address, size, .. } => {
+                let is_step = !is_private(self, *address);
+                let address = self.operand(here, *address);
+                let nothing = |_: &mut Self, _: &mut _, _: &mut _, _| ();
+                let way = &mut here.way;
+                let found = self.access(way, address, *size, site, is_step, nothing, true);
+                let Some(found) = found else { return false };
+                Some(found)
+            }
+            Op::Store { address, size, value, .. } => {
+                let is_step = !is_private(self, *address);
+                let address = self.operand(here, *address);
+                let value = self.operand(here, *value);
+                let way = &mut here.way;
+                let stores = |this: &mut Self, way: &mut _, node: &mut _, found: Found| {
+                    this.write(way, node, found.place, value, found.condition);
+                };
+                let done = self.access(way, address, *size, site, is_step, stores, false);
+                if done.is_none() {
+                    return false;
+                }
+                None
+            }
+            Op::Rmw { op, address, size, value, .. } => {
+                let address = self.operand(here, *address);
+                let operand = self.operand(here, *value);
+                let truth = self.skeleton.terms.truth(true);
+                let change = |this: &mut Self, old: Term| (this.changed(*op, old, operand), truth);
+                self.read_modify_write(here, address, *size, site, change)
+            }
+            Op::CompareExchange { address, size, expected, new, .. } => {
+                let address = self.operand(here, *address);
+                let expected = self.operand(here, *expected);
+                let new = self.operand(here, *new);
+                let change = |this: &mut Self, old: Term| {
+                    (new, this.skeleton.terms.binary(BinaryOp::Eq, old, expected))
+                };
+                self.read_modify_write(here, address, *size, site, change)
+            }
+            Op::Fence { .. } | Op::RegionBegin | Op::RegionEnd => None,
+            Op::Slot { size } => {
+                let object = self.allocate(site, *size, ObjectKind::Slot);
+                here.way.memory.forget(|other| other == object);
+                here.way.effects += 1;
+                let is_hidden = result.is_some_and(|result| {
+                    self.private_slots[site.function.index()].contains(&result)
+                });
+                if !is_hidden {
+                    here.slots.push(object);
+                }
+                Some(self.skeleton.terms.address(object, 0))
+            }
+            Op::Alloc { size } => {
+                let size = self.operand(here, *size);
+                match self.skeleton.terms.as_constant(size) {
+                    Some(size) if size <= MOST_BYTES => {
+                        let object = self.allocate(site, size.max(1) as u32, ObjectKind::Heap);
+                        here.way.effects += 1;
+                        Some(self.skeleton.terms.address(object, 0))
+                    }
+                    Some(_) => return self.refuse(here, site, "an allocation of more than 1 MiB"),
+                    None => {
+                        return self.refuse(here, site, "an allocation whose size depends on data");
+                    }
+                }
+            }
+            Op::Free { address } => {
+                let address = self.operand(here, *address);
+                self.free(&mut here.way, address, site);
+                None
+            }
+            Op::Call { callee, args } => {
+                let Some(function) = self.callee(here, callee) else {
+                    return self.refuse(here, site, "a call of a function that depends on data");
+                };
+                let args = self.operands(here, args);
+                if !self.takes(function, &args) {
+                    return self.refuse(
+                        here,
+                        site,
+                        "a call with other types than the function has",
+                    );
+                }
+                if depth >= self.bounds.calls {
+                    self.exit(&mut here.way, site, Why::Recursion);
+                    return false;
+                }
+                match self.call(here.way.clone(), function, args, depth + 1) {
+                    Some((way, value)) => {
+                        here.way = way;
+                        value
+                    }
+                    None => return false,
+                }
+            }
+            Op::External { name, .. } if name.starts_with(UNKNOWN) => {
+                return self.refuse(here, site, &name[UNKNOWN.len()..]);
+            }
+            Op::External { name, .. } => {
+                let value = result.map(|result| {
+                    let width = function.width(result);
+                    let value = self.skeleton.terms.symbol(width);
+                    if name.ends_with("_bool") && width > 1 {
+                        let one = self.skeleton.terms.constant(1, width);
+                        self.skeleton.terms.binary(BinaryOp::And, value, one)
+                    } else {
+                        value
+                    }
+                });
+                let guard = here.way.guard(&mut self.skeleton.terms);
+                let how = value.map_or(How::Plain, How::Input);
+                self.step(&here.way, guard, None, how);
+                value
+            }
+            Op::Assert { condition } => {
+                let condition = self.operand(here, *condition);
+                let fails = self.skeleton.terms.not(condition);
+                self.check(&mut here.way, fails, Violation::Assertion(site));
+                None
+            }
+            Op::Assume { condition } => {
+                let condition = self.operand(here, *condition);
+                let fails = self.skeleton.terms.not(condition);
+                here.way.stop_if(&mut self.skeleton.terms, fails);
+                None
+            }
+            Op::SectionBegin => {
+                self.begin_section(&mut here.way);
+                None
+            }
+            Op::SectionEnd => {
+                self.end_section(&mut here.way);
+                None
+            }
+            _ => return self.synchronise(here, site, op, *result),
+        };
+        if let (Some(result), Some(value)) = (result, value) {
+            here.set(*result, value);
+        }
+        !here.way.is_dead(&self.skeleton.terms)
+    }
+
+    /// The way ends here, since this is not supported.
+    pub(super) fn refuse(&mut self, here: &mut Arrival, site: Site, why: &str) -> bool {
+        self.exit(&mut here.way, site, Why::Unsupported(why.to_string()));
+        false
+    }
+
+    pub(super) fn callee(&mut self, here: &Arrival, callee: &Callee) -> Option<FunctionId> {
+        match *callee {
+            Callee::Direct(function) => Some(function),
+            Callee::Indirect(address) => {
+                let address = self.operand(here, address);
+                match self.skeleton.terms.as_address(address)? {
+                    (object, 0) if object >= FUNCTIONS => Some(FunctionId(object - FUNCTIONS)),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// Whether a function takes arguments of these widths.
+    pub(super) fn takes(&self, function: FunctionId, args: &[Term]) -> bool {
+        let head = self.program.function(function);
+        let widths = head.params.iter().map(|&param| head.width(param));
+        widths.eq(args.iter().map(|&arg| self.skeleton.terms.width(arg)))
+    }
+
+    /// One step that reads, and writes if what it found says so.
+    fn read_modify_write(
+        &mut self,
+        here: &mut Arrival,
+        address: Term,
+        size: u8,
+        site: Site,
+        change: impl Fn(&mut Self, Term) -> (Term, Term),
+    ) -> Option<Term> {
+        let way = &mut here.way;
+        let writes = |this: &mut Self, way: &mut _, node: &mut _, found: Found| {
+            let Found { place, condition, value } = found;
+            let (new, writes) = change(this, value);
+            let condition = this.skeleton.terms.and(condition, writes);
+            this.write(way, node, place, new, condition);
+        };
+        self.access(way, address, size, site, true, writes, true)
+    }
+
+    fn changed(&mut self, op: RmwOp, old: Term, operand: Term) -> Term {
+        let terms = &mut self.skeleton.terms;
+        let width = terms.width(old);
+        let mut choose = |comparison: BinaryOp, swap: bool| {
+            let less = terms.binary(comparison, old, operand);
+            if swap { terms.ite(less, operand, old) } else { terms.ite(less, old, operand) }
+        };
+        match op {
+            RmwOp::Exchange => operand,
+            RmwOp::Add => terms.binary(BinaryOp::Add, old, operand),
+            RmwOp::Sub => terms.binary(BinaryOp::Sub, old, operand),
+            RmwOp::And => terms.binary(BinaryOp::And, old, operand),
+            RmwOp::Or => terms.binary(BinaryOp::Or, old, operand),
+            RmwOp::Xor => terms.binary(BinaryOp::Xor, old, operand),
+            RmwOp::Nand => {
+                let and = terms.binary(BinaryOp::And, old, operand);
+                let ones = terms.constant(u64::MAX, width);
+                terms.binary(BinaryOp::Xor, and, ones)
+            }
+            RmwOp::Max => choose(BinaryOp::Slt, true),
+            RmwOp::Min => choose(BinaryOp::Slt, false),
+            RmwOp::UMax => choose(BinaryOp::Ult, true),
+            RmwOp::UMin => choose(BinaryOp::Ult, false),
+        }
+    }
+}
+
+/// Calls whose names begin with this do something that is not known.
+const UNKNOWN: &str = "unknown ";
+/// The object that stands for the first function.
+pub(super) const FUNCTIONS: u32 = 1 << 30;
