@@ -57,18 +57,12 @@ fn where_it_is_not_known_who_wrote_to_a_pipe_replays_start_children_again() {
 #[test]
 fn children_that_are_started_again_are_waited_for_as_in_the_recorded_run() {
     let program = compile("reaped", &["reaped.c"]);
-    let mut confirmed = 0;
     for seed in ["1", "2", "3", "4"] {
         for schedule in ["random", "pct"] {
             let (done, _) = tested(&program, "", &["--seed", seed, "--schedule", schedule]);
-            // On a busy machine a replay hangs now and then: that is no confirmation, and no lie.
-            if !done.out.contains("the program hung before the end of the schedule") {
-                drew_the_same(&done.ended_with(1).says(CONFIRMED).says("replays start them again"));
-                confirmed += 1;
-            }
+            drew_the_same(&done.ended_with(1).says(CONFIRMED).says("replays start them again"));
         }
     }
-    assert!(confirmed >= 6, "{confirmed} of 8");
 }
 
 #[test]

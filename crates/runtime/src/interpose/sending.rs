@@ -168,14 +168,15 @@ send! {
 /// process by now.
 fn send(process: pid_t, signal: c_int, call: impl FnOnce(pid_t) -> c_int) -> c_int {
     let process = process_or_group(process);
+    let is_own = !is_other(process);
+    // Before the call: behind it, another thread may have reaped the child.
+    let is_child = !is_own && keeping_errno(|| enter(|_| is_child(process))) == Some(true);
     // Children that a replay starts again get their signals.
-    let outside = |kernel: &mut Kernel| {
-        is_other(process) && !(kernel.objects.children_again && is_child(process))
-    };
-    let of_child = |_: &mut Kernel| is_child(process);
+    let goes_out = |kernel: &Kernel| !(kernel.objects.children_again && is_child);
+    let outside = |kernel: &mut Kernel| !is_own && goes_out(kernel);
+    let of_child = |_: &mut Kernel| is_child;
     let source = Source { of_child: Some(&of_child), ..Source::new(call::KILL, &outside) };
     let uses = |_: &mut Kernel| Uses::of(&SEND);
-    let is_own = !is_other(process);
     set_sends(is_own);
     let call = || if is_own { sending(signal, || call(process)) } else { call(process) };
     exchange(&source, uses, None, &|_, _| (), || i64::from(call())) as c_int
