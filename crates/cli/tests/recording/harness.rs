@@ -216,6 +216,12 @@ impl Program {
     #[track_caller]
     pub(crate) fn everywhere(&self, arguments: &[&str], status: i32, check: impl Fn(&str, &Run)) {
         self.alone(arguments, "").ended_with(status);
+        self.recorded(arguments, status, check);
+    }
+
+    /// The same without the run by itself.
+    #[track_caller]
+    pub(crate) fn recorded(&self, arguments: &[&str], status: i32, check: impl Fn(&str, &Run)) {
         for schedule in SCHEDULES {
             for seed in ["1", "2", "3"] {
                 let options = ["--schedule", schedule, "--seed", seed];

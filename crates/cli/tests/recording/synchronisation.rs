@@ -121,7 +121,10 @@ fn cpp_lifetimes_and_exceptions() {
 #[test]
 fn asynchronous_cancellation() {
     let program = compile("asynchronous", &["asynchronous.c"]);
-    program.everywhere(&[], 0, |schedule, run| {
+    // By itself without `l`: the C library of Debian 12 may end a thread that has just disabled
+    // its cancellation, here inside of the critical section.
+    program.alone(&["cas "], "").ended_with(0);
+    program.recorded(&["casl "], 0, |schedule, run| {
         assert!(run.shown().contains("cancellation of T1"), "{}", run.shown());
         // The clean-up handlers run behind the cancellation, and before the join.
         if schedule == "random" {

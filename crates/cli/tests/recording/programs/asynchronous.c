@@ -1,4 +1,5 @@
-/* Threads that may be cancelled anywhere: they compute, add, spin, or do nothing at all. */
+/* Threads that may be cancelled anywhere: they compute, add, spin, lock, or do nothing at all. The
+   argument says which of them. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -97,12 +98,13 @@ static void join(pthread_t thread)
     CHECK(result == PTHREAD_CANCELED);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
     pthread_t thread;
 
+    CHECK(count == 2);
     sem_init(&ready, 0, 0);
-    for (const char *how = "casl "; *how; how++) {
+    for (const char *how = arguments[1]; *how; how++) {
         int before = cleaned;
         CHECK(pthread_create(&thread, NULL, work, (void *)how) == 0);
         sem_wait(&ready);
