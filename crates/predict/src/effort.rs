@@ -1,6 +1,14 @@
 //! Who decided how many questions, and what that took.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use foretrace_solve::Limits;
+
+/// What it takes to report a finding, and each step of its schedule. A time budget ends with the
+/// report, so this much of it is kept back.
+const TO_REPORT: Duration = Duration::from_micros(20);
+const TO_REPORT_STEP: Duration = Duration::from_nanos(10);
 
 /// Who is asked, once order and locks have refuted what they can. Each is sound alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,6 +91,8 @@ impl Effort {
 pub(crate) struct Spent {
     conflicts: AtomicU64,
     states: AtomicU64,
+    /// Nanoseconds that the report of what was found so far will take.
+    to_report: AtomicU64,
 }
 
 impl Spent {
@@ -92,6 +102,21 @@ impl Spent {
 
     pub(crate) fn add_states(&self, states: u64) {
         self.states.fetch_add(states, Ordering::Relaxed);
+    }
+
+    /// A schedule of so many steps was found.
+    pub(crate) fn add_found(&self, steps: usize) {
+        let time = TO_REPORT + TO_REPORT_STEP * u32::try_from(steps).unwrap_or(u32::MAX);
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.to_report.fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// These limits with a deadline that leaves time to report what was found so far.
+    pub(crate) fn before_report(&self, limits: &Limits) -> Limits {
+        let to_report = Duration::from_nanos(self.to_report.load(Ordering::Relaxed));
+        // What no clock can show is over.
+        let before = |deadline: Instant| deadline.checked_sub(to_report).unwrap_or(deadline);
+        Limits { deadline: limits.deadline.map(before), ..limits.clone() }
     }
 
     pub(crate) fn effort(&self) -> Effort {
