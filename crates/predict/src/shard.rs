@@ -51,6 +51,9 @@ pub(crate) enum Decided {
 /// The solvers of one shard.
 pub(crate) struct Shard<'w> {
     work: &'w Work<'w>,
+    /// The limits that were given for each question, and those of the present one, which leave time
+    /// for the report.
+    given: Limits,
     limits: Limits,
     /// How many schedules are tried for an assertion.
     tries: Tries,
@@ -69,7 +72,8 @@ impl<'w> Shard<'w> {
         let tries = Tries::Many;
         let (plain, atomicity, assertions) = (None, None, None);
         let decider = Decider::Order;
-        Shard { work, limits, tries, pruner, decider, plain, atomicity, assertions }
+        let given = limits.clone();
+        Shard { work, given, limits, tries, pruner, decider, plain, atomicity, assertions }
     }
 
     /// One that leaves out what takes long.
@@ -80,6 +84,13 @@ impl<'w> Shard<'w> {
     /// Decides a class. A finding that is only possible is asked for again without the reads that
     /// make it so.
     pub(crate) fn decide(&mut self, class: &Class) -> Result<Decided, PredictError> {
+        self.limits = self.work.spent.before_report(&self.given);
+        let decided = self.decide_certainly(class)?;
+        self.count(&decided);
+        Ok(decided)
+    }
+
+    fn decide_certainly(&mut self, class: &Class) -> Result<Decided, PredictError> {
         if self.limits.is_over() {
             return Ok(Decided::Undecided(Unanswered::TimeBudget));
         }
@@ -104,6 +115,7 @@ impl<'w> Shard<'w> {
         &mut self,
         class: &Class,
     ) -> Result<Option<Decided>, PredictError> {
+        self.limits = self.work.spent.before_report(&self.given);
         let terms = Terms::new(self.limits.clone());
         let most = match self.work.switches {
             Switches::Any => None,
@@ -121,7 +133,17 @@ impl<'w> Shard<'w> {
         let possible = |decided: &Decided| {
             matches!(decided, Decided::Found(Finding { certainty: Certainty::Possible, .. }))
         };
-        Ok(decided.filter(|decided| !possible(decided)))
+        let decided = decided.filter(|decided| !possible(decided));
+        decided.iter().for_each(|decided| self.count(decided));
+        Ok(decided)
+    }
+
+    /// Counts what is to be reported.
+    fn count(&self, decided: &Decided) {
+        match decided {
+            Decided::Found(finding) => self.work.spent.add_found(finding.schedule.len()),
+            Decided::Infeasible(_) | Decided::InfeasibleInBound | Decided::Undecided(_) => {}
+        }
     }
 
     /// The verdict, if closures give one; `most`: only witnesses with at most so many context
@@ -434,7 +456,9 @@ impl<'w> Shard<'w> {
         schedule: Vec<EventId>,
     ) -> Result<Decided, PredictError> {
         let finding = self.witness(violation, schedule, Vec::new())?;
-        Ok(finding.map_or_else(Decided::Undecided, Decided::Found))
+        let decided = finding.map_or_else(Decided::Undecided, Decided::Found);
+        self.count(&decided);
+        Ok(decided)
     }
 
     /// The finding that a schedule proves, or why it proves nothing certain.

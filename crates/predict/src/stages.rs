@@ -126,11 +126,11 @@ impl<'a> Stages<'a> {
             spoil_calls(&mut skeleton);
             self.asked.under(&skeleton, |values| self.ask_weaker(values, &open))?;
         }
-        let limits = &self.asked.limits;
         if self.asked.options.engines == Engines::Explicit && self.can_explore() {
             return self.ask_engine_alone(&open);
         }
-        if self.asks_engine() && !open.is_empty() && !limits.is_over() {
+        let limits = &self.asked.limits;
+        if self.asks_engine() && !open.is_empty() && !self.limits().is_over() {
             for (number, (conflicts, states)) in TURNS.into_iter().enumerate() {
                 let most = limits.conflicts.unwrap_or(u64::MAX);
                 self.ask_solver(&open, Some(conflicts.min(most)), number == 0)?;
@@ -167,6 +167,11 @@ impl<'a> Stages<'a> {
             }
         });
         (answers.collect(), effort)
+    }
+
+    /// The limits of what is asked next: the report needs some of the time.
+    fn limits(&self) -> Limits {
+        self.work.spent.before_report(&self.asked.limits)
     }
 
     fn class(&self, at: usize) -> &'a crate::candidates::Class {
@@ -207,7 +212,7 @@ impl<'a> Stages<'a> {
 
     /// Whether another model can be prepared in half of the time that is left.
     fn has_time_to_prepare(&self) -> bool {
-        let end = self.asked.limits.deadline;
+        let end = self.limits().deadline;
         end.is_none_or(|end| {
             half_way(end).saturating_duration_since(Instant::now()) > self.preparation
         })
@@ -289,14 +294,14 @@ impl<'a> Stages<'a> {
                 || (states > SPARED_STATES && self.is_spared(at))
         };
         open.retain(|&at| !is_enough(at));
-        if open.is_empty() || self.asked.limits.is_over() {
+        if open.is_empty() || self.limits().is_over() {
             return Ok(());
         }
         let shards = shards.only(|at| open.binary_search(&at).is_ok());
         let states = STATES_PER_SHARD.max(states / shards.len() as u64);
         let deadline = match self.asked.options.engines {
-            Engines::Explicit => self.asked.limits.deadline,
-            Engines::Staged | Engines::Solver => self.asked.limits.deadline.map(half_way),
+            Engines::Explicit => self.limits().deadline,
+            Engines::Staged | Engines::Solver => self.limits().deadline.map(half_way),
         };
         let round = self.round(self.work, &self.asked.limits);
         let explored =
@@ -391,7 +396,7 @@ impl<'a> Stages<'a> {
         }
         self.allowed = conflicts;
         let open = self.open();
-        if self.asked.limits.is_over() {
+        if self.limits().is_over() {
             for at in open {
                 self.decided[at].get_or_insert(Decided::Undecided(Unanswered::TimeBudget));
             }

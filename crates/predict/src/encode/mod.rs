@@ -17,6 +17,7 @@ mod computed;
 mod data;
 mod facts;
 mod guards;
+mod holders;
 mod lazy;
 mod lifetimes;
 mod locks;

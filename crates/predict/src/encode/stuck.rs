@@ -7,22 +7,27 @@
 //! choice of each signal is encoded in full: a signal without an addressee found only waiters that
 //! may leave, and those have then left.
 //!
-//! **Cost.** Cubic in the operations on one condition variable; see `MOST_CLAUSES`.
+//! **Cost.** Cubic in the operations on one condition variable, quadratic in those on one
+//! semaphore; see `MOST_CLAUSES`. Holds of a lock times threads.
 
 use rustc_hash::FxHashMap;
 
-use foretrace_model::{HoldId, Source};
+use foretrace_model::Source;
 use foretrace_solve::Lit;
-use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, ThreadId, ops};
+use foretrace_trace::{CondId, EventId, LockId, Mode, Op, Patience, Request, SemId, ThreadId, ops};
 
 use super::Encoder;
 use super::amo::AtMostOne;
+use super::holders::Holders;
 use crate::explain::Reason;
 use crate::fault::{Fault, is_seeded};
 use crate::unanswered::Unanswered;
 
-/// Above this many clauses for one condition variable the question is not asked.
+/// Above this many clauses for one condition variable or semaphore the question is not asked.
 const MOST_CLAUSES: usize = 2_000_000;
+
+/// After so many events of a thread somebody looks whether the question is given up.
+const EVENTS_PER_LOOK: usize = 1_000;
 
 /// The encoded stuck state.
 #[derive(Clone)]
@@ -65,14 +70,24 @@ impl Encoder<'_> {
         for cond in 0..trace.conds().len() {
             self.check_size(CondId::from(cond))?;
         }
+        for sem in 0..trace.semaphores().len() {
+            let semaphore = self.skeleton.waiting.semaphore(SemId::from(sem));
+            let tokens = semaphore.posts.len() + semaphore.waits.len();
+            if semaphore.waits.len().saturating_mul(tokens) > MOST_CLAUSES {
+                return Err(Unanswered::FormulaTooLarge);
+            }
+        }
         let guard = self.solver.literal();
         let mut unnotified = FxHashMap::default();
         for cond in 0..trace.conds().len() {
             let condition = CondId::from(cond);
             let reason = || Reason::Signals { condition };
             self.under(reason, |encoder| encoder.encode_cond(condition, guard, &mut unnotified));
+            if self.is_exhausted() {
+                return Err(Unanswered::FormulaTooLarge);
+            }
         }
-        let mut holds = FxHashMap::default();
+        let mut holds = Holders::default();
         let mut waiting = FxHashMap::default();
         for thread in trace.thread_ids() {
             let mut some = vec![!guard];
@@ -91,6 +106,9 @@ impl Encoder<'_> {
                 }
             }
             self.under(|| Reason::Halted { thread }, |encoder| encoder.rule(&some));
+            if self.is_exhausted() {
+                return Err(Unanswered::FormulaTooLarge);
+            }
         }
         Ok(Stuck { guard, waiting })
     }
@@ -117,6 +135,9 @@ impl Encoder<'_> {
         // wakes[w][s]: signal s wakes wait w.
         let mut wakes: Vec<Vec<Lit>> = Vec::new();
         for wait in &cond.waits {
+            if self.is_exhausted() {
+                return;
+            }
             let encoded = wait.notified().map(|wake| {
                 self.require_notification(wake);
                 self.wakes[&wake].clone()
@@ -159,6 +180,9 @@ impl Encoder<'_> {
             unnotified.insert(wait.wait, self.still_waits(wait.wait, wakes.last().unwrap(), id));
         }
         for (nth, &signal) in cond.signals.iter().enumerate() {
+            if self.is_exhausted() {
+                return;
+            }
             self.encode_idle_signal(id, guard, nth, signal, &wakes);
         }
     }
@@ -233,13 +257,17 @@ impl Encoder<'_> {
         &mut self,
         thread: ThreadId,
         unnotified: &FxHashMap<EventId, Lit>,
-        holds: &mut FxHashMap<HoldId, Lit>,
+        holds: &mut Holders,
     ) -> Vec<Point> {
         let (skeleton, trace) = (self.skeleton, self.skeleton.trace);
         let mut points = Vec::new();
         let events = trace.thread_events(thread);
         for &event in events {
             let next = |encoder: &mut Self| encoder.next(event);
+            let is_late = trace.position(event) % EVENTS_PER_LOOK == 0;
+            if is_late && self.is_exhausted() {
+                return points;
+            }
             match trace.op(event) {
                 Op::Acquire { lock, mode, patience: Patience::Blocking }
                     if skeleton.locks.opened_by(event).is_some() =>
@@ -259,7 +287,8 @@ impl Encoder<'_> {
                 Op::SemWait { sem, patience: Patience::Blocking } => {
                     let at = next(self);
                     let blocked = self.all_of_fresh(&at);
-                    self.count_is_zero(sem, blocked);
+                    let zero = self.count_is_zero(sem);
+                    self.solver.clause(&[!blocked, zero]);
                     points.push(Point { event, blocked, waits: true });
                 }
                 Op::Leave { .. } => {
@@ -296,7 +325,7 @@ impl Encoder<'_> {
         thread: ThreadId,
         last: EventId,
         unnotified: &FxHashMap<EventId, Lit>,
-        holds: &mut FxHashMap<HoldId, Lit>,
+        holds: &mut Holders,
         points: &mut Vec<Point>,
     ) {
         let trace = self.skeleton.trace;
@@ -308,7 +337,8 @@ impl Encoder<'_> {
             Op::Request(Request::SemWait(sem)) => {
                 let at = [self.included(last)];
                 let blocked = self.all_of_fresh(&at);
-                self.count_is_zero(sem, blocked);
+                let zero = self.count_is_zero(sem);
+                self.solver.clause(&[!blocked, zero]);
                 points.push(Point { event: last, blocked, waits: true });
             }
             Op::Request(Request::Join(child)) => {
@@ -351,38 +381,20 @@ impl Encoder<'_> {
         mode: Mode,
         own_counts: bool,
         at: &[Lit],
-        holds: &mut FxHashMap<HoldId, Lit>,
+        holds: &mut Holders,
         points: &mut Vec<Point>,
     ) {
-        let skeleton = self.skeleton;
         let blocked = self.all_of_fresh(at);
-        let mut some = vec![!blocked];
-        for &id in skeleton.locks.holds_of(lock) {
-            let hold = *skeleton.locks.hold(id);
-            let blocks = if hold.thread == thread {
-                own_counts
-                    && mode == Mode::Exclusive
-                    && hold.mode == Mode::Exclusive
-                    && hold.open != event
-                    && !skeleton.locks.is_recursive(lock)
-                    && !is_seeded(Fault::OwnHoldForgotten)
-            } else {
-                hold.mode.conflicts(mode)
-            };
-            if blocks {
-                let open = match holds.get(&id) {
-                    Some(&open) => open,
-                    None => {
-                        let lits = self.open_at_moment(&hold);
-                        let open = self.all_of(&lits);
-                        holds.insert(id, open);
-                        open
-                    }
-                };
-                some.push(open);
+        let key = (lock, thread, mode, own_counts);
+        let somebody = match holds.blocking.get(&key) {
+            Some(&known) => known,
+            None => {
+                let somebody = self.holder_blocks(lock, thread, mode, own_counts, &mut holds.open);
+                holds.blocking.insert(key, somebody);
+                somebody
             }
-        }
-        self.solver.clause(&some);
+        };
+        self.solver.clause(&[!blocked, somebody]);
         points.push(Point { event, blocked, waits: false });
         if own_counts && !is_seeded(Fault::LeftLockForgotten) {
             self.left_locked(event, thread, lock, mode, at, holds, points);
@@ -398,28 +410,21 @@ impl Encoder<'_> {
         lock: LockId,
         mode: Mode,
         at: &[Lit],
-        holds: &FxHashMap<HoldId, Lit>,
+        holds: &mut Holders,
         points: &mut Vec<Point>,
     ) {
-        let skeleton = self.skeleton;
-        let mut some = Vec::new();
-        for &id in skeleton.locks.holds_of(lock) {
-            let hold = *skeleton.locks.hold(id);
-            let Some(end) = skeleton.locks.end_that_leaves(skeleton.trace, id) else { continue };
-            if hold.thread != thread && hold.mode.conflicts(mode) {
-                let finished = self.included(end);
-                let forgotten = is_seeded(Fault::HolderNotFinished);
-                some.push(if forgotten {
-                    holds[&id]
-                } else {
-                    self.all_of(&[holds[&id], finished])
-                });
+        let key = (lock, thread, mode);
+        let left = match holds.left.get(&key) {
+            Some(&known) => known,
+            None => {
+                let left = self.finished_holder(lock, thread, mode, &holds.open);
+                holds.left.insert(key, left);
+                left
             }
-        }
-        if !some.is_empty() {
+        };
+        if let Some(left) = left {
             let waits = self.all_of_fresh(at);
-            some.push(!waits);
-            self.solver.clause(&some);
+            self.solver.clause(&[!waits, left]);
             points.push(Point { event, blocked: waits, waits: true });
         }
     }
@@ -518,5 +523,40 @@ impl Encoder<'_> {
             self.solver.clause(&[!all, lit]);
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretrace_causality::MustHappenBefore;
+    use foretrace_model::Skeleton;
+    use foretrace_verdict::Model;
+
+    use super::*;
+    use crate::cells::Cells;
+    use crate::encode::Questions;
+
+    /// How many clauses say that the program is stuck, if each thread does so many rounds.
+    fn clauses(round: &str, rounds: usize) -> u64 {
+        let text: String = ["a", "b"].map(|thread| round.replace('T', thread)).concat();
+        let trace = foretrace_trace::text::parse(text.repeat(rounds)).unwrap();
+        let (skeleton, order) =
+            (Skeleton::new(&trace, Model::ReadsFrom), MustHappenBefore::new(&trace));
+        let cells = Cells::new(&skeleton, &order);
+        let mut encoder = Encoder::new(&skeleton, &order, &cells, Questions::Plain);
+        encoder.stuck_at(&[EventId(0)]).unwrap();
+        encoder.solver.clauses()
+    }
+
+    #[test]
+    fn the_rules_of_a_semaphore_grow_with_waits_times_tokens() {
+        let round = "T: sempost s\nT: semwait s\n";
+        assert!(clauses(round, 40) < 5 * clauses(round, 20));
+    }
+
+    #[test]
+    fn the_rules_of_a_lock_grow_with_its_holds() {
+        let round = "T: acquire m\nT: release m\n";
+        assert!(clauses(round, 40) < 3 * clauses(round, 20));
     }
 }

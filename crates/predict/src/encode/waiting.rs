@@ -33,6 +33,8 @@ pub(super) struct Tokens {
     /// For each encoded wait, its literal per token.
     taken: FxHashMap<EventId, Vec<Lit>>,
     failures: rustc_hash::FxHashSet<EventId>,
+    /// "The count is zero at X", if that was asked for.
+    zero: Option<Lit>,
 }
 
 impl Encoder<'_> {
@@ -148,12 +150,18 @@ impl Encoder<'_> {
         new
     }
 
-    /// If `guard`, the semaphore's count is zero at X.
-    pub(super) fn count_is_zero(&mut self, sem: SemId, guard: Lit) {
+    /// A literal that implies that the semaphore's count is zero at X: one for all who ask.
+    pub(super) fn count_is_zero(&mut self, sem: SemId) -> Lit {
         let mut tokens = self.semaphores.remove(&sem).unwrap_or_default();
-        let reason = || Reason::NoToken { event: None, semaphore: sem };
-        self.under(reason, |encoder| encoder.all_taken(sem, &mut tokens, guard, None));
+        let zero = tokens.zero.unwrap_or_else(|| {
+            let zero = self.solver.literal();
+            let reason = || Reason::NoToken { event: None, semaphore: sem };
+            self.under(reason, |encoder| encoder.all_taken(sem, &mut tokens, zero, None));
+            zero
+        });
+        tokens.zero = Some(zero);
         self.semaphores.insert(sem, tokens);
+        zero
     }
 
     /// If `guard`, every token that is there before the moment (`None`: before X) is taken before
@@ -168,8 +176,14 @@ impl Encoder<'_> {
         }
         for &wait in &semaphore.waits {
             self.take_token(sem, wait, tokens);
+            if self.is_exhausted() {
+                return;
+            }
         }
         for token in 0..initial + semaphore.posts.len() {
+            if self.is_exhausted() {
+                return;
+            }
             let mut clause = vec![!guard];
             if token >= initial {
                 let post = semaphore.posts[token - initial];
