@@ -119,7 +119,18 @@ fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
 
 /// What makes and checks a Debian package.
 pub(crate) fn ensure_for_packages() -> Result<(), Stop> {
-    ensure_all(&[("dpkg-deb", "dpkg"), ("lintian", "lintian"), ("strip", "binutils")])
+    ensure_all(&[
+        ("dpkg-deb", "dpkg"),
+        ("dpkg-shlibdeps", "dpkg-dev"),
+        ("git", "git"),
+        ("lintian", "lintian"),
+        ("strip", "binutils"),
+    ])
+}
+
+/// What makes a root folder with a fresh Debian in it.
+pub(crate) fn ensure_for_clean_root() -> Result<(), Stop> {
+    ensure_all(&[("mmdebstrap", "mmdebstrap")])
 }
 
 /// Microsoft's validator of SARIF, which also has the published schema (MIT licence).
