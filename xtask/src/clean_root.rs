@@ -5,7 +5,8 @@
 //! gone afterwards. While it still has the network of this machine, `try.sh` runs in it, beside a
 //! program of a user with its Makefile. The script installs the package as users do, and checks
 //! what it promises: `doctor` finds nothing missing, the example that the package brings has a
-//! confirmed bug, and so has the user's program of which only `CC` was changed.
+//! confirmed bug, and so has the user's program of which only `CC` was changed. The jobs of CI then
+//! install the package by themselves and find that bug, too.
 
 use std::fs;
 use std::path::Path;
@@ -15,13 +16,15 @@ use crate::package;
 use crate::shell::{Stop, output, run, target_folder};
 use crate::tools;
 
-/// What runs in the fresh Debian, and the program of a user that it tests.
-const FILES: [(&str, &str); 5] = [
+/// What runs in the fresh Debian; the program of a user, and what runs the jobs of CI that
+/// `foretrace ci init` writes for it, are those of the recipes' test.
+const FILES: [(&str, &str); 6] = [
     ("try.sh", include_str!("clean_root/try.sh")),
-    ("shop/Makefile", include_str!("clean_root/shop/Makefile")),
-    ("shop/stock.h", include_str!("clean_root/shop/stock.h")),
-    ("shop/stock.c", include_str!("clean_root/shop/stock.c")),
-    ("shop/main.c", include_str!("clean_root/shop/main.c")),
+    ("job.py", include_str!("../../crates/cli/tests/recipes/job.py")),
+    ("shop/Makefile", include_str!("../../crates/cli/tests/recipes/shop/Makefile")),
+    ("shop/stock.h", include_str!("../../crates/cli/tests/recipes/shop/stock.h")),
+    ("shop/stock.c", include_str!("../../crates/cli/tests/recipes/shop/stock.c")),
+    ("shop/main.c", include_str!("../../crates/cli/tests/recipes/shop/main.c")),
 ];
 
 /// Makes package and archive and tries both. It returns how many things were tried.
@@ -36,7 +39,7 @@ pub(crate) fn clean_root() -> Result<u64, Stop> {
     package::copy(&made.package, &folder.join("foretrace.deb"))?;
     package::copy(&made.archive, &folder.join("foretrace.tar.gz"))?;
     run("clean root", &mut fresh_debian(&folder)?)?;
-    Ok(2)
+    Ok(3)
 }
 
 /// The command that makes a fresh Debian of this machine's release and runs the script in it.

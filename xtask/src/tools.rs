@@ -156,7 +156,12 @@ pub(crate) fn ensure_validators() -> Result<(), Stop> {
 /// Installs what the tests need in addition.
 pub(crate) fn ensure_for_tests() -> Result<(), Stop> {
     ensure_for_programs()?;
-    ensure_all(&[("gdb", "gdb"), Z3])?;
+    ensure_all(&[
+        ("gdb", "gdb"),
+        ("cmake", "cmake"),
+        ("/usr/lib/python3/dist-packages/yaml/__init__.py", "python3-yaml"),
+        Z3,
+    ])?;
     ensure_validators()?;
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         let works = succeeds(cargo(&[subcommand, "--version"]));

@@ -32,11 +32,11 @@ try() {
     expect 1 'confirmed by replay' foretrace test -- ./lost
     # A program of the user: it is correct in the recorded run, and only CC is changed.
     expect 0 '' make -C shop CC=clang-19
-    expect 0 'sold 6 of 10' ./shop/shop
+    expect 0 'sold 6 of 10' ./shop/program
     expect 0 '' make -C shop clean
     expect 0 '' make -C shop CC='foretrace cc'
     expect 1 'stock.left' foretrace test --output html=report.html --output sarif=report.sarif \
-        -- ./shop/shop
+        -- ./shop/program
     grep -q 'confirmed by replay' /tmp/said || fail "the bug of the user's program is not confirmed"
     test -s report.html || fail 'no page was written'
     test -s report.sarif || fail 'no SARIF was written'
@@ -66,7 +66,26 @@ for left in /usr/bin/foretrace /usr/lib/foretrace /usr/include/foretrace; do
     test ! -e "$left" || fail "$left is still there after the package was removed"
 done
 
-# 2. The archive, beside the compiler that the package has brought.
+# 2. The jobs of CI, which install the package themselves.
+apt-get install --yes --no-install-recommends python3-yaml
+for kind in github gitlab; do
+    rm -rf "/opt/$kind"
+    cp -r "$folder/shop" "/opt/$kind"
+    cd "/opt/$kind"
+    apt-get install --yes --no-install-recommends "$folder/foretrace.deb"
+    foretrace ci init "$kind"
+    apt-get remove --yes foretrace
+    got=0
+    python3 "$folder/job.py" "$kind" "$(find . -name foretrace.yml)" all \
+        FORETRACE_DEB="file://$folder/foretrace.deb" >/tmp/said 2>&1 || got=$?
+    tail -n 40 /tmp/said
+    test "$got" = 1 || fail "the job of $kind ended with status $got, not 1"
+    grep -q 'data race on stock.left' /tmp/said || fail "the job of $kind does not find the bug"
+    apt-get remove --yes foretrace
+done
+cd /
+
+# 3. The archive, beside the compiler that the package has brought.
 mkdir /opt/unpacked
 tar -C /opt/unpacked -xzf "$folder/foretrace.tar.gz"
 prefix=$(echo /opt/unpacked/foretrace-*)
