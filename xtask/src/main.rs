@@ -5,6 +5,7 @@
 
 mod architecture;
 mod bench;
+mod clean_root;
 mod corpus;
 mod demo;
 mod dependencies;
@@ -38,6 +39,7 @@ cargo xtask COMMAND
                               compare with all schedules of random C programs
   install [--prefix DIR]      build everything and install it (default: /usr/local)
   dist                        an archive and a Debian package, checked by lintian
+  clean-root                  the same, installed and tried in a fresh Debian (needs root)
   release [--dry-run]         check that the version can go out, make its archive and try it, and
                               package the crates that are useful alone; publishes nothing
   validators                  install what the tests of report formats need
@@ -86,6 +88,7 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
         ["install"] => package::install("/usr/local".as_ref()),
         ["install", "--prefix", prefix] => package::install(prefix.as_ref()),
         ["dist"] => package::dist().map(drop),
+        ["clean-root"] => clean_root::clean_root().map(drop),
         ["release"] => release::release(false),
         ["release", "--dry-run"] => release::release(true),
         ["validators"] => tools::ensure_validators().map(|()| tools::ensure_for_pages()),

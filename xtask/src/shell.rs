@@ -94,6 +94,16 @@ pub(crate) fn run_and_read(
     Ok(())
 }
 
+/// What a program says on standard output, without the last line's end. Fails if the program does.
+pub(crate) fn output(name: &str, command: &mut Command) -> Result<String, Stop> {
+    let said = command.stderr(Stdio::inherit()).output();
+    let said = said.map_err(|error| cannot_run(command, &error))?;
+    if !said.status.success() {
+        return Err(Stop::failed(format!("{name} FAILED ({})", said.status)));
+    }
+    Ok(String::from_utf8_lossy(&said.stdout).trim_end().to_string())
+}
+
 /// Does a step that is no program of its own.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
     println!("== {name}");

@@ -4,7 +4,9 @@ use std::fs;
 use std::process::Command;
 
 use crate::shell::{Stop, cargo, root, run, run_and_read, step, target_folder};
-use crate::{architecture, corpus, dependencies, documents, metadata, release, sanitize, tools};
+use crate::{
+    architecture, clean_root, corpus, dependencies, documents, metadata, release, sanitize, tools,
+};
 
 /// The seed of the random tests, fixed so that a run can be repeated; `oracle --seed` takes others.
 pub(crate) const SEED: u64 = 1;
@@ -105,6 +107,7 @@ pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
         tally.passed += cargo_test("seeded faults, program", &mut program)?.passed;
         tally.passed += sanitize::sanitize()?;
         release::release(true)?;
+        tally.passed += clean_root::clean_root()?;
     }
     run("fuzz targets", &mut cargo(&FUZZ_TARGETS))?;
     tally.passed += 1;

@@ -119,7 +119,18 @@ fn ensure_all(programs: &[(&str, &'static str)]) -> Result<(), Stop> {
 
 /// What makes and checks a Debian package.
 pub(crate) fn ensure_for_packages() -> Result<(), Stop> {
-    ensure_all(&[("dpkg-deb", "dpkg"), ("lintian", "lintian"), ("strip", "binutils")])
+    ensure_all(&[
+        ("dpkg-deb", "dpkg"),
+        ("dpkg-shlibdeps", "dpkg-dev"),
+        ("git", "git"),
+        ("lintian", "lintian"),
+        ("strip", "binutils"),
+    ])
+}
+
+/// What makes a root folder with a fresh Debian in it.
+pub(crate) fn ensure_for_clean_root() -> Result<(), Stop> {
+    ensure_all(&[("mmdebstrap", "mmdebstrap")])
 }
 
 /// Microsoft's validator of SARIF, which also has the published schema (MIT licence).
@@ -145,7 +156,12 @@ pub(crate) fn ensure_validators() -> Result<(), Stop> {
 /// Installs what the tests need in addition.
 pub(crate) fn ensure_for_tests() -> Result<(), Stop> {
     ensure_for_programs()?;
-    ensure_all(&[("gdb", "gdb"), Z3])?;
+    ensure_all(&[
+        ("gdb", "gdb"),
+        ("cmake", "cmake"),
+        ("/usr/lib/python3/dist-packages/yaml/__init__.py", "python3-yaml"),
+        Z3,
+    ])?;
     ensure_validators()?;
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         let works = succeeds(cargo(&[subcommand, "--version"]));

@@ -2,7 +2,8 @@
 //!
 //! The compiler named them from the folder in which it ran, which need not be ours: a file is
 //! looked for there, if that is known, then here, then from the folder of the analysed trace or
-//! program.
+//! program. What is below the folder in which we are is named from there: the paths of SARIF and of
+//! annotations have to fit every checkout.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,9 +17,11 @@ const LARGEST: u64 = 16 << 20;
 pub(crate) fn attach(report: &mut Report) {
     let mut folders: Vec<PathBuf> = report.trace.folders.iter().map(PathBuf::from).collect();
     folders.extend(around(report.trace.path.as_deref()));
+    let here = std::env::current_dir().ok();
     let find = |file: &str| {
         let paths = folders.iter().map(|folder| folder.join(file));
         let (text, path) = paths.into_iter().find_map(|path| Some((read(&path)?, path)))?;
+        let path = here.as_ref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(&path);
         let path = Some(path.display().to_string());
         Some(SourceFile { file: file.into(), path, text: Some(text) })
     };
