@@ -23,7 +23,7 @@ foretrace_faults::faults! {
         ExitForgotten,
         /// A turn that changes a local variable is taken for an idle one.
         IdleTurnCounts,
-        /// A section sees what others wrote after its begin.
+        /// A section writes at a moment of its own, so that others come in between.
         SectionTorn,
         /// The range of a read is that of its first source only.
         RangeTooNarrow,

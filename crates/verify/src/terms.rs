@@ -11,7 +11,7 @@
 //! **Cost.** One table lookup for each term that is made.
 
 use foretrace_words::{BinaryOp, Cast, cut};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A term.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -400,12 +400,16 @@ impl Terms {
         word
     }
 
-    /// The term with symbols replaced, and those in the replacements again. Replacements must make
-    /// no circle.
+    /// The term with symbols replaced, and those in the replacements again.
+    ///
+    /// # Panics
+    ///
+    /// If replacements make a circle.
     pub(crate) fn rebuild(&mut self, term: Term, by: &mut Replacements) -> Term {
         // Parts are done before what is made of them. A symbol that is replaced waits for its
         // replacement.
         let mut open = vec![term];
+        let mut begun: FxHashSet<Term> = FxHashSet::default();
         let Replacements { symbols, done } = by;
         while let Some(&top) = open.last() {
             if done.contains_key(&top) {
@@ -422,6 +426,8 @@ impl Terms {
             let waiting = parts.iter().copied().filter(|part| !done.contains_key(part));
             let waiting: Vec<Term> = waiting.collect();
             if !waiting.is_empty() {
+                let is_symbol = matches!(self.op(top), Op::Symbol(_));
+                assert!(!is_symbol || begun.insert(top), "replacements make a circle");
                 open.extend(waiting);
                 continue;
             }

@@ -150,7 +150,6 @@ impl Unfolder<'_> {
         if let Some(&value) = self.snapshots.get(&(node, place)) {
             return value;
         }
-        let node = if is_seeded(Fault::SectionTorn) { self.node() } else { node };
         let (value, is_first) = self.read_event(node, place, guard);
         if let Some(is_first) = is_first {
             // A section may read more than its path needs; only what it uses must be there.
@@ -334,7 +333,8 @@ impl Unfolder<'_> {
         }
         let section = way.section.take().expect("it is there");
         let bytes = section.memory.bytes();
-        self.write_bytes(section.node, guard, &bytes);
+        let node = if is_seeded(Fault::SectionTorn) { self.node() } else { section.node };
+        self.write_bytes(node, guard, &bytes);
         self.skeleton.sections.push((section.node, guard));
     }
 

@@ -13,6 +13,7 @@ pub(crate) type Uses = Vec<&'static str>;
 /// A program.
 pub(crate) struct Generated {
     pub(crate) text: String,
+    #[allow(dead_code)] // One of the tests counts them.
     pub(crate) uses: Uses,
 }
 
