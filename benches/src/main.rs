@@ -13,6 +13,7 @@
 //! | `races FILE TIMES` | reads the trace and decides every race in it, so many times; says nothing |
 //! | `reference ...` | the papers' formula in z3, see `reference/mod.rs` |
 //! | `import FILE`, `walk FILE` | imports a recording; walks along its paths as well |
+//! | `verify FILE SECONDS`, `verify-smtlib FILE SECONDS` | verifies a program; prints the question |
 //! | `circuits` | what circuits cost; for people |
 //! | `orders THREADS EVENTS CANDIDATES SEED [eager]` | the solver on synthetic traces; for people |
 
@@ -30,6 +31,7 @@ mod reference;
 mod sections;
 mod staged;
 mod symbolic;
+mod verify;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -61,6 +63,14 @@ fn main() -> ExitCode {
         ["reference", ref arguments @ ..] => reference::reference(arguments),
         ["import", file] => import::import(Path::new(file), false),
         ["walk", file] => import::import(Path::new(file), true),
+        ["verify", file, seconds] => seconds
+            .parse()
+            .map_err(Into::into)
+            .and_then(|seconds| verify::decide(Path::new(file), seconds)),
+        ["verify-smtlib", file, seconds] => seconds
+            .parse()
+            .map_err(Into::into)
+            .and_then(|seconds| verify::export(Path::new(file), seconds)),
         ["circuits"] => {
             circuits::circuits();
             Ok(())

@@ -5,154 +5,50 @@ use std::path::{Path, PathBuf};
 
 use crate::metadata::Package;
 
-/// Every crate of the workspace, and the crates of the workspace that it may be built with.
-const MAY_USE: [(&str, &[&str]); 29] = [
-    // For tests only.
-    ("foretrace-testing", &[]),
-    ("foretrace-recording", &[]),
-    ("foretrace-words", &[]),
-    ("foretrace-faults", &[]),
-    // What runs inside the compiler and inside the user's program knows only the layouts.
-    ("foretrace-llvm", &["foretrace-recording"]),
-    ("foretrace-runtime", &["foretrace-recording"]),
-    ("foretrace-trace", &["foretrace-recording"]),
-    ("foretrace-verdict", &["foretrace-recording", "foretrace-trace"]),
-    ("foretrace-image", &["foretrace-recording", "foretrace-words"]),
-    (
-        "foretrace-rewalk",
-        &["foretrace-recording", "foretrace-image", "foretrace-trace", "foretrace-words"],
-    ),
-    ("foretrace-importer", &["foretrace-recording", "foretrace-trace", "foretrace-rewalk"]),
-    ("foretrace-program", &["foretrace-trace", "foretrace-words"]),
-    (
-        "foretrace-lift",
-        &[
-            "foretrace-recording",
-            "foretrace-words",
-            "foretrace-image",
-            "foretrace-trace",
-            "foretrace-program",
-        ],
-    ),
-    ("foretrace-model", &["foretrace-trace", "foretrace-verdict", "foretrace-words"]),
-    ("foretrace-summarise", &["foretrace-trace", "foretrace-program", "foretrace-model"]),
-    ("foretrace-causality", &["foretrace-trace", "foretrace-verdict", "foretrace-model"]),
-    // Its rules are its own: it shares no code with checker and oracle.
-    (
-        "foretrace-explore",
-        &[
-            "foretrace-faults",
-            "foretrace-words",
-            "foretrace-trace",
-            "foretrace-verdict",
-            "foretrace-model",
-            "foretrace-causality",
-        ],
-    ),
-    ("foretrace-solve", &[]),
-    // Only its witnesses meet the interpreter, which decides whether they count.
-    (
-        "foretrace-verify",
-        &[
-            "foretrace-faults",
-            "foretrace-words",
-            "foretrace-trace",
-            "foretrace-program",
-            "foretrace-solve",
-        ],
-    ),
-    // The checker shares no code with what it checks.
-    ("foretrace-witness", &["foretrace-trace", "foretrace-verdict"]),
-    (
-        "foretrace-predict",
-        &[
-            "foretrace-faults",
-            "foretrace-trace",
-            "foretrace-verdict",
-            "foretrace-program",
-            "foretrace-model",
-            "foretrace-summarise",
-            "foretrace-causality",
-            "foretrace-explore",
-            "foretrace-solve",
-            "foretrace-witness",
-        ],
-    ),
-    // A second opinion.
-    ("foretrace-reference", &["foretrace-trace", "foretrace-verdict"]),
-    (
-        "foretrace-replay",
-        &["foretrace-recording", "foretrace-trace", "foretrace-verdict", "foretrace-witness"],
-    ),
-    // It makes English of what is known of a trace.
-    ("foretrace-report", &["foretrace-trace", "foretrace-verdict"]),
-    // It tells what others have decided, and knows neither encoder nor solver.
-    (
-        "foretrace-findings",
-        &[
-            "foretrace-trace",
-            "foretrace-verdict",
-            "foretrace-program",
-            "foretrace-summarise",
-            "foretrace-witness",
-            "foretrace-predict",
-            "foretrace-reference",
-            "foretrace-replay",
-            "foretrace-report",
-        ],
-    ),
-    // Compares the prediction with its own enumeration, and shares no code with model and encoder.
-    // Its tests hold the second opinion and the refutations against it as well.
-    (
-        "foretrace-oracle",
-        &[
-            "foretrace-testing",
-            "foretrace-trace",
-            "foretrace-verdict",
-            "foretrace-witness",
-            "foretrace-predict",
-            "foretrace-explore",
-            "foretrace-reference",
-            "foretrace-model",
-            "foretrace-causality",
-            "foretrace-importer",
-        ],
-    ),
-    (
-        "foretrace",
-        &[
-            "foretrace-recording",
-            "foretrace-trace",
-            "foretrace-verdict",
-            "foretrace-importer",
-            "foretrace-program",
-            "foretrace-lift",
-            "foretrace-verify",
-            "foretrace-reference",
-            "foretrace-predict",
-            "foretrace-replay",
-            "foretrace-report",
-            "foretrace-findings",
-        ],
-    ),
-    // Measures one crate after the other.
-    (
-        "foretrace-bench",
-        &[
-            "foretrace-testing",
-            "foretrace-trace",
-            "foretrace-verdict",
-            "foretrace-rewalk",
-            "foretrace-importer",
-            "foretrace-model",
-            "foretrace-causality",
-            "foretrace-solve",
-            "foretrace-predict",
-            "foretrace-reference",
-        ],
-    ),
-    ("xtask", &[]),
-];
+/// Every crate of the workspace, and the crates of the workspace that it may be built with; without
+/// `foretrace-` before their names.
+const MAY_USE: &str = "
+    # For tests only.
+    testing:
+    recording:
+    words:
+    faults:
+    # What runs inside the compiler and inside the user's program knows only the layouts.
+    llvm: recording
+    runtime: recording
+    trace: recording
+    verdict: recording trace
+    image: recording words
+    rewalk: recording image trace words
+    importer: recording image trace rewalk
+    program: trace words
+    lift: recording words image trace program
+    model: trace verdict words
+    summarise: trace program model
+    causality: trace verdict model
+    # Its rules are its own: it shares no code with checker and oracle.
+    explore: faults words trace verdict model causality
+    solve:
+    # Only its witnesses meet the interpreter, which decides whether they count.
+    verify: faults words trace program solve
+    # The checker shares no code with what it checks.
+    witness: trace verdict
+    predict: faults trace verdict program model summarise causality explore solve witness
+    # A second opinion.
+    reference: trace verdict
+    replay: recording trace verdict witness
+    # It makes English of what is known of a trace.
+    report: trace verdict
+    # It tells what others have decided, and knows neither encoder nor solver.
+    findings: trace verdict program summarise witness predict reference replay report
+    # Compares the prediction with its own enumeration, and shares no code with model and encoder.
+    # Its tests hold the second opinion and the refutations against it as well.
+    oracle: testing trace verdict witness predict explore reference model causality importer
+    foretrace: recording trace verdict importer program lift verify reference predict replay report findings
+    # Measures one crate after the other.
+    bench: testing trace program verify verdict rewalk importer model causality solve predict reference
+    xtask:
+";
 
 /// External packages that only some crates may know.
 const KNOWN_ONLY_TO: [(&str, &[&str]); 6] = [
@@ -182,13 +78,13 @@ pub(crate) fn check_dependencies(packages: &[Package]) -> Vec<String> {
     let mut errors = Vec::new();
     let ours = packages.iter().filter(|package| package.source.is_none());
     for package in ours.clone() {
-        let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == package.name) else {
+        let Some(allowed) = may_use(short(&package.name)) else {
             errors.push(format!("{}: ARCHITECTURE.md and its rules do not know it", package.name));
             continue;
         };
         for used in &package.dependencies {
             let is_ours = ours.clone().any(|other| other.name == *used);
-            if is_ours && !allowed.contains(&used.as_str()) {
+            if is_ours && !allowed.split(' ').any(|name| name == short(used)) {
                 errors.push(format!("{} must not know {used}", package.name));
             }
             let reserved = KNOWN_ONLY_TO.iter().find(|(name, _)| name == used);
@@ -198,6 +94,15 @@ pub(crate) fn check_dependencies(packages: &[Package]) -> Vec<String> {
         }
     }
     errors
+}
+
+fn may_use(package: &str) -> Option<&'static str> {
+    let mut rows = MAY_USE.lines().filter_map(|row| row.trim().split_once(':'));
+    rows.find(|(name, _)| *name == package).map(|(_, used)| used)
+}
+
+fn short(package: &str) -> &str {
+    package.strip_prefix("foretrace-").unwrap_or(package)
 }
 
 /// Lines of the sources that print or exit where they must not.

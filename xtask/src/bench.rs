@@ -6,6 +6,7 @@
 
 mod causality;
 mod classes;
+mod compiling;
 mod engines;
 mod front;
 mod predicted;
@@ -17,6 +18,7 @@ mod rewalk;
 mod smtlib;
 mod staged;
 mod symbolic;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,16 +49,20 @@ pub(crate) enum Part {
     Reference,
     /// The stages of the papers' formula in z3.
     Staged,
+    /// What compiling for recording costs, and what of that is debug information.
+    Compiling,
     /// What recording a program costs, beside ThreadSanitizer.
     Recording,
     /// What the walk along recorded paths costs.
     Rewalk,
+    /// C programs verified without a run, beside the paper's figures and z3.
+    Verify,
     /// The solver alone: circuits, and orders of synthetic traces.
     Solver,
 }
 
 /// All of them.
-pub(crate) const ALL: [Part; 12] = [
+pub(crate) const ALL: [Part; 14] = [
     Part::Front,
     Part::Classes,
     Part::Causality,
@@ -66,8 +72,10 @@ pub(crate) const ALL: [Part; 12] = [
     Part::Engines,
     Part::Reference,
     Part::Staged,
+    Part::Compiling,
     Part::Recording,
     Part::Rewalk,
+    Part::Verify,
     Part::Solver,
 ];
 
@@ -85,8 +93,10 @@ pub(crate) fn bench(parts: &[Part], quick: bool) -> Result<(), Stop> {
             Part::Engines => engines::engines(&Bench::build()?, quick)?,
             Part::Reference => reference::reference(&Bench::build()?, quick)?,
             Part::Staged => staged::staged(&Bench::build()?, quick)?,
+            Part::Compiling => compiling::compiling(quick)?,
             Part::Recording => recording::recording(quick)?,
             Part::Rewalk => rewalk::rewalk(quick)?,
+            Part::Verify => verify::verify(&Bench::build()?, quick)?,
             Part::Solver => {
                 let bench = Bench::build()?;
                 for part in ["circuits", "orders"] {
@@ -109,7 +119,7 @@ type Measured = BTreeMap<String, u64>;
 impl Bench {
     fn build() -> Result<Bench, Stop> {
         let package = ["--package", "foretrace-bench"];
-        run("build", cargo(&["build", "--release", "--locked"]).args(package))?;
+        run("build", cargo("build --release --locked").args(package))?;
         Ok(Bench { program: target_folder().join("release").join("bench") })
     }
 

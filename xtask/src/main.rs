@@ -45,7 +45,7 @@ cargo xtask COMMAND
   validators                  install what the tests of report formats need
   sanitize                    record a dozen programs under valgrind, which watches the runtime
   corpus [DIR]                recorded traces of public projects [default: ../shared/traces]
-  bench [front|classes|causality|public|symbolic|programs|engines|reference|staged|recording|rewalk|solver] [--quick]
+  bench [front|classes|causality|public|symbolic|programs|engines|reference|staged|compiling|recording|rewalk|verify|solver] [--quick]
                               throughput of the front end; predictions with many pairs;
                               public traces [../shared/traces]; against the papers' formula in
                               z3: assertions, races, and its stages; which engine
@@ -107,8 +107,10 @@ fn run(arguments: &[&str]) -> Result<(), Stop> {
                 "engines" => Ok(Part::Engines),
                 "reference" => Ok(Part::Reference),
                 "staged" => Ok(Part::Staged),
+                "compiling" => Ok(Part::Compiling),
                 "recording" => Ok(Part::Recording),
                 "rewalk" => Ok(Part::Rewalk),
+                "verify" => Ok(Part::Verify),
                 "solver" => Ok(Part::Solver),
                 other => Err(Stop::usage(format!("bench has no part `{other}`\n\n{HELP}"))),
             });

@@ -26,7 +26,7 @@ const DESCRIBED: [&str; 5] = ["description", "license", "rust_version", "keyword
 
 /// All packages of the workspace and below.
 pub(crate) fn packages() -> Result<Vec<Package>, Stop> {
-    let mut command = cargo(&["metadata", "--format-version", "1", "--locked"]);
+    let mut command = cargo("metadata --format-version 1 --locked");
     let output = command.output().map_err(|error| Stop::usage(error.to_string()))?;
     if !output.status.success() {
         let reason = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -53,7 +53,7 @@ pub(crate) fn release(dry_run: bool) -> Result<(), Stop> {
     release_build()?;
     let archive = step("archive", || make_archive(&version))?;
     step("archive works elsewhere", || try_archive(&archive))?;
-    let mut package = cargo(&["package", "--locked", "--offline"]);
+    let mut package = cargo("package --locked --offline");
     package.args(PACKAGES.iter().flat_map(|name| ["--package", *name]));
     if dry_run {
         package.arg("--allow-dirty");

@@ -41,8 +41,8 @@ const FOUND: i32 = 99;
 /// Records each program once under valgrind; says how many there were.
 pub(crate) fn sanitize() -> Result<u64, Stop> {
     tools::ensure_for_sanitizing()?;
-    let packages = ["-p", "foretrace", "-p", "foretrace-llvm", "-p", "foretrace-runtime"];
-    run("build", &mut cargo(&[&["build", "--locked"], &packages[..]].concat()))?;
+    let build = "build --locked -p foretrace -p foretrace-llvm -p foretrace-runtime";
+    run("build", &mut cargo(build))?;
     step("sanitize", || {
         let folder = target_folder().join("sanitize");
         let _ = fs::remove_dir_all(&folder);

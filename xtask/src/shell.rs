@@ -37,23 +37,23 @@ pub(crate) fn target_folder() -> PathBuf {
 }
 
 /// A call of the cargo that runs this program, in the root of the workspace.
-pub(crate) fn cargo(arguments: &[&str]) -> Command {
+pub(crate) fn cargo(arguments: &str) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(root());
+    command.args(arguments.split_whitespace()).current_dir(root());
     command
 }
 
 /// Builds the optimised command line and returns its path.
 pub(crate) fn release_binary() -> Result<PathBuf, Stop> {
-    run("build", &mut cargo(&["build", "--release", "--locked", "--package", "foretrace"]))?;
+    run("build", &mut cargo("build --release --locked --package foretrace"))?;
     Ok(target_folder().join("release").join("foretrace"))
 }
 
 /// Builds all that users run: the command line, the compiler plugin and the runtime, side by side.
 pub(crate) fn release_build() -> Result<PathBuf, Stop> {
     let parts = ["foretrace", "foretrace-llvm", "foretrace-runtime"];
-    let mut build = cargo(&["build", "--release", "--locked"]);
+    let mut build = cargo("build --release --locked");
     run("build", build.args(parts.iter().flat_map(|part| ["--package", *part])))?;
     Ok(target_folder().join("release").join("foretrace"))
 }

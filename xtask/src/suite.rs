@@ -16,58 +16,24 @@ const LONG_ORACLE_CASES: u64 = 200_000;
 const QUICK_ORACLE_CASES: u64 = 1_000;
 
 /// Each fault that can be built into the encoder or the explicit engine is caught by the oracle.
-const SEEDED_FAULTS: [&str; 11] = [
-    "test",
-    "--release",
-    "--locked",
-    "--package",
-    "foretrace-oracle",
-    "--features",
-    "seeded-faults",
-    "--test",
-    "faults",
-    "--test",
-    "engine_faults",
-];
+const SEEDED_FAULTS: &str = "test --release --locked --package foretrace-oracle --features seeded-faults --test faults --test engine_faults";
 
 /// Each fault that can be built into the verification of programs is caught by its differential
 /// test.
-const SEEDED_FAULTS_OF_VERIFICATION: [&str; 9] = [
-    "test",
-    "--release",
-    "--locked",
-    "--package",
-    "foretrace-verify",
-    "--features",
-    "seeded-faults",
-    "--test",
-    "faults",
-];
+const SEEDED_FAULTS_OF_VERIFICATION: &str =
+    "test --release --locked --package foretrace-verify --features seeded-faults --test faults";
 
 /// A schedule that the checker refuses makes the program end as it should.
-const SEEDED_FAULTS_OF_THE_PROGRAM: [&str; 9] = [
-    "test",
-    "--release",
-    "--locked",
-    "--package",
-    "foretrace",
-    "--features",
-    "seeded-faults",
-    "--test",
-    "command_line",
-];
+const SEEDED_FAULTS_OF_THE_PROGRAM: &str =
+    "test --release --locked --package foretrace --features seeded-faults --test command_line";
 
 /// The fuzz targets build; their bodies also run as a test of the oracle crate. With the same
 /// target folder and profile the solver is not built again.
-const FUZZ_TARGETS: [&str; 7] = [
-    "build",
-    "--release",
-    "--locked",
-    "--manifest-path",
-    "fuzz/Cargo.toml",
-    "--target-dir",
-    "target",
-];
+const FUZZ_TARGETS: &str =
+    "build --release --locked --manifest-path fuzz/Cargo.toml --target-dir target";
+
+/// They have a lock file of their own, which must know a new dependency of a crate, too.
+const FUZZ_LOCK: &str = "tree --quiet --locked --depth 0 --manifest-path fuzz/Cargo.toml";
 
 /// How much is tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,27 +55,27 @@ pub(crate) fn test(tier: Tier) -> Result<(), Stop> {
     tools::ensure_for_pages();
     rules()?;
     style()?;
-    run("build", &mut cargo(&["build", "--workspace", "--locked"]))?;
+    run("build", &mut cargo("build --workspace --locked"))?;
     let list = target_folder().join("skipped-tests");
     let _ = fs::remove_file(&list);
-    let mut tests = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    let mut tests = cargo("test --workspace --locked --no-fail-fast");
     tests.env(SKIPPED_TESTS, &list);
     if tier == Tier::Long {
         tests.env(LONG_TESTS, "1");
     }
     let mut tally = cargo_test("tests", &mut tests)?;
     oracle(if tier == Tier::Long { LONG_ORACLE_CASES } else { ORACLE_CASES }, SEED)?;
-    tally.passed += 1 + cargo_test("seeded faults", &mut cargo(&SEEDED_FAULTS))?.passed;
+    tally.passed += 1 + cargo_test("seeded faults", &mut cargo(SEEDED_FAULTS))?.passed;
     if tier == Tier::Long {
-        let mut verification = cargo(&SEEDED_FAULTS_OF_VERIFICATION);
+        let mut verification = cargo(SEEDED_FAULTS_OF_VERIFICATION);
         tally.passed += cargo_test("seeded faults, verification", &mut verification)?.passed;
-        let mut program = cargo(&SEEDED_FAULTS_OF_THE_PROGRAM);
+        let mut program = cargo(SEEDED_FAULTS_OF_THE_PROGRAM);
         tally.passed += cargo_test("seeded faults, program", &mut program)?.passed;
         tally.passed += sanitize::sanitize()?;
         release::release(true)?;
         tally.passed += clean_root::clean_root()?;
     }
-    run("fuzz targets", &mut cargo(&FUZZ_TARGETS))?;
+    run("fuzz targets", &mut cargo(FUZZ_TARGETS))?;
     tally.passed += 1;
     let files = corpus::corpus(&corpus::default_folder())?;
     tally.passed += files.unwrap_or(0);
@@ -127,8 +93,8 @@ pub(crate) fn check() -> Result<(), Stop> {
     tools::ensure_for_tests()?;
     rules()?;
     style()?;
-    let unit_tests = ["test", "--workspace", "--locked", "--lib", "--bins"];
-    let tally = cargo_test("unit tests", &mut cargo(&unit_tests))?;
+    let unit_tests = "test --workspace --locked --lib --bins";
+    let tally = cargo_test("unit tests", &mut cargo(unit_tests))?;
     oracle(QUICK_ORACLE_CASES, SEED)?;
     println!("check: {} passed, 0 failed, {} ignored", tally.passed + 1, tally.ignored);
     Ok(())
@@ -137,6 +103,7 @@ pub(crate) fn check() -> Result<(), Stop> {
 /// Dependencies, architecture and documents.
 pub(crate) fn rules() -> Result<(), Stop> {
     let packages = metadata::packages()?;
+    run("lock file of the fuzz targets", &mut cargo(FUZZ_LOCK))?;
     step("dependencies", || {
         let verdict = dependencies::check(&packages);
         verdict.warnings.iter().for_each(|warning| println!("warning: {warning}"));
@@ -153,7 +120,7 @@ pub(crate) fn rules() -> Result<(), Stop> {
 /// Compares predictions with exhaustive enumeration on random small traces.
 pub(crate) fn oracle(cases: u64, seed: u64) -> Result<(), Stop> {
     let (cases, seed) = (cases.to_string(), seed.to_string());
-    let mut command = cargo(&["run", "--quiet", "--release", "--locked"]);
+    let mut command = cargo("run --quiet --release --locked");
     command.args(["--package", "foretrace-oracle", "--", "--cases", &cases, "--seed", &seed]);
     run("oracle", &mut command)
 }
@@ -162,9 +129,9 @@ pub(crate) fn oracle(cases: u64, seed: u64) -> Result<(), Stop> {
 /// tests do that too, with fewer.)
 pub(crate) fn differential(programs: u64, seed: u64) -> Result<(), Stop> {
     let parts = ["foretrace", "foretrace-llvm", "foretrace-runtime"];
-    let mut build = cargo(&["build", "--locked"]);
+    let mut build = cargo("build --locked");
     run("build", build.args(parts.iter().flat_map(|part| ["--package", *part])))?;
-    let mut command = cargo(&["test", "--locked", "--package", "foretrace"]);
+    let mut command = cargo("test --locked --package foretrace");
     command.args(["--test", "differential", "--", "--nocapture"]);
     command.env("FORETRACE_DIFFERENTIAL", programs.to_string());
     command.env("FORETRACE_DIFFERENTIAL_SEED", seed.to_string());
@@ -172,9 +139,9 @@ pub(crate) fn differential(programs: u64, seed: u64) -> Result<(), Stop> {
 }
 
 fn style() -> Result<(), Stop> {
-    run("format", &mut cargo(&["fmt", "--all", "--check"]))?;
-    let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-    run("lints", &mut cargo(&lints))
+    run("format", &mut cargo("fmt --all --check"))?;
+    let lints = "clippy --workspace --all-targets --locked -- -D warnings";
+    run("lints", &mut cargo(lints))
 }
 
 fn none(name: &str, errors: &[String]) -> Result<(), Stop> {

@@ -164,7 +164,7 @@ pub(crate) fn ensure_for_tests() -> Result<(), Stop> {
     ])?;
     ensure_validators()?;
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
-        let works = succeeds(cargo(&[subcommand, "--version"]));
+        let works = succeeds(cargo(subcommand).arg("--version"));
         if works {
             continue;
         }
@@ -187,7 +187,7 @@ fn install(packages: &[&str]) -> Result<(), Stop> {
     }
     let as_root = if is_root() {
         "env"
-    } else if is_installed("sudo") && succeeds(sudo_without_password()) {
+    } else if is_installed("sudo") && succeeds(&mut sudo_without_password()) {
         "sudo"
     } else {
         return Err(Stop::usage(by_hand));
@@ -218,7 +218,7 @@ fn is_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
-fn succeeds(mut command: Command) -> bool {
+fn succeeds(command: &mut Command) -> bool {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }

@@ -4,13 +4,20 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use foretrace_verdict::Property;
 
 mod project;
+mod questions;
+mod values;
 
 pub(crate) use project::{CiCommand, InitArguments, ProjectOptions, Recipe, SuppressArguments};
+pub(crate) use questions::{
+    EncodeArguments, ExplainArguments, FixArguments, QuestionOptions, WhatIfArguments,
+};
+pub(crate) use values::VERIFIED;
+pub(crate) use values::{GranularityChoice, Implicit, InputFormat, ModelChoice, OutputFormat};
+use values::{parse_duration, parse_size, property, verified_property};
 
 /// Finds concurrency bugs before they happen.
 ///
@@ -110,176 +117,6 @@ pub(crate) struct PredictArguments {
     pub(crate) why: Option<usize>,
 }
 
-/// Explain why a bug cannot happen, or show how it can
-///
-/// CANDIDATE is the name that `predict` gives a finding (race-1), or a kind and places: race A B;
-/// atomicity A R B, where R is in the other thread; cycle A B ..., where threads take locks; stuck
-/// A; lock A; assertion A. A place is the number of an event, from 0, a source location
-/// (bank.c:12), or THREAD@LOCATION.
-///
-/// Exit status: 0 it cannot happen; 1 it can; 2 bad input or usage; 3 undecided, or only possible;
-/// 70 a bug in foretrace itself.
-#[derive(Args, Debug)]
-pub(crate) struct ExplainArguments {
-    /// The trace, in any format
-    pub(crate) trace: PathBuf,
-
-    /// What to explain: race-1, or race bank.c:12 bank.c:40
-    #[arg(value_name = "CANDIDATE", required = true)]
-    pub(crate) candidate: Vec<String>,
-
-    /// The format of the trace [default: detected from its content]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<InputFormat>,
-
-    /// What reads may see in another schedule
-    #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
-    pub(crate) model: ModelChoice,
-
-    /// Treat critical sections as atomic regions
-    #[arg(long)]
-    pub(crate) infer_regions: bool,
-
-    /// Check for these errors, as given to predict
-    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
-    pub(crate) implicit: Vec<Implicit>,
-
-    /// Write the relevant events and their order as a graph for Graphviz; `-` is standard output,
-    /// and the text then goes to standard error
-    #[arg(long, value_name = "FILE")]
-    pub(crate) dot: Option<PathBuf>,
-
-    /// Stop each candidate after this time: 500ms, 30s, 5m, 1h
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) budget: Option<Duration>,
-
-    /// Give up a candidate after this many conflicts in the solver
-    #[arg(long, value_name = "N")]
-    pub(crate) conflicts: Option<u64>,
-
-    /// Show a long schedule in full
-    #[arg(long)]
-    pub(crate) full_schedule: bool,
-}
-
-/// Ask whether one event can come before another, or a read see a value
-///
-/// A place is the number of an event, from 0, a source location (bank.c:12), or THREAD@LOCATION. If
-/// several events fit, one that can is enough.
-///
-/// Exit status: 0 no execution does; 1 one does, and is shown; 2 bad input or usage; 3 undecided;
-/// 70 a bug in foretrace itself.
-#[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("question").required(true))]
-pub(crate) struct WhatIfArguments {
-    /// The trace, in any format
-    pub(crate) trace: PathBuf,
-
-    /// Can an event at E1 come before one at E2?
-    #[arg(long, num_args = 2, value_names = ["E1", "E2"], group = "question")]
-    pub(crate) before: Option<Vec<String>>,
-
-    /// Can a read at LINE see VALUE?
-    #[arg(long, num_args = 2, value_names = ["LINE", "VALUE"], group = "question",
-        allow_hyphen_values = true)]
-    pub(crate) sees: Option<Vec<String>>,
-
-    #[command(flatten)]
-    pub(crate) question: QuestionOptions,
-}
-
-/// Propose changes that mend a finding, each tried on the recorded run
-///
-/// For races, atomicity violations and lock cycles: hold an existing or a new lock around some
-/// lines, take locks in another order, make accesses atomic. Nothing is changed.
-///
-/// Exit status: 0 a change mends it; 2 bad input or usage; 3 none does, or none is proposed; 70 a
-/// bug in foretrace itself.
-#[derive(Args, Debug)]
-pub(crate) struct FixArguments {
-    /// A JSON report, or a trace, and one of its findings: report.json#race-1, bank.trace#race-1
-    #[arg(value_name = "FILE#FINDING")]
-    pub(crate) finding: String,
-
-    /// Treat critical sections as atomic regions
-    #[arg(long)]
-    pub(crate) infer_regions: bool,
-
-    #[command(flatten)]
-    pub(crate) question: QuestionOptions,
-}
-
-/// How a single question about a trace is answered.
-#[derive(Args, Debug)]
-pub(crate) struct QuestionOptions {
-    /// The format of the trace [default: detected from its content]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<InputFormat>,
-
-    /// What reads may see in another schedule
-    #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
-    pub(crate) model: ModelChoice,
-
-    /// Stop after this time: 500ms, 30s, 5m, 1h
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) budget: Option<Duration>,
-
-    /// Give up a question after this many conflicts in the solver
-    #[arg(long, value_name = "N")]
-    pub(crate) conflicts: Option<u64>,
-
-    /// Show a long schedule in full
-    #[arg(long)]
-    pub(crate) full_schedule: bool,
-}
-
-/// Write one question about a trace as SMT-LIB 2, in the formula of the papers
-///
-/// Exit status: 0 written; 2 bad input or usage; 3 the formula cannot express the question.
-#[derive(Args, Debug)]
-pub(crate) struct EncodeArguments {
-    /// The trace, in any format
-    pub(crate) trace: PathBuf,
-
-    /// The format of the formula
-    #[arg(long, value_enum, default_value_t = FormulaFormat::Smt2)]
-    pub(crate) format: FormulaFormat,
-
-    /// List the candidates with their numbers
-    #[arg(long)]
-    pub(crate) list: bool,
-
-    /// Write the candidate with this number
-    #[arg(long, value_name = "N", conflicts_with_all = ["list", "property"])]
-    pub(crate) finding: Option<usize>,
-
-    /// Write a candidate of this property, chosen by --index
-    #[arg(long, value_parser = property(), conflicts_with = "list")]
-    pub(crate) property: Option<Property>,
-
-    /// The number of the candidate among those of --property
-    #[arg(long, value_name = "I", requires = "property", default_value_t = 1)]
-    pub(crate) index: usize,
-
-    /// What reads may see in another schedule
-    #[arg(long, value_enum, default_value_t = ModelChoice::Auto)]
-    pub(crate) model: ModelChoice,
-
-    /// Consider only schedules with at most this many context switches
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
-    pub(crate) context_bound: Option<u32>,
-
-    /// Where to write the formula; `-` is standard output
-    #[arg(long, short, value_name = "FILE", default_value = "-")]
-    pub(crate) output: PathBuf,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum FormulaFormat {
-    /// SMT-LIB 2
-    Smt2,
-}
-
 /// Record a program, predict the bugs of other schedules, and replay each finding
 ///
 /// Compile the program with `foretrace cc` or `foretrace c++` first.
@@ -296,14 +133,10 @@ pub(crate) struct TestArguments {
     pub(crate) prediction: PredictionOptions,
 
     /// Record this many runs, with the seed of --seed and the seeds that follow it; predict from
-    /// each run alone and from all of them together
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
-    pub(crate) runs: u32,
+    /// each run alone and from all of them together [default: 1, and up to two more if the first
+    /// one is short, shows nothing, and got nothing from outside]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: Option<u32>,
 
     /// Keep the trace in this file (.ftb); several runs go to NAME.1.ftb and so on
     #[arg(long, value_name = "FILE")]
@@ -378,16 +211,33 @@ pub(crate) struct ReplayArguments {
 ///
 /// The program must have a `main`. Functions that no file defines are inputs
 /// (`__VERIFIER_nondet_int`), known (`pthread_create`), or make the answer unknown if they can be
-/// called. Checked are assertions, error functions, wrong use of locks, accesses outside of live
-/// objects, division by zero and shifts by too much; not yet data races and deadlocks.
+/// called. Checked are assertions, error functions, data races, deadlocks, wrong use of locks,
+/// accesses outside of live objects, division by zero and shifts by too much.
 ///
 /// Exit status: 0 proved; 1 a bug, confirmed by the interpreter; 2 bad input or usage; 3 no bug up
 /// to a bound, or unknown; 70 a bug in foretrace itself.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArguments {
-    /// C files; or one program (.ftp)
-    #[arg(value_name = "FILE", required = true)]
+    /// C files; or one program (.ftp). Without any, the program behind `--` is run and verified
+    #[arg(value_name = "FILE", required_unless_present = "flags")]
     pub(crate) files: Vec<PathBuf>,
+
+    /// What to look for [default: race,lock,assertion; for programs that use `__VERIFIER_*`
+    /// functions, assertion]; undefined behaviour counts as a violated assertion
+    #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...", value_parser = verified_property())]
+    pub(crate) check: Vec<Property>,
+
+    /// Ask what this property file of the verification competition names, and nothing else
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub(crate) property: Option<PathBuf>,
+
+    /// Write a witness of the verdict in the format of the verification competition (GraphML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) witness: Option<PathBuf>,
+
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 
     /// Unfold this many turns of each loop [default: as many as are needed]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -401,12 +251,21 @@ pub(crate) struct VerifyArguments {
     #[arg(long, value_name = "BYTES", value_parser = parse_size, default_value = "4G")]
     pub(crate) memory: u64,
 
+    /// Do not force the schedule of a bug on the compiled program
+    #[arg(long)]
+    pub(crate) no_replay: bool,
+
     /// Print the program that the files become, in the program form, instead of verifying it
     #[arg(long)]
     pub(crate) print_program: bool,
 
-    /// Arguments for the compiler, such as -I and -D
-    #[arg(last = true, value_name = "CC FLAGS")]
+    /// Kill a run of the program after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
+    pub(crate) timeout: Duration,
+
+    /// Arguments for the compiler, such as -I and -D; without files, a program that was compiled by
+    /// `foretrace cc`, and its arguments
+    #[arg(last = true, value_name = "CC FLAGS | PROGRAM")]
     pub(crate) flags: Vec<OsString>,
 }
 
@@ -597,132 +456,9 @@ pub(crate) struct ConvertArguments {
     pub(crate) to: Option<OutputFormat>,
 }
 
-/// What goes wrong without an assertion.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Implicit {
-    /// A null pointer is used
-    Null,
-    /// A number is divided by zero
-    Division,
-    /// An index is outside of its global array or heap block
-    Bounds,
-    /// Memory is used after another thread has freed it
-    Freed,
-    /// All of these
-    All,
-    /// None of these
-    None,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum ModelChoice {
-    /// `symbolic` if the trace has expressions, `values` if it has values, else `reads-from`
-    Auto,
-    /// The write that they saw in the recorded run
-    ReadsFrom,
-    /// The value that they saw in the recorded run
-    Values,
-    /// Whatever memory holds, as long as every condition then goes the recorded way
-    Symbolic,
-    /// Anything: data is ignored, so findings are only possible, not proved feasible
-    Control,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum GranularityChoice {
-    /// Each tuple of source locations on one object
-    Location,
-    /// Each tuple of events
-    Event,
-    /// Each object
-    Variable,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum InputFormat {
-    /// The text form of foretrace
-    Text,
-    /// The binary form of foretrace
-    Binary,
-    /// The recording that the runtime writes while a program runs
-    Recording,
-    /// RAPID's STD, plain or gzipped
-    Std,
-    /// RAPID's binary form
-    Rapidbin,
-    /// A folder of RV-Predict's LLVM traces
-    Rvpredict,
-    /// SpeedyGo's CSV
-    Csv,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// The text form of foretrace
-    Text,
-    /// The binary form of foretrace
-    Binary,
-    /// RAPID's STD, which has no values
-    Std,
-}
-
-/// A number of bytes, with a unit of 1024, 1024^2 or 1024^3 of them.
-fn parse_size(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit {
-        "" => 0,
-        "k" | "K" => 10,
-        "m" | "M" => 20,
-        "g" | "G" => 30,
-        _ => return Err(format!("unknown unit `{unit}`; use k, M or G")),
-    };
-    let number: u64 = number.parse().map_err(|_| "expected a number and a unit".to_string())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "too large".to_string())
-}
-
-/// A number and a unit; without a unit seconds are meant.
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let scale = match unit {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(format!("unknown unit `{unit}`; use ms, s, m or h")),
-    };
-    let number: f64 = number.parse().map_err(|_| "expected a number and a unit".to_string())?;
-    Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
-}
-
-/// Properties by their names.
-fn property() -> impl TypedValueParser<Value = Property> {
-    PossibleValuesParser::new(Property::ALL.map(Property::name))
-        .try_map(|name| Property::of_name(&name).ok_or("there is no such property"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations() {
-        assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
-        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(parse_duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_duration("2"), Ok(Duration::from_secs(2)));
-        assert!(parse_duration("s").is_err());
-        assert!(parse_duration("3 parsecs").is_err());
-        assert!(parse_duration("-1s").is_err());
-    }
-
-    #[test]
-    fn sizes() {
-        assert_eq!(parse_size("4096"), Ok(4096));
-        assert_eq!(parse_size("20M"), Ok(20 << 20));
-        assert!(parse_size("M").is_err() && parse_size("1T").is_err());
-    }
 
     #[test]
     fn programs_need_no_dashes_before_them() {

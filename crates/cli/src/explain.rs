@@ -6,7 +6,7 @@ use foretrace_findings::{
     Frame, Named, explain_candidates, parse_candidate, report_finding, report_trace, title,
     weak_accesses,
 };
-use foretrace_predict::{Budget, Explainer, Finding, Options, predict};
+use foretrace_predict::{Explainer, Finding, Options, predict};
 use foretrace_report as report;
 use foretrace_report::{write_dot, write_explanation, write_finding};
 use foretrace_trace::Trace;
@@ -14,28 +14,24 @@ use foretrace_verdict::{Certainty, Property, Violation};
 
 use crate::args::ExplainArguments;
 use crate::failure::{Failure, Status};
-use crate::predict::{implicit, jobs, model, style};
+use crate::predict::{implicit, model, style};
+use crate::whatif::options;
 use crate::{input, output, program};
 
 /// So many candidates that fit the same places are looked at.
 const MOST_CANDIDATES: usize = 64;
 
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<Status, Failure> {
-    if arguments.format.is_none() && program::is_program(&arguments.trace) {
+    let asked = &arguments.question;
+    if asked.format.is_none() && program::is_program(&arguments.trace) {
         return Err(Failure::input("a program has no recorded events that could be named")
             .hint("explain takes a trace"));
     }
-    let mut trace = input::open_valid(&arguments.trace, arguments.format)?;
+    let mut trace = input::open_valid(&arguments.trace, asked.format)?;
     let checks = implicit(&arguments.implicit);
-    foretrace_findings::assert_no(&mut trace, &checks, model(arguments.model));
+    foretrace_findings::assert_no(&mut trace, &checks, model(asked.model));
     let named = parse_candidate(&trace, &arguments.candidate)?;
-    let options = Options {
-        model: model(arguments.model),
-        infer_regions: arguments.infer_regions,
-        jobs: jobs(None),
-        budget: Budget { time: arguments.budget, conflicts: arguments.conflicts },
-        ..Options::default()
-    };
+    let options = Options { infer_regions: arguments.infer_regions, ..options(asked) };
     match named {
         Named::Finding { id, property } => finding(&trace, arguments, options, &id, property),
         Named::Candidates(candidates) => {
@@ -64,7 +60,7 @@ fn finding(
             .hint(format_args!("with these options predict finds {known}")));
     };
     show(arguments, |out| {
-        write_finding(&report, finding, style(arguments.full_schedule), out)?;
+        write_finding(&report, finding, style(arguments.question.full_schedule), out)?;
         without_graph(arguments, out)
     })?;
     Ok(happens(finding.certainty))
@@ -97,7 +93,8 @@ fn without_graph(arguments: &ExplainArguments, out: &mut dyn Write) -> io::Resul
 }
 
 fn frame(arguments: &ExplainArguments, options: &Options) -> Frame {
-    crate::predict::frame(options, arguments.trace.display().to_string(), arguments.full_schedule)
+    let path = arguments.trace.display().to_string();
+    crate::predict::frame(options, path, arguments.question.full_schedule)
 }
 
 /// What is asked about a trace.
@@ -187,7 +184,7 @@ impl Asked<'_> {
         let finding = &report.findings[0];
         show(self.arguments, |out| {
             fit.iter().try_for_each(|fit| writeln!(out, "{fit}; this one can happen:\n"))?;
-            write_finding(&report, finding, style(self.arguments.full_schedule), out)?;
+            write_finding(&report, finding, style(self.arguments.question.full_schedule), out)?;
             report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
             if as_published {
                 writeln!(

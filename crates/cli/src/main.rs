@@ -12,6 +12,7 @@ mod failure;
 mod fix;
 mod generate;
 mod input;
+mod interrupt;
 mod output;
 mod pager;
 mod predict;

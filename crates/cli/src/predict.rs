@@ -19,7 +19,7 @@ use crate::args::{GranularityChoice, Implicit, ModelChoice, PredictArguments, Pr
 use crate::failure::{Failure, Status};
 use crate::progress::ProgressLine;
 use crate::reports::Reports;
-use crate::{input, program};
+use crate::{input, interrupt, program};
 
 /// The share of a budget that reading may take.
 pub(crate) const READING: f64 = 0.4;
@@ -41,6 +41,7 @@ pub(crate) fn cut_to_budget(trace: &mut Trace, left: Option<Duration>) {
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<Status, Failure> {
     let mut reports = Reports::new(&arguments.options)?;
+    interrupt::listen();
     match &arguments.traces[..] {
         [path] if arguments.format.is_none() && program::is_program(path) => {
             reports.show(program::run_program(path, arguments)?, None)?;
@@ -69,7 +70,7 @@ fn run_trace(path: &Path, arguments: &PredictArguments) -> Result<Report, Failur
     }
     let start = Instant::now();
     let chosen = &arguments.options;
-    let deadline = chosen.budget.map_or(Deadline::NEVER, Deadline::after);
+    let deadline = chosen.budget.map_or(Deadline::NEVER, Deadline::after).or(interrupt::STOP);
     let mut trace = input::open_until(path, arguments.format, deadline.share(READING))?;
     cut_to_budget(&mut trace, chosen.budget.map(|time| time.saturating_sub(start.elapsed())));
     let (mut checks, model) = (implicit(&chosen.implicit), model(chosen.model));
@@ -193,7 +194,11 @@ pub(crate) fn options(arguments: &PredictionOptions) -> Options {
         engines: Engines::Staged,
         spare_freed: implicit(&arguments.implicit) == Checks::ByDefault,
         jobs: jobs(arguments.jobs),
-        budget: Budget { time: arguments.budget, conflicts: arguments.conflicts },
+        budget: Budget {
+            time: arguments.budget,
+            conflicts: arguments.conflicts,
+            stop: interrupt::STOP,
+        },
         switches: match arguments.context_bound {
             _ if arguments.iterate_bound => Switches::Fewest,
             Some(most) => Switches::AtMost(most),
@@ -280,8 +285,9 @@ pub(crate) fn verdict(report: &Report, strict: bool) -> Status {
     };
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| open(ledger)).sum();
     let run = |is_so: fn(&Run) -> bool| report.run.as_ref().is_some_and(is_so);
-    let says_little =
-        report.trace.is_prefix() || run(|run| run.incomplete || run.says_nothing.is_some());
+    let says_little = report.interrupted
+        || report.trace.is_prefix()
+        || run(|run| run.incomplete || run.says_nothing.is_some());
     if report.count(Certainty::Real) > 0 || run(|run| run.failed) {
         Status::Found
     } else if run(|run| run.unexpected) {

@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::predict;
 use crate::process::record::say;
 use crate::progress::ProgressLine;
+use crate::reports::Reports;
 
 use runs::Runs;
 
@@ -329,6 +330,7 @@ impl Question<'_> {
         let mut frame =
             predict::frame(&self.options(), self.path.clone(), self.options.full_schedule);
         frame.settings.symbolic_addresses = self.options.symbolic_addresses;
+        frame.with_picture = Reports::have_picture(self.options);
         frame
     }
 }

@@ -14,7 +14,7 @@ use crate::failure::{Failure, Status};
 use crate::predict::{overall, verdict};
 use crate::project::Project;
 use crate::sources;
-use crate::{output, pager, terminal};
+use crate::{interrupt, output, pager, terminal};
 
 /// A report that the user asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,6 +115,7 @@ impl<'a> Reports<'a> {
         if report.findings.iter().all(|finding| finding.stable_fingerprint.is_empty()) {
             self.settle(&mut report);
         }
+        report.interrupted |= interrupt::STOP.is_set();
         self.project.add(&mut report, name);
         report.again = self.again(name);
         self.statuses.push(verdict(&report, self.options.strict));

@@ -45,7 +45,7 @@ pub(crate) fn options(chosen: &QuestionOptions) -> Options {
     Options {
         model: model(chosen.model),
         jobs: jobs(None),
-        budget: Budget { time: chosen.budget, conflicts: chosen.conflicts },
+        budget: Budget { time: chosen.budget, conflicts: chosen.conflicts, ..Budget::default() },
         ..Options::default()
     }
 }

@@ -34,6 +34,8 @@ mod everyday;
 mod failing;
 #[path = "recording/files.rs"]
 mod files;
+#[path = "recording/further.rs"]
+mod further;
 #[path = "recording/harness.rs"]
 mod harness;
 #[path = "recording/implicit.rs"]

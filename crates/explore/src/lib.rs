@@ -1,4 +1,5 @@
 //! The explicit engine: the reachable cuts of a trace, with a table of the states that were seen.
+//! It does not know solvers, the checker or the oracle, and of terms only their values.
 //!
 //! **Computes.** For each question (a set of violations) a schedule that ends in one of them, or
 //! that no schedule does. One exploration answers many questions.

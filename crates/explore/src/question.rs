@@ -1,8 +1,6 @@
 //! What is asked, and what is answered.
 
-use std::time::Instant;
-
-use foretrace_trace::EventId;
+use foretrace_trace::{Deadline, EventId};
 use foretrace_verdict::{LockMisuse, Violation};
 
 /// First and second accesses of one thread.
@@ -67,12 +65,12 @@ pub struct Limits {
     /// How many bytes all states together may take, roughly.
     pub bytes: usize,
     /// When the time is up.
-    pub deadline: Option<Instant>,
+    pub deadline: Deadline,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { states: 1_000_000, total: u64::MAX, bytes: 1 << 29, deadline: None }
+        Limits { states: 1_000_000, total: u64::MAX, bytes: 1 << 29, deadline: Deadline::NEVER }
     }
 }
 

@@ -11,8 +11,6 @@
 //!
 //! **Cost.** For each state kept: as many copies of a state as threads can go on.
 
-use std::time::Instant;
-
 use foretrace_model::Identity;
 use foretrace_trace::{EventId, Op, ThreadId, ops};
 use foretrace_verdict::Violation;
@@ -257,7 +255,7 @@ impl<'s> Search<'s> {
             return Err(Reason::Memory);
         }
         let looks = states.is_multiple_of(LOOK_AT_CLOCK);
-        if looks && limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if looks && limits.deadline.has_passed() {
             return Err(Reason::Deadline);
         }
         Ok(())

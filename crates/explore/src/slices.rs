@@ -12,7 +12,6 @@
 //! cheap are answered before dear ones are asked again with more states.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use foretrace_causality::{Locksets, MustHappenBefore};
 use foretrace_model::Skeleton;
@@ -197,7 +196,7 @@ impl Whole<'_> {
         let limits = &self.options.limits;
         let preparation = self.skeleton.trace.len() as u64 / EVENTS_PER_STATE;
         let costs = report.price + report.explorations * preparation;
-        costs >= limits.total || limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        costs >= limits.total || limits.deadline.has_passed()
     }
 
     /// The kinds of questions of a batch, each with the objects that it needs in any case.

@@ -1,4 +1,5 @@
-//! Deliberate bugs, one at a time: what the tests must catch.
+//! Deliberate bugs, one at a time: what the tests must catch. It does not know which ones: each
+//! crate declares its own.
 //!
 //! **Computes.** From a list of faults, the enum `Fault`, and whether one of them is seeded.
 //! Without the feature `seeded-faults` of the crate that declares them none ever is: the question

@@ -51,7 +51,7 @@ pub(crate) fn coming_store(trace: &Trace, event: EventId) -> Option<String> {
 }
 
 /// An access whose value is not known.
-fn coming_access(trace: &Trace, event: EventId) -> String {
+pub(crate) fn coming_access(trace: &Trace, event: EventId) -> String {
     let op = match trace.op(event) {
         Op::Read { at, order, .. } => Op::Read { at, value: None, order },
         Op::Write { at, order, .. } => Op::Write { at, value: None, order },

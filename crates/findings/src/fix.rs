@@ -310,24 +310,41 @@ impl<'t> Ways<'t> {
         }
     }
 
-    /// The locks to try, those that the events already hold first.
+    /// The locks to try: those that the events already hold, then those that other accesses to the
+    /// same memory hold, then those that all threads of the events take somewhere.
     fn locks(&self, events: &[EventId]) -> Vec<&'t str> {
         let objects = events.iter().filter_map(|&event| self.trace.access(event));
         let objects: HashSet<_> = objects.map(|access| access.at.object).collect();
         let others =
             self.trace.accesses().filter(|(_, access)| objects.contains(&access.at.object));
         let others = others.map(|(event, _)| event);
+        let held = events.iter().copied().chain(others);
+        let held = held.flat_map(|event| &self.held[event.index()]).copied();
+        let threads: HashSet<ThreadId> =
+            events.iter().map(|&event| self.trace.thread_of(event)).collect();
+        let taken: Vec<(ThreadId, LockId)> = self.taken().collect();
+        let by_all = taken
+            .iter()
+            .map(|&(_, lock)| lock)
+            .filter(|&lock| threads.iter().all(|&thread| taken.contains(&(thread, lock))));
         let mut names: Vec<&str> = Vec::new();
-        for event in events.iter().copied().chain(others) {
-            for &lock in &self.held[event.index()] {
-                let name = self.lock_name(lock);
-                if !names.contains(&name) && names.len() < MOST_LOCKS {
-                    names.push(name);
-                }
+        for name in held.chain(by_all).map(|lock| self.lock_name(lock)) {
+            if !names.contains(&name) && names.len() < MOST_LOCKS {
+                names.push(name);
             }
         }
         names.push(NEW_LOCK);
         names
+    }
+
+    /// Which thread takes which lock, each pair once, in the order of the run.
+    fn taken(&self) -> impl Iterator<Item = (ThreadId, LockId)> {
+        let mut known = HashSet::new();
+        let pair = |(event, op): (EventId, Op)| {
+            let Op::Acquire { lock, .. } = op else { return None };
+            Some((self.trace.thread_of(event), lock))
+        };
+        self.trace.other_ops().filter_map(pair).filter(move |pair| known.insert(*pair))
     }
 
     fn of_race(&self, a: EventId, b: EventId) -> Vec<Named> {

@@ -24,8 +24,6 @@
 mod compare;
 mod describe;
 mod error;
-// A kind of event or rule without words of its own is told in general words.
-#[allow(clippy::wildcard_enum_match_arm)]
 mod explain;
 mod fix;
 mod holds;

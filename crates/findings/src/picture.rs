@@ -33,6 +33,27 @@ pub(crate) fn picture(trace: &Trace, excerpt: &[EventText], findings: &[Finding]
     }
 }
 
+/// The picture of a program, of which `trace` is the summary: no run was recorded, and a lock that
+/// not every path takes is a variable there, so that only the words of an event say what it does.
+pub(crate) fn picture_of_program(trace: &Trace, excerpt: &[EventText]) -> Picture {
+    let mut tables = Tables::default();
+    let effect = |text: &EventText| {
+        let operation = text.operation.as_str();
+        let lock = |verb: &str| operation.strip_prefix(verb).map(str::to_string);
+        match (lock("acquire "), lock("release ")) {
+            (Some(lock), _) => {
+                Effect { kind: EffectKind::Acquire, on: tables.name(&lock), with: None }
+            }
+            (_, Some(lock)) => {
+                Effect { kind: EffectKind::Release, on: tables.name(&lock), with: None }
+            }
+            (None, None) => tables.effect(trace, EventId(text.event)),
+        }
+    };
+    let effects = excerpt.iter().map(effect).collect();
+    Picture { effects, places: tables.places, names: tables.names, ..Picture::default() }
+}
+
 fn lanes(trace: &Trace) -> Vec<Vec<u32>> {
     let mut lanes = vec![vec![0; PARTS.min(trace.len())]; trace.threads().len()];
     for row in 0..trace.len() {

@@ -58,10 +58,10 @@ pub(crate) fn not_asked(trace: &Trace, part: &NotAsked) -> report::NotAsked {
 }
 
 /// Why a candidate has no verdict.
-#[allow(clippy::wildcard_enum_match_arm)]
 pub(crate) fn unanswered(why: &Unanswered) -> Reason {
     let sentence = match why {
         Unanswered::TimeBudget => "the time budget was used up (--budget)".into(),
+        Unanswered::Interrupted => "interrupted before it was decided".into(),
         Unanswered::ConflictBudget => "the conflict budget was used up (--conflicts)".into(),
         Unanswered::LockCycles { steps, threads } => {
             format!("too many or too long lock cycles to list ({steps} steps, {threads} threads)")

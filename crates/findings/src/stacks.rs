@@ -14,17 +14,17 @@ pub(crate) struct Stacks<'t> {
 }
 
 /// Values, each once, in the order in which they came.
-struct Interned<T> {
-    list: Vec<T>,
+pub(crate) struct Interned<T> {
+    pub(crate) list: Vec<T>,
     index: HashMap<T, u32>,
 }
 
 impl<T: Clone + Eq + Hash> Interned<T> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Interned { list: Vec::new(), index: HashMap::new() }
     }
 
-    fn number(&mut self, value: T) -> u32 {
+    pub(crate) fn number(&mut self, value: T) -> u32 {
         let Interned { list, index } = self;
         *index.entry(value).or_insert_with_key(|value| {
             list.push(value.clone());

@@ -15,7 +15,7 @@ use foretrace_trace::{Dependences, EventId, Location, Mode, ObjectId, Op, Reques
 use foretrace_verdict::{Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
-use crate::describe::{coming_store, failed_assertion, operation, operation_with};
+use crate::describe::{coming_access, coming_store, failed_assertion, operation, operation_with};
 use crate::holds::{OpenHold, Survey};
 use crate::implicit;
 use crate::picture::{REFUTED_IN_PICTURE, picture};
@@ -210,6 +210,7 @@ pub(crate) fn event_text(trace: &Trace, event: EventId) -> EventText {
         event: event.0,
         thread: trace.thread_of(event).0,
         operation: operation(trace, event),
+        writes: trace.access(event).is_some_and(|access| access.writes),
         location: location(trace, event),
         stack: None,
     }
@@ -310,29 +311,34 @@ fn finding(
 
 /// What the events of a witness do otherwise than in the recorded run.
 fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
-    let Some(explanation) = &finding.explanation else { return Vec::new() };
-    let steps = finding.schedule.iter().zip(&explanation.steps);
-    let mut changes: Vec<(u32, String)> = steps
+    let explained = finding.explanation.iter().flat_map(|explanation| &explanation.steps);
+    let steps = || finding.schedule.iter().zip(explained.clone());
+    let mut changes: Vec<(u32, String)> = steps()
         .filter(|(event, _)| !trace.is_made_up(**event))
         .map(|(&event, values)| (event, operation_with(trace, event, values)))
         .filter(|(event, text)| *text != operation(trace, *event))
         .map(|(event, text)| (event.0, text))
         .collect();
-    if let (Violation::Assertion(event), Some(assertion)) =
-        (&finding.violation, &explanation.assertion)
+    let assertion = finding.explanation.as_ref().and_then(|all| all.assertion.as_ref());
+    if let (Violation::Assertion(event), Some(assertion)) = (&finding.violation, assertion)
         && !trace.is_made_up(*event)
     {
         changes.push((event.0, failed_assertion(trace, *event, assertion)));
     }
     let next = finding.violation.events().into_iter();
     for event in next.filter(|event| !finding.schedule.contains(event)) {
-        let reads_otherwise =
-            finding.schedule.iter().zip(&explanation.steps).any(|(&step, values)| {
-                trace.thread_of(step) == trace.thread_of(event)
-                    && trace.access(step).is_some_and(|access| access.reads)
-                    && trace.values(step).0 != values.seen
-            });
-        let text = coming_store(trace, event).filter(|_| reads_otherwise);
+        let reads = |event: EventId| trace.access(event).is_some_and(|access| access.reads);
+        let reads_otherwise = steps().any(|(&step, values)| {
+            trace.thread_of(step) == trace.thread_of(event)
+                && reads(step)
+                && trace.values(step).0 != values.seen
+        });
+        // What it will see is not known before: the recorded value may come from the other side.
+        let text = match reads(event) {
+            true => coming_store(trace, event).or_else(|| Some(coming_access(trace, event))),
+            false => coming_store(trace, event).filter(|_| reads_otherwise),
+        };
+        let text = text.filter(|text| *text != operation(trace, event));
         changes.extend(text.map(|text| (event.0, text)));
     }
     changes.sort_unstable();
@@ -476,140 +482,4 @@ pub(crate) fn undecided(open: Undecided) -> report::Undecided {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::expect;
-    use foretrace_report::{Style, write_text};
-    use foretrace_trace::text;
-    use foretrace_verdict::{Certainty, Ledger, LockMisuse};
-
-    fn event(number: u32) -> EventId {
-        EventId(number)
-    }
-
-    /// Found in every trace, whether it has the events or not.
-    struct Found(Violation, Vec<EventId>);
-
-    fn predicted(violation: Violation, schedule: &[u32]) -> Found {
-        Found(violation, schedule.iter().copied().map(event).collect())
-    }
-
-    fn check(trace: &str, found: Found, expected: expect_test::Expect) {
-        let trace = text::parse(trace).unwrap();
-        let Found(violation, schedule) = found;
-        let mut prediction = Prediction::new(Model::Values);
-        let ledger = Ledger { candidates: 1, violated: 1, ..Ledger::default() };
-        prediction.ledgers.push((violation.property(), ledger));
-        let finding = Finding::new(&trace, violation, schedule, Certainty::Real);
-        prediction.findings.push(finding);
-        let mut bytes = Vec::new();
-        let report = report_trace(&trace, prediction, Frame::new(&Options::default()));
-        write_text(&report, Style::default(), &mut bytes).unwrap();
-        expected.assert_eq(&String::from_utf8(bytes).unwrap());
-    }
-
-    #[test]
-    fn a_stuck_state_shows_where_all_threads_are() {
-        let trace = "\
-main: fork a
-main: fork b
-a: acquire m @ a.c:1
-a: wait c m @ a.c:2
-b: acquire m @ a.c:5
-b: signal c @ a.c:6
-b: release m
-b: end
-a: wake c m @ a.c:2
-a: release m
-a: end
-main: join a @ a.c:9
-main: end
-";
-        let prediction = predicted(Violation::Stuck(event(8)), &[0, 1, 4, 5, 6, 7, 2, 3]);
-        check(
-            trace,
-            prediction,
-            expect![[r#"
-                trace: 13 events, 3 threads, model values
-
-                stuck-1 (real): deadlock: no thread can continue, and one waits for c
-                  a     blocks at wake c m  at a.c:2  holding no lock
-                  main  blocks at join a    at a.c:9  holding no lock
-                  schedule: 8 steps, 2 context switches
-                   step  main       a          b
-                      1  fork a
-                      2  fork b
-                      3                        acquire m  a.c:5
-                      4                        signal c   a.c:6
-                      5                        release m
-                      6                        end
-                      7             acquire m             a.c:1
-                      8             wait c m              a.c:2
-                   next*            wake c m              a.c:2
-                   next* join a                           a.c:9
-
-                verdict: 1 bug that can happen
-            "#]],
-        );
-    }
-
-    #[test]
-    fn a_foreign_release_is_counted_along_the_schedule() {
-        // In the recorded run b gives back what a took, so that a can take it again.
-        let trace = "\
-a: acquire m @ a.c:1
-b: release m @ a.c:5
-a: acquire m @ a.c:2
-";
-        let prediction = predicted(Violation::Lock(LockMisuse::DoubleLock, event(2)), &[0]);
-        check(
-            trace,
-            prediction,
-            expect![[r#"
-                trace: 3 events, 2 threads, model values
-
-                double-lock-1 (real): m is locked again by its holder
-                  a  is about to acquire m  at a.c:2  holding m from a.c:1
-                  schedule: 1 step, 0 context switches
-                   step  a
-                      1  acquire m  a.c:1
-                   next* acquire m  a.c:2
-
-                verdict: 1 bug that can happen
-            "#]],
-        );
-    }
-
-    #[test]
-    fn an_atomicity_violation_has_three_sides() {
-        let trace = "\
-a: region begin
-a: read x : 0 @ a.c:1
-a: write x : 1 @ a.c:2
-a: region end
-b: write x : 5 @ a.c:7
-";
-        let violation =
-            Violation::Atomicity { first: event(1), remote: event(4), second: event(2) };
-        check(
-            trace,
-            predicted(violation, &[0, 1, 4]),
-            expect![[r#"
-                trace: 5 events, 2 threads, model values
-
-                atomicity-1 (real): atomicity violation on x
-                  a  did read x : 0           at a.c:1  holding no lock
-                  b  did write x : 5          at a.c:7  holding no lock
-                  a  is about to write x : 1  at a.c:2  holding no lock
-                  schedule: 3 steps, 2 context switches
-                   step  a             b
-                      1  region begin
-                      2* read x : 0                  a.c:1
-                      3*               x: 0 → 5      a.c:7
-                   next* write x : 1                 a.c:2
-
-                verdict: 1 bug that can happen
-            "#]],
-        );
-    }
-}
+mod tests;

@@ -67,6 +67,15 @@ pub fn what_if(
     }
 }
 
+/// What the events do that ask a question.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// They write and read a cell of their own.
+    ByReading,
+    /// An assertion computes with what was read anyway; nothing depends on it.
+    ByAsserting,
+}
+
 struct Asking<'a> {
     trace: &'a Trace,
     options: &'a Options,
@@ -117,7 +126,7 @@ impl Asking<'_> {
                  of which the trace says what it depends on"
             )));
         }
-        self.ask(Question::before(trace, first, second), &claim)
+        self.ask(Question::before(trace, first, second), &claim, Asks::ByReading)
     }
 
     fn sees(&self, read: EventId, value: i64) -> Result<Told, Error> {
@@ -143,10 +152,10 @@ impl Asking<'_> {
                 model.name()
             )));
         }
-        self.ask(Question::sees(trace, read, value), &claim)
+        self.ask(Question::sees(trace, read, value), &claim, Asks::ByAsserting)
     }
 
-    fn ask(&self, question: Question, claim: &str) -> Result<Told, Error> {
+    fn ask(&self, question: Question, claim: &str, how: Asks) -> Result<Told, Error> {
         if let Err(invalid) = validate(&question.trace) {
             let why = format!("{claim}: this cannot be asked at these events ({invalid})");
             return Ok(Told::Undecided(why));
@@ -179,9 +188,10 @@ impl Asking<'_> {
             return Ok(Told::Yes(Box::new(report)));
         }
         if let Some((mut explanation, _)) = answers.refuted {
-            // The events that ask are read as well. Only what rests on order and locks alone says
-            // nothing of reads, and so holds without them.
-            if matches!(explanation.by, Grounds::Reads | Grounds::Solver) {
+            // A look is a read, on which events of its thread may seem to depend. Only what rests
+            // on order and locks alone says nothing of reads, and so holds without it.
+            let by_reads = matches!(explanation.by, Grounds::Reads | Grounds::Solver);
+            if how == Asks::ByReading && by_reads {
                 return Ok(Told::Undecided(format!(
                     "{claim}: no execution was found, but order and locks alone do not exclude it"
                 )));

@@ -1,5 +1,5 @@
 //! The code of a program, as its images have it: the one decoder, for the walk along a recorded
-//! path and for the verification of programs.
+//! path and for the verification of programs. It does not know traces, nor what the code is for.
 //!
 //! **Follows.** `docs/image.md`. Symbols are resolved while it is read; what an image says of
 //! itself is checked only as far as its users need it to be safe: registers and blocks that are
@@ -7,6 +7,8 @@
 
 // The fields are named after what they are; `docs/image.md` says what they mean.
 #![allow(missing_docs)]
+
+pub mod loaded;
 
 use foretrace_recording::image::{self, flags, opcode, operand, take, take_signed, terminator};
 use foretrace_words::{BinaryOp, Cast, RmwOp};

@@ -93,6 +93,7 @@ impl Emit<'_> {
         tell(Recorded::TablesCutOff.into(), u64::from(self.tables.incomplete));
         tell(Recorded::BlockedUnseen.into(), is_set(flags::WATCHDOG));
         tell(Recorded::SharedLocks.into(), is_set(flags::SHARED));
+        tell(Recorded::HandlerUnseen.into(), is_set(flags::HANDLER));
         tell(Recorded::Forked.into(), is_set(flags::FORKED));
         tell(Recorded::Started.into(), is_set(flags::STARTED));
         let again = u64::from(self.recording.starts_children_again);

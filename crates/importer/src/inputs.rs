@@ -3,7 +3,7 @@
 //!
 //! The trace only keeps it. Nothing of what is predicted depends on it.
 
-use foretrace_recording::input::{self, INPUT_WORDS, Input, START_WORDS, call};
+use foretrace_recording::input::{self, Input, START_WORDS, call};
 
 use super::tables::Tables;
 
@@ -39,19 +39,6 @@ impl Tables {
     }
 
     fn reads_clocks(&self) -> bool {
-        let mut rest = &self.inputs[..];
-        while let Some((words, behind)) = rest.split_at_checked(8 * INPUT_WORDS) {
-            let words = std::array::from_fn(|at| {
-                u64::from_le_bytes(std::array::from_fn(|byte| words[8 * at + byte]))
-            });
-            let (input, data) = Input::read(words);
-            if input.call == call::CLOCK {
-                return true;
-            }
-            let data = usize::try_from(data).ok().and_then(|data| data.checked_next_multiple_of(8));
-            let Some(behind) = data.and_then(|data| behind.get(data..)) else { break };
-            rest = behind;
-        }
-        false
+        input::inputs(&self.inputs).any(|input| input.call == call::CLOCK)
     }
 }

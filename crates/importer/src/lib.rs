@@ -38,6 +38,7 @@
 //! | `emit_names` | what objects, locks and the like are called |
 //! | `emit_walk` | what a walk along the recorded paths adds |
 //! | `together` | several recordings of one program |
+//! | `loaded` | code and variables of the process, for verification |
 //! | `open` | a trace in whatever format it is |
 
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
@@ -56,6 +57,7 @@ mod feeds;
 mod handed;
 mod image;
 mod inputs;
+mod loaded;
 mod names;
 mod objects;
 mod open;
@@ -73,6 +75,7 @@ mod tables;
 mod tests;
 mod together;
 
+pub use loaded::loaded;
 pub use open::{Format, is_recording, open, open_as, open_until};
 pub use together::{parse_together, read_together};
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use foretrace_image::loaded::{self, Loaded};
 use foretrace_recording::file::table;
 use foretrace_recording::site::{self, SYSTEM};
 use foretrace_rewalk::Code;
@@ -193,6 +194,17 @@ fn string(strings: &[u8], offset: u32) -> Result<String, Problem> {
     };
     let text = rest.split(|&byte| byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+/// A place as plans for programs have it.
+fn planned_place(site: &site::Site, strings: &[u8]) -> String {
+    let file = string(strings, site.file).unwrap_or_default();
+    match site.line {
+        0 => file,
+        // The runtime may call it after the place of the user's call.
+        line if site.column & SYSTEM != 0 => format!("{file}:{line}"),
+        line => format!("{file}:{line}:{}", site.column),
+    }
 }
 
 impl Tables {
@@ -437,6 +449,36 @@ impl Tables {
                 functions: &module.functions,
             })
             .collect()
+    }
+
+    /// Code and variables, for verification. Where something is known of the bytes of a variable,
+    /// all of them are.
+    pub(super) fn loaded(&self) -> Loaded {
+        let with_image =
+            self.modules.iter().filter_map(|module| Some((module, module.image.as_ref()?)));
+        let modules = with_image.clone().map(|(module, image)| loaded::Module {
+            strings: module.strings.clone(),
+            image: image.bytes.clone(),
+            symbols: image.symbols.clone(),
+            places: module.sites.iter().map(|site| planned_place(site, &module.strings)).collect(),
+        });
+        let mut variables: BTreeMap<u64, loaded::Variable> = BTreeMap::new();
+        for Global { start, end, name, .. } in &self.globals {
+            let (address, size, name) = (*start, end - start, name.clone());
+            let bytes = (address..*end).map(|at| self.content(at)).collect();
+            variables.insert(address, loaded::Variable { address, size, name, bytes });
+        }
+        for (address, bytes) in with_image.flat_map(|(_, image)| image.constants()) {
+            let end = address.saturating_add(bytes.len() as u64);
+            let before = variables.range(..end).next_back();
+            if before.is_some_and(|(start, one)| start + one.size > address) {
+                continue;
+            }
+            let (size, name) = (bytes.len() as u64, format!("constant at {address:#x}"));
+            let bytes = Some(bytes.to_vec());
+            variables.insert(address, loaded::Variable { address, size, name, bytes });
+        }
+        Loaded { modules: modules.collect(), variables: variables.into_values().collect() }
     }
 
     /// The words of global variables that are not 0 at first, as far as they are known, with their

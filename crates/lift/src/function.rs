@@ -6,8 +6,8 @@
 
 use foretrace_image as image;
 use foretrace_program::{
-    Block, Callee, Constant, Function, Global, Instruction, LocationId, MemoryOrder, Op, Operand,
-    Register, RegisterId, Target, Terminator, TerminatorKind,
+    Block, Constant, Function, Instruction, LocationId, MemoryOrder, Op, Operand, Register,
+    RegisterId, Target, Terminator, TerminatorKind,
 };
 use foretrace_trace::Names as Locations;
 use foretrace_words::BinaryOp;
@@ -15,6 +15,7 @@ use foretrace_words::BinaryOp;
 use crate::UNKNOWN;
 use crate::link::Names;
 use crate::object_file::{ObjectFile, site_number, symbol_of};
+use crate::records;
 
 /// The largest copy or fill that becomes loads and stores.
 const MOST_BYTES: u64 = 4096;
@@ -27,6 +28,19 @@ pub(crate) struct Lifting<'a> {
     /// Widths of parameters and result of each function.
     pub(crate) signatures: &'a [(Vec<u8>, Option<u8>)],
     pub(crate) is_task: bool,
+    /// Whether mutexes may be of other kinds than the default one.
+    pub(crate) has_kinds: bool,
+    /// Functions that must not be called.
+    pub(crate) errors: &'a [String],
+}
+
+/// A function that was lifted. Places are blocks and numbers of instructions.
+pub(crate) struct Made {
+    pub(crate) function: Function,
+    /// Instructions that make no record.
+    pub(crate) silent: Vec<(usize, usize)>,
+    /// Assertions that stand for undefined behaviour.
+    pub(crate) implicit: Vec<(usize, usize)>,
 }
 
 /// Widths of the parameters and of the result.
@@ -39,13 +53,15 @@ pub(crate) fn signature(function: &image::Function) -> (Vec<u8>, Option<u8>) {
 /// A function while it is made.
 pub(crate) struct Body<'a> {
     pub(crate) lifting: &'a Lifting<'a>,
-    pub(crate) globals: &'a [Global],
     function: &'a image::Function,
     registers: Vec<Register>,
     instructions: Vec<Instruction>,
     location: Option<LocationId>,
     /// How the block ends, if before its end.
     pub(crate) ends: Option<TerminatorKind>,
+    /// The number of the block.
+    block: usize,
+    implicit: Vec<(usize, usize)>,
 }
 
 impl Lifting<'_> {
@@ -54,8 +70,7 @@ impl Lifting<'_> {
         function: &image::Function,
         name: String,
         locations: &mut Locations,
-        globals: &[Global],
-    ) -> Function {
+    ) -> Made {
         let (_, result) = signature(function);
         let registers = function.registers.iter();
         let registers = registers
@@ -63,22 +78,31 @@ impl Lifting<'_> {
             .collect();
         let mut body = Body {
             lifting: self,
-            globals,
             function,
             registers,
             instructions: Vec::new(),
             location: None,
             ends: None,
+            block: 0,
+            implicit: Vec::new(),
         };
+        let is_error = self.errors.contains(&name) && !fails(function);
         let is_section = name.starts_with("__VERIFIER_atomic_");
-        let mut blocks = Vec::new();
+        let (mut blocks, mut silent) = (Vec::new(), Vec::new());
         for (number, block) in function.blocks.iter().enumerate() {
+            body.block = number;
+            if number == 0 && is_error {
+                body.emit(Op::Assert { condition: Operand::constant(0, 1) }, None);
+            }
             if number == 0 && is_section {
                 body.emit(Op::SectionBegin, None);
             }
             for instruction in &block.instructions {
                 body.location = self.location(instruction.site, locations).or(body.location);
+                let from = body.instructions.len();
                 body.instruction(instruction);
+                let found = records::silent(instruction, &body.instructions[from..]);
+                silent.extend(found.into_iter().map(|at| (number, from + at)));
                 if body.ends.is_some() {
                     break;
                 }
@@ -93,7 +117,9 @@ impl Lifting<'_> {
             blocks.push(Block { label: None, params, instructions, terminator });
         }
         let params = (0..function.parameters).map(RegisterId).collect();
-        Function { name, params, result, registers: body.registers, blocks }
+        let Body { registers, implicit, .. } = body;
+        let function = Function { name, params, result, registers, blocks };
+        Made { function, silent, implicit }
     }
 
     fn location(&self, site: u64, locations: &mut Locations) -> Option<LocationId> {
@@ -170,6 +196,7 @@ impl Body<'_> {
     /// The program is wrong unless the condition holds.
     pub(crate) fn check(&mut self, op: BinaryOp, left: Operand, right: Operand) {
         let condition = self.compute(Op::Binary { op, left, right }, 1);
+        self.implicit.push((self.block, self.instructions.len()));
         self.emit(Op::Assert { condition }, None);
     }
 
@@ -230,24 +257,13 @@ impl Body<'_> {
                 }
                 _ => self.unknown("an array whose size depends on data", result),
             },
-            image::Op::Call { callee, arguments, variadic_from } => {
-                let callee = self.address(*callee);
-                match callee {
-                    Operand::Function(function) if variadic_from.is_none() && is_scalar => {
-                        let (params, gives) = &self.lifting.signatures[function.index()];
-                        let (params, gives) = (params.clone(), *gives);
-                        let fits = params.len() == arguments.len()
-                            && (result.is_none() || gives == Some(instruction.width));
-                        if !fits {
-                            return self.unknown("a call with other types", result);
-                        }
-                        let args = arguments.iter().zip(params);
-                        let args = args.map(|(&arg, width)| self.operand(arg, width)).collect();
-                        self.emit(Op::Call { callee: Callee::Direct(function), args }, to);
-                    }
-                    _ => self.unknown("a call of a variadic function", result),
+            // A variadic function cannot look at its other arguments: `va_start` is not known.
+            image::Op::Call { callee, arguments, .. } => match self.address(*callee) {
+                Operand::Function(function) if is_scalar => {
+                    self.call(function, arguments, to, instruction.width);
                 }
-            }
+                _ => self.unknown("a call that gives a value of more than 64 bits", result),
+            },
             image::Op::Leave { name, callee, arguments, .. } => {
                 self.leave(name, *callee, arguments, result, instruction.width);
             }
@@ -257,6 +273,13 @@ impl Body<'_> {
             }
             image::Op::Copy { to, from, size, .. } => self.copy(*to, *from, *size),
             image::Op::Fill { to, byte, size, .. } => self.fill(*to, *byte, *size),
+            image::Op::Opaque { name, .. } if name.starts_with(THREAD_LOCAL) => {
+                let variable = name.split_once(' ').map_or("", |(_, variable)| variable);
+                match (self.lifting.names.own(self.lifting.number, variable), to) {
+                    (Some(global), Some(_)) => self.emit(Op::Own { global }, to),
+                    _ => self.unknown("a thread-local variable that no file defines", result),
+                }
+            }
             image::Op::Opaque { name, .. } if is_harmless(name) => {
                 if let Some(result) = to {
                     let name = "indeterminate".to_string();
@@ -266,8 +289,8 @@ impl Body<'_> {
             image::Op::Opaque { name, .. } => {
                 self.unknown(&format!("an operation that is not modelled: {name}"), result);
             }
-            image::Op::Hooked { name, .. } => {
-                self.unknown(&format!("a call of {name}"), result);
+            image::Op::Hooked { name, arguments } => {
+                self.library(name, arguments, result, instruction.width);
             }
             image::Op::Mark { region: true, name, .. } => {
                 let begins = name.contains("begin");
@@ -299,7 +322,7 @@ impl Body<'_> {
     }
 
     /// Offsets and sizes of the words that so many bytes are made of.
-    fn words(size: u64) -> Vec<(u64, u8)> {
+    pub(crate) fn words(size: u64) -> Vec<(u64, u8)> {
         let (mut words, mut at) = (Vec::new(), 0);
         while at < size {
             let word = [8, 4, 2, 1].into_iter().find(|&word| at + u64::from(word) <= size);
@@ -418,9 +441,28 @@ fn memory(order: u8) -> MemoryOrder {
     }
 }
 
-/// Operations of the compiler that change nothing.
+/// Whether a function fails by itself.
+fn fails(function: &image::Function) -> bool {
+    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.into_iter().any(|instruction| match &instruction.op {
+        image::Op::Leave { name, .. } => matches!(name.as_str(), "__assert_fail" | "__assert"),
+        _ => false,
+    })
+}
+
+/// The address of a variable that each thread has for itself; its name follows.
+const THREAD_LOCAL: &str = "llvm.threadlocal.address";
+
+/// Operations of the compiler that change nothing, and values that are not known.
 fn is_harmless(name: &str) -> bool {
-    ["llvm.stacksave", "llvm.stackrestore", "llvm.lifetime", "llvm.dbg", "llvm.assume"]
-        .iter()
-        .any(|start| name.starts_with(start))
+    [
+        "indeterminate",
+        "llvm.stacksave",
+        "llvm.stackrestore",
+        "llvm.lifetime",
+        "llvm.dbg",
+        "llvm.assume",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
 }

@@ -1,11 +1,15 @@
-//! Compiled C files as programs: object files with images in, one [`Program`] out.
+//! Compiled C files as programs: object files with images in, one [`Program`] out. It does not know
+//! how the program is verified, and starts no processes.
 //!
 //! | module | what it does |
 //! | --- | --- |
 //! | [`object_file`] | reads an object file: tables of the plugin, symbols, contents of variables |
+//! | [`recorded`] | the same of a recorded process |
 //! | [`link`] | which symbol of which file is which function or variable |
 //! | [`function`] | instructions of the image as instructions of the program |
+//! | [`records`] | which instructions the runtime of the compiled program sees |
 //! | [`library`] | functions that are not in the files: threads, locks, memory, conventions |
+//! | [`models`] | those of them that are programs themselves |
 //!
 //! Nothing is linked or run, so functions that nobody defines are no problem until they are
 //! called: then they are inputs (`__VERIFIER_nondet_int`), known (`pthread_create`), or unknown. A
@@ -18,9 +22,15 @@
 mod function;
 mod library;
 mod link;
+mod models;
 mod object_file;
+mod recorded;
+mod records;
 
-use foretrace_program::Program;
+use foretrace_program::{FunctionId, Program, Site};
+use rustc_hash::FxHashSet;
+
+pub use recorded::lift_recorded;
 
 /// Calls whose names begin with this do something that is not known.
 pub const UNKNOWN: &str = "unknown ";
@@ -49,17 +59,27 @@ pub enum LiftError {
 }
 
 /// A program, and what its verification must take into account.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Lifted {
     /// The program.
     pub program: Program,
     /// Whether it follows the conventions of verification tasks: `abort` only ends the process.
     pub is_task: bool,
+    /// Instructions that access memory or synchronise, but are not operations of the compiled code
+    /// that its runtime sees.
+    pub silent: FxHashSet<Site>,
+    /// Functions of the C library that are programs here, with other steps than in compiled code.
+    pub models: FxHashSet<FunctionId>,
+    /// Assertions that stand for undefined behaviour: divisions by zero, shifts by too much.
+    pub implicit: FxHashSet<Site>,
+    /// Why nothing can be proved of it.
+    pub doubts: Vec<String>,
 }
 
-/// One program of object files, each with its name.
-pub fn lift(files: &[(String, Vec<u8>)]) -> Result<Lifted, LiftError> {
+/// One program of object files, each with its name. A property may say which function must not be
+/// called; `abort` then only ends the process.
+pub fn lift(files: &[(String, Vec<u8>)], error: Option<&str>) -> Result<Lifted, LiftError> {
     let objects: Result<Vec<_>, _> =
         files.iter().map(|(_, bytes)| object_file::read(bytes)).collect();
-    link::link(objects?)
+    link::link(objects?, error, None)
 }

@@ -1,15 +1,15 @@
 //! Which symbol of which file is which function or variable; the start of the program.
 
 use foretrace_program::{
-    Block, Callee, Function, FunctionId, Global, GlobalId, Instruction, MemoryOrder, Op, Operand,
-    Program, Register, RegisterId, Terminator, TerminatorKind, Thread, validate,
+    Block, BlockId, Callee, Function, FunctionId, Global, GlobalId, Instruction, MemoryOrder, Op,
+    Operand, Program, Register, RegisterId, Site, Terminator, TerminatorKind, Thread, validate,
 };
 use foretrace_words::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::function::{Lifting, signature};
+use crate::function::{Lifting, Made, signature};
 use crate::object_file::{Meaning, ObjectFile, symbol_of};
-use crate::{LiftError, Lifted};
+use crate::{LiftError, Lifted, UNKNOWN, models};
 
 /// What all files define.
 pub(crate) struct Names {
@@ -19,6 +19,10 @@ pub(crate) struct Names {
     globals: FxHashMap<String, GlobalId>,
     /// By file and its number there.
     variables: FxHashMap<(usize, usize), GlobalId>,
+    /// Variables of which each thread has its own, those that only a file can see with its number.
+    own: FxHashMap<(Option<usize>, String), GlobalId>,
+    /// Functions of the library that are programs.
+    pub(crate) models: FxHashMap<String, FunctionId>,
 }
 
 impl Names {
@@ -44,6 +48,12 @@ impl Names {
         }
     }
 
+    /// The variable of which each thread has its own that a file means by a name.
+    pub(crate) fn own(&self, file: usize, name: &str) -> Option<GlobalId> {
+        let own = self.own.get(&(Some(file), name.to_string()));
+        own.or_else(|| self.own.get(&(None, name.to_string()))).copied()
+    }
+
     /// The function that a file means by a name.
     pub(crate) fn function(&self, file: usize, name: &str) -> Option<FunctionId> {
         let own = self.functions.get(&(Some(file), name.to_string()));
@@ -51,14 +61,34 @@ impl Names {
     }
 }
 
-pub(crate) fn link(files: Vec<ObjectFile>) -> Result<Lifted, LiftError> {
+/// What the process is started with.
+pub(crate) struct Arguments {
+    pub(crate) count: u64,
+    /// The variable of the first file that holds their addresses.
+    pub(crate) argv: usize,
+}
+
+/// The program of the files; without arguments, for all of them.
+pub(crate) fn link(
+    files: Vec<ObjectFile>,
+    error: Option<&str>,
+    arguments: Option<Arguments>,
+) -> Result<Lifted, LiftError> {
     let mut program = Program::default();
     let mut names = Names {
         functions: FxHashMap::default(),
         globals: FxHashMap::default(),
         variables: FxHashMap::default(),
+        own: FxHashMap::default(),
+        models: FxHashMap::default(),
     };
     list_globals(&files, &mut program, &mut names)?;
+    let undefined: FxHashSet<&str> =
+        files.iter().flat_map(|file| &file.undefined).map(String::as_str).collect();
+    for name in STREAMS.into_iter().filter(|name| undefined.contains(name)) {
+        names.globals.insert(name.to_string(), GlobalId::from(program.globals.len()));
+        program.globals.push(Global { name: name.to_string(), size: 8, initial: Vec::new() });
+    }
     let mut bodies = Vec::new();
     for (number, file) in files.iter().enumerate() {
         for function in &file.functions {
@@ -78,15 +108,30 @@ pub(crate) fn link(files: Vec<ObjectFile>) -> Result<Lifted, LiftError> {
     }
     let main = names.functions.get(&(None, "main".to_string())).copied();
     let main = main.ok_or(LiftError::NoMain)?;
-    let is_task = files
-        .iter()
-        .flat_map(|file| &file.undefined)
-        .any(|name| name.starts_with("__VERIFIER_") || name == "reach_error")
+    let errors: Vec<String> = match error {
+        Some(error) => vec![error.to_string()],
+        None => ERRORS.map(str::to_string).to_vec(),
+    };
+    let is_task = error.is_some()
+        || files
+            .iter()
+            .flat_map(|file| &file.undefined)
+            .any(|name| name.starts_with("__VERIFIER_") || name == "reach_error")
         || bodies
             .iter()
             .any(|(_, name, _)| name == "reach_error" || name.starts_with("__VERIFIER_"));
-    let signatures: Vec<(Vec<u8>, Option<u8>)> =
+    let has_kinds = undefined.contains("pthread_mutexattr_settype")
+        || program.globals.iter().any(|global| models::may_hold_kind(&global.bytes()));
+    let (models, variables) = models::called(&undefined, has_kinds, program.globals.len());
+    program.globals.extend(variables);
+    names.models = models::numbered(&models, bodies.len());
+    let mut signatures: Vec<(Vec<u8>, Option<u8>)> =
         bodies.iter().map(|(_, _, function)| signature(function)).collect();
+    signatures.extend(models.iter().map(|model| {
+        let params = model.params.iter().map(|&param| model.width(param)).collect();
+        (params, model.result)
+    }));
+    let (mut silent, mut implicit) = (FxHashSet::default(), FxHashSet::default());
     for (number, name, function) in &bodies {
         let lifting = Lifting {
             names: &names,
@@ -94,11 +139,23 @@ pub(crate) fn link(files: Vec<ObjectFile>) -> Result<Lifted, LiftError> {
             number: *number,
             signatures: &signatures,
             is_task,
+            has_kinds,
+            errors: &errors,
         };
-        let made =
-            lifting.function(function, name.clone(), &mut program.locations, &program.globals);
+        let Made { function: made, silent: without_record, implicit: undefined } =
+            lifting.function(function, name.clone(), &mut program.locations);
+        // As `canonicalise` will number them.
+        let order = made.reverse_postorder();
+        let function = FunctionId::from(program.functions.len());
+        let site = |(block, index): (usize, usize)| {
+            let block = BlockId::from(order.iter().position(|old| old.index() == block)?);
+            Some(Site { function, block, index: index as u32 })
+        };
+        silent.extend(without_record.into_iter().filter_map(site));
+        implicit.extend(undefined.into_iter().filter_map(site));
         program.functions.push(made);
     }
+    program.functions.extend(models);
     let mut used: FxHashSet<String> =
         program.globals.iter().map(|global| global.name.clone()).collect();
     for function in &mut program.functions {
@@ -109,15 +166,25 @@ pub(crate) fn link(files: Vec<ObjectFile>) -> Result<Lifted, LiftError> {
             function.name = format!("{name}#{count}");
         }
     }
-    let start = start(&files, &names, &program, main);
+    let start = start(&files, &names, &program, main, arguments);
+    let function = FunctionId::from(program.functions.len());
+    // What variables hold at first is stored by nobody.
+    let stores = 0..start.blocks[0].instructions.len() as u32;
+    silent.extend(stores.map(|index| Site { function, block: Function::ENTRY, index }));
     program.functions.push(start);
-    let function = FunctionId::from(program.functions.len() - 1);
     program.threads.push(Thread { name: "main".to_string(), function, args: Vec::new() });
     for function in &mut program.functions {
         function.canonicalise();
     }
     validate(&program).map_err(|error| LiftError::Invalid(error.to_string()))?;
-    Ok(Lifted { program, is_task })
+    let models = names.models.into_values().collect();
+    let has_constructors = files.iter().any(|file| file.has_constructors);
+    let doubts = has_constructors.then(|| {
+        "code runs before or after main (constructors, destructors), which is not verified"
+            .to_string()
+    });
+    let doubts = doubts.into_iter().collect();
+    Ok(Lifted { program, is_task, silent, models, implicit, doubts })
 }
 
 fn list_globals(
@@ -129,7 +196,10 @@ fn list_globals(
     for (number, file) in files.iter().enumerate() {
         for (at, variable) in file.variables.iter().enumerate() {
             let id = GlobalId::from(program.globals.len());
-            if variable.is_global {
+            if variable.is_own {
+                let owner = (!variable.is_global).then_some(number);
+                names.own.insert((owner, variable.name.clone()), id);
+            } else if variable.is_global {
                 if let Some(&known) = names.globals.get(&variable.name) {
                     // Tentative definitions are one variable.
                     let global = &mut program.globals[known.index()];
@@ -160,8 +230,20 @@ fn list_globals(
     Ok(())
 }
 
+/// Functions that must not be called, if nobody says otherwise.
+const ERRORS: [&str; 2] = ["reach_error", "__VERIFIER_error"];
+
+/// Variables of the C library that hold some address.
+const STREAMS: [&str; 3] = ["stderr", "stdin", "stdout"];
+
 /// Stores the addresses that variables hold at first, calls `main`, and ends the process.
-fn start(files: &[ObjectFile], names: &Names, program: &Program, main: FunctionId) -> Function {
+fn start(
+    files: &[ObjectFile],
+    names: &Names,
+    program: &Program,
+    main: FunctionId,
+    given: Option<Arguments>,
+) -> Function {
     let mut instructions = Vec::new();
     let mut registers: Vec<Register> = Vec::new();
     let mut register = |width: u8| {
@@ -172,6 +254,11 @@ fn start(files: &[ObjectFile], names: &Names, program: &Program, main: FunctionI
     for (number, file) in files.iter().enumerate() {
         for (at, variable) in file.variables.iter().enumerate() {
             for (offset, meaning) in &variable.addresses {
+                if variable.is_own {
+                    let name = format!("{UNKNOWN}a thread-local variable that holds an address");
+                    instructions.push(plain(Op::External { name, args: Vec::new() }, None));
+                    continue;
+                }
                 let global = names.variables[&(number, at)];
                 let value = names.operand(number, meaning, 0).unwrap_or_else(|| {
                     let value = register(64);
@@ -185,10 +272,30 @@ fn start(files: &[ObjectFile], names: &Names, program: &Program, main: FunctionI
             }
         }
     }
+    for global in STREAMS.iter().filter_map(|&name| names.globals.get(name)) {
+        let value = register(64);
+        let name = "indeterminate".to_string();
+        instructions.push(plain(Op::External { name, args: Vec::new() }, Some(value)));
+        let address = Operand::Global { global: *global, offset: 0 };
+        let (value, order) = (Operand::Register(value), MemoryOrder::Plain);
+        instructions.push(plain(Op::Store { address, size: 8, value, order }, None));
+    }
     let head = program.function(main);
     let mut args = Vec::new();
     for (at, &param) in head.params.iter().enumerate() {
         let width = head.width(param);
+        match (at, &given) {
+            (0, Some(given)) => {
+                args.push(Operand::constant(given.count, width));
+                continue;
+            }
+            (1, Some(given)) if width == 64 => {
+                let global = names.variables[&(0, given.argv)];
+                args.push(Operand::Global { global, offset: 0 });
+                continue;
+            }
+            _ => (),
+        }
         let value = register(width);
         let name = ["argc", "argv", "envp"].get(at).unwrap_or(&"unknown argument").to_string();
         instructions.push(plain(Op::External { name, args: Vec::new() }, Some(value)));

@@ -7,6 +7,8 @@ use object::{
 };
 use rustc_hash::FxHashMap;
 
+use foretrace_recording::site::SYSTEM;
+
 use crate::LiftError;
 
 /// What a file has.
@@ -19,6 +21,10 @@ pub(crate) struct ObjectFile {
     pub(crate) sites: Vec<String>,
     /// Names that nobody here defines.
     pub(crate) undefined: Vec<String>,
+    /// Whether what is no variable here is memory that nobody writes.
+    pub(crate) others_are_constant: bool,
+    /// Whether it has code that runs before or after `main` without being called.
+    pub(crate) has_constructors: bool,
 }
 
 /// What an address means.
@@ -40,12 +46,16 @@ pub(crate) struct Variable {
     /// Whether other files mean the same by this name.
     pub(crate) is_global: bool,
     pub(crate) bytes: Vec<u8>,
+    /// Whether each thread has its own.
+    pub(crate) is_own: bool,
+    /// Whether nobody can write to it.
+    pub(crate) is_constant: bool,
     /// Offsets where addresses are.
     pub(crate) addresses: Vec<(u64, Meaning)>,
 }
 
 /// Symbols get addresses that are so far apart, so that an address tells its symbol.
-const APART: u32 = 32;
+pub(crate) const APART: u32 = 32;
 
 /// The symbol and the byte behind it that an address of the image means.
 pub(crate) fn symbol_of(address: u64) -> (usize, u64) {
@@ -78,11 +88,27 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ObjectFile, LiftError> {
     let undefined = file.symbols().filter(|symbol| symbol.is_undefined());
     let undefined = undefined.filter_map(|symbol| symbol.name().ok().map(str::to_string));
     let undefined = undefined.collect();
-    Ok(ObjectFile { functions, symbols, variables: reader.variables, sites, undefined })
+    let has_constructors = reader.has_constructors();
+    Ok(ObjectFile {
+        functions,
+        symbols,
+        variables: reader.variables,
+        sites,
+        undefined,
+        others_are_constant: false,
+        has_constructors,
+    })
 }
 
+/// Lists of functions that run before or after `main`.
+pub(crate) const UNASKED: [&str; 5] =
+    [".preinit_array", ".init_array", ".fini_array", ".ctors", ".dtors"];
+
+/// Where the plugin's own constructor is listed: in front of all that a program can have.
+const PLUGIN: &str = ".init_array.1";
+
 /// The address of the first site; 0 means that there is none.
-const SITES: u64 = 16;
+pub(crate) const SITES: u64 = 16;
 
 /// The number of the site at an address.
 pub(crate) fn site_number(address: u64) -> Option<usize> {
@@ -94,9 +120,11 @@ fn place(site: &[u8], strings: &[u8]) -> String {
     let text = strings.get(word(0) as usize..).unwrap_or_default();
     let end = text.iter().position(|&byte| byte == 0).unwrap_or(0);
     let file = String::from_utf8_lossy(&text[..end]);
-    match word(2) {
-        0 => file.into_owned(),
-        line => format!("{file}:{line}"),
+    match (word(2), word(3)) {
+        (0, _) => file.into_owned(),
+        // The runtime may call it after the place of the user's call.
+        (line, column) if column & SYSTEM != 0 => format!("{file}:{line}"),
+        (line, column) => format!("{file}:{line}:{column}"),
     }
 }
 
@@ -111,11 +139,13 @@ impl Reader<'_, '_> {
     fn list_variables(&mut self) {
         for symbol in self.file.symbols() {
             let name = symbol.name().unwrap_or_default().to_string();
-            if symbol.kind() != SymbolKind::Data || symbol.size() == 0 || name.starts_with("__ft_")
-            {
+            let is_own = symbol.kind() == SymbolKind::Tls;
+            let is_variable = is_own || symbol.kind() == SymbolKind::Data;
+            if !is_variable || symbol.size() == 0 || name.starts_with("__ft_") {
                 continue;
             }
             let is_global = symbol.is_global();
+            let mut is_constant = false;
             let bytes = match symbol.section() {
                 SymbolSection::Common => vec![0; symbol.size() as usize],
                 SymbolSection::Section(index) => {
@@ -123,7 +153,13 @@ impl Reader<'_, '_> {
                     let (start, size) = (symbol.address(), symbol.size());
                     let places = self.places.entry(index).or_default();
                     places.push((start, start + size, self.variables.len()));
-                    if section.kind() == SectionKind::UninitializedData {
+                    let kind = section.kind();
+                    is_constant =
+                        matches!(kind, SectionKind::ReadOnlyData | SectionKind::ReadOnlyString);
+                    if matches!(
+                        kind,
+                        SectionKind::UninitializedData | SectionKind::UninitializedTls
+                    ) {
                         vec![0; size as usize]
                     } else {
                         let data = section.data().unwrap_or_default();
@@ -132,8 +168,23 @@ impl Reader<'_, '_> {
                 }
                 _ => continue,
             };
-            self.variables.push(Variable { name, is_global, bytes, addresses: Vec::new() });
+            let addresses = Vec::new();
+            self.variables.push(Variable {
+                name,
+                is_global,
+                is_own,
+                is_constant,
+                bytes,
+                addresses,
+            });
         }
+    }
+
+    fn has_constructors(&self) -> bool {
+        let names =
+            self.file.sections().filter_map(|section| Some(section.name().ok()?.to_string()));
+        let mut lists = names.filter(|name| UNASKED.iter().any(|list| name.starts_with(list)));
+        lists.any(|name| name != PLUGIN)
     }
 
     fn table(&self, name: &str) -> Option<Vec<u8>> {

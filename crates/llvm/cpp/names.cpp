@@ -301,10 +301,13 @@ public:
       return first->getType()->isPointerTy() ? first : nullptr;
     if (!name.starts_with("_ZNSt") && !name.starts_with("_ZNKSt"))
       return nullptr;
+    // Its functions name the guard as well, as the type of a parameter.
+    if (name.contains("condition_variable"))
+      return first;
     for (StringRef guard : {"lock_guard", "unique_lock", "scoped_lock", "shared_lock"})
       if (name.contains(guard))
         return call.arg_size() > 1 && call.getArgOperand(1)->getType()->isPointerTy() ? call.getArgOperand(1) : nullptr;
-    return name.contains("mutex") || name.contains("condition_variable") ? first : nullptr;
+    return name.contains("mutex") ? first : nullptr;
   }
 
   void finish() {

@@ -6,6 +6,7 @@
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -22,6 +23,69 @@ extern "C" bool ft_instrument_module(LLVMModuleRef module);
 
 namespace {
 
+// Larger variables are left alone: who reads them too early is told so.
+constexpr uint64_t mostUnknownBytes = 64;
+
+// Gives bytes values that are not known.
+void forget(IRBuilder<> &builder, Value *address, uint64_t size) {
+  for (uint64_t offset = 0; offset < size;) {
+    uint64_t word = 8;
+    while (offset + word > size)
+      word /= 2;
+    Type *type = builder.getIntNTy(8 * word);
+    Value *place = offset ? builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), address, offset) : address;
+    builder.CreateAlignedStore(builder.CreateFreeze(UndefValue::get(type)), place, Align(1));
+    offset += word;
+  }
+}
+
+// A local variable has a value that is not known until it is given one: at its begin, and wherever its declaration is
+// passed again, which clang marks if it is told to initialise variables. Without that, LLVM would take a value for the
+// missing one that suits it.
+void keepIndeterminate(Function &function) {
+  const DataLayout &layout = function.getDataLayout();
+  std::vector<Instruction *> marked;
+  std::vector<AllocaInst *> variables;
+  SmallPtrSet<Value *, 8> begun;
+  for (Instruction &instruction : instructions(function)) {
+    if (auto *variable = dyn_cast<AllocaInst>(&instruction))
+      variables.push_back(variable);
+    if (MDNode *notes = instruction.getMetadata(LLVMContext::MD_annotation))
+      for (const MDOperand &note : notes->operands())
+        if (auto *text = dyn_cast<MDString>(note); text && text->getString() == "auto-init")
+          marked.push_back(&instruction);
+  }
+  for (Instruction *instruction : marked) {
+    IRBuilder<> builder(instruction);
+    std::optional<uint64_t> size;
+    Value *address = nullptr;
+    if (auto *store = dyn_cast<StoreInst>(instruction)) {
+      address = store->getPointerOperand();
+      size = layout.getTypeStoreSize(store->getValueOperand()->getType());
+    } else if (auto *fill = dyn_cast<MemSetInst>(instruction)) {
+      address = fill->getDest();
+      if (auto *length = dyn_cast<ConstantInt>(fill->getLength()))
+        size = length->getZExtValue();
+    }
+    if (!address)
+      continue;
+    if (instruction->getParent()->isEntryBlock())
+      begun.insert(address);
+    if (size && *size <= mostUnknownBytes)
+      forget(builder, address, *size);
+    instruction->eraseFromParent();
+  }
+  for (AllocaInst *variable : variables) {
+    std::optional<TypeSize> size = variable->getAllocationSize(layout);
+    if (begun.contains(variable) || !size || size->isScalable() || size->getFixedValue() > mostUnknownBytes)
+      continue;
+    IRBuilder<> builder(variable->getNextNode());
+    if (DISubprogram *where = function.getSubprogram())
+      builder.SetCurrentDebugLocation(DILocation::get(function.getContext(), where->getLine(), 0, where));
+    forget(builder, variable, size->getFixedValue());
+  }
+}
+
 // Turns local variables into values, so that at -O0 too only memory that others can see is left.
 // What a function that calls setjmp keeps in memory, the programmer may rely on at -O0.
 struct PromoteLocals : PassInfoMixin<PromoteLocals> {
@@ -30,7 +94,14 @@ struct PromoteLocals : PassInfoMixin<PromoteLocals> {
   PreservedAnalyses run(Function &function, FunctionAnalysisManager &manager) {
     if (function.callsFunctionThatReturnsTwice())
       return PreservedAnalyses::all();
-    return sroa.run(function, manager);
+    if (!std::getenv("FORETRACE_INDETERMINATE"))
+      return sroa.run(function, manager);
+    keepIndeterminate(function);
+    PreservedAnalyses preserved = sroa.run(function, manager);
+    for (Instruction &instruction : make_early_inc_range(instructions(function)))
+      if (isa<FreezeInst>(instruction) && instruction.use_empty())
+        instruction.eraseFromParent();
+    return preserved;
   }
 };
 

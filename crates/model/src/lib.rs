@@ -14,6 +14,7 @@ mod data;
 mod lifetimes;
 mod locks;
 mod memory;
+mod origins;
 mod regions;
 mod slice;
 // Terms know no events.
@@ -32,6 +33,7 @@ pub use data::Data;
 pub use lifetimes::Lifetimes;
 pub use locks::{Hold, HoldId, Locks, ReleaseRole};
 pub use memory::{CellId, Identity, Memory};
+pub use origins::{Origin, Origins, Source as OriginSource};
 pub use regions::{Region, regions};
 pub use waiting::{Arrival, Barrier, Cond, Semaphore, Wait, Waiting};
 

@@ -151,21 +151,38 @@ pub fn linearisations(trace: &Trace, model: Model) -> BTreeSet<Vec<EventId>> {
 /// Which event can be executed before which other one, in feasible schedules that execute both;
 /// `None` if there are too many states.
 pub fn orders(trace: &Trace, model: Model) -> Option<BTreeSet<(EventId, EventId)>> {
+    steps(trace, model, |is_done, earlier| is_done(earlier))
+}
+
+/// Which event can be missing where which other one is executed; `None` if there are too many
+/// states.
+pub fn missing(trace: &Trace, model: Model) -> Option<BTreeSet<(EventId, EventId)>> {
+    steps(trace, model, |is_done, other| !is_done(other))
+}
+
+/// All pairs of an event that is wanted, by what is executed so far, and the event that is executed
+/// next, over all feasible schedules.
+fn steps(
+    trace: &Trace,
+    model: Model,
+    is_wanted: impl Fn(&dyn Fn(EventId) -> bool, EventId) -> bool,
+) -> Option<BTreeSet<(EventId, EventId)>> {
     let recorded = Recorded::new(trace, model, false);
     let start = State::initial(&recorded);
     let mut seen = FxHashSet::from_iter([start.clone()]);
-    let (mut open, mut orders) = (vec![start], BTreeSet::new());
+    let (mut open, mut pairs) = (vec![start], BTreeSet::new());
     let all: Vec<EventId> = trace.events().map(|(event, _)| event).collect();
     while let Some(state) = open.pop() {
         if seen.len() as u64 > STATE_BUDGET {
             return None;
         }
-        let done = all.iter().copied().filter(|&event| state.executed.contains(event));
-        let done: Vec<EventId> = done.collect();
+        let is_done = |event: EventId| state.executed.contains(event);
+        let wanted = all.iter().copied().filter(|&event| is_wanted(&is_done, event));
+        let wanted: Vec<EventId> = wanted.collect();
         for thread in trace.thread_ids() {
             let Some(event) = recorded.next(&state, thread) else { continue };
             if recorded.enabled(&state, event) {
-                orders.extend(done.iter().map(|&earlier| (earlier, event)));
+                pairs.extend(wanted.iter().map(|&other| (other, event)));
                 for after in recorded.execute(&state, event) {
                     if seen.insert(after.clone()) {
                         open.push(after);
@@ -174,7 +191,7 @@ pub fn orders(trace: &Trace, model: Model) -> Option<BTreeSet<(EventId, EventId)
             }
         }
     }
-    Some(orders)
+    Some(pairs)
 }
 
 /// Why a schedule is no evidence.

@@ -53,7 +53,7 @@ pub use coverage::Coverage;
 pub use engine::EngineStats;
 pub use explore::{
     Explored, Refused, STATE_BUDGET, check, explore, is_recorded_order_feasible, linearisations,
-    orders, proves_only_possible,
+    missing, orders, proves_only_possible,
 };
 pub use foretrace_testing::Random;
 pub use generate::generate;

@@ -52,58 +52,39 @@ pub(crate) struct Profile {
 const PLAIN: Profile =
     Profile { weights: &[], shared: 5, recursive: 5, impatient: 5, forked: 15, locks: 1 };
 
-use Action::*;
+/// Actions with their weights.
+macro_rules! weights {
+    ($($action:ident $weight:literal),+) => { &[$((Action::$action, $weight)),+] };
+}
 
 /// What planted scenes are made of.
 pub(crate) const SCENERY: Profile =
     Profile { weights: &[], shared: 15, recursive: 10, impatient: 4, forked: 25, locks: 3 };
 
 /// Threads that compute with what they read, and little else.
-pub(crate) const RECKONERS: Profile = Profile {
-    weights: &[(Read, 7), (Write, 6), (Rmw, 2), (Lock, 1), (Unlock, 2), (RegionBegin, 1)],
-    ..PLAIN
-};
+pub(crate) const RECKONERS: Profile =
+    Profile { weights: weights!(Read 7, Write 6, Rmw 2, Lock 1, Unlock 2, RegionBegin 1), ..PLAIN };
 
 /// A seed's first number chooses among these, modulo their count: another one changes all seeds.
 pub(crate) const PROFILES: &[Profile] = &[
     // Memory and little else.
-    Profile {
-        weights: &[(Read, 6), (Write, 6), (Rmw, 2), (Lock, 1), (Unlock, 2), (Annotate, 1)],
-        ..PLAIN
-    },
+    Profile { weights: weights!(Read 6, Write 6, Rmw 2, Lock 1, Unlock 2, Annotate 1), ..PLAIN },
     // Critical sections.
-    Profile { weights: &[(Read, 4), (Write, 4), (Lock, 4), (Unlock, 4), (Rmw, 1)], ..PLAIN },
+    Profile { weights: weights!(Read 4, Write 4, Lock 4, Unlock 4, Rmw 1), ..PLAIN },
     // Nested locks.
     Profile {
-        weights: &[(Nest, 5), (Read, 1), (Write, 1), (Lock, 8), (Unlock, 3)],
+        weights: weights!(Nest 5, Read 1, Write 1, Lock 8, Unlock 3),
         impatient: 10,
         locks: 2,
         ..PLAIN
     },
     // Nested locks of all kinds, with a little of everything between.
     Profile {
-        weights: &[
-            (Nest, 8),
-            (Read, 1),
-            (Write, 1),
-            (Rmw, 1),
-            (Lock, 6),
-            (Unlock, 3),
-            (Destroy, 1),
-            (Wait, 2),
-            (Signal, 1),
-            (Broadcast, 1),
-            (SemWait, 1),
-            (SemPost, 1),
-            (Arrive, 1),
-            (Leave, 1),
-            (Join, 1),
-            (Alloc, 1),
-            (Free, 1),
-            (RegionBegin, 1),
-            (Annotate, 1),
-            (Finish, 1),
-        ],
+        weights: weights!(
+            Nest 8, Read 1, Write 1, Rmw 1, Lock 6, Unlock 3, Destroy 1, Wait 2, Signal 1,
+            Broadcast 1, SemWait 1, SemPost 1, Arrive 1, Leave 1, Join 1, Alloc 1, Free 1,
+            RegionBegin 1, Annotate 1, Finish 1
+        ),
         shared: 25,
         recursive: 25,
         impatient: 15,
@@ -112,7 +93,7 @@ pub(crate) const PROFILES: &[Profile] = &[
     },
     // Reader-writer locks.
     Profile {
-        weights: &[(Nest, 2), (Read, 2), (Write, 2), (Lock, 6), (Unlock, 3)],
+        weights: weights!(Nest 2, Read 2, Write 2, Lock 6, Unlock 3),
         shared: 90,
         impatient: 10,
         locks: 2,
@@ -120,151 +101,74 @@ pub(crate) const PROFILES: &[Profile] = &[
     },
     // Recursive locks.
     Profile {
-        weights: &[
-            (Nest, 2),
-            (Read, 1),
-            (Write, 2),
-            (Lock, 6),
-            (Unlock, 4),
-            (Wait, 4),
-            (Signal, 2),
-        ],
+        weights: weights!(Nest 2, Read 1, Write 2, Lock 6, Unlock 4, Wait 4, Signal 2),
         recursive: 80,
         locks: 2,
         ..PLAIN
     },
     // Try-locks and timed locks.
     Profile {
-        weights: &[(Nest, 1), (Read, 2), (Write, 2), (Lock, 6), (Unlock, 3)],
+        weights: weights!(Nest 1, Read 2, Write 2, Lock 6, Unlock 3),
         shared: 30,
         impatient: 60,
         ..PLAIN
     },
     // Condition variables.
     Profile {
-        weights: &[
-            (Nest, 1),
-            (Read, 1),
-            (Write, 1),
-            (Lock, 5),
-            (Unlock, 3),
-            (Wait, 6),
-            (Signal, 4),
-            (Broadcast, 2),
-        ],
+        weights: weights!(Nest 1, Read 1, Write 1, Lock 5, Unlock 3, Wait 6, Signal 4, Broadcast 2),
         ..PLAIN
     },
     // Condition variables and what they guard.
     Profile {
-        weights: &[
-            (Nest, 1),
-            (Read, 3),
-            (Write, 3),
-            (Lock, 4),
-            (Unlock, 3),
-            (Wait, 5),
-            (Signal, 3),
-            (Broadcast, 1),
-        ],
+        weights: weights!(Nest 1, Read 3, Write 3, Lock 4, Unlock 3, Wait 5, Signal 3, Broadcast 1),
         shared: 20,
         recursive: 20,
         ..PLAIN
     },
     // Semaphores.
     Profile {
-        weights: &[
-            (Nest, 2),
-            (Read, 2),
-            (Write, 2),
-            (SemWait, 5),
-            (SemPost, 4),
-            (Lock, 1),
-            (Unlock, 1),
-        ],
+        weights: weights!(Nest 2, Read 2, Write 2, SemWait 5, SemPost 4, Lock 1, Unlock 1),
         impatient: 20,
         locks: 2,
         ..PLAIN
     },
     // Barriers.
     Profile {
-        weights: &[
-            (Nest, 2),
-            (Read, 2),
-            (Write, 2),
-            (Arrive, 6),
-            (Leave, 3),
-            (Lock, 1),
-            (Unlock, 1),
-        ],
+        weights: weights!(Nest 2, Read 2, Write 2, Arrive 6, Leave 3, Lock 1, Unlock 1),
         locks: 2,
         ..PLAIN
     },
     // Forks and joins.
     Profile {
-        weights: &[
-            (Nest, 2),
-            (Read, 3),
-            (Write, 3),
-            (Join, 6),
-            (Finish, 3),
-            (Lock, 1),
-            (Unlock, 1),
-            (SemWait, 1),
-            (SemPost, 1),
-        ],
+        weights: weights!(
+            Nest 2, Read 3, Write 3, Join 6, Finish 3, Lock 1, Unlock 1, SemWait 1, SemPost 1
+        ),
         forked: 80,
         locks: 2,
         ..PLAIN
     },
     // Memory that comes and goes.
     Profile {
-        weights: &[
-            (Nest, 2),
-            (Read, 3),
-            (Write, 4),
-            (Alloc, 5),
-            (Free, 5),
-            (Lock, 1),
-            (Unlock, 1),
-            (MisuseLock, 1),
-            (RegionBegin, 1),
-        ],
+        weights: weights!(
+            Nest 2, Read 3, Write 4, Alloc 5, Free 5, Lock 1, Unlock 1, MisuseLock 1,
+            RegionBegin 1
+        ),
         locks: 2,
         ..PLAIN
     },
     // Declared regions.
     Profile {
-        weights: &[
-            (Nest, 1),
-            (Read, 5),
-            (Write, 5),
-            (Rmw, 2),
-            (RegionBegin, 3),
-            (RegionEnd, 1),
-            (Lock, 1),
-            (Unlock, 1),
-        ],
+        weights: weights!(
+            Nest 1, Read 5, Write 5, Rmw 2, RegionBegin 3, RegionEnd 1, Lock 1, Unlock 1
+        ),
         ..PLAIN
     },
     // Regions, and synchronisation that may keep others out.
     Profile {
-        weights: &[
-            (Nest, 2),
-            (Read, 4),
-            (Write, 4),
-            (RegionBegin, 2),
-            (RegionEnd, 1),
-            (Lock, 2),
-            (Unlock, 2),
-            (SemWait, 1),
-            (SemPost, 2),
-            (Wait, 1),
-            (Signal, 1),
-            (Arrive, 1),
-            (Join, 1),
-            (Alloc, 1),
-            (Free, 1),
-        ],
+        weights: weights!(
+            Nest 2, Read 4, Write 4, RegionBegin 2, RegionEnd 1, Lock 2, Unlock 2, SemWait 1,
+            SemPost 2, Wait 1, Signal 1, Arrive 1, Join 1, Alloc 1, Free 1
+        ),
         shared: 20,
         recursive: 20,
         impatient: 20,
@@ -273,18 +177,10 @@ pub(crate) const PROFILES: &[Profile] = &[
     },
     // Locks used wrongly.
     Profile {
-        weights: &[
-            (Nest, 2),
-            (Read, 1),
-            (Write, 1),
-            (Lock, 5),
-            (Unlock, 3),
-            (MisuseLock, 4),
-            (Destroy, 2),
-            (Wait, 1),
-            (Alloc, 2),
-            (Free, 2),
-        ],
+        weights: weights!(
+            Nest 2, Read 1, Write 1, Lock 5, Unlock 3, MisuseLock 4, Destroy 2, Wait 1, Alloc 2,
+            Free 2
+        ),
         shared: 15,
         recursive: 10,
         locks: 2,
@@ -292,30 +188,11 @@ pub(crate) const PROFILES: &[Profile] = &[
     },
     // Everything.
     Profile {
-        weights: &[
-            (Nest, 2),
-            (Read, 3),
-            (Write, 3),
-            (Rmw, 1),
-            (Lock, 3),
-            (Unlock, 3),
-            (MisuseLock, 1),
-            (Destroy, 1),
-            (Wait, 2),
-            (Signal, 2),
-            (Broadcast, 1),
-            (SemWait, 2),
-            (SemPost, 2),
-            (Arrive, 2),
-            (Leave, 1),
-            (Join, 1),
-            (Alloc, 1),
-            (Free, 1),
-            (RegionBegin, 1),
-            (RegionEnd, 1),
-            (Annotate, 1),
-            (Finish, 1),
-        ],
+        weights: weights!(
+            Nest 2, Read 3, Write 3, Rmw 1, Lock 3, Unlock 3, MisuseLock 1, Destroy 1, Wait 2,
+            Signal 2, Broadcast 1, SemWait 2, SemPost 2, Arrive 2, Leave 1, Join 1, Alloc 1,
+            Free 1, RegionBegin 1, RegionEnd 1, Annotate 1, Finish 1
+        ),
         shared: 25,
         recursive: 25,
         impatient: 25,

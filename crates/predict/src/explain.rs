@@ -99,7 +99,11 @@ impl<'t> Explainer<'t> {
             })?;
             return Ok(Why::Refuted(refutation));
         }
-        let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
+        let limits = Limits {
+            conflicts: options.budget.conflicts,
+            deadline,
+            stop: options.budget.stop.flag(),
+        };
         match decide(&context, &candidates, &limits)? {
             Decided::Found(finding) => Ok(Why::Violated(finding)),
             Decided::Undecided(reason) => Ok(Why::Undecided(reason)),

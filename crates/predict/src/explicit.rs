@@ -3,12 +3,10 @@
 //! **Computes.** For each class the engine's answer: a violation with a schedule that is still to
 //! be judged, that there is none, or that the engine gave up.
 
-use std::time::Instant;
-
 use foretrace_causality::{Locksets, MustHappenBefore};
 use foretrace_explore::{Answer, Limits, Options as How, Question, Reason, Report};
 use foretrace_model::{Skeleton, regions};
-use foretrace_trace::Trace;
+use foretrace_trace::{Deadline, Trace};
 use foretrace_verdict::{Property, Violation};
 
 use crate::candidates::{self, Class, Context, Groups, Parts};
@@ -28,7 +26,7 @@ pub(crate) fn ask(
     classes: &[&Class],
     explained: bool,
     total: u64,
-    deadline: Option<Instant>,
+    deadline: Deadline,
 ) -> Report {
     // What is asked of a long trace is rarely answered in so few states.
     let events = skeleton.trace.len() as u64;

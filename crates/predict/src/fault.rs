@@ -75,6 +75,10 @@ foretrace_faults::faults! {
         AdditionAlways,
         /// One event too many is taken to come before another in every schedule.
         FactOffByOne,
+        /// What a thread must have seen can have come from all writes but one.
+        OriginForgotten,
+        /// A read needs what only a thread needs that goes on behind the branch.
+        DemandAtRead,
         /// A write is taken for overwritten although the other write may come first.
         HiddenByAny,
         /// A cell counts as a lock although somebody gives it back who has not taken it.
@@ -106,5 +110,7 @@ foretrace_faults::faults! {
 }
 
 mod calls;
+mod origins;
 
 pub(crate) use calls::spoil_calls;
+pub(crate) use origins::spoil_origins;

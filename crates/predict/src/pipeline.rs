@@ -167,7 +167,8 @@ fn decide(
 ) -> Result<Prediction, PredictError> {
     let (skeleton, candidates) = (&prepared.skeleton, &prepared.candidates);
     let (model, properties) = (skeleton.model, properties(options));
-    let limits = Limits { conflicts: options.budget.conflicts, deadline, stop: None };
+    let Budget { conflicts, stop, .. } = options.budget;
+    let limits = Limits { conflicts, deadline, stop: stop.flag() };
     let asked = Asked { prepared, options, judge, limits, progress, spent: Spent::default() };
     let (answers, mut effort) = stages::answer(&asked)?;
     let listed: u64 = candidates.pruned.values().map(|ledger| ledger.candidates).sum();
@@ -207,7 +208,10 @@ impl Asked<'_> {
                 Order::Recorded => skeleton.is_program(),
                 Order::Any => options.prune == Prune::Nothing,
             };
-            let is_closed = |class: &Class| !class.parts.are_about_data();
+            let is_closed = |class: &Class| match order {
+                Order::Recorded => !class.parts.are_about_data(),
+                Order::Any => !class.parts.are_about_data() || !skeleton.pins_reads(),
+            };
             if is_useless || !candidates.classes.iter().any(is_closed) {
                 None
             } else {
@@ -256,8 +260,12 @@ pub(crate) struct Work<'w> {
 impl<'w> Work<'w> {
     /// Order that no schedule avoids, whatever read may be free in questions of this kind.
     pub(crate) fn facts(&self, questions: Questions) -> Option<&'w Needs> {
+        let is_released = self.context.skeleton.pins_reads();
         let needs = match questions {
             Questions::Plain => self.any_order.map(Preserve::needs),
+            Questions::Assertions if !is_released => {
+                self.any_order.map(Preserve::needs).or(self.synchronisation)
+            }
             Questions::Atomicity | Questions::Assertions => self.synchronisation,
         };
         needs.filter(|_| !self.context.skeleton.is_program())

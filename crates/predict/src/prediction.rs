@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foretrace_model::Skeleton;
-use foretrace_trace::{Dependences, EventId, ObjectId, ThreadId, Trace};
+use foretrace_trace::{Dependences, EventId, ObjectId, Stop, ThreadId, Trace};
 use foretrace_verdict::{Certainty, Ledger, Model, Property, Slicing, Violation};
 use foretrace_witness::Explanation;
 
@@ -41,6 +41,8 @@ pub struct Budget {
     pub time: Option<Duration>,
     /// Solver conflicts per candidate.
     pub conflicts: Option<u64>,
+    /// Somebody may ask for an end in the midst.
+    pub stop: Stop,
 }
 
 /// How many context switches a schedule may have.
@@ -135,7 +137,8 @@ impl Options {
     /// given.
     pub fn limited_for(mut self, trace: &Trace) -> Options {
         let is_recorded = trace.has_ordinals() && trace.dependences() == Dependences::Recorded;
-        if is_recorded && self.budget == Budget::default() {
+        let is_unlimited = self.budget.time.is_none() && self.budget.conflicts.is_none();
+        if is_recorded && is_unlimited {
             self.budget.conflicts = Some(RECORDED_CONFLICTS);
         }
         self

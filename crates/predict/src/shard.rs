@@ -92,7 +92,7 @@ impl<'w> Shard<'w> {
 
     fn decide_certainly(&mut self, class: &Class) -> Result<Decided, PredictError> {
         if self.limits.is_over() {
-            return Ok(Decided::Undecided(Unanswered::TimeBudget));
+            return Ok(Decided::Undecided(Unanswered::over(&self.limits)));
         }
         let mut terms = Terms::new(self.limits.clone());
         terms.induced = self.pruner.induced(class);
@@ -156,7 +156,7 @@ impl<'w> Shard<'w> {
     ) -> Result<Option<Decided>, PredictError> {
         let work = self.work;
         if self.limits.is_over() {
-            return Ok(Some(Decided::Undecided(Unanswered::TimeBudget)));
+            return Ok(Some(Decided::Undecided(Unanswered::over(&self.limits))));
         }
         if let Some((columns, by)) = self.pruner.refuted(class, Tried::First, terms.explained) {
             self.decider = by;
@@ -357,7 +357,7 @@ impl<'w> Shard<'w> {
             Verdict::Infeasible => Ok(Decided::Infeasible(Columns::default())),
             Verdict::InfeasibleInBound => Ok(Decided::InfeasibleInBound),
             Verdict::Undecided(_) if self.limits.is_over() => {
-                Ok(Decided::Undecided(Unanswered::TimeBudget))
+                Ok(Decided::Undecided(Unanswered::over(&self.limits)))
             }
             Verdict::Undecided(reason) => Ok(Decided::Undecided(reason)),
         }

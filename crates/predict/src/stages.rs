@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use foretrace_explore::Answer as Answered;
 use foretrace_model::Skeleton;
 use foretrace_solve::Limits;
+use foretrace_trace::Deadline;
 use foretrace_verdict::{Certainty, Columns, Model, Property};
 
 use crate::candidates::Parts;
@@ -191,7 +192,10 @@ impl<'a> Stages<'a> {
         let is_open = |&at: &usize| match &self.decided[at] {
             None => true,
             Some(Decided::Undecided(reason)) => {
-                matches!(reason, Unanswered::ConflictBudget | Unanswered::TimeBudget)
+                matches!(
+                    reason,
+                    Unanswered::ConflictBudget | Unanswered::TimeBudget | Unanswered::Interrupted
+                )
             }
             Some(Decided::Found(_) | Decided::Infeasible(_) | Decided::InfeasibleInBound) => false,
         };
@@ -299,10 +303,12 @@ impl<'a> Stages<'a> {
         }
         let shards = shards.only(|at| open.binary_search(&at).is_ok());
         let states = STATES_PER_SHARD.max(states / shards.len() as u64);
-        let deadline = match self.asked.options.engines {
+        let moment = match self.asked.options.engines {
             Engines::Explicit => self.limits().deadline,
             Engines::Staged | Engines::Solver => self.limits().deadline.map(half_way),
         };
+        let stop = self.asked.options.budget.stop;
+        let deadline = moment.map_or(Deadline::NEVER, Deadline::at).or(stop);
         let round = self.round(self.work, &self.asked.limits);
         let explored =
             round.ask_shards(&shards, |numbers| self.explore(numbers, states, deadline))?;
@@ -324,7 +330,7 @@ impl<'a> Stages<'a> {
         &self,
         numbers: &[usize],
         states: u64,
-        deadline: Option<Instant>,
+        deadline: Deadline,
     ) -> Result<Vec<(usize, Explored)>, PredictError> {
         let (skeleton, groups) = (self.work.context.skeleton, &self.work.candidates.groups);
         let ask = |numbers: &[usize], explained: bool| {
@@ -398,7 +404,8 @@ impl<'a> Stages<'a> {
         let open = self.open();
         if self.limits().is_over() {
             for at in open {
-                self.decided[at].get_or_insert(Decided::Undecided(Unanswered::TimeBudget));
+                let reason = Unanswered::over(&self.limits());
+                self.decided[at] = Some(Decided::Undecided(reason));
             }
             return Ok(());
         }

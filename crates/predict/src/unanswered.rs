@@ -1,11 +1,15 @@
 //! Why a candidate has no verdict. The sentences for it are made where reports are.
 
+use foretrace_solve::Limits;
+
 /// Why a candidate is neither violated nor refuted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unanswered {
     /// The time is over.
     TimeBudget,
+    /// Somebody asked for an end in the midst.
+    Interrupted,
     /// The solver would need more conflicts.
     ConflictBudget,
     /// There are too many lock cycles, or too long ones, to list them.
@@ -39,10 +43,16 @@ pub enum Unanswered {
 }
 
 impl Unanswered {
+    /// Why limits that are over leave a question open.
+    pub(crate) fn over(limits: &Limits) -> Unanswered {
+        if limits.is_stopped() { Unanswered::Interrupted } else { Unanswered::TimeBudget }
+    }
+
     /// The stable name, in kebab case.
     pub fn code(&self) -> &'static str {
         match self {
             Unanswered::TimeBudget => "time-budget",
+            Unanswered::Interrupted => "interrupted",
             Unanswered::ConflictBudget => "conflict-budget",
             Unanswered::LockCycles { .. } => "too-many-lock-cycles",
             Unanswered::Notifications { .. } => "too-many-notifications",

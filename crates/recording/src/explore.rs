@@ -14,6 +14,8 @@
 /// Words of the file.
 pub const WORDS: usize = RECORDS + crate::file::CHUNK / 8;
 
+/// Instead of a number of outcomes: all are expected.
+pub const ANY: u64 = u64::MAX;
 /// How many choices there are, then the threads.
 pub const CHOICES: usize = 0;
 /// For each of [`THREADS`] threads [`EXPECTED_WORDS`] words: how many outcomes of branches are

@@ -63,6 +63,29 @@ impl Input {
     }
 }
 
+/// The inputs that a list of them has, as far as it is whole.
+pub fn inputs(list: &[u8]) -> impl Iterator<Item = Input> {
+    let mut rest = list;
+    std::iter::from_fn(move || {
+        let (words, behind) = rest.split_at_checked(8 * INPUT_WORDS)?;
+        let (input, data) = Input::read(std::array::from_fn(|at| word(words, at)));
+        let data = usize::try_from(data).ok()?.checked_next_multiple_of(8)?;
+        rest = behind.get(data..).unwrap_or_default();
+        Some(input)
+    })
+}
+
+/// The inputs in the file of a replay; none if it is no such file.
+pub fn inputs_of_replay(file: &[u8]) -> impl Iterator<Item = Input> {
+    let before = 2 + START_WORDS;
+    let threads = file.get(8 * (before - 1)..8 * before).map_or(0, |bytes| word(bytes, 0) as usize);
+    inputs(file.get(8 * (before + threads)..).unwrap_or_default())
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * at + byte]))
+}
+
 /// In [`Input::errno`]: a child process answered. Where replays start children again, they do so
 /// themselves.
 pub const OF_CHILD: u32 = 1 << 31;

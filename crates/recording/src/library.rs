@@ -21,6 +21,20 @@ use crate::channel::*;
 use silent::{MATHEMATICS, SILENT, SILENT_PREFIXES};
 use using::{ASKS, CONTENTS, CXX_LISTS, INTERPOSED, LISTS, NAMED, QUEUES, STANDARD, STREAMS};
 
+/// Names, which white space separates.
+#[derive(Clone, Copy)]
+struct Names(&'static str);
+
+impl Names {
+    fn iter(self) -> impl Iterator<Item = &'static str> {
+        self.0.split_ascii_whitespace()
+    }
+
+    fn contains(self, name: &str) -> bool {
+        self.iter().any(|one| one == name)
+    }
+}
+
 /// What a function of a library does with channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
@@ -62,7 +76,7 @@ pub enum Effect {
 }
 
 /// Lists of channels, each with a [`crate::channel::direction`].
-pub const HIDDEN: [&[(u32, u32)]; 18] = [
+pub const HIDDEN: [&[(u32, u32)]; 19] = [
     &[(RANDOM, BOTH)],
     &[(ENVIRONMENT, TAKES)],
     &[(ENVIRONMENT, BOTH)],
@@ -90,6 +104,7 @@ pub const HIDDEN: [&[(u32, u32)]; 18] = [
     &[(THREADS, GIVES)],
     &[(THREADS, TAKES)],
     &[(LIBRARY, TAKES), (THREADS, TAKES)],
+    &[(SIGNALS, BOTH)],
 ];
 
 /// The list of [`HIDDEN`] of functions on message queues and the like.
@@ -154,7 +169,7 @@ pub fn effect(name: &str) -> Option<Effect> {
     if ["dprintf", "vdprintf"].contains(&plain) {
         return Some(Effect::Descriptor);
     }
-    if QUEUES.contains(&plain) {
+    if QUEUES.contains(plain) {
         return Some(Effect::Queue);
     }
     if let Some((_, number)) = ASKS.iter().find(|(known, _)| *known == plain) {
@@ -172,8 +187,8 @@ pub fn effect(name: &str) -> Option<Effect> {
     if name.starts_with("_Z") {
         return cxx(name);
     }
-    let is_silent = SILENT.contains(&plain)
-        || INTERPOSED.contains(&plain)
+    let is_silent = SILENT.contains(plain)
+        || INTERPOSED.contains(plain)
         || is_mathematical(plain)
         || SILENT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     is_silent.then_some(Effect::None)
@@ -185,7 +200,7 @@ pub fn is_interposed(name: &str) -> bool {
     // Only the plugin stands before these; the C library's own allocate through the runtime.
     let is_plain = ["strdup", "strndup"].contains(&name);
     let by_prefix = SILENT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    !is_plain && (INTERPOSED.contains(&name) || by_prefix)
+    !is_plain && (INTERPOSED.contains(name) || by_prefix)
 }
 
 /// C++'s own library. Its streams on files read and write through functions that the runtime stands
@@ -229,8 +244,7 @@ fn is_mathematical(name: &str) -> bool {
 
 /// Those that have a variant for large files.
 fn is_file_function(name: &str) -> bool {
-    let known = |list: &[&str]| list.contains(&name);
-    known(INTERPOSED)
+    INTERPOSED.contains(name)
         || LISTS.iter().any(|(known, _)| *known == name)
         || NAMED.iter().any(|(known, ..)| *known == name)
         || STREAMS.iter().any(|(known, ..)| *known == name)
@@ -239,7 +253,7 @@ fn is_file_function(name: &str) -> bool {
 
 /// The functions before which the runtime stands, under all names by which [`effect`] knows them.
 pub fn interposed() -> Vec<String> {
-    let variants = |&name: &&str| [name.to_string(), format!("{name}64"), format!("__{name}_chk")];
+    let variants = |name: &str| [name.to_string(), format!("{name}64"), format!("__{name}_chk")];
     INTERPOSED.iter().flat_map(variants).collect()
 }
 
@@ -255,8 +269,8 @@ mod tests {
         all.extend(NAMED.iter().map(|one| one.0));
         all.extend(ASKS.iter().map(|one| one.0));
         for name in all {
-            assert!(!SILENT.contains(&name), "{name}");
-            assert!(!INTERPOSED.contains(&name), "{name}");
+            assert!(!SILENT.contains(name), "{name}");
+            assert!(!INTERPOSED.contains(name), "{name}");
         }
         for (name, list) in LISTS {
             assert!((*list as usize) < HIDDEN.len(), "{name}");

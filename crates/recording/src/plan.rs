@@ -4,10 +4,19 @@
 //! The file is words: [`MAGIC`], the counts of threads, of steps and of final operations, how to go
 //! on afterwards ([`goal`]); then the threads (parent, which child of it; thread 0 is the main
 //! thread), the steps in order, the final operations, and a [`GoalMemory`]. Each step or final
-//! operation is a [`PlanStep`].
+//! operation is a [`PlanStep`]. Last come the values that threads ask for (`__VERIFIER_nondet_int`
+//! and the like): their number, then thread and value of each, in the order of the thread's calls.
+//!
+//! A plan is made of a recorded run, whose operations have ordinals, or of a verified program,
+//! whose steps are the [`NEXT`] ones that fit.
 
 /// First word.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN02");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN03");
+
+/// In place of an ordinal: the next operation of the thread that has this kind and place. What the
+/// thread does before is not in the plan, and done on the way. A free is such an operation too,
+/// though no thread can be stopped before one: it may come earlier than the plan says.
+pub const NEXT: u32 = u32::MAX;
 
 /// One operation of one thread.
 #[repr(C)]
@@ -15,7 +24,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"FTPLAN02");
 pub struct PlanStep {
     /// The thread, as the plan numbers them.
     pub thread: u32,
-    /// Which visible operation of that thread.
+    /// Which visible operation of that thread, or [`NEXT`].
     pub ordinal: u32,
     /// What kind of record it makes, see [`crate::record::kind`], with [`WATCHED`] and
     /// [`BY_ITSELF`].
@@ -65,7 +74,8 @@ pub mod goal {
     pub const LOCK_ERROR: u64 = 5;
     /// The thread of the final operation fails before it does that operation: by `assert`, `abort`,
     /// `std::terminate` or a trap, or, if it is an assertion, by that one. (Kind 0: whatever
-    /// operation has that ordinal; ordinal 2^32 - 1: the end of the thread.)
+    /// operation has that ordinal; [`super::NEXT`] with kind 0: the end of the thread, and if there
+    /// is a place, it is a call there that fails.)
     pub const ASSERTION: u64 = 6;
     /// The final operation is reached, and is an access to what a null pointer points to: below
     /// [`super::NULL_PAGE`].
@@ -73,7 +83,8 @@ pub mod goal {
     /// The first final operation is reached, and is an access to a block of the
     /// [`super::GoalMemory`]: one that its thread has freed before one of these operations. (The
     /// replay keeps such blocks, so that nobody has them again. The second final operation, if
-    /// there is one, is behind the free.)
+    /// there is one, is behind the free. In a plan of [`super::NEXT`] operations any block counts
+    /// that any thread has freed.)
     pub const FREED: u64 = 8;
     /// The final operation is reached, and is an access that is not inside of the
     /// [`super::GoalMemory`]: the global variable that has this place and size, or, if there is

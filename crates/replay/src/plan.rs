@@ -12,11 +12,13 @@ use crate::calls;
 /// A schedule that the runtime can follow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    threads: Vec<(u32, u32)>,
-    steps: Vec<PlanStep>,
-    finals: Vec<PlanStep>,
-    goal: u64,
-    memory: GoalMemory,
+    pub(crate) threads: Vec<(u32, u32)>,
+    pub(crate) steps: Vec<PlanStep>,
+    pub(crate) finals: Vec<PlanStep>,
+    pub(crate) goal: u64,
+    pub(crate) memory: GoalMemory,
+    /// Values that threads ask for, in the order of their calls.
+    pub(crate) values: Vec<(u32, u64)>,
 }
 
 /// Why a schedule cannot be forced on the program.
@@ -71,7 +73,7 @@ impl Plan {
             }
         }
         let (goal, finals, memory) = numbers.finals(trace, violation, schedule)?;
-        Ok(Plan { threads: numbers.lineage, steps, finals, goal, memory })
+        Ok(Plan { threads: numbers.lineage, steps, finals, goal, memory, values: Vec::new() })
     }
 
     /// How many operations it forces.
@@ -103,6 +105,8 @@ impl Plan {
         }
         let GoalMemory { thread, from, to, start, size } = self.memory;
         words.extend([pair(thread, from), u64::from(to), start, size]);
+        words.push(self.values.len() as u64);
+        words.extend(self.values.iter().flat_map(|&(thread, value)| [u64::from(thread), value]));
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 }

@@ -129,6 +129,9 @@ impl Serialize for Document<'_> {
                 weak_accesses: report.trace.weak_accesses,
             },
         )?;
+        if report.interrupted {
+            object.serialize_field("interrupted", &true)?;
+        }
         if let Some(run) = &report.run {
             object.serialize_field("run", run)?;
         }

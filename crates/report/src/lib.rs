@@ -33,6 +33,7 @@ mod suppress;
 mod text;
 mod topics;
 mod tsan;
+pub mod verified;
 
 pub use baseline::{BASELINE_SCHEMA, Baseline, BaselineOutcome, Known, Progress, Refuted};
 pub use compare::{Compared, ComparedModel, Comparison, ModelVerdict};
@@ -71,6 +72,8 @@ pub struct Report {
     pub trace: TraceInfo,
     /// How the recorded run went, if it was recorded just now.
     pub run: Option<Run>,
+    /// Whether the user ended the command before it was done.
+    pub interrupted: bool,
     /// The strength of the analysis: `reads-from`, `values`, `symbolic` or `control`.
     pub model: String,
     /// The options that change the answer.
@@ -379,6 +382,8 @@ pub struct EventText {
     pub thread: u32,
     /// What, as the text form of traces writes it.
     pub operation: String,
+    /// Whether it changes memory.
+    pub writes: bool,
     /// Where, as the trace writes it.
     pub location: Option<String>,
     /// The calls that led there: a number of [`Report::stacks`]; `None` if they are not known.
@@ -441,6 +446,7 @@ impl Report {
             version: env!("CARGO_PKG_VERSION").to_string(),
             trace: TraceInfo::default(),
             run: None,
+            interrupted: false,
             model: model.name().to_string(),
             settings,
             summary: Vec::new(),

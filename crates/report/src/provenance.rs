@@ -133,6 +133,7 @@ fn recorded(what: Recorded) -> &'static str {
         Recorded::SharedLocks => {
             "locks or similar objects shared with other processes: what those processes do is not seen"
         }
+        Recorded::HandlerUnseen => "signal handler inside of a wait: its accesses are not recorded",
         Recorded::Forked => "process forked; the child is not recorded",
         Recorded::Started => "programs started; they are not recorded",
         Recorded::StartsChildrenAgain => "children that replays start again",
@@ -145,7 +146,7 @@ fn cut_by_budget(read: u64, total: u64, unit: Unit) -> String {
         Unit::Events => (format!("{read}"), format!("{total} events")),
         Unit::Bytes => (in_megabytes(read), format!("{} MB of the recording", in_megabytes(total))),
     };
-    format!("only the first {read} of {total} were read in the time of --budget")
+    format!("only the first {read} of {total} were read before the time of --budget was over")
 }
 
 /// A number of bytes in MB.

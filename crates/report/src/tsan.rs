@@ -87,7 +87,7 @@ impl Warning<'_> {
             };
             return format!("{} {state} {operation}{held}", capital(&by));
         }
-        let word = if operation.starts_with("read") { "read" } else { "write" };
+        let word = if text.writes { "write" } else { "read" };
         let word = if index == 0 { capital(word) } else { format!("Previous {word}") };
         format!("{word} of size 1 at {ADDRESS} by {by}{held}")
     }

@@ -7,7 +7,8 @@ use foretrace_trace::provenance::{Kept, LeftOut, Lost, Private, Unseen, Walked};
 
 fn text(event: u32, thread: u32, operation: &str, location: &str) -> EventText {
     let location = (!location.is_empty()).then(|| location.to_string());
-    EventText { event, thread, operation: operation.to_string(), location, stack: None }
+    let writes = operation.starts_with("write");
+    EventText { event, thread, operation: operation.to_string(), writes, location, stack: None }
 }
 
 fn side(event: u32, state: SideState, holds: Vec<Hold>) -> Side {

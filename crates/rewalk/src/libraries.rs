@@ -4,6 +4,10 @@
 //! it does. Of a function that is not listed nothing is known: it may depend on its arguments and
 //! on all memory that it can reach.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 /// How a function may depend on what the thread has read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
@@ -26,35 +30,22 @@ pub(crate) fn reach(name: &str) -> Reach {
     }
     let name = name.strip_prefix("__isoc99_").or(name.strip_prefix("__isoc23_")).unwrap_or(name);
     // The operators are `new` and `delete`.
-    let prefixes = [
-        "pthread_",
-        "sem_",
-        "mtx_",
-        "cnd_",
-        "thrd_",
-        "tss_",
-        "_Znw",
-        "_Zna",
-        "_Zdl",
-        "_Zda",
-        "foretrace_",
-        "__cxa_guard_",
-    ];
+    let mut prefixes =
+        "pthread_ sem_ mtx_ cnd_ thrd_ tss_ _Znw _Zna _Zdl _Zda foretrace_ __cxa_guard_".split(' ');
     // Those of them that read or write more than what they synchronise with: times, attributes,
     // names, sets of signals.
     let more = ["get", "attr", "timed", "clock", "sched", "_np", "open", "unlink"];
-    let is_prefixed = prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let is_prefixed = prefixes.any(|prefix| name.starts_with(prefix));
     let is_c = is_prefixed && !name.starts_with('_');
+    let known = LISTED.get(name).copied();
     if name.starts_with("pthread_") && (name.contains("affinity") || name.contains("sigmask")) {
         Reach::Memory
-    } else if RESULTS.contains(&name) || is_c && more.iter().any(|part| name.contains(part)) {
+    } else if known == Some(Reach::Results) || is_c && more.iter().any(|part| name.contains(part)) {
         Reach::Results
-    } else if is_prefixed || ARGUMENTS.contains(&name) {
+    } else if is_prefixed {
         Reach::Arguments
-    } else if PRINTS.contains(&name) {
-        Reach::Prints
     } else {
-        Reach::Memory
+        known.unwrap_or(Reach::Memory)
     }
 }
 
@@ -118,146 +109,50 @@ fn reach_of_openmp(name: &str) -> Reach {
     }
 }
 
-const RESULTS: &[&str] = &[
-    "pthread_create",
-    "pthread_join",
-    "pthread_tryjoin_np",
-    "pthread_timedjoin_np",
-    "thrd_create",
-    "thrd_join",
-    "pthread_getspecific",
-    "pthread_key_create",
-    "sem_getvalue",
-    "posix_memalign",
-    "nanosleep",
-    "clock_nanosleep",
-    "time",
-    "clock_gettime",
-    "gettimeofday",
-    "clock_getres",
-    "pthread_attr_getstacksize",
-    "pthread_getschedparam",
-    "pthread_setcancelstate",
-    "pthread_setcanceltype",
-    "pthread_getattr_np",
-    "pthread_attr_getdetachstate",
-    "thrd_sleep",
-    "pthread_mutexattr_gettype",
-];
+/// The functions of the tables below. The walk asks at each call.
+static LISTED: LazyLock<FxHashMap<&str, Reach>> = LazyLock::new(|| {
+    let tables = [
+        (PRINTS, Reach::Prints),
+        (ARGUMENTS, Reach::Arguments),
+        (ARGUMENTS_OF_CXX, Reach::Arguments),
+        (RESULTS, Reach::Results),
+    ];
+    let of = |(names, reach): (&'static str, Reach)| {
+        names.split_ascii_whitespace().map(move |name| (name, reach))
+    };
+    tables.into_iter().flat_map(of).collect()
+});
 
-const ARGUMENTS: &[&str] = &[
-    "malloc",
-    "calloc",
-    "free",
-    "aligned_alloc",
-    "memalign",
-    "valloc",
-    "sleep",
-    "usleep",
-    "sched_yield",
-    "alarm",
-    "pause",
-    "clock",
-    "rand",
-    "srand",
-    "random",
-    "srandom",
-    "drand48",
-    "lrand48",
-    "getpid",
-    "gettid",
-    "getppid",
-    "getuid",
-    "sysconf",
-    "getpagesize",
-    "exit",
-    "_exit",
-    "_Exit",
-    "quick_exit",
-    "abort",
-    "__assert_fail",
-    "__assert_perror_fail",
-    "call_once",
-    "__errno_location",
-    "raise",
-    "kill",
-    "abs",
-    "labs",
-    "llabs",
-    "toupper",
-    "tolower",
-    "isalpha",
-    "isdigit",
-    "isspace",
-    "isalnum",
-    "isupper",
-    "islower",
-    "sqrt",
-    "sin",
-    "cos",
-    "tan",
-    "exp",
-    "log",
-    "pow",
-    "fabs",
-    "floor",
-    "ceil",
-    "fmod",
-    "longjmp",
-    "_longjmp",
-    "siglongjmp",
-    "malloc_usable_size",
-    "__cxa_allocate_exception",
-    "__cxa_free_exception",
-    "close",
-    "lseek",
-    "lseek64",
-    "ftruncate",
-    "ftruncate64",
-    "fsync",
-    "fdatasync",
-    "isatty",
-    "dup",
-    "dup2",
-    "geteuid",
-    "getgid",
-    "getegid",
-    "__cxa_throw",
-    "__cxa_rethrow",
-    "__cxa_begin_catch",
-    "__cxa_end_catch",
-    "__cxa_get_exception_ptr",
-    "_Unwind_Resume",
-    "_ZSt9terminatev",
-    // std::thread: join, detach, hardware_concurrency, and the base of what a thread runs.
-    "_ZNSt6thread4joinEv",
-    "_ZNSt6thread6detachEv",
-    "_ZNSt6thread20hardware_concurrencyEv",
-    "_ZNSt6thread6_StateD0Ev",
-    "_ZNSt6thread6_StateD1Ev",
-    "_ZNSt6thread6_StateD2Ev",
-    // std::condition_variable: its beginning and end, notify_one, notify_all.
-    "_ZNSt18condition_variableC1Ev",
-    "_ZNSt18condition_variableD1Ev",
-    "_ZNSt18condition_variable10notify_oneEv",
-    "_ZNSt18condition_variable10notify_allEv",
-];
+const RESULTS: &str = "
+    pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np thrd_create thrd_join
+    pthread_getspecific pthread_key_create sem_getvalue posix_memalign nanosleep
+    clock_nanosleep time clock_gettime gettimeofday clock_getres pthread_attr_getstacksize
+    pthread_getschedparam pthread_setcancelstate pthread_setcanceltype pthread_getattr_np
+    pthread_attr_getdetachstate thrd_sleep pthread_mutexattr_gettype
+";
 
-const PRINTS: &[&str] = &[
-    "printf",
-    "fprintf",
-    "vprintf",
-    "vfprintf",
-    "dprintf",
-    "puts",
-    "fputs",
-    "putchar",
-    "fputc",
-    "putc",
-    "perror",
-    "fflush",
-    "syslog",
-    "__printf_chk",
-    "__fprintf_chk",
-    "fwrite",
-];
+const ARGUMENTS: &str = "
+    malloc calloc free aligned_alloc memalign valloc sleep usleep sched_yield alarm pause clock
+    rand srand random srandom drand48 lrand48 getpid gettid getppid getuid sysconf getpagesize
+    exit _exit _Exit quick_exit abort __assert_fail __assert_perror_fail call_once
+    __errno_location raise kill abs labs llabs toupper tolower isalpha isdigit isspace isalnum
+    isupper islower sqrt sin cos tan exp log pow fabs floor ceil fmod longjmp _longjmp
+    siglongjmp malloc_usable_size __cxa_allocate_exception __cxa_free_exception close lseek
+    lseek64 ftruncate ftruncate64 fsync fdatasync isatty dup dup2 geteuid getgid getegid
+    __cxa_throw __cxa_rethrow __cxa_begin_catch __cxa_end_catch __cxa_get_exception_ptr
+    _Unwind_Resume _ZSt9terminatev
+";
+
+/// `std::thread`: join, detach, hardware_concurrency, and the base of what a thread runs;
+/// `std::condition_variable`: its beginning and end, notify_one, notify_all.
+const ARGUMENTS_OF_CXX: &str = "
+    _ZNSt6thread4joinEv _ZNSt6thread6detachEv _ZNSt6thread20hardware_concurrencyEv
+    _ZNSt6thread6_StateD0Ev _ZNSt6thread6_StateD1Ev _ZNSt6thread6_StateD2Ev
+    _ZNSt18condition_variableC1Ev _ZNSt18condition_variableD1Ev
+    _ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv
+";
+
+const PRINTS: &str = "
+    printf fprintf vprintf vfprintf dprintf puts fputs putchar fputc putc perror fflush syslog
+    __printf_chk __fprintf_chk fwrite
+";

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
 use foretrace_recording::explore::{
-    CHOICES, DECISIONS, ENABLED, EXPECTED, EXPECTED_WORDS, LOCAL, NONE, RECORDS, STOPS, THREADS,
-    WORDS, stop,
+    ANY, CHOICES, DECISIONS, ENABLED, EXPECTED, EXPECTED_WORDS, LOCAL, NONE, RECORDS, STOPS,
+    THREADS, WORDS, stop,
 };
 use foretrace_recording::record::kind;
 
@@ -185,8 +185,9 @@ pub(crate) fn outcome(thread: &mut Thread, taken: bool) {
     }
     let which = known.outcomes.fetch_add(1, Relaxed) as usize;
     let expected = EXPECTED + thread.index as usize * EXPECTED_WORDS;
-    let is_expected = which < get(expected) as usize
-        && (get(expected + 1 + which / 64) >> (which % 64) & 1 == 1) == taken;
+    let is_expected = get(expected) == ANY
+        || which < get(expected) as usize
+            && (get(expected + 1 + which / 64) >> (which % 64) & 1 == 1) == taken;
     if !is_expected {
         // Whether that is a failure is to be seen: it goes on until it fails, or does anything
         // else.

@@ -186,10 +186,15 @@ impl Inputs {
         None
     }
 
-    /// What a call returned in the recorded run that this run makes really.
-    pub(crate) fn result(&self, thread: Option<u32>, ordinal: u32, call: u32) -> Option<i64> {
+    /// What a call returned and set in the recorded run that this run makes really.
+    pub(crate) fn seen(
+        &self,
+        thread: Option<u32>,
+        ordinal: u32,
+        call: u32,
+    ) -> Option<(i64, &'static [u8])> {
         let answers = self.answers.get(&(thread?, ordinal, call))?;
-        answers.front().map(|answer| answer.result)
+        answers.front().map(|answer| (answer.result, answer.data))
     }
 
     /// What the recorded run knew of files.

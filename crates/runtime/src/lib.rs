@@ -36,6 +36,7 @@ mod replay;
 mod schedule;
 mod sync;
 mod thread;
+mod verification;
 mod watchdog;
 mod watched;
 mod world;

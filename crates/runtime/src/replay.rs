@@ -1,7 +1,9 @@
 //! Forces a schedule on the program, and reports the outcome.
 
+use std::collections::VecDeque;
+
 use foretrace_recording::plan::{
-    BY_ITSELF, GoalMemory, MAGIC, NULL_PAGE, PlanStep, WATCHED, goal, outcome, place_hash,
+    BY_ITSELF, GoalMemory, MAGIC, NEXT, NULL_PAGE, PlanStep, WATCHED, goal, outcome, place_hash,
 };
 use foretrace_recording::record::{acquire, kind};
 use foretrace_recording::site::{SYSTEM, Site};
@@ -34,6 +36,10 @@ pub(crate) struct Replay {
     /// What the watched steps were about to touch.
     watched: Vec<Next>,
     pub(crate) memory: Watched,
+    /// Threads that have freed a block earlier than the plan says, once for each.
+    early_frees: Vec<u32>,
+    /// Threads and the values that they ask for, in the order of their calls.
+    values: VecDeque<(u32, u64)>,
     answer: Vec<u8>,
     answered: bool,
 }
@@ -59,19 +65,24 @@ impl Replay {
             let parent = step()?;
             parents.push((parent.thread, parent.ordinal));
         }
-        let steps = (0..steps).map(|_| step()).collect::<Option<_>>()?;
-        let finals = (0..finals).map(|_| step()).collect::<Option<_>>()?;
+        let steps: Vec<PlanStep> = (0..steps).map(|_| step()).collect::<Option<_>>()?;
+        let finals: Vec<PlanStep> = (0..finals).map(|_| step()).collect::<Option<_>>()?;
+        let has_next = steps.iter().chain(&finals).any(|step| step.ordinal == NEXT);
         let (thread, to, start, size) =
             (words.next()?, words.next()? as u32, words.next()?, words.next()?);
         let (thread, from) = (thread as u32, (thread >> 32) as u32);
+        let values = words.next()?;
+        let mut value = || Some((words.next()? as u32, words.next()?));
         Some(Replay {
-            memory: Watched::new(goal, GoalMemory { thread, from, to, start, size }),
+            memory: Watched::new(goal, GoalMemory { thread, from, to, start, size }, has_next),
+            values: (0..values).map(|_| value()).collect::<Option<_>>()?,
             threads: parents,
             steps,
             finals,
             goal,
             done: 0,
             carried_out: None,
+            early_frees: Vec::new(),
             watched: Vec::new(),
             answer: [answer, &[0]].concat(),
             answered: false,
@@ -91,7 +102,7 @@ impl Replay {
             let entry = &threads[waiter as usize];
             let left = &self.steps[self.done.min(self.steps.len())..];
             left.iter().position(|step| {
-                entry.planned == Some(step.thread) && step.ordinal == entry.ordinal
+                entry.planned == Some(step.thread) && [entry.ordinal, NEXT].contains(&step.ordinal)
             })
         };
         let first =
@@ -124,9 +135,40 @@ impl Replay {
         self.goal == goal::ASSERTION
     }
 
-    /// A thread of the plan fails, and its operation `ordinal` is next: whether that is the
-    /// predicted failure. Steps that other threads have left do not matter any more.
-    fn is_failure(&self, planned: Option<u32>, ordinal: u32) -> bool {
+    /// The free of a thread that is the next step, if it is one.
+    fn due_free(&self) -> Option<u32> {
+        let step = self.steps.get(self.done)?;
+        (step.ordinal == NEXT && step.kind as u8 == kind::FREE).then_some(step.thread)
+    }
+
+    /// A thread frees a block: now or later a step is done.
+    pub(crate) fn freed(&mut self, planned: Option<u32>) {
+        if let Some(thread) = planned {
+            self.early_frees.push(thread);
+            self.skip_frees();
+        }
+    }
+
+    /// Passes the frees that have happened already.
+    fn skip_frees(&mut self) {
+        while let Some(thread) = self.due_free()
+            && let Some(at) = self.early_frees.iter().position(|&early| early == thread)
+        {
+            self.early_frees.swap_remove(at);
+            self.done += 1;
+        }
+    }
+
+    /// The next value that a thread asks for.
+    pub(crate) fn value_for(&mut self, planned: Option<u32>) -> Option<u64> {
+        let at = self.values.iter().position(|&(thread, _)| Some(thread) == planned)?;
+        self.values.remove(at).map(|(_, value)| value)
+    }
+
+    /// A thread of the plan fails, in a call from `site`, and its operation `ordinal` is next:
+    /// whether that is the predicted failure. Steps that other threads have left do not matter any
+    /// more.
+    fn is_failure(&self, planned: Option<u32>, ordinal: u32, site: u64) -> bool {
         let (true, [last]) = (self.awaits_failure() && !self.answered, &self.finals[..]) else {
             return false;
         };
@@ -135,8 +177,10 @@ impl Replay {
             kind::ASSERT => ordinal == last.ordinal,
             _ => ordinal <= last.ordinal,
         };
+        let is_elsewhere = last.ordinal == NEXT && last.place != 0 && place_of(site) != last.place;
         planned == Some(last.thread)
             && reached
+            && !is_elsewhere
             && left.iter().all(|step| step.thread != last.thread)
     }
 
@@ -239,6 +283,13 @@ fn same_kind(next: u8, recorded: u32) -> bool {
     class(next) == class(recorded as u8)
 }
 
+/// Whether an operation that is about to happen can be that of the plan. (The place is not known
+/// where a handler begins.)
+fn fits(next: Next, step: PlanStep) -> bool {
+    let is_elsewhere = next.site != 0 && step.place != 0 && place_of(next.site) != step.place;
+    same_kind(next.kind, step.kind) && !is_elsewhere
+}
+
 fn stores(kind: u8) -> bool {
     matches!(kind, kind::STORE | kind::STORE_RANGE | kind::ATOMIC_STORE | kind::RMW)
 }
@@ -316,7 +367,7 @@ impl World {
                 replay.diverged(step, Some(&self.threads[me as usize]));
             }
             let entry = &self.threads[me as usize];
-            if entry.ordinal < step.ordinal {
+            if entry.ordinal < step.ordinal && step.ordinal != NEXT {
                 return Choice::Me(if consume {
                     u64::from(step.ordinal - entry.ordinal)
                 } else {
@@ -326,16 +377,17 @@ impl World {
             if !consume {
                 return Choice::Me(0);
             }
-            // (The place is not known where a handler begins.)
-            let (site, place) = (entry.next.site, step.place);
-            let is_elsewhere = site != 0 && place != 0 && place_of(site) != place;
-            if !same_kind(entry.next.kind, step.kind) || is_elsewhere {
+            if !fits(entry.next, step) {
+                if step.ordinal == NEXT {
+                    return Choice::Me(u64::from(entry.pending == Pending::Nothing));
+                }
                 replay.diverged(step, Some(entry));
             }
             if step.kind & WATCHED != 0 {
                 replay.watched.push(entry.next);
             }
             replay.done += 1;
+            replay.skip_frees();
             return Choice::Me(u64::from(entry.pending == Pending::Nothing));
         }
         let Some(carried_out) = replay.carried_out else {
@@ -399,7 +451,7 @@ impl World {
     /// The calling thread is about to fail, for good.
     pub(crate) fn fails(&mut self, thread: &mut Thread) {
         let Some(replay) = &mut self.replay else { return };
-        if replay.is_failure(thread.planned, thread.ordinal) {
+        if replay.is_failure(thread.planned, thread.ordinal, thread.call_site) {
             let given = self.inputs.as_ref().map_or(0, |inputs| inputs.given);
             replay.answer(&[outcome::CONFIRMED, replay.done as u64, given]);
             foretrace_replayed();
@@ -432,7 +484,11 @@ impl World {
                 Pending::Nothing => entry.state == State::Live && entry.next.kind == 0,
                 _ => false,
             };
-            if entry.ordinal < last.ordinal || asleep || is_on_its_way {
+            let is_before = match last.ordinal {
+                NEXT => last.kind == 0 || !fits(entry.next, last),
+                ordinal => entry.ordinal < ordinal,
+            };
+            if is_before || asleep || is_on_its_way {
                 if thread != me {
                     return Choice::Other(thread);
                 }
@@ -443,10 +499,10 @@ impl World {
                 if !self.can_go_on(me, last.kind & !BY_ITSELF) {
                     replay.diverged(last, Some(&self.threads[me as usize]));
                 }
-                return Choice::Me(if consume {
-                    u64::from(last.ordinal - self.threads[me as usize].ordinal)
-                } else {
-                    0
+                return Choice::Me(match consume {
+                    true if last.ordinal == NEXT && last.kind != 0 => 1,
+                    true => u64::from(last.ordinal - self.threads[me as usize].ordinal),
+                    false => 0,
                 });
             }
             let elsewhere = last.place != 0 && place_of(entry.next.site) != last.place;

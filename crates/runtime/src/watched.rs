@@ -11,11 +11,14 @@ pub(crate) struct Watched {
     goal: u64,
     memory: GoalMemory,
     blocks: Vec<(u64, u64)>,
+    /// Every block that is freed is kept as it is: a thread whose plan lists no frees may free it
+    /// earlier than the plan means, and others may still use it.
+    keeps_all: bool,
 }
 
 impl Watched {
-    pub(crate) fn new(goal: u64, memory: GoalMemory) -> Watched {
-        Watched { goal, memory, blocks: Vec::new() }
+    pub(crate) fn new(goal: u64, memory: GoalMemory, keeps_all: bool) -> Watched {
+        Watched { goal, memory, blocks: Vec::new(), keeps_all }
     }
 
     /// A block was given out.
@@ -30,7 +33,10 @@ impl Watched {
     /// that comes too late.
     pub(crate) fn freed(&mut self, thread: &Thread, start: u64, size: u64) -> bool {
         match self.goal {
-            goal::BOUNDS => self.blocks.retain(|&(known, _)| known != start),
+            goal::BOUNDS => {
+                self.blocks.retain(|&(known, _)| known != start);
+                return self.keeps_all;
+            }
             goal::FREED => {
                 let GoalMemory { thread: planned, from, to, .. } = self.memory;
                 if thread.planned == Some(planned) && (from..=to).contains(&thread.ordinal) {
@@ -40,7 +46,15 @@ impl Watched {
             }
             _ => {}
         }
-        false
+        if self.keeps_all {
+            self.blocks.push((start, size));
+        }
+        self.keeps_all
+    }
+
+    /// Whether a block was freed before, and is kept.
+    pub(crate) fn was_freed(&self, start: u64) -> bool {
+        self.goal != goal::BOUNDS && self.blocks.iter().any(|&(known, _)| known == start)
     }
 
     /// Whether an access touches a block that was freed.
@@ -82,7 +96,7 @@ mod tests {
     #[test]
     fn only_the_block_that_the_plan_means_is_gone() {
         let memory = GoalMemory { thread: 1, from: 3, to: 4, start: 0, size: 16 };
-        let mut watched = Watched::new(goal::FREED, memory);
+        let mut watched = Watched::new(goal::FREED, memory, false);
         let mut thread = Thread::new(0);
         thread.planned = Some(1);
         assert!(!watched.freed(&thread, 0x100, 16), "too early");
@@ -93,5 +107,13 @@ mod tests {
         assert!(watched.is_gone(access(0x20f, 1)) && watched.is_gone(access(0x1ff, 2)));
         assert!(!watched.is_gone(access(0x210, 8)) && !watched.is_gone(access(0x1f8, 8)));
         assert!(!watched.is_gone(access(0x300, 8)) && !watched.is_gone(access(0x200, 0)));
+    }
+
+    #[test]
+    fn a_plan_without_ordinals_keeps_every_block() {
+        let mut watched = Watched::new(goal::ASSERTION, GoalMemory::default(), true);
+        assert!(!watched.was_freed(0x100));
+        assert!(watched.freed(&Thread::new(0), 0x100, 16));
+        assert!(watched.was_freed(0x100) && !watched.was_freed(0x200));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -16,8 +15,8 @@ pub struct Limits {
     pub conflicts: Option<u64>,
     /// Gives up some time soon after this moment, and at once if it has passed already.
     pub deadline: Option<Instant>,
-    /// Gives up some time soon after another thread sets it.
-    pub stop: Option<Arc<AtomicBool>>,
+    /// Gives up some time soon after a signal handler or another thread sets it.
+    pub stop: Option<&'static AtomicBool>,
 }
 
 impl Limits {
@@ -26,10 +25,14 @@ impl Limits {
         Limits { conflicts: Some(conflicts), ..Limits::default() }
     }
 
+    /// Whether the flag is set.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
     /// Whether the deadline has passed or the flag is set.
     pub fn is_over(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.is_stopped() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 

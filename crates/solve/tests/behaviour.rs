@@ -2,7 +2,6 @@
 
 mod support;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -229,11 +228,11 @@ fn a_deadline_interrupts() {
 fn a_stop_flag_interrupts() {
     let mut solver = Solver::new();
     let guard = pigeonhole(&mut solver, 13);
-    let stop = Arc::new(AtomicBool::new(false));
-    let limits = Limits { stop: Some(stop.clone()), ..Limits::default() };
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let limits = Limits { stop: Some(&STOP), ..Limits::default() };
     let other = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        STOP.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     assert_eq!(solver.solve(&[guard], &limits), Outcome::Interrupted);
     other.join().unwrap();

@@ -110,6 +110,8 @@ impl Summariser<'_> {
                 return self.unsupported("a condition variable", site);
             }
             Op::Barrier { .. } => return self.unsupported("a barrier", site),
+            Op::Current => return self.unsupported("a thread's own handle", site),
+            Op::Own { .. } => return self.unsupported("a thread's own variable", site),
             Op::Acquire { .. } | Op::Release { .. } | Op::SemWait { .. } | Op::SemPost { .. } => {
                 return self.unsupported("synchronisation by address", site);
             }

@@ -192,7 +192,7 @@ impl<'p> Summariser<'p> {
                     let origin = Origin { site, part: Part::Local };
                     self.emit(context.thread, Op::Exit, context.condition, origin);
                 }
-                TerminatorKind::ThreadExit => {
+                TerminatorKind::ThreadExit(_) => {
                     return self.unsupported("a thread that ends inside a call", site);
                 }
                 TerminatorKind::Unreachable => {
@@ -265,7 +265,7 @@ impl<'p> Summariser<'p> {
             }
             TerminatorKind::Return(_)
             | TerminatorKind::Exit
-            | TerminatorKind::ThreadExit
+            | TerminatorKind::ThreadExit(_)
             | TerminatorKind::Unreachable => {
                 unreachable!("these go nowhere")
             }

@@ -2,8 +2,6 @@
 //!
 //! `docs/theory.md` gives each kind its operational rule; here is only what is recorded.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use crate::ids::*;
 
 /// One step of one thread.

@@ -11,8 +11,6 @@
 //!
 //! **Cost.** Two passes: STD's objects are cells, so the places of an object must not overlap.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;

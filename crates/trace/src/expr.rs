@@ -55,22 +55,15 @@ impl CastWidth {
     }
 }
 
+#[cfg(test)]
 impl Expr {
     /// The lowest `bits` bits, with zeros above. The lowest 64 are the word itself.
-    ///
-    /// # Panics
-    ///
-    /// If `bits` is 0 or above 64.
-    pub fn zero_extended(self, bits: u32) -> Expr {
+    pub(crate) fn zero_extended(self, bits: u32) -> Expr {
         self.cast(UnaryOp::ZeroExtend, bits)
     }
 
     /// The lowest `bits` bits, with their sign above. The lowest 64 are the word itself.
-    ///
-    /// # Panics
-    ///
-    /// If `bits` is 0 or above 64.
-    pub fn sign_extended(self, bits: u32) -> Expr {
+    pub(crate) fn sign_extended(self, bits: u32) -> Expr {
         self.cast(UnaryOp::SignExtend, bits)
     }
 

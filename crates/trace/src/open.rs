@@ -58,6 +58,12 @@ pub enum OpenError {
     /// There is nothing in the file.
     #[error("{}: the file is empty", .0.display())]
     Empty(PathBuf),
+    /// A compiled program or library.
+    #[error("{}: a compiled program, not a trace", .0.display())]
+    Program(PathBuf),
+    /// Bytes that are no text, and of no known format.
+    #[error("{}: not a trace of a known format", .0.display())]
+    Unknown(PathBuf),
     /// A directory that holds no trace.
     #[error("{}: a directory without traces", .0.display())]
     NoTraces(PathBuf),
@@ -95,6 +101,12 @@ impl OpenError {
                 Some("give the path of a recorded trace".into())
             }
             OpenError::Empty(_) => Some("did the recording end before it wrote anything?".into()),
+            OpenError::Program(path) => {
+                Some(format!("record it first: foretrace test -- {}", path.display()))
+            }
+            OpenError::Unknown(_) => {
+                Some("docs/trace-format.md lists the formats that can be read".into())
+            }
             OpenError::NoTraces(_) => {
                 Some("a directory of RV-Predict holds files called 0_trace.bin, 1_trace.bin".into())
             }
@@ -105,8 +117,13 @@ impl OpenError {
             OpenError::Binary { error: BinaryError::Damaged { .. }, .. } => Some(
                 "the file is damaged or was not copied completely; record or copy it again".into(),
             ),
+            OpenError::Text { path, .. } if is_source(path) => Some(
+                "this looks like source: compile it with `foretrace cc`, then `foretrace test -- \
+                 ./program`; `foretrace verify` takes C files as they are"
+                    .into(),
+            ),
             OpenError::Text { error, .. } => error.hint.as_ref().map(|hint| hint.to_string()),
-            _ => None,
+            OpenError::Io { .. } | OpenError::Import(_) | OpenError::Binary { .. } => None,
         }
     }
 }
@@ -125,7 +142,20 @@ pub fn open(path: impl AsRef<Path>) -> Result<Opened, OpenError> {
         return open_as(path, Format::Binary);
     }
     let bytes = load(path)?;
-    parse(path, &bytes, detect(&bytes))
+    let format = detect(&bytes);
+    if format == Format::Text && bytes.starts_with(b"\x7fELF") {
+        return Err(OpenError::Program(path.to_path_buf()));
+    }
+    if format == Format::Text && bytes.contains(&0) {
+        return Err(OpenError::Unknown(path.to_path_buf()));
+    }
+    parse(path, &bytes, format)
+}
+
+/// Whether a file is called as source of C or C++ is; only to say so.
+fn is_source(path: &Path) -> bool {
+    let endings = ["c", "cc", "cpp", "cxx", "C", "h", "hh", "hpp"];
+    path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known))
 }
 
 /// Opens a trace in a given format.

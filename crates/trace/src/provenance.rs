@@ -6,7 +6,6 @@
 //!
 //! **Invariant.** Codes are stable: a code never changes its meaning, and no two facts share one.
 
-mod old;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -14,7 +13,6 @@ mod walk;
 use std::borrow::Cow;
 use std::str::FromStr;
 
-pub(crate) use old::from_sentence;
 pub use walk::{Differing, Kept, Lost, Walked};
 
 /// An enum whose variants have codes.
@@ -279,6 +277,8 @@ coded! {
         BlockedUnseen = "thread-blocked-unseen",
         /// Other processes can use the locks of this one.
         SharedLocks = "locks-shared-with-processes",
+        /// A signal handler ran inside of a wait: its accesses are not there.
+        HandlerUnseen = "handler-unseen",
         /// The process forked.
         Forked = "process-forked",
         /// The process started programs.

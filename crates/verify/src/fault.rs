@@ -27,5 +27,39 @@ foretrace_faults::faults! {
         SectionTorn,
         /// The range of a read is that of its first source only.
         RangeTooNarrow,
+        /// A critical section is one node although others access its memory without the lock.
+        Unprotected,
+        /// A thread that has waited once does not wake up to wait again.
+        WaitForgotten,
+        /// A write that may not have been done was not done.
+        ExchangeFails,
+        /// What threads add to a cell is a sum even if another write may come between.
+        SumDisturbed,
+        /// Only accesses that begin at the same byte overlap.
+        RaceSameStart,
+        /// A lock that both threads have in shared mode keeps accesses apart.
+        RaceSharedLock,
+        /// Two accesses inside of sections race.
+        RaceInSections,
+        /// One atomic access is enough for two not to race.
+        RaceOneAtomic,
+        /// A compare-exchange that would not write races with a read.
+        RaceOfReads,
+        /// The state that shows a race is not that of the access that leads.
+        RaceUnled,
+        /// A thread races with an access before it has come to it.
+        RaceTooEarly,
+        /// A thread is blocked although what it waits for is to be had.
+        StuckWhileFree,
+        /// A thread is blocked although the one that it waits for has ended.
+        StuckJoin,
+        /// The first thread need not be blocked or finished in a stuck state.
+        StuckWhileRunning,
+        /// A signal wakes two waits, or two signals wake one.
+        SignalWakesTwo,
+        /// Signals do not end waits.
+        SignalsNobody,
+        /// A thread that waits again and again takes only one signal with each unfolded wait.
+        SignalsOnce,
     }
 }

@@ -1,4 +1,5 @@
-//! Verifies programs: all schedules and all inputs, without running them.
+//! Verifies programs: all schedules and all inputs, without running them. It does not know C,
+//! images or files.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -27,24 +28,31 @@ mod terms;
 mod unfold;
 mod witness;
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use foretrace_program::{BlockId, FunctionId, Program, Site, Violation};
-use foretrace_solve::{Limits, Outcome};
-use rustc_hash::FxHashMap;
+use foretrace_program::run::Undefined;
+use foretrace_program::{BlockId, FunctionId, LockError, Program, Site, Violation};
+use foretrace_solve::{Bit, Limits, Outcome};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use compose::addresses::used_as_numbers;
 use compose::cells::{connect, split};
 use compose::formula::Formula;
 use compose::order::Order;
+use compose::races::Races;
+use compose::stuck::{Stuck, is_too_large};
 use skeleton::{Check, Skeleton, Why};
 use terms::Term;
-use unfold::{Bounds, unfold};
+use unfold::{Bounds, Guesses, unfold};
+use witness::Moment;
 
 pub use fault::Fault;
 #[cfg(feature = "seeded-faults")]
 pub use fault::seed_fault;
-pub use witness::{Bug, BugStep, Diverged};
+pub use witness::{Bug, BugStep, Diverged, Stand};
 
 /// How to verify.
 #[derive(Clone, Debug)]
@@ -53,16 +61,60 @@ pub struct Options {
     pub unwind: Option<u32>,
     /// When to give up.
     pub deadline: Option<Instant>,
+    /// A signal handler or another thread may ask for an end.
+    pub stop: Option<&'static AtomicBool>,
     /// How many instructions may be unfolded at most.
     pub instructions: u64,
     /// Whether new memory is indeterminate, as in C, instead of zero.
     pub indeterminate: bool,
     /// Whether turns of loops that change nothing are left out.
     pub idle_turns: bool,
+    /// Whether critical sections are one moment where all that they access needs their lock.
+    pub critical_sections: bool,
     /// Whether reads that can see one write only are replaced by what it wrote.
     pub substitution: bool,
     /// Whether words are as narrow as their possible values.
     pub narrow: bool,
+    /// Whether assertions are asked for.
+    pub assertions: bool,
+    /// Whether accesses outside of live objects and wrong frees are asked for.
+    pub memory: bool,
+    /// Whether other undefined behaviour is asked for.
+    pub undefined: bool,
+    /// Assertions that stand for undefined behaviour: divisions by zero and the like.
+    pub implicit: FxHashSet<Site>,
+    /// Whether wrong uses of locks are asked for.
+    pub lock_errors: bool,
+    /// Whether data races are asked for.
+    pub races: bool,
+    /// Whether stuck states are asked for.
+    pub deadlocks: bool,
+}
+
+impl Options {
+    /// Whether a check is asked for.
+    fn asks(&self, check: &Check) -> bool {
+        match &check.what {
+            Violation::LockError(..) => self.lock_errors,
+            Violation::Deadlock(_) => self.deadlocks,
+            Violation::Undefined(Undefined::BadAddress | Undefined::BadFree, _) => self.memory,
+            Violation::Undefined(..) => self.undefined,
+            Violation::Assertion(site) if self.implicit.contains(site) => self.undefined,
+            _ => self.assertions,
+        }
+    }
+
+    /// Whether a check is not asked for, but nobody knows how the program goes on if it fails.
+    fn leaves_open(&self, check: &Check) -> bool {
+        let is_undefined = match &check.what {
+            // The thread blocks for ever.
+            Violation::LockError(error, _) => *error != LockError::DoubleLock,
+            Violation::Undefined(..) => true,
+            Violation::Assertion(site) => self.implicit.contains(site),
+            _ => false,
+        };
+        is_undefined && !self.asks(check)
+    }
 }
 
 impl Default for Options {
@@ -70,12 +122,27 @@ impl Default for Options {
         Options {
             unwind: None,
             deadline: None,
+            stop: None,
             instructions: 2_000_000,
             indeterminate: false,
             idle_turns: true,
+            critical_sections: true,
             substitution: true,
             narrow: true,
+            assertions: true,
+            memory: true,
+            undefined: true,
+            implicit: FxHashSet::default(),
+            lock_errors: true,
+            races: true,
+            deadlocks: true,
         }
+    }
+}
+
+impl Options {
+    fn limits(&self) -> Limits {
+        Limits { deadline: self.deadline, stop: self.stop, ..Limits::default() }
     }
 }
 
@@ -84,6 +151,9 @@ impl Default for Options {
 pub struct Report {
     /// What was found out.
     pub verdict: Verdict,
+    /// If that is a race: what was found out about everything else, for executions that are
+    /// sequentially consistent. Others are possible where threads race.
+    pub besides: Option<Verdict>,
     /// How large the last unfolding was.
     pub size: Size,
 }
@@ -126,7 +196,7 @@ pub struct Size {
     pub nodes: usize,
     /// Reads and writes of shared memory.
     pub accesses: usize,
-    /// The bound of loops.
+    /// The largest bound of a loop.
     pub bound: u32,
 }
 
@@ -135,53 +205,90 @@ const FIRST_BOUND: u32 = 2;
 /// How many times bounds grow.
 const MOST_ROUNDS: u32 = 12;
 
+/// Terms of long loops are deep, and functions that walk through them call themselves.
+const STACK: usize = 1 << 29;
+
 /// Decides a valid program.
 pub fn verify(program: &Program, options: &Options) -> Report {
-    let mut bounds = Bounds {
-        turns: options.unwind.unwrap_or(FIRST_BOUND),
-        of_loops: FxHashMap::default(),
-        calls: 64,
-        instructions: options.instructions,
-        deadline: options.deadline,
-        indeterminate: options.indeterminate,
-        idle_turns: options.idle_turns,
-    };
+    with_stack(|| by_bounds(program, options).0)
+}
+
+/// The question that `verify` asks last of all but races, as SMT-LIB 2 without reductions of reads
+/// and words: what benchmarks compare with. It is satisfiable if something can go wrong.
+pub fn reference(program: &Program, options: &Options) -> String {
+    with_stack(|| {
+        let (_, bounds) = by_bounds(program, options);
+        let plain = Options { substitution: false, narrow: false, ..options.clone() };
+        let round = Round::new(program, &plain, &bounds);
+        let checks = round.skeleton.checks.iter().filter(|check| options.asks(check));
+        let asked: Vec<Term> = checks.map(|check| check.guard).collect();
+        compose::smtlib::export(&round.skeleton, &round.order, &round.cells, &asked)
+    })
+}
+
+/// Runs something that needs much of the stack.
+fn with_stack<T: Send>(work: impl Fn() -> T + Sync) -> T {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK);
+        match builder.spawn_scoped(scope, &work).map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // There is no room for it: we try here.
+            Err(_) => work(),
+        }
+    })
+}
+
+impl Bounds {
+    fn first(options: &Options) -> Bounds {
+        Bounds {
+            turns: options.unwind.unwrap_or(FIRST_BOUND),
+            of_loops: FxHashMap::default(),
+            calls: 64,
+            instructions: options.instructions,
+            limits: options.limits(),
+            indeterminate: options.indeterminate,
+            idle_turns: options.idle_turns,
+            deadlocks: options.deadlocks,
+            critical_sections: options.critical_sections,
+        }
+    }
+}
+
+/// Unfolds and asks, with bounds that grow; the last bounds.
+fn by_bounds(program: &Program, options: &Options) -> (Report, Bounds) {
+    let mut bounds = Bounds::first(options);
     let mut last: Option<Report> = None;
     for _ in 0..MOST_ROUNDS {
         let mut round = Round::new(program, options, &bounds);
-        let (verdict, loops) = round.decide();
-        let report = Report { verdict, size: round.size(bounds.turns) };
+        let (verdict, besides, loops) = round.decide();
+        let most = bounds.of_loops.values().copied().max().unwrap_or(bounds.turns);
+        let report = Report { verdict, besides, size: round.size(most) };
         match report.verdict {
-            Verdict::UpTo { .. } if options.unwind.is_none() && !loops.is_empty() => (),
+            Verdict::UpTo { .. } | Verdict::Unknown(_)
+                if options.unwind.is_none() && !loops.is_empty() => {}
             // What a smaller bound has shown still holds.
-            Verdict::Unknown(_) if last.is_some() => return last.expect("there is one"),
-            _ => return report,
+            Verdict::Unknown(_) if last.is_some() => {
+                return (last.expect("there is one"), bounds);
+            }
+            _ => return (report, bounds),
         }
         for at in loops {
             let bound = bounds.of_loops.entry(at).or_insert(bounds.turns);
             *bound *= 2;
         }
         last = Some(report);
-        if options.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if options.limits().is_over() {
             break;
         }
     }
-    last.expect("there was a round")
+    (last.expect("there was a round"), bounds)
 }
 
 /// All violations of a program up to a bound, one by one: `None` if that could not be decided.
 /// For tests: they compare it with exhaustive exploration.
 pub fn violations_up_to(program: &Program, options: &Options) -> Option<Found> {
-    let bounds = Bounds {
-        turns: options.unwind.unwrap_or(FIRST_BOUND),
-        of_loops: FxHashMap::default(),
-        calls: 64,
-        instructions: options.instructions,
-        deadline: options.deadline,
-        indeterminate: options.indeterminate,
-        idle_turns: options.idle_turns,
-    };
-    Round::new(program, options, &bounds).all()
+    Round::new(program, options, &Bounds::first(options)).all()
 }
 
 /// What is possible up to a bound.
@@ -204,21 +311,35 @@ struct Round<'p> {
     skeleton: Skeleton,
     order: Order,
     cells: Vec<compose::cells::Cell>,
+    races: Races,
+    /// Whether threads that wait again could be stuck.
+    waits_again: Cell<bool>,
 }
+
+/// Loops, by their headers.
+type Loops = Vec<(FunctionId, BlockId)>;
 
 impl<'p> Round<'p> {
     fn new(program: &'p Program, options: &'p Options, bounds: &Bounds) -> Round<'p> {
-        let mut skeleton = unfold(program, bounds);
-        split(&mut skeleton);
-        let order = Order::new(&skeleton);
-        let cells = connect(&mut skeleton, &order, options.substitution);
-        Round { program, options, skeleton, order, cells }
+        let mut guesses = Guesses::default();
+        let (skeleton, order, cells) = loop {
+            let mut skeleton = unfold(program, bounds, &guesses);
+            split(&mut skeleton);
+            let order = Order::new(&skeleton);
+            let cells = connect(&mut skeleton, &order, options.substitution);
+            if !guesses.learn(&skeleton) || options.limits().is_over() {
+                break (skeleton, order, cells);
+            }
+        };
+        let races = if options.races { Races::new(&skeleton, &order) } else { Races::default() };
+        let waits_again = Cell::new(false);
+        Round { program, options, skeleton, order, cells, races, waits_again }
     }
 
     fn size(&self, bound: u32) -> Size {
         Size {
             instructions: self.skeleton.instructions,
-            threads: self.skeleton.threads.len(),
+            threads: self.skeleton.threads.len() - usize::from(self.skeleton.ending.node.is_some()),
             nodes: self.skeleton.nodes.len(),
             accesses: self.skeleton.reads.len() + self.skeleton.writes.len(),
             bound,
@@ -226,68 +347,159 @@ impl<'p> Round<'p> {
     }
 
     fn limits(&self) -> Limits {
-        Limits { deadline: self.options.deadline, ..Limits::default() }
+        self.options.limits()
+    }
+
+    fn out_of_time(&self) -> Verdict {
+        let is_stopped = self.limits().is_stopped();
+        Self::unknown(if is_stopped { "interrupted" } else { "the time is over" })
     }
 
     fn unknown(reason: &str) -> Verdict {
         Verdict::Unknown(vec![Open { reason: reason.to_string(), site: None }])
     }
 
-    /// The verdict, and the loops whose bound is too small.
-    fn decide(&mut self) -> (Verdict, Vec<(FunctionId, BlockId)>) {
-        let nothing = Vec::new;
+    /// Runs what the model of the formula says up to a moment.
+    fn confirm(&self, formula: &Formula, moment: &Moment) -> Result<Bug, Diverged> {
+        let (values, schedule) = (formula.values(), formula.schedule(&self.order));
+        witness::confirm(self.program, &self.skeleton, &values, &schedule, moment)
+    }
+
+    /// The verdict if the formula has a model of a violation.
+    fn bug(&self, formula: &Formula, moment: &Moment) -> Verdict {
+        match self.confirm(formula, moment) {
+            Ok(bug) => Verdict::Bug(bug),
+            Err(diverged) => Self::unknown(&format!(
+                "a bug of foretrace: the interpreter does not confirm a schedule ({diverged})"
+            )),
+        }
+    }
+
+    /// The verdict, that about everything but races if there is a race, and the loops whose bound
+    /// is too small.
+    fn decide(&mut self) -> (Verdict, Option<Verdict>, Loops) {
         let Ok(mut formula) =
             Formula::new(&self.skeleton, &self.order, &self.cells, self.options.narrow)
         else {
-            return (Self::unknown("the formula is too large"), nothing());
+            return (Self::unknown("the formula is too large"), None, Loops::new());
         };
         let limits = self.limits();
-        let checks: Vec<Term> = self.skeleton.checks.iter().map(|check| check.guard).collect();
-        match formula.can_be(&checks, &limits) {
-            Outcome::Interrupted => return (Self::unknown("the time is over"), nothing()),
+        let checks = || self.skeleton.checks.iter().filter(|check| self.options.asks(check));
+        let asked: Vec<Term> = checks().map(|check| check.guard).collect();
+        match formula.can_be(&asked, &limits) {
+            Outcome::Interrupted => return (self.out_of_time(), None, Loops::new()),
             Outcome::Satisfiable => {
                 let values = formula.values();
-                let schedule = formula.schedule(&self.order);
                 let happens = |check: &&Check| values[check.guard.index()] == 1;
-                let check = self.skeleton.checks.iter().find(happens).expect("one was asked for");
-                let confirmed =
-                    witness::confirm(self.program, &self.skeleton, &values, &schedule, check);
-                return match confirmed {
-                    Ok(bug) => (Verdict::Bug(bug), nothing()),
-                    Err(diverged) => {
-                        let reason = format!(
-                            "a bug of foretrace: the interpreter does not confirm a schedule \
-                             ({diverged})"
-                        );
-                        (Self::unknown(&reason), nothing())
-                    }
-                };
+                let check = checks().find(happens).expect("one was asked for");
+                let verdict = self.bug(&formula, &Moment::of_check(check));
+                return (verdict, None, Loops::new());
             }
             Outcome::Unsatisfiable => (),
         }
-        let exits: Vec<Term> = self.skeleton.exits.iter().map(|exit| exit.guard).collect();
-        match formula.can_be(&exits, &limits) {
-            Outcome::Interrupted => return (Self::unknown("the time is over"), nothing()),
+        if let Some(stuck) = self.stuck(&mut formula) {
+            match formula.ask(vec![stuck.happens], &limits) {
+                Outcome::Interrupted => return (self.out_of_time(), None, Loops::new()),
+                Outcome::Satisfiable => {
+                    let state = formula.stuck_state(&stuck);
+                    let verdict = self.bug(&formula, &Moment::of_stuck(&self.skeleton, &state));
+                    return (verdict, None, Loops::new());
+                }
+                Outcome::Unsatisfiable => (),
+            }
+            match stuck.may_happen.map(|bit| formula.ask(vec![bit], &limits)) {
+                Some(Outcome::Unsatisfiable) | None => (),
+                Some(_) => self.waits_again.set(true),
+            }
+        }
+        let mut race = None;
+        let bits: Vec<Bit> =
+            self.races.pairs.iter().map(|pair| formula.race(&self.order, pair)).collect();
+        match formula.ask(bits.clone(), &limits) {
+            Outcome::Interrupted => {
+                return (self.out_of_time(), None, Loops::new());
+            }
+            Outcome::Satisfiable => {
+                let at = bits.iter().position(|&bit| formula.is_true(bit));
+                let pair = &self.races.pairs[at.expect("one was asked for")];
+                race = Some(self.bug(&formula, &Moment::of_race(&self.skeleton, pair)));
+            }
+            Outcome::Unsatisfiable => (),
+        }
+        let (verdict, loops) = self.reach(&mut formula);
+        let verdict = match verdict {
+            Verdict::Proved | Verdict::UpTo { .. } if !self.not_asked().is_empty() => {
+                Verdict::Unknown(self.not_asked())
+            }
+            verdict => verdict,
+        };
+        match race {
+            Some(race) => (race, Some(verdict), Loops::new()),
+            None => (verdict, None, loops),
+        }
+    }
+
+    /// The question of stuck states, if it can be asked.
+    fn stuck(&self, formula: &mut Formula) -> Option<Stuck> {
+        if self.options.deadlocks && !is_too_large(&self.skeleton.ending) {
+            formula.stuck(&self.order)
+        } else {
+            None
+        }
+    }
+
+    /// What should have been asked and could not be.
+    fn not_asked(&self) -> Vec<Open> {
+        let races = self.races.not_asked.iter().map(|&(why, site)| ("races", why, site));
+        let stuck = self.skeleton.ending.not_asked.iter();
+        let stuck = stuck.map(|&(why, site)| ("deadlocks", why, Some(site)));
+        let large = self.options.deadlocks && is_too_large(&self.skeleton.ending);
+        let large = large.then_some(("deadlocks", "too many waits and signals", None));
+        let why = "a thread may take more signals than waits of it were unfolded";
+        let again = self.waits_again.get().then_some(("deadlocks", why, None));
+        let all = races.chain(stuck).chain(large).chain(again);
+        let mut reasons: Vec<Open> = all
+            .map(|(what, why, site)| Open { reason: format!("{what} not asked: {why}"), site })
+            .collect();
+        reasons.sort();
+        reasons.dedup();
+        reasons
+    }
+
+    /// How far the answer reaches if nothing is wrong up to the exits; and the loops whose bound is
+    /// too small.
+    fn reach(&self, formula: &mut Formula) -> (Verdict, Loops) {
+        let undefined = self.skeleton.checks.iter().filter(|check| self.options.leaves_open(check));
+        let undefined = undefined.map(|check| {
+            let what = check.what.describe(self.program);
+            (check.guard, Why::Undefined(what), check.what.site())
+        });
+        let exits =
+            self.skeleton.exits.iter().map(|exit| (exit.guard, exit.why.clone(), Some(exit.site)));
+        let exits: Vec<(Term, Why, Option<Site>)> = exits.chain(undefined).collect();
+        let guards: Vec<Term> = exits.iter().map(|(guard, ..)| *guard).collect();
+        match formula.can_be(&guards, &self.limits()) {
+            Outcome::Interrupted => return (self.out_of_time(), Loops::new()),
             Outcome::Satisfiable => (),
             Outcome::Unsatisfiable => {
-                return match used_as_numbers(&self.skeleton.terms, &self.cells) {
-                    true => (Self::unknown("the program uses an address as a number"), nothing()),
-                    false => (Verdict::Proved, nothing()),
+                let verdict = match used_as_numbers(&self.skeleton.terms, &self.cells) {
+                    true => Self::unknown("the program uses an address as a number"),
+                    false => Verdict::Proved,
                 };
+                return (verdict, Loops::new());
             }
         }
         let values = formula.values();
-        let open: Vec<&skeleton::Exit> =
-            self.skeleton.exits.iter().filter(|exit| values[exit.guard.index()] == 1).collect();
-        let mut reasons: Vec<Open> = open.iter().map(|exit| told(&exit.why, exit.site)).collect();
+        let open = exits.iter().filter(|(guard, ..)| values[guard.index()] == 1);
+        let mut reasons: Vec<Open> = open.clone().map(|(_, why, site)| told(why, *site)).collect();
         reasons.sort();
         reasons.dedup();
-        let loops = open.iter().filter(|exit| exit.why == Why::Loop);
-        let mut loops: Vec<(FunctionId, BlockId)> =
-            loops.map(|exit| (exit.site.function, exit.site.block)).collect();
+        let loops = open.clone().filter(|(_, why, _)| *why == Why::Loop);
+        let loops = loops.filter_map(|(.., site)| *site);
+        let mut loops: Loops = loops.map(|site| (site.function, site.block)).collect();
         loops.sort();
         loops.dedup();
-        if open.iter().any(|exit| exit.why != Why::Loop) {
+        if open.clone().any(|(_, why, _)| *why != Why::Loop) {
             return (Verdict::Unknown(reasons), loops);
         }
         let bound = self.options.unwind.unwrap_or(FIRST_BOUND);
@@ -297,48 +509,72 @@ impl<'p> Round<'p> {
     fn all(&mut self) -> Option<Found> {
         let mut formula =
             Formula::new(&self.skeleton, &self.order, &self.cells, self.options.narrow).ok()?;
+        let mut asked: BTreeMap<Violation, Vec<(Bit, Moment)>> = BTreeMap::new();
+        for check in self.skeleton.checks.iter().filter(|check| self.options.asks(check)) {
+            let question = (formula.bit(check.guard), Moment::of_check(check));
+            asked.entry(check.what.clone()).or_default().push(question);
+        }
+        for pair in &self.races.pairs {
+            let question = (formula.race(&self.order, pair), Moment::of_race(&self.skeleton, pair));
+            asked.entry(question.1.what.clone()).or_default().push(question);
+        }
         let limits = self.limits();
-        let mut kinds: Vec<&Violation> =
-            self.skeleton.checks.iter().map(|check| &check.what).collect();
-        kinds.sort();
-        kinds.dedup();
         let (mut violations, mut diverged) = (Vec::new(), Vec::new());
-        for kind in kinds {
-            let checks: Vec<&Check> =
-                self.skeleton.checks.iter().filter(|check| check.what == *kind).collect();
-            let asked: Vec<Term> = checks.iter().map(|check| check.guard).collect();
-            match formula.can_be(&asked, &limits) {
+        for (kind, questions) in asked {
+            let bits = questions.iter().map(|&(bit, _)| bit).collect();
+            match formula.ask(bits, &limits) {
                 Outcome::Interrupted => return None,
                 Outcome::Unsatisfiable => continue,
                 Outcome::Satisfiable => (),
             }
-            let values = formula.values();
-            let schedule = formula.schedule(&self.order);
-            let check = checks.iter().find(|check| values[check.guard.index()] == 1)?;
-            match witness::confirm(self.program, &self.skeleton, &values, &schedule, check) {
+            let happens = |(bit, _): &&(Bit, Moment)| formula.is_true(*bit);
+            let (_, moment) = questions.iter().find(happens).expect("one was asked for");
+            match self.confirm(&formula, moment) {
                 Ok(bug) => violations.push(bug.violation),
-                Err(error) => diverged.push((kind.clone(), error)),
+                Err(error) => diverged.push((kind, error)),
             }
+        }
+        let stuck = self.stuck(&mut formula);
+        while let Some(stuck) = &stuck {
+            match formula.ask(vec![stuck.happens], &limits) {
+                Outcome::Interrupted => return None,
+                Outcome::Unsatisfiable => break,
+                Outcome::Satisfiable => (),
+            }
+            let state = formula.stuck_state(stuck);
+            match self.confirm(&formula, &Moment::of_stuck(&self.skeleton, &state)) {
+                Ok(bug) => violations.push(bug.violation),
+                Err(error) => {
+                    diverged.push((state.violation(), error));
+                    break;
+                }
+            }
+            formula.exclude(stuck, &state);
+        }
+        match stuck.and_then(|stuck| stuck.may_happen).map(|bit| formula.ask(vec![bit], &limits)) {
+            Some(Outcome::Unsatisfiable) | None => (),
+            Some(_) => self.waits_again.set(true),
         }
         let exits: Vec<Term> = self.skeleton.exits.iter().map(|exit| exit.guard).collect();
         let complete = match formula.can_be(&exits, &limits) {
             Outcome::Interrupted => return None,
-            Outcome::Unsatisfiable => true,
+            Outcome::Unsatisfiable => self.not_asked().is_empty(),
             Outcome::Satisfiable => false,
         };
         let others = self.skeleton.exits.iter().filter(|exit| exit.why != Why::Loop);
-        let unsupported = others.map(|exit| told(&exit.why, exit.site)).collect();
+        let unsupported = others.map(|exit| told(&exit.why, Some(exit.site))).collect();
         Some(Found { violations, diverged, complete, unsupported })
     }
 }
 
 /// An exit in words.
-fn told(why: &Why, site: Site) -> Open {
+fn told(why: &Why, site: Option<Site>) -> Open {
     let reason = match why {
         Why::Loop => "this loop may go on".to_string(),
         Why::Recursion => "calls are nested too deeply".to_string(),
         Why::Size => "there is too much code to unfold".to_string(),
+        Why::Undefined(what) => format!("this may happen, and nobody asks about it: {what}"),
         Why::Unsupported(what) => format!("not supported: {what}"),
     };
-    Open { reason, site: Some(site) }
+    Open { reason, site }
 }

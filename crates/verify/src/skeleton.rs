@@ -4,6 +4,9 @@
 //! passes them. An access happens at a node if its *guard* is true. Several accesses may share a
 //! node: all its reads come before all its writes, and nothing happens in between.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use foretrace_program::{Site, Violation};
 
 use crate::terms::{Term, Terms};
@@ -77,6 +80,91 @@ pub(crate) struct Check {
     pub(crate) steps: usize,
     /// The atomic section that it is in.
     pub(crate) section: Option<NodeId>,
+    /// The wait that goes on, if that is what is wrong.
+    pub(crate) wait: Option<usize>,
+}
+
+/// An access that can race with others.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) node: NodeId,
+    pub(crate) place: Place,
+    /// That its thread comes to it, and it means this place, which is live.
+    pub(crate) guard: Term,
+    /// That it would write.
+    pub(crate) writes: Term,
+    pub(crate) is_atomic: bool,
+    /// Whether it is in an atomic section.
+    pub(crate) in_section: bool,
+    pub(crate) site: Site,
+    /// How many steps its thread has listed before it.
+    pub(crate) steps: usize,
+    /// Locks that the thread has for sure, by their state objects and whether shared.
+    pub(crate) locks: Rc<Vec<(u32, bool)>>,
+}
+
+/// A place where a thread can be blocked.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocking {
+    pub(crate) thread: usize,
+    pub(crate) site: Site,
+    /// That the thread comes here and does not go on.
+    pub(crate) stops: Term,
+    pub(crate) until: Until,
+}
+
+/// What a blocked thread waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Until {
+    /// That this is not true at the end.
+    State(Term),
+    /// That this thread ends.
+    End(usize),
+    /// That somebody notifies this wait; or, as soon as it is notified, that this is not true at
+    /// the end.
+    Notified(usize, Term),
+}
+
+/// A wait for a condition variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Wait {
+    pub(crate) thread: usize,
+    /// Names the condition variable.
+    pub(crate) cond: u64,
+    pub(crate) begin: NodeId,
+    /// That it begins.
+    pub(crate) begins: Term,
+    pub(crate) wake: NodeId,
+    /// That it ends.
+    pub(crate) wakes: Term,
+    /// That it ends as if it was notified.
+    pub(crate) woken: Term,
+    pub(crate) timed: bool,
+}
+
+/// A signal or broadcast.
+#[derive(Clone, Debug)]
+pub(crate) struct Signal {
+    pub(crate) cond: u64,
+    pub(crate) node: NodeId,
+    pub(crate) guard: Term,
+    pub(crate) is_broadcast: bool,
+}
+
+/// Everything that stuck states depend on.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Ending {
+    /// That the state at the end is looked at.
+    pub(crate) asked: Option<Term>,
+    /// The node behind all others, at which the state is read.
+    pub(crate) node: Option<NodeId>,
+    pub(crate) blocking: Vec<Blocking>,
+    pub(crate) waits: Vec<Wait>,
+    pub(crate) signals: Vec<Signal>,
+    /// Threads that may wait more often, one wait right behind the other, than was unfolded.
+    pub(crate) again: BTreeSet<usize>,
+    /// Why stuck states cannot be asked for.
+    pub(crate) not_asked: Vec<(&'static str, Site)>,
 }
 
 /// A place where unfolding stopped: what is behind it is not in the skeleton.
@@ -97,6 +185,8 @@ pub(crate) enum Why {
     Recursion,
     /// The skeleton has as many instructions as are allowed.
     Size,
+    /// Undefined behaviour that is not asked about.
+    Undefined(String),
     /// Something is not supported.
     Unsupported(String),
 }
@@ -123,16 +213,19 @@ pub(crate) enum How {
     Join(usize),
     /// It gets what it wants if the condition is true, else it gives up.
     Attempt(Term),
-    /// It begins to wait. If the condition is true, it then wakes up by itself, else its time is
-    /// up.
-    Wait(Term),
+    /// It begins this wait. If the condition is true, it then wakes up, else its time is up.
+    Wait(Term, Option<usize>),
+    /// It gives this signal.
+    Signal(usize),
 }
 
 /// A thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
-    /// Where its parent forks it, and that it does.
+    /// Where its parent forks it.
     pub(crate) fork: Option<NodeId>,
+    /// That it is started.
+    pub(crate) started: Term,
     pub(crate) steps: Vec<Step>,
     /// That it comes to its end: one condition for each way to get there.
     pub(crate) ends: Vec<Term>,
@@ -163,12 +256,17 @@ pub(crate) struct Skeleton {
     pub(crate) reads: Vec<Read>,
     pub(crate) writes: Vec<Write>,
     pub(crate) joins: Vec<Join>,
+    pub(crate) ending: Ending,
+    /// Accesses to shared memory, for races.
+    pub(crate) accesses: Vec<Access>,
     /// Conditions that every execution fulfils.
     pub(crate) facts: Vec<Term>,
     pub(crate) checks: Vec<Check>,
     pub(crate) exits: Vec<Exit>,
     /// Atomic sections, each with conditions that it is completed.
     pub(crate) sections: Vec<(NodeId, Term)>,
+    /// Values that must be known to unfold further, by where they are needed.
+    pub(crate) wanted: Vec<(u64, Term)>,
     /// How many instructions were unfolded.
     pub(crate) instructions: u64,
 }
@@ -187,19 +285,36 @@ impl Skeleton {
             each(value);
             each(guard);
         }
+        for Access { guard, writes, .. } in &mut self.accesses {
+            each(guard);
+            each(writes);
+        }
+        self.ending.asked.iter_mut().for_each(&mut each);
+        for Blocking { stops, until, .. } in &mut self.ending.blocking {
+            each(stops);
+            if let Until::State(still) | Until::Notified(_, still) = until {
+                each(still);
+            }
+        }
+        for Wait { begins, wakes, woken, .. } in &mut self.ending.waits {
+            [begins, wakes, woken].into_iter().for_each(&mut each);
+        }
+        self.ending.signals.iter_mut().for_each(|signal| each(&mut signal.guard));
         for Join { passes, choice, .. } in &mut self.joins {
             each(passes);
             each(choice);
         }
+        self.wanted.iter_mut().for_each(|(_, term)| each(term));
         self.facts.iter_mut().for_each(&mut each);
         self.checks.iter_mut().for_each(|check| each(&mut check.guard));
         self.exits.iter_mut().for_each(|exit| each(&mut exit.guard));
         self.sections.iter_mut().for_each(|(_, complete)| each(complete));
         for thread in &mut self.threads {
+            each(&mut thread.started);
             thread.ends.iter_mut().for_each(&mut each);
             for Step { guard, how, .. } in &mut thread.steps {
                 each(guard);
-                if let How::Input(term) | How::Attempt(term) | How::Wait(term) = how {
+                if let How::Input(term) | How::Attempt(term) | How::Wait(term, _) = how {
                     each(term);
                 }
             }

@@ -170,8 +170,13 @@ impl Terms {
             return self.constant(op.apply(x, y, width), result);
         }
         let is_leaf = |op: Op| matches!(op, Op::Constant(_) | Op::Address { .. });
-        // Constants to the right, so that the rules below see them.
-        let swaps = op.is_commutative() && (is_leaf(self.op(a)), a) > (is_leaf(self.op(b)), b);
+        // Constants to the right, so that the rules below see them; addresses left of constants.
+        let rank = |op: Op| match op {
+            Op::Constant(_) => 2,
+            Op::Address { .. } => 1,
+            _ => 0,
+        };
+        let swaps = op.is_commutative() && (rank(self.op(a)), a) > (rank(self.op(b)), b);
         let (a, b) = if swaps { (b, a) } else { (a, b) };
         if let Some(folded) = self.fold(op, a, b, width) {
             return folded;
@@ -460,5 +465,20 @@ impl Terms {
         parts.sort_unstable();
         parts.dedup();
         parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_constants_add_up_in_any_order() {
+        let mut terms = Terms::default();
+        let (four, eight) = (terms.constant(4, 64), terms.constant(8, 64));
+        let address = terms.address(3, 0);
+        let sum = terms.binary(BinaryOp::Add, four, address);
+        let sum = terms.binary(BinaryOp::Add, eight, sum);
+        assert_eq!(terms.as_address(sum), Some((3, 12)));
     }
 }

@@ -3,8 +3,12 @@
 
 #[path = "differential/compare.rs"]
 mod compare;
+#[path = "differential/counters.rs"]
+mod counters;
 #[path = "differential/generate.rs"]
 mod generate;
+#[path = "differential/guarded.rs"]
+mod guarded;
 
 use foretrace_verify::{Fault, Options, seed_fault};
 
@@ -16,14 +20,19 @@ fn every_fault_is_caught() {
     let mut survivors = Vec::new();
     for &fault in Fault::ALL {
         seed_fault(Some(fault));
-        let is_caught = (0..MOST).any(|seed| {
-            let text = generate::generate(seed).text;
-            let unwind = Some(if seed % 2 == 0 { 3 } else { 1 });
-            let options = Options { unwind, ..Options::default() };
+        let fails = |text: &str, unwind: u32| {
+            let options = Options { unwind: Some(unwind), ..Options::default() };
             // A fault may also break an invariant that is checked.
-            let compared = std::panic::catch_unwind(|| compare::compare(&text, &options).is_err());
+            let compared = std::panic::catch_unwind(|| compare::compare(text, &options).is_err());
             compared.unwrap_or(true)
-        });
+        };
+        let is_caught = compare::kept().iter().any(|(_, text)| fails(text, 3))
+            || (0..MOST).any(|seed| {
+                let unwind = if seed % 2 == 0 { 3 } else { 1 };
+                fails(&generate::generate(seed).text, unwind)
+                    || fails(&guarded::guarded(seed), unwind)
+                    || fails(&counters::generate(seed), unwind)
+            });
         if !is_caught {
             survivors.push(fault);
         }

@@ -180,7 +180,7 @@ fn events(foretrace: &Path, trace: &Path) -> Result<u64, Stop> {
     number.ok_or_else(|| Stop::failed(format!("`trace stats` says no number of events:\n{text}")))
 }
 
-fn time(command: &mut Command) -> Result<f64, Stop> {
+pub(super) fn time(command: &mut Command) -> Result<f64, Stop> {
     let start = Instant::now();
     succeed(command)?;
     Ok(start.elapsed().as_secs_f64())
@@ -206,6 +206,6 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-fn cannot(path: &Path, error: &std::io::Error) -> Stop {
+pub(super) fn cannot(path: &Path, error: &std::io::Error) -> Stop {
     Stop::usage(format!("{}: {error}", path.display()))
 }

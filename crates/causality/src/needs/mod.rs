@@ -8,13 +8,15 @@
 //!
 //! **Cost.** A row of numbers only where a thread's needs change: O(n + rows · threads).
 
+mod meets;
 mod sources;
 mod written;
 
-use foretrace_model::Skeleton;
+use foretrace_model::{Origins, Skeleton};
 use foretrace_trace::{EventId, ThreadId};
 
 use crate::givers::Givers;
+use meets::Meets;
 use sources::Sources;
 
 /// The largest table, in numbers.
@@ -78,6 +80,12 @@ impl Needs {
             }
         }
         Some(needs)
+    }
+
+    /// The same table for needs in any order, with what follows from what threads must have seen.
+    pub fn sharpened(self, skeleton: &Skeleton, origins: &Origins) -> Self {
+        let sharper = Meets::new(skeleton, &self, origins).and_then(Meets::table);
+        sharper.unwrap_or(self)
     }
 
     /// What the event at that position, and all before it in its thread, need.

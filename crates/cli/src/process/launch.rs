@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 use super::supervise::{self, Answer, Left};
 use crate::args::{ScheduleChoice, TimeChoice};
 use crate::failure::Failure;
+use crate::interrupt;
+
+/// How often to look whether the user wants an end.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What the runtime is to do.
 pub(crate) enum Task<'a> {
@@ -90,6 +94,8 @@ pub(crate) struct Launch<'a> {
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) timed_out: bool,
+    /// The user wanted it to end.
+    pub(crate) interrupted: bool,
     /// What the program had started and left behind.
     pub(crate) left: Left,
 }
@@ -110,6 +116,11 @@ impl Ended {
         remark(self.left.killed, "killed");
         remark(self.left.alive, "cannot kill");
         remarks
+    }
+
+    /// Whether the program would have gone on.
+    pub(crate) fn is_cut_short(self) -> bool {
+        self.timed_out || self.interrupted
     }
 
     /// Whether a mistake of the program itself ended it, and not somebody else's signal.
@@ -136,6 +147,9 @@ impl Ended {
     pub(crate) fn in_words(self) -> String {
         if self.timed_out {
             return "was killed because it ran too long".to_string();
+        }
+        if self.interrupted {
+            return "was interrupted".to_string();
         }
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) => format!("ended with status {code}"),
@@ -173,28 +187,34 @@ impl Launch<'_> {
         let mut supervisor = self.prepare(&theirs)?.spawn().map_err(wait)?;
         drop(theirs);
         let interrupts = self.debugger.then(IgnoredInterrupts::begin);
-        let mut timed_out = false;
+        let (mut timed_out, mut interrupted, mut is_ended) = (false, None, false);
         let answer = loop {
-            let left = self.timeout.filter(|_| !timed_out);
-            let left = left.map(|timeout| timeout.saturating_sub(start.elapsed()));
+            let left = self.timeout.map_or(LOOK, |timeout| timeout.saturating_sub(start.elapsed()));
             // A time-out of 0 would be none.
-            let left = left.map(|left| left.max(Duration::from_micros(1)));
-            ours.set_read_timeout(left).map_err(wait)?;
+            let left = left.clamp(Duration::from_micros(1), LOOK);
+            ours.set_read_timeout((!is_ended).then_some(left)).map_err(wait)?;
             match Answer::read(&ours) {
-                Err(error) if is_timeout(&error) => {
-                    timed_out = true;
-                    // It kills everything then, and answers.
-                    ours.shutdown(Shutdown::Write).map_err(wait)?;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_timeout(&error) => {}
                 answer => break answer,
             }
+            timed_out = self.timeout.is_some_and(|timeout| start.elapsed() >= timeout);
+            if interrupt::STOP.is_set() {
+                interrupted.get_or_insert_with(Instant::now);
+            }
+            if timed_out || interrupted.is_some_and(|since| since.elapsed() >= self.grace()) {
+                is_ended = true;
+                // It kills everything then, and answers.
+                ours.shutdown(Shutdown::Write).map_err(wait)?;
+            }
         };
+        let interrupted = !timed_out && interrupt::STOP.is_set();
         drop(interrupts);
         // It has said all; if the signals of children are ignored, nobody can wait for it.
         let _ = supervisor.wait();
         match answer {
-            Ok(Answer::Ended { status, left }) => Ok(Ended { status, timed_out, left }),
+            Ok(Answer::Ended { status, left }) => {
+                Ok(Ended { status, timed_out, interrupted, left })
+            }
             Ok(Answer::NotStarted(error)) => {
                 let error = io::Error::from_raw_os_error(error);
                 let failure = Failure::input(format_args!("cannot start {name}: {error}"));
@@ -209,6 +229,15 @@ impl Launch<'_> {
                 supervise::kill_children();
                 Err(Failure::input(format_args!("the supervisor of {name} was killed")))
             }
+        }
+    }
+
+    /// How long the program has to end by itself after an interrupt, if the terminal has sent it to
+    /// the program as well: a server may have to close what is open.
+    fn grace(&self) -> Duration {
+        match self.task {
+            Task::Record { .. } if interrupt::was_typed() => Duration::from_secs(5),
+            Task::Record { .. } | Task::Replay { .. } => Duration::ZERO,
         }
     }
 

@@ -14,6 +14,7 @@ use foretrace_trace::{Deadline, ThreadId, Trace, binary};
 use super::launch::{Ended, Input, Launch, Output, Task};
 use crate::args::{RecordOptions, RunArguments};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output;
 use crate::predict::READING;
 
@@ -44,7 +45,7 @@ impl Recorded {
     /// Whether the run failed in another way: it ended with a status that is not expected, or a
     /// signal from outside ended it. (What we have ended ourselves is only incomplete.)
     pub(crate) fn is_unexpected(&self, expected: &[u8]) -> bool {
-        !self.failed() && !self.ended.timed_out && !expected.contains(&self.ended.code())
+        !self.failed() && !self.ended.is_cut_short() && !expected.contains(&self.ended.code())
     }
 
     /// Why no prediction from this run says anything, if that is so.
@@ -76,7 +77,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, Failure> {
             .map_err(|error| Failure::input(format_args!("{}: {error}", recording.display())))?;
     }
     let input = Input::Inherited;
-    let ended = launch(&arguments.command, &arguments.record, &recording, input, false)?;
+    interrupt::listen();
+    let ended = launch(&arguments.command, &arguments.record, &recording, input, Output::Own)?;
     let (header, mut remarks) = look(&recording, &arguments.command)?;
     remarks.extend(ended.remarks());
     let deadlocked = header.ending == ending::DEADLOCK;
@@ -116,14 +118,19 @@ pub(crate) fn record(
     options: &RecordOptions,
     recording: &Path,
     input: Input,
-    quiet: bool,
+    output: Output,
     budget: Duration,
 ) -> Result<Recorded, Failure> {
-    let ended = launch(command, options, recording, input, quiet)?;
+    let ended = launch(command, options, recording, input, output)?;
     let (header, mut remarks) = look(recording, command)?;
     remarks.extend(ended.remarks());
     let ended_at = Instant::now();
-    let deadline = Deadline::after(budget).share(READING);
+    if ended.interrupted {
+        say("interrupted; Foretrace analyses what was recorded until then (Ctrl-C ends that, too)");
+    }
+    // That interrupt was for the program.
+    interrupt::listen();
+    let deadline = Deadline::after(budget).share(READING).or(interrupt::STOP);
     let trace = import(recording, deadline)?;
     let imported = ended_at.elapsed();
     let others = others(recording).len();
@@ -132,7 +139,8 @@ pub(crate) fn record(
             "{others} more recorded processes were started; only the first one is analysed"
         ));
     }
-    let incomplete = ended.timed_out || header.flags & (flags::TRUNCATED | flags::HANDLER) != 0;
+    let incomplete =
+        ended.is_cut_short() || header.flags & (flags::TRUNCATED | flags::HANDLER) != 0;
     Ok(Recorded {
         ended,
         trace,
@@ -143,12 +151,24 @@ pub(crate) fn record(
     })
 }
 
+/// Runs a program, and keeps the recording as it is.
+pub(crate) fn once(
+    command: &[OsString],
+    options: &RecordOptions,
+    recording: &Path,
+    input: Input,
+) -> Result<(Ended, Header), Failure> {
+    let ended = launch(command, options, recording, input, Output::StandardError)?;
+    let (header, _) = look(recording, command)?;
+    Ok((ended, header))
+}
+
 fn launch(
     command: &[OsString],
     options: &RecordOptions,
     recording: &Path,
     input: Input,
-    quiet: bool,
+    output: Output,
 ) -> Result<Ended, Failure> {
     // The runtime could only say so in the midst of the program.
     File::create_new(recording).and_then(|_| fs::remove_file(recording)).map_err(|error| {
@@ -162,7 +182,6 @@ fn launch(
         control_flow: !options.no_control_flow,
         time: options.time,
     };
-    let output = if quiet { Output::StandardError } else { Output::Own };
     let timeout = options.timeout;
     Launch { command, recording, task, input, output, timeout, debugger: false }.run()
 }
@@ -179,6 +198,16 @@ fn look(recording: &Path, command: &[OsString]) -> Result<(Header, Vec<String>),
             .hint(
                 "compile and link it with `foretrace cc` or `foretrace c++` (CC=\"foretrace cc\")",
             ));
+        }
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            // Not even its header is there; the runtime has said so.
+            let _ = fs::remove_file(recording);
+            let folder = recording.parent().unwrap_or(Path::new("."));
+            return Err(Failure::input(format_args!(
+                "{name} was not recorded: the disk of {} is full",
+                folder.display()
+            ))
+            .hint("choose another place with --output, or another folder for TMPDIR"));
         }
         Err(error) => return Err(Failure::input(format_args!("{}: {error}", recording.display()))),
     };

@@ -140,8 +140,34 @@ impl Replayer<'_> {
                 return Ok(Replay { evidence, detail, ..Replay::default() });
             }
         };
+        let known = if trace.inputs().is_empty() { self.inputs } else { trace.inputs() };
+        let Forced { answer, given, ended } = self.force(&plan, known, debugger)?;
+        let (evidence, detail) = match answer {
+            Some(outcome) => replay_in_words(trace, violation, &plan, &outcome),
+            None if ended.timed_out => {
+                (Evidence::Diverged, "the program hung before the end of the schedule".into())
+            }
+            None => (Evidence::Diverged, "the program ended before the end of the schedule".into()),
+        };
+        Ok(Replay {
+            evidence,
+            detail,
+            recorded_inputs: given > 0,
+            ending: Some(ending(ended)),
+            output: self.last_lines(),
+            timed_out: ended.timed_out,
+        })
+    }
+
+    /// Starts the program with a plan; `known` is what a recorded run got from outside.
+    pub(crate) fn force(
+        &self,
+        plan: &Plan,
+        known: &[u8],
+        debugger: bool,
+    ) -> Result<Forced, Failure> {
         let [plan_file, outcome, recording, output] =
-            ["plan", "outcome", "replayed.ftrec", "output"].map(|name| self.folder.join(name));
+            ["plan", "outcome", "replayed.ftrec", OUTPUT].map(|name| self.folder.join(name));
         for stale in [&outcome, &recording] {
             // Most often there is none.
             let _ = fs::remove_file(stale);
@@ -149,7 +175,6 @@ impl Replayer<'_> {
         fs::write(&plan_file, plan.to_bytes())
             .map_err(|error| Failure::input(format_args!("{}: {error}", plan_file.display())))?;
         let inputs_file = self.folder.join("inputs");
-        let known = if trace.inputs().is_empty() { self.inputs } else { trace.inputs() };
         let inputs = (!known.is_empty()).then_some(&*inputs_file);
         if let Some(inputs) = inputs {
             fs::write(inputs, known)
@@ -166,27 +191,33 @@ impl Replayer<'_> {
         };
         let ended = launch.run()?;
         let answer = fs::read(&outcome).unwrap_or_default();
-        let (answer, given) = (Outcome::read(&answer), Outcome::given(&answer));
-        let (evidence, detail) = match answer {
-            Some(outcome) => replay_in_words(trace, violation, &plan, &outcome),
-            None if ended.timed_out => {
-                (Evidence::Diverged, "the program hung before the end of the schedule".into())
-            }
-            None => (Evidence::Diverged, "the program ended before the end of the schedule".into()),
-        };
-        Ok(Replay {
-            evidence,
-            detail,
-            recorded_inputs: given > 0,
-            ending: Some(ending(ended)),
-            output: last_lines(&output),
-            timed_out: ended.timed_out,
-        })
+        Ok(Forced { answer: Outcome::read(&answer), given: Outcome::given(&answer), ended })
+    }
+
+    /// The last lines that the program wrote, without our own.
+    pub(crate) fn last_lines(&self) -> Vec<String> {
+        let text = fs::read(self.folder.join(OUTPUT)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with("foretrace: ")).collect();
+        lines[lines.len().saturating_sub(5)..].iter().map(|line| line.to_string()).collect()
     }
 }
 
+/// Where the program's output goes.
+const OUTPUT: &str = "output";
+
+/// What came of a plan.
+pub(crate) struct Forced {
+    /// What the runtime says; `None` if it could not.
+    pub(crate) answer: Option<Outcome>,
+    /// How many calls were answered as recorded.
+    pub(crate) given: u64,
+    pub(crate) ended: Ended,
+}
+
 /// How the program ended, where it may be we who ended it.
-fn ending(ended: Ended) -> String {
+pub(crate) fn ending(ended: Ended) -> String {
     match ended.status.code() {
         Some(DEADLOCKED) => "was ended by foretrace where it deadlocked".to_string(),
         Some(LEFT) => "was ended by foretrace there".to_string(),
@@ -197,11 +228,3 @@ fn ending(ended: Ended) -> String {
 /// How the runtime ends a program: see `foretrace_recording`.
 const DEADLOCKED: i32 = 124;
 const LEFT: i32 = 123;
-
-/// The last lines that the program wrote, without our own.
-fn last_lines(output: &Path) -> Vec<String> {
-    let text = fs::read(output).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("foretrace: ")).collect();
-    lines[lines.len().saturating_sub(5)..].iter().map(|line| line.to_string()).collect()
-}

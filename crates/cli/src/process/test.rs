@@ -2,22 +2,26 @@
 //! several runs, and then with all of them together.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use foretrace_findings::{assert_no, report_trace, say_what_is_open};
 use foretrace_predict::{Budget, Options};
+use foretrace_recording::input::{call, inputs_of_replay};
 use foretrace_report::{Certainty, Evidence, Finding, Replay, Report, Run, Standing};
-use foretrace_trace::binary;
+use foretrace_trace::{Op, binary};
 use foretrace_verdict::Property;
 
-use super::launch::Input;
+use super::launch::{Input, Output};
 use super::record::{self, say};
 use super::replay::Replayer;
 use crate::args::{RecordOptions, TestArguments};
 use crate::failure::{Failure, Status};
+use crate::interrupt;
 use crate::output::{self, Folder};
-use crate::predict;
+use crate::predict::{self, verdict};
 use crate::program;
 use crate::progress::ProgressLine;
 use crate::project::bug;
@@ -27,6 +31,7 @@ use crate::reports::{Reports, numbered};
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
+    interrupt::listen();
     let folder = Folder::create()?;
     let mut test = Test {
         arguments,
@@ -34,30 +39,69 @@ pub(crate) fn run(arguments: &TestArguments) -> Result<Status, Failure> {
         reports: Reports::new(&arguments.prediction)?.of_program(&arguments.command),
         confirmed: HashSet::new(),
         inputs: Vec::new(),
+        makes_calls: false,
     };
-    if arguments.runs == 1 {
+    let Some(runs) = arguments.runs.filter(|&runs| runs > 1) else {
         let recording = folder.path().join("recording.ftrec");
-        let report = test.single(None, &recording)?;
+        let start = Instant::now();
+        let report = test.single(Which::Only, &recording)?;
+        let report = match arguments.runs {
+            None if start.elapsed() < CHEAP && test.may_run_again(&report) => test.again(report)?,
+            _ => report,
+        };
         test.reports.show(report, None)?;
         if arguments.prediction.symbolic_addresses
+            && !interrupt::STOP.is_set()
             && let Some(report) = test.together(&[&recording])?
         {
             test.reports.show(report, Some("addresses"))?;
         }
         return test.reports.finish();
-    }
+    };
     let mut recordings = Vec::new();
-    for number in 1..=arguments.runs {
+    for number in 1..=runs {
         let recording = folder.path().join(format!("recording-{number}.ftrec"));
-        let report = test.single(Some(number), &recording)?;
+        let report = test.single(Which::Numbered(number), &recording)?;
+        let is_interrupted = report.interrupted;
         test.reports.show(report, Some(&number.to_string()))?;
         recordings.push(recording);
+        if is_interrupted {
+            return test.reports.finish();
+        }
     }
     let recordings: Vec<&Path> = recordings.iter().map(PathBuf::as_path).collect();
     if let Some(report) = test.together(&recordings)? {
         test.reports.show(report, Some("merged"))?;
     }
     test.reports.finish()
+}
+
+/// A run is repeated unasked if it took no longer than this, with all that was predicted from it;
+/// so often; and with so much time for each.
+const CHEAP: Duration = Duration::from_secs(2);
+const FURTHER: u64 = 2;
+const FURTHER_BUDGET: Duration = Duration::from_secs(5);
+
+/// One of the runs of a test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// The one that was asked for.
+    Only,
+    /// One of several that were asked for, from 1 on.
+    Numbered(u32),
+    /// One more, so many seeds further, which nobody asked for.
+    Further(u64),
+}
+
+impl Which {
+    /// How far its seed is from the first one.
+    fn distance(self) -> u64 {
+        match self {
+            Which::Only => 0,
+            Which::Numbered(number) => u64::from(number - 1),
+            Which::Further(distance) => distance,
+        }
+    }
 }
 
 /// What all runs of a test share.
@@ -69,6 +113,8 @@ struct Test<'a> {
     confirmed: HashSet<String>,
     /// What the last run got from outside.
     inputs: Vec<u8>,
+    /// Whether the order of its calls on files, pipes and the like matters.
+    makes_calls: bool,
 }
 
 impl Test<'_> {
@@ -79,46 +125,102 @@ impl Test<'_> {
             folder: self.folder.path(),
             input: Input::of_this_program(false),
             // Merged runs got different things.
-            live: self.arguments.live || self.arguments.runs > 1,
+            live: self.arguments.live || self.arguments.runs.is_some_and(|runs| runs > 1),
             inputs: &self.inputs,
         }
     }
 
-    /// Records a run, the one with this number from 1 if there are several, and predicts from it
-    /// alone.
-    fn single(&mut self, number: Option<u32>, recording: &Path) -> Result<Report, Failure> {
+    /// Whether another run does nothing to the world, and the world nothing to it: the first one
+    /// shows nothing, and has neither changed a file nor waited for anything from outside.
+    fn may_run_again(&self, report: &Report) -> bool {
+        let harmless = [call::CLOCK, call::RANDOM, call::NUMBER, call::MEASURE, call::SEEN_FILE];
+        let is_clean = verdict(report, true) == Status::Nothing;
+        let is_alone = inputs_of_replay(&self.inputs).all(|input| harmless.contains(&input.call));
+        is_clean && is_alone && !self.makes_calls && !interrupt::STOP.is_set()
+    }
+
+    /// Records further runs until one of them shows a bug. Its report takes the place of the first
+    /// one then.
+    fn again(&mut self, first: Report) -> Result<Report, Failure> {
+        let seed = |distance: u64| self.arguments.record.seed.wrapping_add(distance).to_string();
+        let seeds: Vec<String> = (0..=FURTHER).map(seed).collect();
+        let mut clean = Vec::new();
+        for distance in 1..=FURTHER {
+            let recording = self.folder.path().join(format!("further-{distance}.ftrec"));
+            // What goes wrong with a run that nobody asked for is nobody's problem.
+            let Ok(mut report) = self.single(Which::Further(distance), &recording) else { break };
+            match verdict(&report, false) {
+                Status::Found => {
+                    report.notes.push(format!(
+                        "this is a run with --seed {}; --seed {} showed no bug",
+                        seeds[distance as usize],
+                        seeds[..distance as usize].join(" and ")
+                    ));
+                    return Ok(report);
+                }
+                Status::Nothing => clean.push(seeds[distance as usize].clone()),
+                _ => {}
+            }
+            if interrupt::STOP.is_set() || report.interrupted {
+                break;
+            }
+        }
+        let mut first = first;
+        if !clean.is_empty() {
+            let seeds = clean.join(" and ");
+            let runs = if clean.len() == 1 { "a run" } else { "runs" };
+            first.notes.push(format!("{runs} with --seed {seeds} showed no bug either"));
+        }
+        Ok(first)
+    }
+
+    /// Records a run, and predicts from it alone.
+    fn single(&mut self, which: Which, recording: &Path) -> Result<Report, Failure> {
         let (arguments, start) = (self.arguments, Instant::now());
-        let quiet = self.reports.take_stdout();
-        let further = u64::from(number.unwrap_or(1) - 1);
-        let options = RecordOptions {
-            seed: arguments.record.seed.wrapping_add(further),
-            ..arguments.record.clone()
+        let seed = arguments.record.seed.wrapping_add(which.distance());
+        let options = RecordOptions { seed, ..arguments.record.clone() };
+        let input = match which {
+            Which::Only => Input::Inherited,
+            Which::Numbered(_) | Which::Further(_) => Input::of_this_program(false),
         };
-        let input = match number {
-            None => Input::Inherited,
-            Some(_) => Input::of_this_program(false),
+        let nowhere = self.folder.path().join("output");
+        let output = match which {
+            Which::Further(_) => Output::File(&nowhere),
+            Which::Only | Which::Numbered(_) if self.reports.take_stdout() => Output::StandardError,
+            Which::Only | Which::Numbered(_) => Output::Own,
         };
         let budget = arguments.prediction.budget.unwrap_or(DEFAULT_BUDGET);
+        let budget = match which {
+            Which::Further(_) => budget.min(FURTHER_BUDGET),
+            Which::Only | Which::Numbered(_) => budget,
+        };
         let command = &arguments.command;
-        let mut recorded = record::record(command, &options, recording, input, quiet, budget)?;
+        let mut recorded = record::record(command, &options, recording, input, output, budget)?;
         // Replays have at least a fifth of the budget.
         let imported = recorded.imported;
         let left = (budget * 4 / 5).saturating_sub(imported);
         predict::cut_to_budget(&mut recorded.trace, Some(left));
         let trace = &recorded.trace;
-        recorded.remarks.iter().for_each(|remark| say(remark));
-        match number {
-            None => say(&format!("the recorded run {}", recorded.in_words())),
-            Some(number) => say(&format!("run {number} {}", recorded.in_words())),
+        let ending = recorded.in_words();
+        match which {
+            Which::Only => say_all(&recorded.remarks, &format!("the recorded run {ending}")),
+            Which::Numbered(number) => {
+                say_all(&recorded.remarks, &format!("run {number} {ending}"))
+            }
+            Which::Further(_) => {}
         }
         // A report without its trace could not be replayed.
         let json = self.reports.json_file();
         let kept = arguments.trace.clone().or(json.map(|path| path.with_extension("ftb")));
-        let kept = kept.map(|path| match number {
-            Some(number) => numbered(&path, &number.to_string()),
-            None => path,
+        let kept = kept.map(|path| match which {
+            Which::Numbered(number) => numbered(&path, &number.to_string()),
+            Which::Only | Which::Further(_) => path,
         });
+        // That of a further run takes the place of the first one only if it is shown.
+        let is_further = matches!(which, Which::Further(_));
+        let aside = is_further.then(|| recording.with_extension("ftb"));
         if let Some(path) = &kept {
+            let path = aside.as_ref().unwrap_or(path);
             output::to_path(path, |writer| binary::write(trace, writer))?;
         }
         let chosen = &arguments.prediction;
@@ -144,9 +246,13 @@ impl Test<'_> {
             .map(|finding| (finding.violation.clone(), finding.schedule.clone()))
             .collect();
 
-        let path = kept.map(|path| path.display().to_string());
+        let path = kept.as_ref().map(|path| path.display().to_string());
         let name = arguments.command[0].display();
-        let name = number.map_or(name.to_string(), |number| format!("{name}, run {number}"));
+        let name = match which {
+            Which::Only => name.to_string(),
+            Which::Numbered(number) => format!("{name}, run {number}"),
+            Which::Further(_) => format!("{name}, seed {seed}"),
+        };
         let mut frame = predict::frame(&options, path.unwrap_or(name), chosen.full_schedule);
         frame.timing = chosen.timing.then(|| predict::timing(recorded_time, predicted_time));
         frame.settings.implicit = implicit;
@@ -157,6 +263,7 @@ impl Test<'_> {
         say_what_is_open(trace, &checks, model, &mut report);
         self.reports.settle(&mut report);
         self.inputs = trace.inputs().to_vec();
+        self.makes_calls = trace.other_ops().any(|(_, op)| matches!(op, Op::EnterCall { .. }));
         let left = budget.saturating_sub(imported + predicted_time).max(budget / 5);
         let replays = self.replay(&report, Some(Instant::now() + left), |replayer, index| {
             let (violation, schedule) = &schedules[index];
@@ -173,7 +280,14 @@ impl Test<'_> {
             incomplete: recorded.incomplete,
             says_nothing: recorded.says_nothing(),
         });
+        report.interrupted = recorded.ended.interrupted || interrupt::STOP.is_set();
         report.notes.extend(recorded.remarks.iter().cloned());
+        if let (Some(path), Some(aside)) = (&kept, &aside)
+            && verdict(&report, false) == Status::Found
+        {
+            let copy = |writer: &mut dyn Write| io::copy(&mut File::open(aside)?, writer).map(drop);
+            output::to_path(path, copy)?;
+        }
         self.remember(&report);
         Ok(report)
     }
@@ -250,13 +364,20 @@ impl Test<'_> {
                 let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
                 let timeout = left.map_or(replayer.timeout, |left| left.min(replayer.timeout));
                 let replayed = match timeout.is_zero() {
+                    _ if interrupt::STOP.is_set() => Ok(not_replayed(INTERRUPTED.to_string())),
                     true => Ok(not_replayed(NO_TIME.to_string())),
                     false => replay(&Replayer { timeout, ..replayer }, index),
                 };
                 progress.clear();
                 let replayed = replayed?;
                 let is_cut = timeout < replayer.timeout && replayed.timed_out;
-                if is_cut { not_replayed(NO_TIME.to_string()) } else { replayed }
+                match () {
+                    () if replayed.evidence == Evidence::Confirmed => replayed,
+                    () if is_cut => not_replayed(NO_TIME.to_string()),
+                    // The program got the interrupt as well.
+                    () if interrupt::STOP.is_set() => not_replayed(INTERRUPTED.to_string()),
+                    () => replayed,
+                }
             } else {
                 not_replayed(format!("only the first {most} findings are replayed (--replays)"))
             });
@@ -272,7 +393,13 @@ impl Test<'_> {
     }
 }
 
+const INTERRUPTED: &str = "interrupted";
 const NO_TIME: &str = "the time budget was used up (--budget)";
+
+fn say_all(remarks: &[String], last: &str) {
+    remarks.iter().for_each(|remark| say(remark));
+    say(last);
+}
 
 fn not_replayed(detail: String) -> Replay {
     Replay { detail, ..Replay::default() }

@@ -9,7 +9,8 @@ use super::explain::litmus;
 fn calls_keep_their_order() {
     let folder = Folder::new("explain-calls");
     folder.file("pipe.trace", &litmus("call-pipe")).file("chain.trace", &litmus("call-chain"));
-    folder.check("explain pipe.trace race t1.data t2.data --dot graph.dot", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain pipe.trace race t1.data t2.data --dot graph.dot
         data race on data at t1.data, t2.data: cannot happen, refuted by order alone
           For this race, t1 is about to write `data` (t1.data), and t2 is about to read `data` (t2.data).
           (1) t1 must enter its call of `write()` on `pipe#1` (event 1) before t2 leaves its call of
@@ -38,7 +39,8 @@ fn calls_keep_their_order() {
         }
     "#]]
     .assert_eq(&folder.read("graph.dot"));
-    folder.check("explain chain.trace race t1.data t3.data", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain chain.trace race t1.data t3.data
         data race on data at t1.data, t3.data: cannot happen, refuted by order alone
           For this race, t1 is about to write `data` (t1.data), and t3 is about to write `data` (t3.data).
           (1) t1 must enter its call of `write()` on `pipe#1` (event 1) before t3 leaves its call of
@@ -54,7 +56,8 @@ fn calls_keep_their_order() {
         "t1: acquire m\nt1: release m\nt1: enter-call pipe#1 by write @ w\nt1: leave-call\nt3: write x = 1 @ a\n\
          t3: acquire m\nt2: enter-call pipe#1 by read\nt2: leave-call @ r\nt2: tryacquire m : fail\nt2: write x = 2 @ b\n",
     );
-    folder.check("explain attempt.trace race a b", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain attempt.trace race a b
         data race on x at a, b: cannot happen, refuted by the solver
           For this race, t3 is about to write `x` (a), and t2 is about to write `x` (b).
           (1) t2 fails to take `m` (event 8) only within t1's hold of `m` (event 0 to event 1), or t3's hold
@@ -72,7 +75,8 @@ fn calls_keep_their_order() {
 fn kept_calls_are_counted() {
     let folder = Folder::new("kept-calls");
     folder.file("unknown.trace", &litmus("call-unknown"));
-    folder.check("predict unknown.trace --check race", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict unknown.trace --check race
         unknown.trace: 9 events, 3 threads, model symbolic
         2 findings with 1 cause; an index of them is at the end
 
@@ -103,23 +107,21 @@ fn kept_calls_are_counted() {
     assert!(json.contains(note), "{json}");
     // Nobody takes what is given there.
     folder.file("output.trace", &litmus("call-output"));
-    folder.check(
-        "predict output.trace --check race",
-        expect![[r#"
-            output.trace: 6 events, 2 threads, model symbolic
+    folder.session(expect![[r#"
+        $ predict output.trace --check race
+        output.trace: 6 events, 2 threads, model symbolic
 
-            race-1 (real): data race on data
-              t1  is about to write data : 1  at t1.data  holding no lock
-              t2  is about to write data : 2  at t2.data  holding no lock
-              schedule: 2 steps, 1 context switch
-               step  t1                          t2
-                  1                              enter printf() on terminal
-                  2                              leave printf()
-               next*                             write data : 2              t2.data
-               next* write data : 1                                          t1.data
+        race-1 (real): data race on data
+          t1  is about to write data : 1  at t1.data  holding no lock
+          t2  is about to write data : 2  at t2.data  holding no lock
+          schedule: 2 steps, 1 context switch
+           step  t1                          t2
+              1                              enter printf() on terminal
+              2                              leave printf()
+           next*                             write data : 2              t2.data
+           next* write data : 1                                          t1.data
 
-            verdict: 1 bug that can happen
-            status: 1
-        "#]],
-    );
+        verdict: 1 bug that can happen
+        status: 1
+    "#]]);
 }

@@ -5,21 +5,19 @@ use super::*;
 #[test]
 fn bugs_are_explained() {
     let folder = Folder::new("help");
-    folder.check(
-        "help unlock-not-held",
-        expect![[r#"
-            Unlock of a free lock (unlock-not-held)
+    folder.session(expect![[r#"
+        $ help unlock-not-held
+        Unlock of a free lock (unlock-not-held)
 
-            A thread unlocks a lock that nobody holds.
+        A thread unlocks a lock that nobody holds.
 
-            Why it hurts. The behaviour is undefined: later critical sections may overlap.
+        Why it hurts. The behaviour is undefined: later critical sections may overlap.
 
-            How to mend it. Unlock exactly once on each path; let a scope do it
-            (`std::lock_guard`, `__attribute__((cleanup))`).
+        How to mend it. Unlock exactly once on each path; let a scope do it
+        (`std::lock_guard`, `__attribute__((cleanup))`).
 
-            status: 0
-        "#]],
-    );
+        status: 0
+    "#]]);
     for (topic, count) in [("race", 1), ("deadlock", 2), ("lock", 4), ("assertion", 1), ("bugs", 9)]
     {
         let output = folder.command(&format!("help {topic}")).output().unwrap();
@@ -37,7 +35,7 @@ fn a_project_has_settings() {
     folder.file("small.trace", SMALL);
     folder.file("foretrace.toml", "output = 'lines'\ntiming = false\n[run]\nseed = 3\n");
     let expected = expect![[r#"
-        a.c:2: error: data race on x: t1 is about to write x : 1 at a.c:2; t2 is about to read x : 1 at a.c:9 [race-1, real]
+        a.c:2: error: data race on x: t1 is about to write x : 1 at a.c:2; t2 is about to read x at a.c:9 [race-1, real]
         status: 1
     "#]];
     folder.check("predict small.trace", expected);
@@ -57,14 +55,12 @@ fn a_project_has_settings() {
     expected.assert_eq(&format!("{said}status: {}\n", output.status.code().unwrap()));
 
     folder.file("foretrace.toml", "buget = '3s'\n");
-    folder.check(
-        "predict small.trace",
-        expect![[r#"
-            stderr: error: foretrace.toml: no command has the option `--buget`
-            stderr: hint: it has options of test, run, predict, explain, replay
-            status: 2
-        "#]],
-    );
+    folder.session(expect![[r#"
+        $ predict small.trace
+        stderr: error: foretrace.toml: no command has the option `--buget`
+        stderr: hint: it has options of test, run, predict, explain, replay
+        status: 2
+    "#]]);
     folder.file("foretrace.toml", "budget = 'soon'\n");
     let output = folder.command("predict small.trace").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -74,28 +70,24 @@ fn a_project_has_settings() {
 #[test]
 fn recipes_are_written_once() {
     let folder = Folder::new("recipes");
-    folder.check(
-        "ci init",
-        expect![[r#"
-            stderr: foretrace: wrote ./.github/workflows/foretrace.yml
-            stderr: foretrace: wrote ./.gitlab/foretrace.yml
-            stderr: foretrace: wrote ./CMakePresets.json
-            stderr: foretrace: wrote ./ci/foretrace.sh
-            stderr: foretrace: wrote ./cmake/Foretrace.cmake
-            stderr: foretrace: change what is marked with CHANGE, and commit the files; docs/ci.md says more
-            status: 0
-        "#]],
-    );
+    folder.session(expect![[r#"
+        $ ci init
+        stderr: foretrace: wrote ./.github/workflows/foretrace.yml
+        stderr: foretrace: wrote ./.gitlab/foretrace.yml
+        stderr: foretrace: wrote ./CMakePresets.json
+        stderr: foretrace: wrote ./ci/foretrace.sh
+        stderr: foretrace: wrote ./cmake/Foretrace.cmake
+        stderr: foretrace: change what is marked with CHANGE, and commit the files; docs/ci.md says more
+        status: 0
+    "#]]);
     folder.file("ci/foretrace.sh", "mine");
-    folder.check(
-        "ci init gitlab",
-        expect![[r#"
-            stderr: foretrace: ./.gitlab/foretrace.yml exists and is left alone (--force replaces it)
-            stderr: foretrace: ./ci/foretrace.sh exists and is left alone (--force replaces it)
-            stderr: foretrace: change what is marked with CHANGE, and commit the files; docs/ci.md says more
-            status: 0
-        "#]],
-    );
+    folder.session(expect![[r#"
+        $ ci init gitlab
+        stderr: foretrace: ./.gitlab/foretrace.yml exists and is left alone (--force replaces it)
+        stderr: foretrace: ./ci/foretrace.sh exists and is left alone (--force replaces it)
+        stderr: foretrace: change what is marked with CHANGE, and commit the files; docs/ci.md says more
+        status: 0
+    "#]]);
     assert_eq!(folder.read("ci/foretrace.sh"), "mine");
 }
 

@@ -10,20 +10,17 @@ use super::{Folder, SMALL, example};
 fn candidates_and_their_formula() {
     let folder = Folder::new("encode");
     folder.file("small.trace", SMALL).file("assertion.trace", &example("assertion.trace"));
-    folder.check(
-        "encode small.trace --list",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ encode small.trace --list
            1  race 1  t1: write x : 1 @ a.c:2 | t2: read x : 1 @ a.c:9
         status: 0
-    "#]],
-    );
+    "#]]);
     let output = folder.command("encode small.trace").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("; race of events 1 and 3, model symbolic"), "{text}");
     assert!(text.contains("(check-sat)"), "{text}");
-    folder.check(
-        "encode assertion.trace --list",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ encode assertion.trace --list
            1  race 1  anna: read balance : 100 @ bank.c:5 | main: write balance : 70 @ bank.c:23
            2  race 2  anna: read balance : 100 @ bank.c:5 | bert: write balance : 10 @ bank.c:12
            3  race 3  anna: read balance : 100 @ bank.c:6 | main: write balance : 70 @ bank.c:23
@@ -44,8 +41,7 @@ fn candidates_and_their_formula() {
           18  assertion 1  anna: assert now >= 0 : true @ bank.c:7
           19  assertion 2  bert: assert now >= 0 : true @ bank.c:13
         status: 0
-    "#]],
-    );
+    "#]]);
 }
 
 /// What z3 says of the formula.
@@ -75,48 +71,27 @@ fn a_solver_decides_it() {
 fn what_cannot_be_encoded() {
     let folder = Folder::new("encode-wrong");
     folder.file("small.trace", SMALL).file("assertion.trace", &example("assertion.trace"));
-    folder.check(
-        "encode assertion.trace",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ encode assertion.trace
         stderr: error: the trace has 19 candidates
         stderr: hint: choose one with --finding N, or with --property and --index; --list shows them
         status: 2
-    "#]],
-    );
-    folder.check(
-        "encode small.trace --finding 2",
-        expect![[r#"
+        $ encode small.trace --finding 2
         stderr: error: there is no candidate 2: the trace has 1
         stderr: hint: --list shows them with their numbers, from 1
         status: 2
-    "#]],
-    );
-    folder.check(
-        "encode small.trace --property assertion",
-        expect![[r#"
+        $ encode small.trace --property assertion
         stderr: error: there is no candidate of assertion with index 1: the trace has 0
         stderr: hint: --list shows them with their numbers, from 1
         status: 2
-    "#]],
-    );
-    folder.check(
-        "encode small.trace --property lock",
-        expect![[r#"
+        $ encode small.trace --property lock
         stderr: error: candidates of lock are not listed
         stderr: hint: --property race, atomicity or assertion
         status: 2
-    "#]],
-    );
-    folder.check(
-        "encode small.trace --model control",
-        expect![[r#"
+        $ encode small.trace --model control
         stderr: error: the reference encoding does not support the model `control`
         status: 3
-    "#]],
-    );
-    folder.check(
-        "encode small.trace --format smt3",
-        expect![[r#"
+        $ encode small.trace --format smt3
         stderr: error: invalid value 'smt3' for '--format <FORMAT>'
         stderr:   [possible values: smt2]
         stderr: 
@@ -124,6 +99,5 @@ fn what_cannot_be_encoded() {
         stderr: 
         stderr: For more information, try '--help'.
         status: 2
-    "#]],
-    );
+    "#]]);
 }

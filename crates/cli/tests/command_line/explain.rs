@@ -14,7 +14,8 @@ pub(super) fn litmus(name: &str) -> String {
 fn order_and_locks_together() {
     let folder = Folder::new("explain-paper");
     folder.file("fig1.trace", &litmus("paper-004-fig1"));
-    folder.check("explain fig1.trace race a9 b9 --dot graph.dot", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain fig1.trace race a9 b9 --dot graph.dot
         data race on sh at a9, b9: cannot happen, refuted by order and locks together
           For this race, T1 is about to write `sh` (a9), and T2 is about to write `sh` (b9).
           (1) T1 must wait for `c` (a2) before T2 signals `c` (b1), because T1 has left its wait for `c`
@@ -92,7 +93,8 @@ t2: release n @ a.c:15
 fn locks_alone() {
     let folder = Folder::new("explain-locks");
     folder.file("histories.trace", HISTORIES).file("mutex.trace", &litmus("mutex"));
-    folder.check("explain histories.trace race a.c:4 a.c:14", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain histories.trace race a.c:4 a.c:14
         data race on x at a.c:4, a.c:14: cannot happen, refuted by locks alone
           For this race, t1 is about to write `x` (a.c:4), and t2 is about to write `x` (a.c:14).
           (1) t2 must release `m` (a.c:13) before t1 takes it (a.c:1), because t2 has taken it (a.c:12), and
@@ -104,19 +106,16 @@ fn locks_alone() {
               (a.c:13), by (1) before t1 takes `m` (a.c:1).
           But t1 has released `n` (a.c:3), which comes after that: so this race cannot happen.
         status: 0
-    "#]]);
-    folder.check(
-        "explain mutex.trace race t1.x t2.x",
-        expect![[r#"
+        $ explain mutex.trace race t1.x t2.x
         data race on x at t1.x, t2.x: cannot happen, refuted by locks alone
           For this race, t1 is about to write `x` (t1.x), and t2 is about to write `x` (t2.x).
           (1) t2 has `m` there, since event 4, and so has t1, since event 0.
           But they cannot both have it at once: so this race cannot happen.
         status: 0
-    "#]],
-    );
+    "#]]);
     folder.file("gate.trace", &litmus("lock-cycle-gate"));
-    folder.check("explain gate.trace cycle t1.b t2.a", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain gate.trace cycle t1.b t2.a
         lock cycle at t1.b, t2.a: cannot happen, refuted by locks alone
           For this deadlock, t1 is about to take `b` (t1.b), and t2 is about to take `a` (t2.a), each with
           what the one before wants.
@@ -125,7 +124,8 @@ fn locks_alone() {
         status: 0
     "#]]);
     folder.file("locked.trace", &litmus("atomicity-locked"));
-    folder.check("predict locked.trace --check atomicity --why", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict locked.trace --check atomicity --why
         locked.trace: 9 events, 2 threads, model symbolic
 
         atomicity violation on balance at t1.read, t2.write, t1.write: cannot happen, refuted by locks alone
@@ -147,14 +147,14 @@ fn locks_alone() {
 fn forks_and_joins() {
     let folder = Folder::new("explain-forks");
     folder.file("fork.trace", &litmus("fork-join"));
-    folder.check("explain fork.trace race parent.x child.x", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain fork.trace race parent.x child.x
         data race on x at parent.x, child.x: cannot happen, refuted by order alone
           For this race, parent is about to write `x` (parent.x), and child is about to write `x` (child.x).
           But parent has forked child (event 1), since child runs, and parent has not written `x`
           (parent.x), which comes first: so this race cannot happen.
         status: 0
-    "#]]);
-    folder.check("explain fork.trace race parent.y2 child.y", expect![[r#"
+        $ explain fork.trace race parent.y2 child.y
         data race on y at child.y, parent.y2: cannot happen, refuted by order alone
           For this race, child is about to write `y` (child.y), and parent is about to write `y`
           (parent.y2).
@@ -194,7 +194,8 @@ fn waiting_for_others() {
     folder.file("meet.trace", TWO_NOTIFIERS).file("cond.trace", &litmus("cond-orders"));
     folder.file("semaphore.trace", &litmus("semaphore-orders"));
     folder.file("barrier.trace", &litmus("barrier-rounds"));
-    folder.check("explain meet.trace race a.c:4 a.c:15", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain meet.trace race a.c:4 a.c:15
         data race on x at a.c:4, a.c:15: cannot happen, refuted by order and locks together
           For this race, main is about to write `x` (a.c:4), and t is about to write `x` (a.c:15).
           (1) t must release `l` (a.c:14) before main takes it (a.c:1), because t has taken it (a.c:13), and
@@ -208,24 +209,21 @@ fn waiting_for_others() {
               (a.c:1), then forks one (a.c:2), by (2) before t leaves its wait for `c` (a.c:11).
           But t has released `l` (a.c:14), which comes after that: so this race cannot happen.
         status: 0
-    "#]]);
-    folder.check("explain cond.trace race t1.x t2.x", expect![[r#"
+        $ explain cond.trace race t1.x t2.x
         data race on x at t2.x, t1.x: cannot happen, refuted by order alone
           For this race, t2 is about to write `x` (t2.x), and t1 is about to write `x` (t1.x).
           (1) t1 cannot leave its wait for `c` (wake), because nothing can notify it: t2 has not signalled
               `c` (event 4).
           But t1 has released `m` (event 7), which comes after that: so this race cannot happen.
         status: 0
-    "#]]);
-    folder.check("explain semaphore.trace race t1.x t2.x", expect![[r#"
+        $ explain semaphore.trace race t1.x t2.x
         data race on x at t1.x, t2.x: cannot happen, refuted by order alone
           For this race, t1 is about to write `x` (t1.x), and t2 is about to write `x` (t2.x).
           (1) t2 cannot pass the semaphore `s` (event 2), because `s` begins with 0, and nothing can post it
               before (t1 has not posted `s` (event 1)).
           But t2 has passed the semaphore `s` (event 2): so this race cannot happen.
         status: 0
-    "#]]);
-    folder.check("predict barrier.trace --why=2 --check race", expect![[r#"
+        $ predict barrier.trace --why=2 --check race
         barrier.trace: 10 events, 2 threads, model symbolic
 
         data race on x at t1.x, t2.x: cannot happen, refuted by order alone
@@ -253,7 +251,8 @@ t2: write x = 2 @ a.c:9
 fn what_reads_need() {
     let folder = Folder::new("explain-reads");
     folder.file("flag.trace", FLAG);
-    folder.check("explain flag.trace race a.c:1 a.c:9 --model values", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain flag.trace race a.c:1 a.c:9 --model values
         data race on x at a.c:1, a.c:9: cannot happen, refuted by what reads need
           For this race, t1 is about to write `x` (a.c:1), and t2 is about to write `x` (a.c:9).
           (1) t1 writes `flag` (a.c:2) before t2 reads `flag` (a.c:8), because no other write leaves what it
@@ -261,8 +260,7 @@ fn what_reads_need() {
           But t2 has read `flag` (a.c:8), and t1 has not written `x` (a.c:1), which comes before that: so
           this race cannot happen.
         status: 0
-    "#]]);
-    folder.check("explain flag.trace race a.c:1 a.c:9 --model reads-from", expect![[r#"
+        $ explain flag.trace race a.c:1 a.c:9 --model reads-from
         data race on x at a.c:1, a.c:9: cannot happen, refuted by what reads need
           For this race, t1 is about to write `x` (a.c:1), and t2 is about to write `x` (a.c:9).
           (1) t1 writes `flag` (a.c:2) before t2 reads `flag` (a.c:8), because it has to see the write that
@@ -277,7 +275,8 @@ fn what_reads_need() {
 fn what_the_solver_refutes() {
     let folder = Folder::new("explain-solver");
     folder.file("swap.trace", &litmus("symbolic-check-and-set"));
-    folder.check("explain swap.trace race a b --model symbolic --dot graph.dot", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain swap.trace race a b --model symbolic --dot graph.dot
         data race on x at a, b: cannot happen, refuted by the solver
           For this race, t1 is about to write `x` (a), and t2 is about to read `x` (b).
           (1) t1 reads what is in `l` (take): what t2 has left at take, or what t2 has left at leave, or
@@ -322,7 +321,8 @@ fn what_the_solver_refutes() {
     "#]]
     .assert_eq(&folder.read("graph.dot"));
     folder.file("assertion.trace", &litmus("assertion-locked"));
-    folder.check("predict assertion.trace --check assertion --why", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict assertion.trace --check assertion --why
         assertion.trace: 9 events, 2 threads, model symbolic
 
         failing assertion at here: cannot happen, refuted by the solver
@@ -369,7 +369,8 @@ main: end
 fn posts_that_come_too_late() {
     let folder = Folder::new("explain-posts");
     folder.file("posts.trace", TWO_POSTS);
-    folder.check("explain posts.trace stuck k.c:3", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain posts.trace stuck k.c:3
         stuck state at k.c:3: cannot happen, refuted by the solver
           For this stuck state, main waits at the semaphore `done` (k.c:3) for ever.
           (1) A thread that waits at `s` at the end finds it 0.
@@ -379,8 +380,7 @@ fn posts_that_come_too_late() {
           But these together leave no schedule for it, and none of them can be left out: so this stuck state
           cannot happen.
         status: 0
-    "#]]);
-    folder.check("explain posts.trace race k.c:11 k.c:5 --dot -", expect![[r#"
+        $ explain posts.trace race k.c:11 k.c:5 --dot -
         digraph explanation {
           label="data race on x at k.c:11, k.c:5"; labelloc=t;
           node [shape=box, fontname="monospace"];
@@ -441,7 +441,8 @@ c: end
 fn notifications_that_come_too_late() {
     let folder = Folder::new("explain-broadcast");
     folder.file("queue.trace", BROADCAST);
-    folder.check("explain queue.trace stuck q.c:12", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain queue.trace stuck q.c:12
         stuck state at q.c:12: cannot happen, refuted by the solver
           For this stuck state, c waits for `cv` (q.c:12) for ever.
           (1) At the end p is not started, has finished, or cannot go on.
@@ -455,8 +456,7 @@ fn notifications_that_come_too_late() {
           But these together leave no schedule for it, and none of them can be left out: so this stuck state
           cannot happen.
         status: 0
-    "#]]);
-    folder.check("explain queue.trace race q.c:20 q.c:15 --dot graph.dot", expect![[r#"
+        $ explain queue.trace race q.c:20 q.c:15 --dot graph.dot
         data race on item at q.c:20, q.c:15: cannot happen, refuted by order alone
           For this race, p is about to write `item` (q.c:20), and c is about to read `item` (q.c:15).
           (1) c cannot leave its wait for `cv` (q.c:12), because nothing can notify it: p has not broadcast
@@ -494,16 +494,14 @@ fn a_lock_that_is_never_given_back() {
         "never.trace",
         "t2: acquire m @ a.c:10\nt2: write x = 2 @ a.c:11\nt2: release m @ a.c:12\nt1: acquire m @ a.c:1\nt1: write x = 1 @ a.c:2\n",
     );
-    folder.check(
-        "explain never.trace race a.c:2 a.c:11 --dot graph.dot",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ explain never.trace race a.c:2 a.c:11 --dot graph.dot
         data race on x at a.c:11, a.c:2: cannot happen, refuted by locks alone
           For this race, t2 is about to write `x` (a.c:11), and t1 is about to write `x` (a.c:2).
           (1) t1 has `m` there, since a.c:1, and so has t2, since a.c:10.
           But they cannot both have it at once: so this race cannot happen.
         status: 0
-    "#]],
-    );
+    "#]]);
     expect![[r#"
         digraph explanation {
           label="data race on x at a.c:11, a.c:2"; labelloc=t;

@@ -10,64 +10,55 @@ use super::{Folder, SMALL, example};
 fn what_can_happen() {
     let folder = Folder::new("explain-happens");
     folder.file("small.trace", SMALL);
-    folder.check(
-        "explain small.trace race-1",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ explain small.trace race-1
         race-1 (real): data race on x
           t1  is about to write x : 1  at a.c:2  holding m from a.c:1
-          t2  is about to read x : 1   at a.c:9  holding no lock
+          t2  is about to read x       at a.c:9  holding no lock
           schedule: 1 step, 1 context switch
            step  t1           t2
               1  acquire m                 a.c:1
            next* write x : 1               a.c:2
-           next*              read x : 1   a.c:9
+           next*              read x       a.c:9
         status: 1
-    "#]],
-    );
-    folder.check(
-        "explain small.trace race a.c:2 t2@a.c:9 --dot graph.dot",
-        expect![[r#"
+        $ explain small.trace race a.c:2 t2@a.c:9 --dot graph.dot
         race (real): data race on x
           t1  is about to write x : 1  at a.c:2  holding m from a.c:1
-          t2  is about to read x : 1   at a.c:9  holding no lock
+          t2  is about to read x       at a.c:9  holding no lock
           schedule: 1 step, 1 context switch
            step  t1           t2
               1  acquire m                 a.c:1
            next* write x : 1               a.c:2
-           next*              read x : 1   a.c:9
+           next*              read x       a.c:9
         note: --dot wrote nothing, since nothing is refuted
         status: 1
-    "#]],
-    );
-    folder.check("explain small.trace race a.c:2 a.c:9 --model control", expect![[r#"
+        $ explain small.trace race a.c:2 a.c:9 --model control
         race (possible): data race on x
           t1  is about to write x : 1  at a.c:2  holding m from a.c:1
-          t2  is about to read x : 1   at a.c:9  holding no lock
+          t2  is about to read x       at a.c:9  holding no lock
           schedule: 1 step, 1 context switch
            step  t1           t2
               1  acquire m                 a.c:1
            next* write x : 1               a.c:2
-           next*              read x : 1   a.c:9
+           next*              read x       a.c:9
         note: possible: model control leaves out what is read and computed, so the schedules are not proved feasible
         status: 3
     "#]]);
     assert!(!folder.names().contains(&"graph.dot".to_string()));
     // Standard output is for the graph.
-    folder.check(
-        "explain small.trace race-1 --dot -",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ explain small.trace race-1 --dot -
         stderr: race-1 (real): data race on x
         stderr:   t1  is about to write x : 1  at a.c:2  holding m from a.c:1
-        stderr:   t2  is about to read x : 1   at a.c:9  holding no lock
+        stderr:   t2  is about to read x       at a.c:9  holding no lock
         stderr:   schedule: 1 step, 1 context switch
         stderr:    step  t1           t2
         stderr:       1  acquire m                 a.c:1
         stderr:    next* write x : 1               a.c:2
-        stderr:    next*              read x : 1   a.c:9
+        stderr:    next*              read x       a.c:9
         stderr: note: --dot wrote nothing, since nothing is refuted
         status: 1
-    "#]],
-    );
+    "#]]);
 }
 
 /// The same two places, three times.
@@ -86,7 +77,8 @@ t1: join t3 @ a.c:3
 fn many_candidates_at_one_place() {
     let folder = Folder::new("explain-many");
     folder.file("loop.trace", LOOP);
-    folder.check("explain loop.trace race a.c:1 a.c:9", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain loop.trace race a.c:1 a.c:9
         4 candidates fit; none of them can happen, and this is why the first one cannot:
 
         data race on x at a.c:1, a.c:9 (events 0, 2): cannot happen, refuted by order alone
@@ -98,26 +90,23 @@ fn many_candidates_at_one_place() {
     "#]]);
     let open = LOOP.replace("t1: join t2 @ a.c:3\n", "");
     folder.file("open.trace", &open);
-    folder.check(
-        "explain open.trace race a.c:1 a.c:9",
-        expect![[r#"
-            4 candidates fit; this one can happen:
+    folder.session(expect![[r#"
+        $ explain open.trace race a.c:1 a.c:9
+        4 candidates fit; this one can happen:
 
-            race (real): data race on x
-              t2  is about to read x : 0   at a.c:9  holding no lock
-              t1  is about to write x : 0  at a.c:1  holding no lock
-              t2: thread created at a.c:2
-              schedule: 2 steps, 1 context switch
-               step  t1           t2
-                  1  write x : 0               a.c:1
-                  2  fork t2                   a.c:2
-               next* write x : 0               a.c:1
-               next*              read x : 0   a.c:9
-            hint: to choose, name events by number, or by THREAD@LOCATION
-            status: 1
-        "#]],
-    );
-    folder.check("explain open.trace race a.c:1 t3@a.c:9", expect![[r#"
+        race (real): data race on x
+          t2  is about to read x       at a.c:9  holding no lock
+          t1  is about to write x : 0  at a.c:1  holding no lock
+          t2: thread created at a.c:2
+          schedule: 2 steps, 1 context switch
+           step  t1           t2
+              1  write x : 0               a.c:1
+              2  fork t2                   a.c:2
+           next* write x : 0               a.c:1
+           next*              read x       a.c:9
+        hint: to choose, name events by number, or by THREAD@LOCATION
+        status: 1
+        $ explain open.trace race a.c:1 t3@a.c:9
         2 candidates fit; none of them can happen, and this is why the first one cannot:
 
         data race on x at a.c:1, a.c:9 (events 0, 5): cannot happen, refuted by order alone
@@ -140,7 +129,8 @@ fn not_all_were_looked_at() {
         )
     };
     folder.file("many.trace", &[hold("t1", 1).repeat(9), hold("t2", 11).repeat(9)].concat());
-    folder.check("explain many.trace race a.c:2 a.c:12", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain many.trace race a.c:2 a.c:12
         81 candidates fit, and 17 of them were not examined; none of the others can happen, and this is why the first one cannot:
 
         data race on x at a.c:2, a.c:12 (events 1, 28): cannot happen, refuted by locks alone
@@ -344,37 +334,28 @@ fn names_that_mean_nothing() {
     ] {
         folder.check(&format!("explain {arguments}"), expected);
     }
-    folder.check(
-        "predict small.trace --why --solver z3",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict small.trace --why --solver z3
         stderr: error: --why cannot be used with --solver
         stderr: hint: foretrace explain does not need it
         status: 2
-    "#]],
-    );
-    folder.check(
-        "predict small.trace --why 5",
-        expect![[r#"
+        $ predict small.trace --why 5
         stderr: error: there is no trace `5`
         stderr: hint: to explain 5 refuted candidates, write --why=5
         status: 2
-    "#]],
-    );
-    folder.check(
-        "predict program.ftp --why",
-        expect![[r#"
+        $ predict program.ftp --why
         stderr: error: --why is not for a program
         stderr: hint: only candidates of a trace are explained
         status: 2
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn why_in_a_report() {
     let folder = Folder::new("why");
     folder.file("fork.trace", &litmus("fork-join"));
-    folder.check("predict fork.trace --check race --why", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict fork.trace --check race --why
         fork.trace: 8 events, 2 threads, model symbolic
 
         race-1 (real): data race on y
@@ -412,63 +393,14 @@ fn why_in_a_report() {
 
         verdict: 1 bug that can happen
         status: 1
-    "#]]);
-    folder.check("predict fork.trace --check race --why=1 --json -", expect![[r#"
-        {
-         "schema": "foretrace-report/1",
-         "tool": {
-          "name": "foretrace",
-          "version": "0.1.0"
-         },
-         "trace": {
-          "path": "fork.trace",
-          "events": 8,
-          "threads": 2,
-          "thread_names": ["parent","child"],
-          "repairs": [],
-          "blind_spots": 0
-         },
-         "model": "symbolic",
-         "settings": {
-          "granularity": "location",
-          "infer_regions": false,
-          "conflicts": null,
-          "budget_ms": null,
-          "context_bound": null,
-          "iterate_bound": false
-         },
+        $ predict fork.trace --check race --why=1 --json - | summary refuted refuted_not_explained
          "summary": {
           "race": {"candidates":4,"pruned_mhb":3,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":4,"lsa":4,"mhb":1,"ucg":1},"not_asked":[]}
          },
-         "slicing": {
-          "events": 8,
-          "events_left": 2,
-          "reads": 0,
-          "reads_left": 0,
-          "conditions": 0,
-          "conditions_left": 0
-         },
-         "findings": [
-          {"id":"race-1","fingerprint":"9102779f807bea81","stable_fingerprint":"9102779f807bea81","group":"d7f6b1b1370da991","kind":"race","certainty":"real","model":"symbolic","object":"y","place":"y","locations":["parent.y","child.y"],"events":[{"event":2,"thread":"parent","operation":"write y : 1","location":"parent.y","state":"next","locks_held":[]},{"event":4,"thread":"child","operation":"write y : 2","location":"child.y","state":"next","locks_held":[]}],"context_switches":2,"schedule":[{"thread":"parent","event":0},{"thread":"parent","event":1},{"thread":"child","event":3}]}
-         ],
-         "undecided": [],
          "refuted": [
           {"property":"race","kind":"race","events":[0,3],"title":"data race on x at parent.x, child.x","by":"order","demand":"For this race, parent is about to write `x` (parent.x), and child is about to write `x` (child.x).","steps":[],"conclusion":"But parent has forked child (event 1), since child runs, and parent has not written `x` (parent.x), which comes first: so this race cannot happen."}
          ],
          "refuted_not_explained": 2,
-         "notes": [],
-         "excerpt": [
-          {"event":0,"thread":"parent","operation":"write x : 1","location":"parent.x"},
-          {"event":1,"thread":"parent","operation":"fork child","location":null},
-          {"event":2,"thread":"parent","operation":"write y : 1","location":"parent.y"},
-          {"event":3,"thread":"child","operation":"write x : 2","location":"child.x"},
-          {"event":4,"thread":"child","operation":"write y : 2","location":"child.y"}
-         ],
-         "threads": [
-          {"name":"parent"},
-          {"name":"child","created":{"thread":"parent","location":null}}
-         ]
-        }
         status: 1
     "#]]);
 }

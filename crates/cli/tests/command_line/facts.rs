@@ -26,9 +26,6 @@ fn use_after_free_is_asked_unless_a_fact_forbids_it() {
         ("fact private-access-left-out = 2", 1, found),
         ("fact access-to-freed-memory = 2", 3, undecided),
         ("fact block-as-region = 1", 0, not_asked),
-        // As traces said it before facts had codes.
-        ("note \"access to freed memory, in a region\" = 2", 3, undecided),
-        ("note \"block too large, or over other memory, taken as a region\" = 1", 0, not_asked),
         // This is free text.
         ("note \"an access to freed memory\" = 2", 1, found),
         ("note \"block too large\" = 2", 1, found),

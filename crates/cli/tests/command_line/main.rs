@@ -9,6 +9,7 @@ mod explain;
 mod explain_named;
 mod facts;
 mod formats;
+mod interrupt;
 mod merged;
 mod models;
 mod orders;
@@ -50,19 +51,28 @@ impl Folder {
         command
     }
 
-    /// Runs the program and compares all that it says.
-    fn check(&self, arguments: &str, expected: Expect) {
-        self.check_command(&mut self.command(arguments), expected);
+    /// Runs each command of a transcript (`$ predict a.trace`) and compares all that they say; of
+    /// a report in JSON only the fields that `| findings notes` behind the command names.
+    fn session(&self, expected: Expect) {
+        let mut said = String::new();
+        for line in expected.data().lines().map(str::trim_start) {
+            if line.starts_with(['$', '#']) {
+                said.push_str(&format!("{line}\n"));
+            }
+            let Some(command) = line.strip_prefix("$ ") else { continue };
+            let (arguments, fields) = command.split_once(" | ").unwrap_or((command, ""));
+            let says = says(&mut self.command(arguments));
+            said.push_str(&if fields.is_empty() { says } else { only(fields, &says) });
+        }
+        expected.assert_eq(&said);
     }
 
-    fn check_command(&self, command: &mut Command, expected: Expect) {
-        let output = command.output().unwrap();
-        let mut said = String::from_utf8(output.stdout).unwrap();
-        for line in String::from_utf8(output.stderr).unwrap().lines() {
-            said.push_str(&format!("stderr: {line}\n"));
-        }
-        said.push_str(&format!("status: {}\n", output.status.code().unwrap()));
-        expected.assert_eq(&said);
+    fn check(&self, arguments: &str, expected: Expect) {
+        expected.assert_eq(&says(&mut self.command(arguments)));
+    }
+
+    fn check_same(&self, one: &str, other: &str) {
+        assert_eq!(says(&mut self.command(one)), says(&mut self.command(other)));
     }
 
     fn read(&self, name: &str) -> String {
@@ -84,6 +94,30 @@ impl Drop for Folder {
     }
 }
 
+/// What a command writes, and its status.
+fn says(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let mut said = String::from_utf8(output.stdout).unwrap();
+    for line in String::from_utf8(output.stderr).unwrap().lines() {
+        said.push_str(&format!("stderr: {line}\n"));
+    }
+    said + &format!("status: {}\n", output.status.code().unwrap())
+}
+
+/// The lines of some fields of a report in JSON, and those that are not JSON.
+fn only(fields: &str, said: &str) -> String {
+    let mut is_kept = false;
+    let lines = said.lines().filter(|line| {
+        if let Some(name) = line.strip_prefix(" \"").and_then(|line| line.split('"').next()) {
+            is_kept = fields.split(' ').any(|field| field == name);
+        } else if !line.starts_with(' ') {
+            is_kept = !line.starts_with(['{', '}']);
+        }
+        is_kept
+    });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
 const SMALL: &str = "\
 t1: acquire m @ a.c:1
 t1: write x = 1 @ a.c:2
@@ -94,71 +128,70 @@ t2: read x : 1 @ a.c:9
 #[test]
 fn a_file_that_is_not_there() {
     let folder = Folder::new("not-there");
-    folder.check(
-        "predict missing.trace",
-        expect![[r#"
-            stderr: error: missing.trace: No such file or directory (os error 2)
-            stderr: hint: give the path of a recorded trace
-            status: 2
-        "#]],
-    );
+    folder.session(expect![[r#"
+        $ predict missing.trace
+        stderr: error: missing.trace: No such file or directory (os error 2)
+        stderr: hint: give the path of a recorded trace
+        status: 2
+    "#]]);
 }
 
 #[test]
 fn a_file_that_is_no_trace() {
     let folder = Folder::new("no-trace");
     folder.file("bad.trace", "t1: acquire m\nt1: jump\n");
-    folder.check(
-        "trace show bad.trace",
-        expect![[r#"
+    folder.file("program", "\u{7f}ELF\u{2}\u{1}").file("bytes", "ab\0\u{1}");
+    folder.file("bank.c", "int balance;\n");
+    folder.session(expect![[r#"
+        $ trace show bad.trace
         stderr: error: bad.trace:2:5: unknown event `jump`
         status: 2
-    "#]],
-    );
+        $ predict program
+        stderr: error: program: a compiled program, not a trace
+        stderr: hint: record it first: foretrace test -- program
+        status: 2
+        $ predict bytes
+        stderr: error: bytes: not a trace of a known format
+        stderr: hint: docs/trace-format.md lists the formats that can be read
+        status: 2
+        $ predict bank.c
+        stderr: error: bank.c:1:1: expected `:` after the thread `int`, or a declaration
+        stderr: hint: this looks like source: compile it with `foretrace cc`, then `foretrace test -- ./program`; `foretrace verify` takes C files as they are
+        status: 2
+    "#]]);
 }
 
 #[test]
 fn wrong_usage() {
     let folder = Folder::new("usage");
-    folder.check(
-        "predict",
-        expect![[r#"
-            stderr: error: the following required arguments were not provided:
-            stderr:   <TRACE>...
-            stderr: 
-            stderr: Usage: foretrace predict <TRACE>...
-            stderr: 
-            stderr: For more information, try '--help'.
-            status: 2
-        "#]],
-    );
-    folder.check(
-        "predict x --check races",
-        expect![[r#"
-            stderr: error: invalid value 'races' for '--check <PROPERTY,...>'
-            stderr:   [possible values: race, atomicity, deadlock, lock, assertion]
-            stderr: 
-            stderr:   tip: a similar value exists: 'race'
-            stderr: 
-            stderr: For more information, try '--help'.
-            status: 2
-        "#]],
-    );
-    folder.check("predict x --budget soon", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict
+        stderr: error: the following required arguments were not provided:
+        stderr:   <TRACE>...
+        stderr: 
+        stderr: Usage: foretrace predict <TRACE>...
+        stderr: 
+        stderr: For more information, try '--help'.
+        status: 2
+        $ predict x --check races
+        stderr: error: invalid value 'races' for '--check <PROPERTY,...>'
+        stderr:   [possible values: race, atomicity, deadlock, lock, assertion]
+        stderr: 
+        stderr:   tip: a similar value exists: 'race'
+        stderr: 
+        stderr: For more information, try '--help'.
+        status: 2
+        $ predict x --budget soon
         stderr: error: invalid value 'soon' for '--budget <TIME>': unknown unit `soon`; use ms, s, m or h
         stderr: 
         stderr: For more information, try '--help'.
         status: 2
-    "#]]);
-    folder.check(
-        "predict x --jobs 0",
-        expect![[r#"
+        $ predict x --jobs 0
         stderr: error: invalid value '0' for '--jobs <N>': 0 is not in 1..=1024
         stderr: 
         stderr: For more information, try '--help'.
         status: 2
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]

@@ -14,11 +14,15 @@ t2: branch r < 2 : true @ a.c:6
 t2: write z = r + 5 : 6 @ a.c:7
 ";
 
+/// Its output is shown once, below; bounds that allow its schedules change nothing.
+const UNBOUNDED: &str = "predict --check race branch.trace";
+
 #[test]
 fn an_assertion_that_fails_shows_other_values() {
     let folder = Folder::new("assertion");
     folder.file("assertion.trace", &example("assertion.trace"));
-    folder.check("predict assertion.trace", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict assertion.trace
         assertion.trace: 32 events, 3 threads, model symbolic
 
         assertion-1 (real): an assertion fails
@@ -50,8 +54,7 @@ fn an_assertion_that_fails_shows_other_values() {
         not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
         verdict: 1 bug that can happen (not checked: atomicity)
         status: 1
-    "#]]);
-    folder.check("predict assertion.trace --model values", expect![[r#"
+        $ predict assertion.trace --model values
         assertion.trace: 32 events, 3 threads, model values
         not checked: atomicity: the trace marks no atomic regions (use --infer-regions to treat critical sections as atomic)
         verdict: no bug in any schedule of these events (checked: race, deadlock, lock, assertion; not checked: atomicity; model values)
@@ -63,39 +66,37 @@ fn an_assertion_that_fails_shows_other_values() {
 fn a_store_that_is_next_shows_its_expression_if_its_value_is_not_the_recorded_one() {
     let folder = Folder::new("next-store");
     folder.file("branch.trace", BEHIND_A_BRANCH);
-    folder.check(
-        "predict --check race branch.trace",
-        expect![[r#"
-            branch.trace: 5 events, 2 threads, model symbolic
-            2 findings with 2 causes; an index of them is at the end
+    folder.session(expect![[r#"
+        $ predict --check race branch.trace
+        branch.trace: 5 events, 2 threads, model symbolic
+        2 findings with 2 causes; an index of them is at the end
 
-            race-1 (real): data race on z
-              t1  is about to write z : 1      at a.c:1  holding no lock
-              t2  is about to write z = r + 5  at a.c:7  holding no lock
-              schedule: 2 steps, 1 context switch
-               step  t1                   t2
-                  1                       read x : 0           a.c:5
-                  2                       branch r < 2 : true  a.c:6
-               next*                      write z = r + 5      a.c:7
-               next* write z : 1                               a.c:1
+        race-1 (real): data race on z
+          t1  is about to write z : 1      at a.c:1  holding no lock
+          t2  is about to write z = r + 5  at a.c:7  holding no lock
+          schedule: 2 steps, 1 context switch
+           step  t1                   t2
+              1                       read x : 0           a.c:5
+              2                       branch r < 2 : true  a.c:6
+           next*                      write z = r + 5      a.c:7
+           next* write z : 1                               a.c:1
 
-            race-2 (real): data race on x
-              t1  is about to write x : 1  at a.c:2  holding no lock
-              t2  is about to read x : 1   at a.c:5  holding no lock
-              schedule: 1 step, 1 context switch
-               step  t1           t2
-                  1  write z : 1               a.c:1
-               next* write x : 1               a.c:2
-               next*              read x : 1   a.c:5
+        race-2 (real): data race on x
+          t1  is about to write x : 1  at a.c:2  holding no lock
+          t2  is about to read x       at a.c:5  holding no lock
+          schedule: 1 step, 1 context switch
+           step  t1           t2
+              1  write z : 1               a.c:1
+           next* write x : 1               a.c:2
+           next*              read x       a.c:5
 
-            2 findings with 2 causes:
-              race-1  real  data race on z  a.c:1, a.c:7
-              race-2  real  data race on x  a.c:2, a.c:5
+        2 findings with 2 causes:
+          race-1  real  data race on z  a.c:1, a.c:7
+          race-2  real  data race on x  a.c:2, a.c:5
 
-            verdict: 2 bugs that can happen
-            status: 1
-        "#]],
-    );
+        verdict: 2 bugs that can happen
+        status: 1
+    "#]]);
 }
 
 #[test]
@@ -103,7 +104,8 @@ fn control_says_that_it_leaves_out_data() {
     let folder = Folder::new("control");
     let trace = BEHIND_A_BRANCH.replace("r < 2", "r == 1");
     folder.file("branch.trace", &trace);
-    folder.check("predict --check race --model control branch.trace", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict --check race --model control branch.trace
         branch.trace: 5 events, 2 threads, model control
         2 findings with 2 causes; an index of them is at the end
 
@@ -119,12 +121,12 @@ fn control_says_that_it_leaves_out_data() {
 
         race-2 (possible): data race on x
           t1  is about to write x : 1  at a.c:2  holding no lock
-          t2  is about to read x : 1   at a.c:5  holding no lock
+          t2  is about to read x       at a.c:5  holding no lock
           schedule: 1 step, 1 context switch
            step  t1           t2
               1  write z : 1               a.c:1
            next* write x : 1               a.c:2
-           next*              read x : 1   a.c:5
+           next*              read x       a.c:5
 
         2 findings with 2 causes:
           race-1  possible  data race on z  a.c:1, a.c:7
@@ -140,7 +142,8 @@ fn control_says_that_it_leaves_out_data() {
 fn symbolic_without_dependences_is_values() {
     let folder = Folder::new("imported");
     folder.file("imported.std", "T1|w(z)|1\nT1|w(x)|2\nT2|r(x)|5\nT2|w(z)|7\n");
-    folder.check("predict --check race --model symbolic imported.std", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict --check race --model symbolic imported.std
         imported.std: 4 events, 2 threads, model symbolic
 
         race-1 (real): data race on x
@@ -157,17 +160,18 @@ fn symbolic_without_dependences_is_values() {
         status: 1
     "#]]);
     folder.file("unknown.trace", &format!("dependences unknown\n{BEHIND_A_BRANCH}"));
-    folder.check("predict --check race --model symbolic unknown.trace", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict --check race --model symbolic unknown.trace
         unknown.trace: 5 events, 2 threads, model symbolic
 
         race-1 (real): data race on x
           t1  is about to write x : 1  at a.c:2  holding no lock
-          t2  is about to read x : 1   at a.c:5  holding no lock
+          t2  is about to read x       at a.c:5  holding no lock
           schedule: 1 step, 1 context switch
            step  t1           t2
               1  write z : 1               a.c:1
            next* write x : 1               a.c:2
-           next*              read x : 1   a.c:5
+           next*              read x       a.c:5
 
         note: the trace does not record which events depend on reads, so symbolic finds the same as values
         verdict: 1 bug that can happen
@@ -179,60 +183,12 @@ fn symbolic_without_dependences_is_values() {
 fn a_verdict_within_a_bound_says_so() {
     let folder = Folder::new("bound");
     folder.file("branch.trace", BEHIND_A_BRANCH);
-    folder.check("predict --check race --context-bound 0 branch.trace", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict --check race --context-bound 0 branch.trace
         branch.trace: 5 events, 2 threads, model symbolic
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
-    "#]]);
-    folder.check(
-        "predict --check race --context-bound 1 branch.trace",
-        expect![[r#"
-        branch.trace: 5 events, 2 threads, model symbolic
-        2 findings with 2 causes; an index of them is at the end
-
-        race-1 (real): data race on z
-          t1  is about to write z : 1      at a.c:1  holding no lock
-          t2  is about to write z = r + 5  at a.c:7  holding no lock
-          schedule: 2 steps, 1 context switch
-           step  t1                   t2
-              1                       read x : 0           a.c:5
-              2                       branch r < 2 : true  a.c:6
-           next*                      write z = r + 5      a.c:7
-           next* write z : 1                               a.c:1
-
-        race-2 (real): data race on x
-          t1  is about to write x : 1  at a.c:2  holding no lock
-          t2  is about to read x : 1   at a.c:5  holding no lock
-          schedule: 1 step, 1 context switch
-           step  t1           t2
-              1  write z : 1               a.c:1
-           next* write x : 1               a.c:2
-           next*              read x : 1   a.c:5
-
-        2 findings with 2 causes:
-          race-1  real  data race on z  a.c:1, a.c:7
-          race-2  real  data race on x  a.c:2, a.c:5
-
-        verdict: 2 bugs that can happen
-        status: 1
-    "#]],
-    );
-    folder.check("predict --check race --context-bound 1 --json - branch.trace", expect![[r#"
-        {
-         "schema": "foretrace-report/1",
-         "tool": {
-          "name": "foretrace",
-          "version": "0.1.0"
-         },
-         "trace": {
-          "path": "branch.trace",
-          "events": 5,
-          "threads": 2,
-          "thread_names": ["t1","t2"],
-          "repairs": [],
-          "blind_spots": 0
-         },
-         "model": "symbolic",
+        $ predict --check race --context-bound 1 --json - branch.trace | settings summary findings
          "settings": {
           "granularity": "location",
           "infer_regions": false,
@@ -244,30 +200,13 @@ fn a_verdict_within_a_bound_says_so() {
          "summary": {
           "race": {"candidates":2,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":2,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":2,"lsa":2,"mhb":2,"ucg":2},"not_asked":[]}
          },
-         "slicing": {
-          "events": 5,
-          "events_left": 3,
-          "reads": 1,
-          "reads_left": 1,
-          "conditions": 1,
-          "conditions_left": 1
-         },
          "findings": [
           {"id":"race-1","fingerprint":"a3af34c5cfe8acf0","stable_fingerprint":"a3af34c5cfe8acf0","group":"d800b1b13715fe16","kind":"race","certainty":"real","model":"symbolic","object":"z","place":"z","locations":["a.c:1","a.c:7"],"events":[{"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1","source":{"file":"a.c","line":1},"state":"next","locks_held":[]},{"event":4,"thread":"t2","operation":"write z = r + 5","location":"a.c:7","source":{"file":"a.c","line":7},"state":"next","locks_held":[]}],"changes":[{"event":2,"operation":"read x : 0"},{"event":4,"operation":"write z = r + 5"}],"context_switches":1,"schedule":[{"thread":"t2","event":2},{"thread":"t2","event":3}]},
-          {"id":"race-2","fingerprint":"f6d601ac80037123","stable_fingerprint":"f6d601ac80037123","group":"d7fab1b137119268","kind":"race","certainty":"real","model":"symbolic","object":"x","place":"x","locations":["a.c:2","a.c:5"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2},"state":"next","locks_held":[]},{"event":2,"thread":"t2","operation":"read x : 1","location":"a.c:5","source":{"file":"a.c","line":5},"state":"next","locks_held":[]}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
+          {"id":"race-2","fingerprint":"f6d601ac80037123","stable_fingerprint":"f6d601ac80037123","group":"d7fab1b137119268","kind":"race","certainty":"real","model":"symbolic","object":"x","place":"x","locations":["a.c:2","a.c:5"],"events":[{"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2},"state":"next","locks_held":[]},{"event":2,"thread":"t2","operation":"read x","location":"a.c:5","source":{"file":"a.c","line":5},"state":"next","locks_held":[]}],"changes":[{"event":2,"operation":"read x"}],"context_switches":1,"schedule":[{"thread":"t1","event":0}]}
          ],
-         "undecided": [],
-         "notes": [],
-         "excerpt": [
-          {"event":0,"thread":"t1","operation":"write z : 1","location":"a.c:1","source":{"file":"a.c","line":1}},
-          {"event":1,"thread":"t1","operation":"write x : 1","location":"a.c:2","source":{"file":"a.c","line":2}},
-          {"event":2,"thread":"t2","operation":"read x : 1","location":"a.c:5","source":{"file":"a.c","line":5}},
-          {"event":3,"thread":"t2","operation":"branch r < 2 : true","location":"a.c:6","source":{"file":"a.c","line":6}},
-          {"event":4,"thread":"t2","operation":"write z : 6","location":"a.c:7","source":{"file":"a.c","line":7}}
-         ]
-        }
         status: 1
     "#]]);
+    folder.check_same("predict --check race --context-bound 1 branch.trace", UNBOUNDED);
     // Needs no bound: the branch would turn.
     folder.file(
         "turns.trace",
@@ -280,7 +219,8 @@ t2: branch r == 1 : true @ a.c:6
 t2: write z = r + 5 : 6 @ a.c:7
 ",
     );
-    folder.check("predict --check race --context-bound 2 turns.trace", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict --check race --context-bound 2 turns.trace
         turns.trace: 5 events, 2 threads, model symbolic
         verdict: no bug in any schedule of these events, proved for any number of context switches (checked: race; model symbolic)
         status: 0
@@ -300,20 +240,15 @@ fn bounds_that_are_none() {
         );
         assert_eq!(output.status.code(), Some(2));
     }
-    folder.check(
-        "predict x --context-bound 1 --iterate-bound",
-        expect![[r#"
-            stderr: error: the argument '--context-bound <N>' cannot be used with '--iterate-bound'
-            stderr: 
-            stderr: Usage: foretrace predict --context-bound <N> <TRACE>...
-            stderr: 
-            stderr: For more information, try '--help'.
-            status: 2
-        "#]],
-    );
-    folder.check(
-        "predict x --model values-only",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict x --context-bound 1 --iterate-bound
+        stderr: error: the argument '--context-bound <N>' cannot be used with '--iterate-bound'
+        stderr: 
+        stderr: Usage: foretrace predict --context-bound <N> <TRACE>...
+        stderr: 
+        stderr: For more information, try '--help'.
+        status: 2
+        $ predict x --model values-only
         stderr: error: invalid value 'values-only' for '--model <MODEL>'
         stderr:   [possible values: auto, reads-from, values, symbolic, control]
         stderr: 
@@ -321,60 +256,25 @@ fn bounds_that_are_none() {
         stderr: 
         stderr: For more information, try '--help'.
         status: 2
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn the_fewest_switches_are_found() {
     let folder = Folder::new("fewest");
     folder.file("branch.trace", BEHIND_A_BRANCH);
-    folder.check(
-        "predict --check race --iterate-bound branch.trace",
-        expect![[r#"
-            branch.trace: 5 events, 2 threads, model symbolic
-            2 findings with 2 causes; an index of them is at the end
-
-            race-1 (real): data race on z
-              t1  is about to write z : 1      at a.c:1  holding no lock
-              t2  is about to write z = r + 5  at a.c:7  holding no lock
-              schedule: 2 steps, 1 context switch
-               step  t1                   t2
-                  1                       read x : 0           a.c:5
-                  2                       branch r < 2 : true  a.c:6
-               next*                      write z = r + 5      a.c:7
-               next* write z : 1                               a.c:1
-
-            race-2 (real): data race on x
-              t1  is about to write x : 1  at a.c:2  holding no lock
-              t2  is about to read x : 1   at a.c:5  holding no lock
-              schedule: 1 step, 1 context switch
-               step  t1           t2
-                  1  write z : 1               a.c:1
-               next* write x : 1               a.c:2
-               next*              read x : 1   a.c:5
-
-            2 findings with 2 causes:
-              race-1  real  data race on z  a.c:1, a.c:7
-              race-2  real  data race on x  a.c:2, a.c:5
-
-            verdict: 2 bugs that can happen
-            status: 1
-        "#]],
-    );
+    folder.check_same("predict --check race --iterate-bound branch.trace", UNBOUNDED);
 }
 
 #[test]
 fn assertions_without_a_condition_are_not_asked() {
     let folder = Folder::new("opaque-assertion");
     folder.file("opaque.trace", "t1: read x : 1\nt1: assert : true\nt1: assert : true\n");
-    folder.check(
-        "predict --check assertion opaque.trace",
-        expect![[r#"
-            opaque.trace: 3 events, 1 thread, model values
-            not checked: assertion: 2 whose condition is not recorded, and which held in the recorded run
-            verdict: none (not checked: assertion)
-            status: 0
-        "#]],
-    );
+    folder.session(expect![[r#"
+        $ predict --check assertion opaque.trace
+        opaque.trace: 3 events, 1 thread, model values
+        not checked: assertion: 2 whose condition is not recorded, and which held in the recorded run
+        verdict: none (not checked: assertion)
+        status: 0
+    "#]]);
 }

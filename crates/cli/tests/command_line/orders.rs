@@ -47,7 +47,8 @@ fn they_are_counted_and_a_no_says_what_it_is_about() {
 #[test]
 fn an_explanation_says_so() {
     let folder = folder("explained", "relaxed");
-    folder.check("explain message.trace race m.c:5 m.c:9", expect![[r#"
+    folder.session(expect![[r#"
+        $ explain message.trace race m.c:5 m.c:9
         data race on data at m.c:5, m.c:9: cannot happen, refuted by the solver
           For this race, t1 is about to write `data` (m.c:5), and t2 is about to read `data` (m.c:9).
           (1) t2 reads what is in `flag` (m.c:8): what t1 has left at m.c:6.

@@ -26,21 +26,15 @@ fn the_text_goes_to_the_terminal_beside_files() {
 fn outputs_that_would_overwrite_each_other() {
     let folder = Folder::new("output-refused");
     folder.file("small.trace", SMALL);
-    folder.check(
-        "predict small.trace --output json --output text",
-        expect![[r#"
-            stderr: error: nothing else can go to standard output beside json
-            stderr: hint: name a file: --output json=FILE
-            status: 2
-        "#]],
-    );
-    folder.check(
-        "predict small.trace --output json=x --output text=x",
-        expect![[r#"
-            stderr: error: x is to be written twice
-            status: 2
-        "#]],
-    );
+    folder.session(expect![[r#"
+        $ predict small.trace --output json --output text
+        stderr: error: nothing else can go to standard output beside json
+        stderr: hint: name a file: --output json=FILE
+        status: 2
+        $ predict small.trace --output json=x --output text=x
+        stderr: error: x is to be written twice
+        status: 2
+    "#]]);
     let output = folder.command("predict small.trace --output yaml=x").output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("there is no format `yaml`; use text, json"), "{said}");

@@ -8,7 +8,8 @@ use super::{Folder, example};
 fn the_example() {
     let folder = Folder::new("program-example");
     folder.file("withdraw.ftp", &example("withdraw.ftp"));
-    folder.check("predict withdraw.ftp", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict withdraw.ftp
         withdraw.ftp: program, 3 threads, 29 events
 
         assertion-1 (real): an assertion fails
@@ -57,14 +58,14 @@ fn its_correct_twin() {
     );
     let folder = Folder::new("program-correct");
     folder.file("withdraw.ftp", &text);
-    folder.check("predict withdraw.ftp", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict withdraw.ftp
         withdraw.ftp: program, 3 threads, 25 events
         not checked: atomicity: not supported for programs
         not checked: deadlock: not supported for programs
         verdict: no bug in any execution of this program (checked: race, assertion; not checked: atomicity, deadlock)
         status: 0
-    "#]]);
-    folder.check("predict withdraw.ftp --check assertion --context-bound 2", expect![[r#"
+        $ predict withdraw.ftp --check assertion --context-bound 2
         withdraw.ftp: program, 3 threads, 25 events
         verdict: no bug in any execution of this program, proved for any number of context switches (checked: assertion)
         status: 0
@@ -98,71 +99,59 @@ func body() {
 fn bounds() {
     let folder = Folder::new("program-bounds");
     folder.file("figure.ftp", FIGURE);
-    folder.check(
-        "predict figure.ftp --check assertion --iterate-bound",
-        expect![[r#"
-            figure.ftp: program, 3 threads, 25 events
+    folder.session(expect![[r#"
+        $ predict figure.ftp --check assertion --iterate-bound
+        figure.ftp: program, 3 threads, 25 events
 
-            assertion-1 (real): an assertion fails
-              main  is about to assert load x == 3 : false (load x = 1)  at R4  holding no lock
-              schedule: 12 steps, 4 context switches
-               step  main                                     main/t1           main/t2
-                  1  store x : 0                                                                  W1
-                   ⋮  main: 2 steps
-                  4                                           load x : 0                          R1
-                  5                                           tmp = load x : 0                    R2
-                  6                                                             load x : 0        R1
-                  7                                                             tmp = load x : 0  R2
-                  8                                                             x: 0 → 1          W2
-                  9                                           x: 1 → 1                            W2
-                   ⋮  main: 2 steps
-                 12  load x : 1                                                                   R4
-               next* assert load x == 3 : false (load x = 1)                                      R4
+        assertion-1 (real): an assertion fails
+          main  is about to assert load x == 3 : false (load x = 1)  at R4  holding no lock
+          schedule: 12 steps, 4 context switches
+           step  main                                     main/t1           main/t2
+              1  store x : 0                                                                  W1
+               ⋮  main: 2 steps
+              4                                           load x : 0                          R1
+              5                                           tmp = load x : 0                    R2
+              6                                                             load x : 0        R1
+              7                                                             tmp = load x : 0  R2
+              8                                                             x: 0 → 1          W2
+              9                                           x: 1 → 1                            W2
+               ⋮  main: 2 steps
+             12  load x : 1                                                                   R4
+           next* assert load x == 3 : false (load x = 1)                                      R4
 
-            verdict: 1 bug that can happen
-            status: 1
-        "#]],
-    );
-    folder.check("predict figure.ftp --check assertion --context-bound 3", expect![[r#"
+        verdict: 1 bug that can happen
+        status: 1
+        $ predict figure.ftp --check assertion --context-bound 3
         figure.ftp: program, 3 threads, 25 events
         verdict: no bug in any execution of this program with at most 3 context switches (checked: assertion)
         status: 0
+        $ predict figure.ftp --check race --granularity variable
+        figure.ftp: program, 3 threads, 25 events
+
+        race-1 (real): data race on x
+          main/t1  is about to store x : 1  at W2  holding no lock
+          main/t2  is about to load x       at R1  holding no lock
+          schedule: 5 steps, 4 context switches
+           step  main              main/t1           main/t2
+              1  store x : 0                                           W1
+              2  fork main/t1
+              3                    load x : 0                          R1
+              4                    tmp = load x : 0                    R2
+              5  fork main/t2
+           next*                   store x : 1                         W2
+           next*                                     load x            R1
+
+        verdict: 1 bug that can happen
+        status: 1
     "#]]);
-    folder.check(
-        "predict figure.ftp --check race --granularity variable",
-        expect![[r#"
-            figure.ftp: program, 3 threads, 25 events
-
-            race-1 (real): data race on x
-              main/t1  is about to store x : 1  at W2  holding no lock
-              main/t2  is about to load x       at R1  holding no lock
-              schedule: 5 steps, 4 context switches
-               step  main              main/t1           main/t2
-                  1  store x : 0                                           W1
-                  2  fork main/t1
-                  3                    load x : 0                          R1
-                  4                    tmp = load x : 0                    R2
-                  5  fork main/t2
-               next*                   store x : 1                         W2
-               next*                                     load x            R1
-
-            verdict: 1 bug that can happen
-            status: 1
-        "#]],
-    );
 }
 
 #[test]
 fn json() {
     let folder = Folder::new("program-json");
     folder.file("figure.ftp", FIGURE);
-    folder.check("predict figure.ftp --check assertion --iterate-bound --json -", expect![[r#"
-        {
-         "schema": "foretrace-report/1",
-         "tool": {
-          "name": "foretrace",
-          "version": "0.1.0"
-         },
+    folder.session(expect![[r#"
+        $ predict figure.ftp --check assertion --iterate-bound --json - | trace settings findings excerpt
          "trace": {
           "path": "figure.ftp",
           "subject": "program",
@@ -172,7 +161,6 @@ fn json() {
           "repairs": [],
           "blind_spots": 0
          },
-         "model": "symbolic",
          "settings": {
           "granularity": "location",
           "infer_regions": false,
@@ -181,22 +169,9 @@ fn json() {
           "context_bound": null,
           "iterate_bound": true
          },
-         "summary": {
-          "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":1,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":0,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
-         },
-         "slicing": {
-          "events": 25,
-          "events_left": 23,
-          "reads": 7,
-          "reads_left": 7,
-          "conditions": 1,
-          "conditions_left": 1
-         },
          "findings": [
           {"id":"assertion-1","fingerprint":"83a6095d0f26917c","stable_fingerprint":"83a6095d0f26917c","group":"e4fd11d2abf9adfd","kind":"assertion","certainty":"real","model":"symbolic","object":null,"locations":["R4"],"events":[{"event":23,"thread":"main","operation":"assert load x == 3 : false (load x = 1)","location":"R4","state":"next","locks_held":[]}],"changes":[{"event":1,"operation":"store x : 0"},{"event":4,"operation":"load x : 0"},{"event":5,"operation":"tmp = load x : 0"},{"event":6,"operation":"store x : 1"},{"event":13,"operation":"load x : 0"},{"event":14,"operation":"tmp = load x : 0"},{"event":15,"operation":"store x : 1"},{"event":22,"operation":"load x : 1"},{"event":23,"operation":"assert load x == 3 : false (load x = 1)"}],"context_switches":4,"schedule":[{"thread":"main","event":1},{"thread":"main","event":2},{"thread":"main","event":11},{"thread":"main/t1","event":4},{"thread":"main/t1","event":5},{"thread":"main/t2","event":13},{"thread":"main/t2","event":14},{"thread":"main/t2","event":15},{"thread":"main/t1","event":6},{"thread":"main","event":20},{"thread":"main","event":21},{"thread":"main","event":22}]}
          ],
-         "undecided": [],
-         "notes": [],
          "excerpt": [
           {"event":1,"thread":"main","operation":"store x, 0","location":"W1"},
           {"event":2,"thread":"main","operation":"fork main/t1","location":null},
@@ -211,8 +186,7 @@ fn json() {
           {"event":21,"thread":"main","operation":"join main/t2","location":null},
           {"event":22,"thread":"main","operation":"load x","location":"R4"},
           {"event":23,"thread":"main","operation":"assert load x == 3","location":"R4"}
-         ]
-        }
+         ],
         status: 1
     "#]]);
 }
@@ -241,58 +215,56 @@ thread u {
 }
 ",
     );
-    folder.check(
-        "predict locks.ftp",
-        expect![[r#"
-            locks.ftp: program, 2 threads, 15 events
-            3 findings with 3 causes; an index of them is at the end
+    folder.session(expect![[r#"
+        $ predict locks.ftp
+        locks.ftp: program, 2 threads, 15 events
+        3 findings with 3 causes; an index of them is at the end
 
-            assertion-1 (real): a place marked unreachable is reached
-              u  is at unreachable    holding no lock
-              inputs: size = 3 (t)
-              schedule: 6 steps, 1 context switch
-               step  t                      u
-                  1  n = external size : 3
-                  2  acquire m                                     1
-                  3  release m                                     3
-                  4  store atomic x : 3
-                  5                         load atomic x : 3
-                  6                         load atomic x : 3
-               next*                        unreachable
+        assertion-1 (real): a place marked unreachable is reached
+          u  is at unreachable    holding no lock
+          inputs: size = 3 (t)
+          schedule: 6 steps, 1 context switch
+           step  t                      u
+              1  n = external size : 3
+              2  acquire m                                     1
+              3  release m                                     3
+              4  store atomic x : 3
+              5                         load atomic x : 3
+              6                         load atomic x : 3
+           next*                        unreachable
 
-            double-lock-1 (real): m is locked again by its holder
-              t  is about to acquire m  at 2  holding m from 1
-              inputs: size = 8 (t)
-              schedule: 2 steps, 0 context switches
-               step  t
-                  1  n = external size : 8
-                  2  acquire m              1
-               next* acquire m              2
+        double-lock-1 (real): m is locked again by its holder
+          t  is about to acquire m  at 2  holding m from 1
+          inputs: size = 8 (t)
+          schedule: 2 steps, 0 context switches
+           step  t
+              1  n = external size : 8
+              2  acquire m              1
+           next* acquire m              2
 
-            unlock-not-held-1 (real): m is unlocked, but nobody holds it
-              u  is about to release m    holding no lock
-              inputs: size = 2 (t)
-              schedule: 5 steps, 1 context switch
-               step  t                      u
-                  1  n = external size : 2
-                  2  acquire m                                     1
-                  3  release m                                     3
-                  4  store atomic x : 2
-                  5                         load atomic x : 2
-               next*                        release m
+        unlock-not-held-1 (real): m is unlocked, but nobody holds it
+          u  is about to release m    holding no lock
+          inputs: size = 2 (t)
+          schedule: 5 steps, 1 context switch
+           step  t                      u
+              1  n = external size : 2
+              2  acquire m                                     1
+              3  release m                                     3
+              4  store atomic x : 2
+              5                         load atomic x : 2
+           next*                        release m
 
-            3 findings with 3 causes:
-              assertion-1        real  a place marked unreachable is reached
-              double-lock-1      real  m is locked again by its holder        2
-              unlock-not-held-1  real  m is unlocked, but nobody holds it
+        3 findings with 3 causes:
+          assertion-1        real  a place marked unreachable is reached
+          double-lock-1      real  m is locked again by its holder        2
+          unlock-not-held-1  real  m is unlocked, but nobody holds it
 
-            not checked: atomicity: not supported for programs
-            not checked: deadlock: not supported for programs
-            note: lock misuse and reached `unreachable` places count as assertions
-            verdict: 3 bugs that can happen (not checked: atomicity, deadlock)
-            status: 1
-        "#]],
-    );
+        not checked: atomicity: not supported for programs
+        not checked: deadlock: not supported for programs
+        note: lock misuse and reached `unreachable` places count as assertions
+        verdict: 3 bugs that can happen (not checked: atomicity, deadlock)
+        status: 1
+    "#]]);
 }
 
 #[test]
@@ -313,190 +285,118 @@ thread t {
 thread u { acquire m; store x, 5; release m }
 ",
     );
-    folder.check(
-        "predict regions.ftp",
-        expect![[r#"
-            regions.ftp: program, 2 threads, 15 events
-            not checked: assertion: the program has no assertions
-            not checked: atomicity: not supported for programs
-            not checked: deadlock: not supported for programs
-            verdict: no bug in any execution of this program (checked: race; not checked: atomicity, deadlock, assertion)
-            status: 0
-        "#]],
-    );
+    folder.session(expect![[r#"
+        $ predict regions.ftp
+        regions.ftp: program, 2 threads, 15 events
+        not checked: assertion: the program has no assertions
+        not checked: atomicity: not supported for programs
+        not checked: deadlock: not supported for programs
+        verdict: no bug in any execution of this program (checked: race; not checked: atomicity, deadlock, assertion)
+        status: 0
+    "#]]);
 }
 
 #[test]
 fn what_is_not_supported_is_undecided() {
     let folder = Folder::new("program-unsupported");
     folder.file("heap.ftp", "foretrace-program 1\nthread t { p := alloc 8 @ a.c:3\n free p }\n");
-    folder.check(
-        "predict heap.ftp",
-        expect![[r#"
-            heap.ftp: program
-            undecided: not supported: heap memory (at a.c:3)
-            verdict: nothing is decided
-            status: 3
-        "#]],
-    );
-    folder.check(
-        "predict heap.ftp --json -",
-        expect![[r#"
-            {
-             "schema": "foretrace-report/1",
-             "tool": {
-              "name": "foretrace",
-              "version": "0.1.0"
-             },
-             "trace": {
-              "path": "heap.ftp",
-              "subject": "program",
-              "events": 0,
-              "threads": 0,
-              "thread_names": [],
-              "repairs": [],
-              "blind_spots": 0
-             },
-             "model": "symbolic",
-             "settings": {
-              "granularity": "location",
-              "infer_regions": false,
-              "conflicts": null,
-              "budget_ms": null,
-              "context_bound": null,
-              "iterate_bound": false
-             },
-             "summary": {
-              "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
-              "atomicity": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
-              "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
-             },
-             "findings": [],
-             "undecided": [
-              {"property":"race","kind":"race","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"},
-              {"property":"atomicity","kind":"atomicity","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"},
-              {"property":"assertion","kind":"assertion","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"}
-             ],
-             "notes": [],
-             "excerpt": []
-            }
-            status: 3
-        "#]],
-    );
+    folder.session(expect![[r#"
+        $ predict heap.ftp
+        heap.ftp: program
+        undecided: not supported: heap memory (at a.c:3)
+        verdict: nothing is decided
+        status: 3
+        $ predict heap.ftp --json - | summary undecided
+         "summary": {
+          "race": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
+          "atomicity": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]},
+          "assertion": {"candidates":1,"pruned_mhb":0,"pruned_lsa":0,"pruned_ucg":0,"violated":0,"infeasible":0,"infeasible_in_bound":0,"infeasible_for_recorded_values":0,"undecided":1,"remaining":{"total":1,"lsa":1,"mhb":1,"ucg":1},"not_asked":[]}
+         },
+         "undecided": [
+          {"property":"race","kind":"race","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"},
+          {"property":"atomicity","kind":"atomicity","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"},
+          {"property":"assertion","kind":"assertion","events":[],"code":"unsupported","reason":"not supported: heap memory (at a.c:3)"}
+         ],
+        status: 3
+    "#]]);
     let text = "foretrace-program 1\nfunc f() {\n a:\n jump b\n b:\n jump b\n}\nthread t = f()\n";
     folder.file("loop.txt", text);
-    folder.check(
-        "predict loop.txt",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict loop.txt
         loop.txt: program
         undecided: not supported: function `f`: blocks jump in a circle: b -> b
         verdict: nothing is decided
         status: 3
-    "#]],
-    );
+    "#]]);
     folder.file("barrier.ftp", "barrier b = 1; thread t { barrier b }\n");
-    folder.check(
-        "predict barrier.ftp",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict barrier.ftp
         barrier.ftp: program
         undecided: not supported: a barrier (at t: barrier b)
         verdict: nothing is decided
         status: 3
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn what_is_no_program() {
     let folder = Folder::new("program-wrong");
     folder.file("wrong.ftp", "foretrace-program 1\nthread t { stor x }\n");
-    folder.check(
-        "predict wrong.ftp",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict wrong.ftp
         stderr: error: wrong.ftp:2:12: expected a statement, but found `stor`
         status: 2
-    "#]],
-    );
+    "#]]);
     let text = "foretrace-program 1\nfunc f() {\n a:\n %1 = %0 + 1\n return\n}\nthread t = f()\n";
     folder.file("invalid.ftp", text);
-    folder.check(
-        "predict invalid.ftp",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict invalid.ftp
         stderr: error: invalid.ftp:4:7: `%0` has no value here
         status: 2
-    "#]],
-    );
+    "#]]);
     folder.file("empty.ftp", "foretrace-program 1\n");
-    folder.check(
-        "predict empty.ftp",
-        expect![[r#"
-            empty.ftp: program, 0 threads, 0 events
-            not checked: assertion: the program has no assertions
-            not checked: atomicity: not supported for programs
-            not checked: deadlock: not supported for programs
-            verdict: the program has no threads
-            status: 3
-        "#]],
-    );
-    folder.check(
-        "predict missing.ftp",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict empty.ftp
+        empty.ftp: program, 0 threads, 0 events
+        not checked: assertion: the program has no assertions
+        not checked: atomicity: not supported for programs
+        not checked: deadlock: not supported for programs
+        verdict: the program has no threads
+        status: 3
+        $ predict missing.ftp
         stderr: error: missing.ftp: No such file or directory (os error 2)
         status: 2
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn options_that_are_not_for_programs() {
     let folder = Folder::new("program-options");
     folder.file("figure.ftp", FIGURE);
-    folder.check(
-        "predict figure.ftp --model values",
-        expect![[r#"
-            stderr: error: --model values is not for a program
-            stderr: hint: programs and merged runs support only the model symbolic
-            status: 2
-        "#]],
-    );
-    folder.check(
-        "predict figure.ftp --compare-models",
-        expect![[r#"
-            stderr: error: --compare-models is not for a program
-            stderr: hint: programs and merged runs support only the model symbolic
-            status: 2
-        "#]],
-    );
-    folder.check(
-        "predict figure.ftp --infer-regions",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict figure.ftp --model values
+        stderr: error: --model values is not for a program
+        stderr: hint: programs and merged runs support only the model symbolic
+        status: 2
+        $ predict figure.ftp --compare-models
+        stderr: error: --compare-models is not for a program
+        stderr: hint: programs and merged runs support only the model symbolic
+        status: 2
+        $ predict figure.ftp --infer-regions
         stderr: error: --infer-regions is not for a program
         stderr: hint: mark regions with `region begin` and `region end`
         status: 2
-    "#]],
-    );
-    folder.check(
-        "predict figure.ftp --check lock",
-        expect![[r#"
+        $ predict figure.ftp --check lock
         stderr: error: --check lock is not for a program
         stderr: hint: lock misuse is reported with assertions: --check assertion
         status: 2
-    "#]],
-    );
-    folder.check(
-        "predict figure.ftp --check deadlock",
-        expect![[r#"
-            stderr: error: --check without race and assertion is not for a program
-            stderr: hint: nothing else is checked
-            status: 2
-        "#]],
-    );
-    folder.check(
-        "predict figure.ftp --solver z3",
-        expect![[r#"
+        $ predict figure.ftp --check deadlock
+        stderr: error: --check without race and assertion is not for a program
+        stderr: hint: nothing else is checked
+        status: 2
+        $ predict figure.ftp --solver z3
         stderr: error: --solver is not for a program
         stderr: hint: the papers' formula exists for traces only
         status: 2
-    "#]],
-    );
+    "#]]);
 }

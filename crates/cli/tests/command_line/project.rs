@@ -61,14 +61,13 @@ fn suppressions_of_threadsanitizer() {
         status: 0
     "#]];
     expected.assert_eq(&standing(&folder, "t.trace"));
-    folder.check(
-        "predict t.trace --output lines",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict t.trace --output lines
         status: 0
-    "#]],
-    );
+    "#]]);
     folder.file("foretrace.supp", "race\n");
-    folder.check("predict t.trace", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict t.trace
         stderr: error: foretrace.supp:1: `race` is not TYPE:PATTERN, with one of race, race_top, deadlock, mutex, lock, atomicity, assertion, id, thread, signal, called_from_lib
         status: 2
     "#]]);
@@ -100,35 +99,21 @@ fn benign_races_are_marked_in_the_source() {
 fn a_finding_is_suppressed_by_its_id() {
     let folder = project("suppress");
     folder.command("predict t.trace --output json=r.json").output().unwrap();
-    folder.check(
-        "suppress r.json#race-1 --reason harmless",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ suppress r.json#race-1 --reason harmless
         stderr: foretrace: foretrace.supp has id:b0936ab118c66565 now
         status: 0
-    "#]],
-    );
-    folder.check(
-        "suppress r.json#race-1",
-        expect![[r#"
+        $ suppress r.json#race-1
         stderr: foretrace: foretrace.supp has id:b0936ab118c66565 already
         status: 0
-    "#]],
-    );
-    folder.check(
-        "suppress r.json#race-9",
-        expect![[r#"
+        $ suppress r.json#race-9
         stderr: error: r.json: it has no finding race-9
         status: 2
-    "#]],
-    );
-    folder.check(
-        "suppress here",
-        expect![[r#"
+        $ suppress here
         stderr: error: `here` is neither REPORT#FINDING nor a fingerprint
         stderr: hint: the JSON report of a finding has its stable_fingerprint
         status: 2
-    "#]],
-    );
+    "#]]);
     expect![[r#"
         # race at a.c:4:4 (f), a.c:7:22 (g)
         # harmless

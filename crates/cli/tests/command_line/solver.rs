@@ -5,7 +5,7 @@ use std::process::Command;
 
 use expect_test::{Expect, expect};
 
-use super::{Folder, SMALL, example};
+use super::{Folder, SMALL, example, says};
 
 fn need_z3() {
     let found = Command::new("z3").arg("--version").output();
@@ -17,65 +17,38 @@ fn z3_decides() {
     need_z3();
     let folder = Folder::new("solver");
     folder.file("assertion.trace", &example("assertion.trace")).file("small.trace", SMALL);
-    let mut command = folder.command("predict assertion.trace --solver");
-    folder.check_command(command.arg("z3 -in"), expect![[r#"
-        assertion.trace: 32 events, 3 threads, model symbolic
-
-        assertion-1 (real): an assertion fails
-          bert  is about to assert now >= 0 : false (now = -40)  at bank.c:13  holding m from bank.c:12
-          bert: thread created at bank.c:22
-          schedule: 21 steps, 3 context switches
-           step  anna                                 bert
-               ⋮  main: 3 steps
-              4                                       begin                                bank.c:9
-              5                                       acquire m                            bank.c:10
-              6                                       read balance : 100                   bank.c:10
-              7                                       release m                            bank.c:10
-              8                                       branch seen < 60 : false             bank.c:11
-              9  begin                                                                     bank.c:3
-             10  acquire m                                                                 bank.c:4
-             11  read balance : 100                                                        bank.c:5
-             12  branch seen >= 80 : true                                                  bank.c:5
-             13  read balance : 100                                                        bank.c:6
-             14  balance: 100 → 20                                                         bank.c:6
-             15  read balance : 20                                                         bank.c:7
-             16  assert now >= 0 : true                                                    bank.c:7
-             17  release m                                                                 bank.c:8
-             18                                       acquire m                            bank.c:12
-             19                                       read balance : 20                    bank.c:12
-             20                                       balance: 20 → -40                    bank.c:12
-             21                                       read balance : -40                   bank.c:13
-           next*                                      assert now >= 0 : false (now = -40)  bank.c:13
-
-        not checked: atomicity: the trace marks no atomic regions
+    let of_z3 = says(folder.command("predict assertion.trace --solver").arg("z3 -in"));
+    let ours = says(&mut folder.command("predict assertion.trace"));
+    let (findings, rest) = of_z3.split_once("not checked").unwrap();
+    assert!(ours.starts_with(findings), "{of_z3}");
+    expect![[r#"
+        : atomicity: the trace marks no atomic regions
         not checked: deadlock: --solver does not decide it
         not checked: lock: --solver does not decide it
         verdict: 1 bug that can happen (not checked: atomicity, deadlock, lock)
         status: 1
-    "#]]);
-    folder.check("predict small.trace --solver z3 --check race --context-bound 0", expect![[r#"
+    "#]]
+    .assert_eq(rest);
+    folder.session(expect![[r#"
+        $ predict small.trace --solver z3 --check race --context-bound 0
         small.trace: 4 events, 2 threads, model symbolic
         verdict: no bug in any schedule of these events with at most 0 context switches (checked: race; model symbolic)
         status: 0
+        $ predict small.trace --solver z3 --check race
+        small.trace: 4 events, 2 threads, model symbolic
+
+        race-1 (real): data race on x
+          t1  is about to write x : 1  at a.c:2  holding m from a.c:1
+          t2  is about to read x       at a.c:9  holding no lock
+          schedule: 1 step, 1 context switch
+           step  t1           t2
+              1  acquire m                 a.c:1
+           next* write x : 1               a.c:2
+           next*              read x       a.c:9
+
+        verdict: 1 bug that can happen
+        status: 1
     "#]]);
-    folder.check(
-        "predict small.trace --solver z3 --check race",
-        expect![[r#"
-            small.trace: 4 events, 2 threads, model symbolic
-
-            race-1 (real): data race on x
-              t1  is about to write x : 1  at a.c:2  holding m from a.c:1
-              t2  is about to read x : 1   at a.c:9  holding no lock
-              schedule: 1 step, 1 context switch
-               step  t1           t2
-                  1  acquire m                 a.c:1
-               next* write x : 1               a.c:2
-               next*              read x : 1   a.c:9
-
-            verdict: 1 bug that can happen
-            status: 1
-        "#]],
-    );
 }
 
 #[test]
@@ -99,32 +72,30 @@ b: release m
 b: assert : true @ a.c:8
 ",
     );
-    folder.check(
-        "predict regions.trace --solver z3 --check race,atomicity,assertion --jobs 1",
-        expect![[r#"
-            regions.trace: 12 events, 2 threads, model values
+    folder.session(expect![[r#"
+        $ predict regions.trace --solver z3 --check race,atomicity,assertion --jobs 1
+        regions.trace: 12 events, 2 threads, model values
 
-            atomicity-1 (real): atomicity violation on x
-              a  did read x : 0           at a.c:1  holding m
-              b  did write x : 5          at a.c:7  holding m
-              a  is about to write x : 1  at a.c:2  holding m
-              schedule: 8 steps, 2 context switches
-               step  a             b
-                  1  region begin
-                  2  acquire m
-                  3* read x : 0                  a.c:1
-                  4  release m
-                  5                acquire m
-                  6*               x: 0 → 5      a.c:7
-                  7                release m
-                  8  acquire m
-               next* write x : 1                 a.c:2
+        atomicity-1 (real): atomicity violation on x
+          a  did read x : 0           at a.c:1  holding m
+          b  did write x : 5          at a.c:7  holding m
+          a  is about to write x : 1  at a.c:2  holding m
+          schedule: 8 steps, 2 context switches
+           step  a             b
+              1  region begin
+              2  acquire m
+              3* read x : 0                  a.c:1
+              4  release m
+              5                acquire m
+              6*               x: 0 → 5      a.c:7
+              7                release m
+              8  acquire m
+           next* write x : 1                 a.c:2
 
-            not checked: assertion: 1 whose condition is not recorded, and which held in the recorded run
-            verdict: 1 bug that can happen (not checked: assertion)
-            status: 1
-        "#]],
-    );
+        not checked: assertion: 1 whose condition is not recorded, and which held in the recorded run
+        verdict: 1 bug that can happen (not checked: assertion)
+        status: 1
+    "#]]);
     let output = |jobs: &str| {
         let command = format!("predict regions.trace --solver z3 --json - --jobs {jobs}");
         folder.command(&command).output().unwrap().stdout
@@ -194,7 +165,8 @@ fn solvers_that_give_no_answer() {
     );
     let folder = Folder::new("solver-missing");
     folder.file("small.trace", SMALL);
-    folder.check("predict small.trace --check race --solver no-such-solver", expect![[r#"
+    folder.session(expect![[r#"
+        $ predict small.trace --check race --solver no-such-solver
         small.trace: 4 events, 2 threads, model symbolic
 
         undecided: 1 candidate (race): no-such-solver was not found: see that it is installed and in the PATH, or name another solver with --solver
@@ -225,44 +197,28 @@ fn a_solver_that_lies() {
 fn options_that_do_not_go_with_it() {
     let folder = Folder::new("solver-options");
     folder.file("small.trace", SMALL);
-    folder.check(
-        "predict small.trace --solver z3 --model control",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ predict small.trace --solver z3 --model control
         stderr: error: --model control cannot be used with --solver
         stderr: hint: it has no formula
         status: 2
-    "#]],
-    );
-    folder.check(
-        "predict small.trace --solver z3 --compare-models",
-        expect![[r#"
+        $ predict small.trace --solver z3 --compare-models
         stderr: error: --compare-models cannot be used with --solver
         stderr: hint: name one model with --model
         status: 2
-    "#]],
-    );
-    folder.check(
-        "predict small.trace --solver z3 --iterate-bound",
-        expect![[r#"
+        $ predict small.trace --solver z3 --iterate-bound
         stderr: error: --iterate-bound cannot be used with --solver
         stderr: hint: give a bound with --context-bound
         status: 2
-    "#]],
-    );
-    folder.check(
-        "predict small.trace --solver z3 --check deadlock",
-        expect![[r#"
+        $ predict small.trace --solver z3 --check deadlock
         stderr: error: --solver decides races, atomicity violations and assertions only
         stderr: hint: --check race,atomicity,assertion
         status: 2
-    "#]],
-    );
-    let mut command = folder.command("predict small.trace --solver");
-    folder.check_command(
-        command.arg(" "),
-        expect![[r#"
+    "#]]);
+    let empty = says(folder.command("predict small.trace --solver").arg(" "));
+    expect![[r#"
         stderr: error: the command of the solver is empty: name one, such as `z3 -in` or `cvc5`
         status: 2
-    "#]],
-    );
+    "#]]
+    .assert_eq(&empty);
 }

@@ -10,25 +10,24 @@ use super::{Folder, SMALL};
 #[test]
 fn show_prints_the_text_form() {
     let folder = Folder::new("show");
-    folder.file("small.trace", SMALL).check(
-        "trace show small.trace",
-        expect![[r#"
+    folder.file("small.trace", SMALL);
+    folder.session(expect![[r#"
+        $ trace show small.trace
         foretrace-trace 1
         t1: acquire m @ a.c:1
         t1: write x = 1 @ a.c:2
         t1: release m @ a.c:3
         t2: read x : 1 @ a.c:9
         status: 0
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn stats_count() {
     let folder = Folder::new("stats");
-    folder.file("small.trace", SMALL).check(
-        "trace stats small.trace",
-        expect![[r#"
+    folder.file("small.trace", SMALL);
+    folder.session(expect![[r#"
+        $ trace stats small.trace
         events                        4
         threads                       2
         objects                       1
@@ -42,31 +41,24 @@ fn stats_count() {
           release                     1
           write                       1
         status: 0
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn convert_writes_the_file_and_nothing_else() {
     let folder = Folder::new("convert");
     folder.file("small.trace", SMALL);
-    folder.check(
-        "trace convert small.trace again.trace",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ trace convert small.trace again.trace
         status: 0
-    "#]],
-    );
-    folder.check(
-        "trace convert again.trace -",
-        expect![[r#"
+        $ trace convert again.trace -
         foretrace-trace 1
         t1: acquire m @ a.c:1
         t1: write x = 1 @ a.c:2
         t1: release m @ a.c:3
         t2: read x : 1 @ a.c:9
         status: 0
-    "#]],
-    );
+    "#]]);
     assert_eq!(folder.names(), ["again.trace", "small.trace"]);
     assert!(folder.read("again.trace").starts_with("foretrace-trace 1\n"));
 }
@@ -75,13 +67,11 @@ fn convert_writes_the_file_and_nothing_else() {
 fn a_failed_write_leaves_the_old_file_alone() {
     let folder = Folder::new("failed-write");
     folder.file("small.trace", SMALL);
-    folder.check(
-        "trace convert small.trace no/such/folder.trace",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ trace convert small.trace no/such/folder.trace
         stderr: error: cannot write no/such/folder.trace: No such file or directory (os error 2)
         status: 2
-    "#]],
-    );
+    "#]]);
     assert_eq!(folder.names(), ["small.trace"]);
 }
 
@@ -89,20 +79,16 @@ fn a_failed_write_leaves_the_old_file_alone() {
 fn a_device_is_written_to_and_not_replaced() {
     let folder = Folder::new("device");
     folder.file("small.trace", SMALL);
-    folder.check(
-        "trace convert small.trace /dev/null",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ trace convert small.trace /dev/null
         status: 0
-    "#]],
-    );
+    "#]]);
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
-    folder.check(
-        "trace convert small.trace /dev/full",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ trace convert small.trace /dev/full
         stderr: error: cannot write /dev/full: No space left on device (os error 28)
         status: 2
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
@@ -110,12 +96,10 @@ fn a_link_stays_a_link() {
     let folder = Folder::new("link");
     folder.file("small.trace", SMALL).file("target.trace", "old");
     std::os::unix::fs::symlink("target.trace", folder.0.join("link.trace")).unwrap();
-    folder.check(
-        "trace convert small.trace link.trace",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ trace convert small.trace link.trace
         status: 0
-    "#]],
-    );
+    "#]]);
     assert!(fs::symlink_metadata(folder.0.join("link.trace")).unwrap().is_symlink());
     assert!(folder.read("target.trace").starts_with("foretrace-trace 1\n"));
 }
@@ -136,40 +120,28 @@ fn a_closed_pipe_is_no_error() {
 fn formats_survive_the_way_there_and_back() {
     let folder = Folder::new("formats");
     folder.file("small.trace", SMALL);
-    folder.check(
-        "trace convert small.trace small.ftb",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ trace convert small.trace small.ftb
         status: 0
-    "#]],
-    );
-    folder.check(
-        "trace convert small.ftb -",
-        expect![[r#"
+        $ trace convert small.ftb -
         foretrace-trace 1
         t1: acquire m @ a.c:1
         t1: write x = 1 @ a.c:2
         t1: release m @ a.c:3
         t2: read x : 1 @ a.c:9
         status: 0
-    "#]],
-    );
-    folder.check(
-        "trace convert small.ftb - --to std",
-        expect![[r#"
+        $ trace convert small.ftb - --to std
         t1|acq(m)|a.c:1
         t1|w(x)|a.c:2
         t1|rel(m)|a.c:3
         t2|r(x)|a.c:9
         status: 0
-    "#]],
-    );
+    "#]]);
     folder.file("signal.trace", "t1: signal c\n");
-    folder.check(
-        "trace convert signal.trace signal.std",
-        expect![[r#"
+    folder.session(expect![[r#"
+        $ trace convert signal.trace signal.std
         stderr: error: cannot write signal.std: event 0: STD cannot say a condition variable
         status: 2
-    "#]],
-    );
+    "#]]);
     assert_eq!(folder.names(), ["signal.trace", "small.ftb", "small.trace"]);
 }

@@ -29,7 +29,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use foretrace_recording::explore::*;
 use foretrace_recording::record::{self, kind, near};
 
-/// What the recorded run did.
+/// What the recorded run did; by default nothing, so that every path counts.
+#[derive(Default)]
 pub(crate) struct Recorded {
     /// Outcomes of branches, by thread.
     pub(crate) outcomes: Vec<Vec<bool>>,
@@ -115,6 +116,10 @@ impl Explorer {
             .open(area)
             .unwrap();
         file.set_len(8 * WORDS as u64).unwrap();
+        for thread in recorded.outcomes.len()..THREADS {
+            let most = if recorded.outcomes.is_empty() { ANY } else { 0 };
+            write_words(&file, EXPECTED + thread * EXPECTED_WORDS, &[most]);
+        }
         for (thread, outcomes) in recorded.outcomes.iter().enumerate() {
             assert!(thread < THREADS && outcomes.len() <= 64 * (EXPECTED_WORDS - 1));
             let mut words = vec![outcomes.len() as u64];

@@ -17,15 +17,18 @@ mod faults;
 mod fragments;
 mod generator;
 mod indexed;
+mod verdicts;
 mod waiting;
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use compare::FALSE_ALARM;
+use explorer::{Recorded, Truth};
 use foretrace_testing::cases;
 
 /// Of programs with addresses that depend on what was read.
@@ -34,6 +37,8 @@ const INDEXED_PROGRAMS: u64 = 60;
 const CHANNEL_PROGRAMS: u64 = 80;
 /// Of programs whose threads wait for each other in the kernel.
 const WAITING_PROGRAMS: u64 = 80;
+/// Of programs that are verified.
+const VERIFIED_PROGRAMS: u64 = 100;
 /// How many programs are tried if nobody asks for more.
 const PROGRAMS: u64 = 240;
 /// A program that needs more runs than this is too large to be explored.
@@ -72,6 +77,9 @@ struct Sums {
     /// Threads that wait for ever in calls, and how many of them are found.
     stuck: AtomicU64,
     stuck_found: AtomicU64,
+    /// Verdicts of `verify`.
+    proved: AtomicU64,
+    bugs: AtomicU64,
     /// In how many programs each of [`faults::FAULTS`] shows.
     caught: [AtomicU64; faults::FAULTS.len()],
 }
@@ -107,9 +115,13 @@ fn letters() -> Vec<Case> {
     cases
 }
 
-fn generated(seed: u64) -> Case {
-    let level = LEVELS[seed as usize % LEVELS.len()];
-    Case { name: format!("{seed}{level}"), source: generator::program(seed), level, seed }
+/// The programs of a generator.
+fn generated(of: impl Fn(u64) -> String, seeds: Range<u64>) -> Vec<Case> {
+    let case = |seed: u64| {
+        let level = LEVELS[seed as usize % LEVELS.len()];
+        Case { name: format!("{seed}{level}"), source: of(seed), level, seed }
+    };
+    seeds.map(case).collect()
 }
 
 fn compile(case: &Case, folder: &Path) -> PathBuf {
@@ -127,13 +139,12 @@ fn compile(case: &Case, folder: &Path) -> PathBuf {
 }
 
 /// Records a run that passes, if one of a few does.
-fn record(program: &Path, seed: u64) -> Option<PathBuf> {
-    let recording = program.with_extension("ftrec");
-    for schedule in seed..seed + 12 {
+fn record(program: &Path, recording: &Path, seed: u64) -> bool {
+    (seed..seed + 12).any(|schedule| {
         // Most often there is none.
-        let _ = fs::remove_file(&recording);
+        let _ = fs::remove_file(recording);
         let status = Command::new(program)
-            .env("FORETRACE_RECORDING", &recording)
+            .env("FORETRACE_RECORDING", recording)
             .env("FORETRACE_SCHEDULE", "random")
             .env("FORETRACE_SEED", schedule.to_string())
             .stdin(Stdio::null())
@@ -141,159 +152,142 @@ fn record(program: &Path, seed: u64) -> Option<PathBuf> {
             .stderr(Stdio::null())
             .status()
             .unwrap();
-        if status.success() {
-            return Some(recording);
+        status.success()
+    })
+}
+
+fn add(sum: &AtomicU64, count: usize) {
+    sum.fetch_add(count as u64, Relaxed);
+}
+
+/// A program that was compiled and recorded, and the files that it leaves.
+struct Tried {
+    program: PathBuf,
+    area: PathBuf,
+    recording: PathBuf,
+}
+
+impl Tried {
+    /// Not yet recorded.
+    fn compiled(case: &Case, folder: &Path, sums: &Sums) -> Tried {
+        let program = compile(case, folder);
+        add(&sums.programs, 1);
+        let [area, recording] = ["area", "ftrec"].map(|end| program.with_extension(end));
+        Tried { program, area, recording }
+    }
+
+    /// `None` if no run of it passes.
+    fn new(case: &Case, folder: &Path, sums: &Sums) -> Option<Tried> {
+        let tried = Tried::compiled(case, folder, sums);
+        if !record(&tried.program, &tried.recording, case.seed) {
+            add(&sums.never_passed, 1);
+            tried.forget();
+            return None;
+        }
+        Some(tried)
+    }
+
+    /// What it does under all its schedules; `None` if there are too many.
+    fn explore(&self, recorded: &Recorded, sums: &Sums) -> Option<Truth> {
+        let truth = explorer::explore(&self.program, &self.area, recorded, MOST_RUNS);
+        match &truth {
+            Some(truth) => {
+                add(&sums.runs, truth.runs);
+                add(&sums.states, truth.states);
+            }
+            None => {
+                add(&sums.too_large, 1);
+                self.forget();
+            }
+        }
+        truth
+    }
+
+    /// Some of the files may not be there.
+    fn forget(&self) {
+        let source = self.program.with_extension("c");
+        let files = [&source, &self.program, &self.area, &self.recording];
+        files.iter().for_each(|file| _ = fs::remove_file(file));
+    }
+}
+
+impl Sums {
+    /// Counts what happens, and in which way it is compared.
+    fn compared(&self, truth: &Truth, is_exact: bool) {
+        add(&self.failures, truth.failures.len());
+        add(&self.races, truth.races.len());
+        if is_exact {
+            add(&self.both_ways, 1);
+            add(&self.failures_both_ways, truth.failures.len());
+            add(&self.races_both_ways, truth.races.len());
+        } else {
+            add(&self.one_way, 1);
         }
     }
-    None
 }
 
 /// Compares model and truth for a program; returns the differences.
-fn check(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
-    let add = |sum: &AtomicU64, count: usize| {
-        sum.fetch_add(count as u64, Relaxed);
-    };
-    let program = compile(case, folder);
-    add(&sums.programs, 1);
-    let [source, area] = ["c", "area"].map(|end| program.with_extension(end));
-    let forget = |files: &[&Path]| files.iter().for_each(|file| fs::remove_file(file).unwrap());
-    let Some(recording) = record(&program, case.seed) else {
-        add(&sums.never_passed, 1);
-        forget(&[&source, &program, &program.with_extension("ftrec")]);
-        return Vec::new();
-    };
+fn check(case: &Case, folder: &Path, sums: &Sums) -> Option<Vec<String>> {
+    let tried = Tried::new(case, folder, sums)?;
     let is_initialised = case.source.contains(fragments::INITIALISED);
-    let predicted = compare::prepare(&recording, is_initialised);
-    let truth = explorer::explore(&program, &area, &predicted.recording.recorded, MOST_RUNS);
-    let Some(truth) = truth else {
-        add(&sums.too_large, 1);
-        forget(&[&source, &program, &recording, &area]);
-        return Vec::new();
-    };
-    add(&sums.runs, truth.runs);
-    add(&sums.states, truth.states);
+    let predicted = compare::prepare(&tried.recording, is_initialised);
+    let truth = tried.explore(&predicted.recording.recorded, sums)?;
     add(&sums.assertions, predicted.recording.assertions.len());
-    add(&sums.failures, truth.failures.len());
-    add(&sums.races, truth.races.len());
-    if predicted.is_exact {
-        add(&sums.both_ways, 1);
-        add(&sums.failures_both_ways, truth.failures.len());
-        add(&sums.races_both_ways, truth.races.len());
-    } else {
-        add(&sums.one_way, 1);
-    }
+    sums.compared(&truth, predicted.is_exact);
     let differences = predicted.differences(&truth);
     if differences.is_empty() {
         for (fault, caught) in faults::FAULTS.into_iter().zip(&sums.caught) {
             if predicted.keeps_order
-                && let Some(faulty) = faults::seed(&recording, fault)
+                && let Some(faulty) = faults::seed(&tried.recording, fault)
             {
                 let predicted = compare::prepare(&faulty, is_initialised);
                 let differences = predicted.differences(&truth);
                 add(caught, usize::from(differences.iter().any(|one| one.contains(FALSE_ALARM))));
-                forget(&[&faulty]);
+                fs::remove_file(&faulty).unwrap();
             }
         }
-        forget(&[&source, &program, &recording, &area]);
+        tried.forget();
     }
-    differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
+    Some(differences)
 }
 
 /// As [`check`], with addresses that range over their objects.
-fn check_indexed(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
-    let add = |sum: &AtomicU64, count: usize| {
-        sum.fetch_add(count as u64, Relaxed);
-    };
-    let program = compile(case, folder);
-    add(&sums.programs, 1);
-    let [source, area, recording] = ["c", "area", "ftrec"].map(|end| program.with_extension(end));
-    // Some of them may not be there.
-    let forget = || {
-        [&source, &area, &recording, &program].iter().for_each(|file| _ = fs::remove_file(file));
-    };
-    if record(&program, case.seed).is_none() {
-        add(&sums.never_passed, 1);
-        forget();
-        return Vec::new();
-    }
-    let ranging = indexed::prepare(&recording);
-    let Some(truth) = explorer::explore(&program, &area, &ranging.recorded, MOST_RUNS) else {
-        add(&sums.too_large, 1);
-        forget();
-        return Vec::new();
-    };
-    add(&sums.runs, truth.runs);
-    add(&sums.states, truth.states);
+fn check_indexed(case: &Case, folder: &Path, sums: &Sums) -> Option<Vec<String>> {
+    let tried = Tried::new(case, folder, sums)?;
+    let ranging = indexed::prepare(&tried.recording);
+    let truth = tried.explore(&ranging.recorded, sums)?;
     add(&sums.ranging, ranging.accesses);
     add(&sums.beyond, ranging.beyond);
-    add(&sums.failures, truth.failures.len());
-    add(&sums.races, truth.races.len());
-    match ranging.is_exact {
-        true => {
-            add(&sums.both_ways, 1);
-            add(&sums.failures_both_ways, truth.failures.len());
-            add(&sums.races_both_ways, truth.races.len());
-        }
-        false => add(&sums.one_way, 1),
-    }
+    sums.compared(&truth, ranging.is_exact);
     let differences = ranging.differences(&truth);
     if differences.is_empty() {
-        forget();
+        tried.forget();
     }
-    differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
+    Some(differences)
 }
 
 /// Compares who waits for ever in the kernel.
-fn check_waiting(case: &Case, folder: &Path, sums: &Sums) -> Vec<String> {
-    let add = |sum: &AtomicU64, count: usize| {
-        sum.fetch_add(count as u64, Relaxed);
-    };
-    let program = compile(case, folder);
-    add(&sums.programs, 1);
-    let [source, area, recording] = ["c", "area", "ftrec"].map(|end| program.with_extension(end));
-    // Some of them may not be there.
-    let forget = || {
-        [&source, &area, &recording, &program].iter().for_each(|file| _ = fs::remove_file(file));
-    };
-    if record(&program, case.seed).is_none() {
-        add(&sums.never_passed, 1);
-        forget();
-        return Vec::new();
-    }
-    let waiting = waiting::prepare(&recording);
-    let Some(truth) = explorer::explore(&program, &area, &waiting.recorded, MOST_RUNS) else {
-        add(&sums.too_large, 1);
-        forget();
-        return Vec::new();
-    };
-    add(&sums.runs, truth.runs);
-    add(&sums.states, truth.states);
+fn check_waiting(case: &Case, folder: &Path, sums: &Sums) -> Option<Vec<String>> {
+    let tried = Tried::new(case, folder, sums)?;
+    let waiting = waiting::prepare(&tried.recording);
+    let truth = tried.explore(&waiting.recorded, sums)?;
     add(&sums.one_way, 1);
     let (there, found) = waiting.counts(&truth);
     add(&sums.stuck, there);
     add(&sums.stuck_found, found);
     let mut differences = waiting.differences(&truth);
-    differences.extend(unconfirmed(&program, case.seed));
+    differences.extend(unconfirmed(&tried.program, case.seed));
     if differences.is_empty() {
-        forget();
+        tried.forget();
     }
-    differences.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
+    Some(differences)
 }
 
 /// The findings of a program that are called real, and do not happen when they are replayed.
 fn unconfirmed(program: &Path, seed: u64) -> Vec<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
-        .args([
-            "test",
-            "--verbose",
-            "--output",
-            "text",
-            "--timeout",
-            "20s",
-            "--seed",
-            &seed.to_string(),
-            "--",
-        ])
+        .args("test --verbose --output text --timeout 20s --seed".split(' '))
+        .args([&seed.to_string(), "--"])
         .arg(program)
         .output()
         .unwrap();
@@ -315,7 +309,7 @@ fn wanted(default: u64) -> (u64, u64) {
 fn check_all(
     cases: &[Case],
     folder: &str,
-    check: impl Fn(&Case, &Path, &Sums) -> Vec<String> + Sync + std::panic::RefUnwindSafe,
+    check: impl Fn(&Case, &Path, &Sums) -> Option<Vec<String>> + Sync + std::panic::RefUnwindSafe,
 ) -> Sums {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     fs::create_dir_all(&folder).unwrap();
@@ -326,8 +320,11 @@ fn check_all(
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Relaxed)) {
                     let found = std::panic::catch_unwind(|| check(case, &folder, &sums));
-                    let found = found
-                        .unwrap_or_else(|_| vec![format!("{}: the test itself failed", case.name)]);
+                    let found =
+                        found.unwrap_or_else(|_| Some(vec!["the test itself failed".into()]));
+                    let name = |text| format!("{}: {text}", case.name);
+                    let found: Vec<String> =
+                        found.unwrap_or_default().into_iter().map(name).collect();
                     found.iter().for_each(|difference| println!("{difference}"));
                     differences.lock().unwrap().extend(found);
                 }
@@ -350,7 +347,7 @@ fn model_and_truth_agree() {
     let (count, first) = wanted(cases(PROGRAMS, 10 * PROGRAMS));
     let mut cases = kept();
     cases.extend(letters());
-    cases.extend((first..first + count).map(generated));
+    cases.extend(generated(generator::program, first..first + count));
     let sums = check_all(&cases, "differential", check);
     // The comparison means something: of a hundred programs so many show something.
     let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
@@ -362,11 +359,7 @@ fn model_and_truth_agree() {
 #[test]
 fn model_and_truth_agree_with_addresses_that_range_over_their_objects() {
     let (count, first) = wanted(cases(INDEXED_PROGRAMS, 10 * INDEXED_PROGRAMS));
-    let case = |seed: u64| {
-        let (source, level) = (indexed::program(seed), LEVELS[seed as usize % LEVELS.len()]);
-        Case { name: format!("{seed}{level}"), source, level, seed }
-    };
-    let cases: Vec<Case> = (first..first + count).map(case).collect();
+    let cases = generated(indexed::program, first..first + count);
     let sums = check_all(&cases, "differential-indexed", check_indexed);
     let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
     assert!(of(&sums.both_ways, 40) && of(&sums.ranging, 200), "too few are compared: {sums:?}");
@@ -378,11 +371,7 @@ fn model_and_truth_agree_with_addresses_that_range_over_their_objects() {
 #[test]
 fn nothing_is_predicted_through_the_kernel_that_does_not_happen() {
     let (count, first) = wanted(cases(CHANNEL_PROGRAMS, 10 * CHANNEL_PROGRAMS));
-    let case = |seed: u64| {
-        let (source, level) = (channels::program(seed), LEVELS[seed as usize % LEVELS.len()]);
-        Case { name: format!("{seed}{level}"), source, level, seed }
-    };
-    let mut cases: Vec<Case> = (first..first + count).map(case).collect();
+    let mut cases = generated(channels::program, first..first + count);
     for (number, source) in channels::planted().into_iter().enumerate() {
         let case = |seed| Case {
             name: format!("planted-{number}-{seed}"),
@@ -402,13 +391,18 @@ fn nothing_is_predicted_through_the_kernel_that_does_not_happen() {
 }
 
 #[test]
+fn verdicts_agree_with_all_schedules() {
+    let (count, first) = wanted(cases(VERIFIED_PROGRAMS, 50 * VERIFIED_PROGRAMS));
+    let cases = generated(verdicts::program, first..first + count);
+    let sums = check_all(&cases, "differential-verdicts", verdicts::check);
+    let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
+    assert!(of(&sums.proved, 15) && of(&sums.bugs, 15), "too few are decided: {sums:?}");
+}
+
+#[test]
 fn nobody_is_predicted_to_wait_for_ever_who_never_does() {
     let (count, first) = wanted(cases(WAITING_PROGRAMS, 10 * WAITING_PROGRAMS));
-    let case = |seed: u64| {
-        let (source, level) = (waiting::program(seed), LEVELS[seed as usize % LEVELS.len()]);
-        Case { name: format!("{seed}{level}"), source, level, seed }
-    };
-    let cases: Vec<Case> = (first..first + count).map(case).collect();
+    let cases = generated(waiting::program, first..first + count);
     let sums = check_all(&cases, "differential-waiting", check_waiting);
     let of = |sum: &AtomicU64, percent: u64| sum.load(Relaxed) >= count * percent / 100;
     assert!(of(&sums.one_way, 50), "too few are compared: {sums:?}");

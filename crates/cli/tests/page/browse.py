@@ -165,6 +165,37 @@ def recorded_program(page):
     check("printable", len(pdf) > 10_000, len(pdf))
 
 
+def against_baseline(page):
+    page.open("baseline", "#overview")
+    badges = page.all("#baseline .badge", "innerText")
+    equal("outcome", badges, ["1 new", "1 known", "1 fixed", "1 not seen"])
+    listed = page.all("#baseline li", "innerText")
+    check("fixed and not seen", len(listed) == 2 and "mended" in listed[0] and "gone" in listed[1],
+          listed)
+    equal("badges in the list", sorted(page.all("#entries .badge", "innerText")), ["known", "new"])
+    page.accessible("a baseline")
+    page.keys("/")
+    page.keys("new")
+    visible = page.js("return [...document.querySelectorAll('#entries a[href^=\"#race-\"]')]"
+                      ".filter((a) => a.offsetParent).map((a) => a.innerText)")
+    check("only the new one", len(visible) == 1 and "fresh" in visible[0], visible)
+    page.open("baseline", "#race-1")
+    check("badge of a finding", page.all("header.finding .badge.known, header.finding .badge.new"))
+
+
+def program(page):
+    page.open("withdraw", "#assertion-1")
+    equal("no tabs without a run",
+          page.js("return document.querySelector('.tabs').offsetParent"), None)
+    check("held locks are bars", page.all(".bar"))
+    check("arrows", page.all(".arrow"))
+    check("values", page.all(".values td"))
+    equal("no value of a run", page.all("del.was"), [])
+    page.keys("2")
+    check("nothing recorded", page.hash().startswith("#assertion-1/predicted"), page.hash())
+    page.accessible("a program")
+
+
 def hostile(page):
     page.open("hostile", "#race-1")
     equal("nothing of the program runs", page.js("return window.broken ?? null"), None)
@@ -218,7 +249,8 @@ def long(page):
 with tempfile.TemporaryDirectory() as profile:
     browser = start(profile)
     try:
-        for part in [overview, step, refuted, recorded_program, hostile, many, long]:
+        for part in [overview, step, refuted, recorded_program, against_baseline, program, hostile,
+                     many, long]:
             part(Page(browser))
     finally:
         browser.quit()

@@ -55,6 +55,8 @@ fn pages_in_a_browser() {
     predict(&folder, "many", &many(1000));
     predict(&folder, "long", &long(50_000));
     record(&folder, "deadlock", "lock-order-3/bug.c");
+    against_baseline(&folder);
+    predict_file(&folder, "withdraw", &root().join("examples/withdraw.ftp"));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/page/browse.py");
     let output = Command::new(python).arg(script).arg(&folder).arg(&axe).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -66,11 +68,16 @@ fn pages_in_a_browser() {
 
 /// Writes the page of a trace.
 fn predict(folder: &Path, name: &str, trace: &str) {
-    let [input, page] = ["trace", "html"].map(|end| folder.join(format!("{name}.{end}")));
+    let input = folder.join(format!("{name}.trace"));
     fs::write(&input, trace).unwrap();
+    predict_file(folder, name, &input);
+}
+
+fn predict_file(folder: &Path, name: &str, input: &Path) {
+    let page = folder.join(format!("{name}.html"));
     let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
         .arg("predict")
-        .arg(&input)
+        .arg(input)
         .arg("--output")
         .arg(format!("html={}", page.display()))
         .output()
@@ -91,6 +98,44 @@ fn record(folder: &Path, name: &str, source: &str) {
     test.arg("test").arg("--output").arg(format!("html={}", page.display())).arg("--json");
     let output = test.arg(folder.join(format!("{name}.json"))).arg(program).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Writes the page of a trace of which a baseline knows one race; one more is fixed, one is not
+/// seen, and one is new.
+fn against_baseline(folder: &Path) {
+    let race = |name: &str, line: u32| {
+        format!(
+            "a: write {name} : 1 @ w.c:{line} (one)\nb: write {name} : 2 @ w.c:{} (two)\n",
+            line + 50
+        )
+    };
+    let locked = |name: &str, line: u32| {
+        let other = line + 50;
+        format!(
+            "a: acquire m\na: write {name} : 1 @ w.c:{line} (one)\na: release m\n\
+             b: acquire m\nb: write {name} : 2 @ w.c:{other} (two)\nb: release m\n"
+        )
+    };
+    let path = |name: &str| folder.join(name).display().to_string();
+    let before = race("kept", 1) + &race("mended", 2) + &race("gone", 3);
+    let now = race("kept", 1) + &locked("mended", 2) + &race("fresh", 4);
+    fs::write(path("before.trace"), before).unwrap();
+    fs::write(path("now.trace"), now).unwrap();
+    let page = format!("html={}", path("baseline.html"));
+    for arguments in [
+        ["predict", &path("before.trace"), "--write-baseline", &path("known.json"), "--quiet"],
+        [
+            "predict",
+            &path("now.trace"),
+            "--baseline",
+            &path("known.json"),
+            &format!("--output={page}"),
+        ],
+    ] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_foretrace")).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 /// Names that would be markup, if they were not text.

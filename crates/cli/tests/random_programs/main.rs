@@ -82,17 +82,7 @@ fn mixtures_happen() {
     for seed in first..first + count {
         let target = compile("random-merged", seed, Through::Memory);
         let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
-            .args([
-                "test",
-                "--verbose",
-                "--output",
-                "text",
-                "--runs",
-                "3",
-                "--timeout",
-                "20s",
-                "--",
-            ])
+            .args("test --verbose --output text --runs 3 --timeout 20s --".split(' '))
             .arg(&target)
             .output()
             .unwrap();
@@ -124,19 +114,8 @@ fn all_happens(folder: &str, through: Through, seeds: &[u64], schedules: &[&str]
         for (schedule, run) in schedules.iter().zip(seed..) {
             let run = run.to_string();
             let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
-                .args([
-                    "test",
-                    "--verbose",
-                    "--output",
-                    "text",
-                    "--schedule",
-                    schedule,
-                    "--seed",
-                    &run,
-                    "--timeout",
-                    "20s",
-                    "--",
-                ])
+                .args("test --verbose --output text --timeout 20s".split(' '))
+                .args(["--schedule", schedule, "--seed", &run, "--"])
                 .arg(&target)
                 .output()
                 .unwrap();

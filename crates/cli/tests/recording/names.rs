@@ -25,6 +25,8 @@ fn members_of_classes_too() {
         .says("\"place\":\"store::Cache::uses\"");
     let run = program.run(&[], &[]).ended_with(0);
     assert!(run.shown().contains("acquire store::Cache::mutex"), "{}", run.shown());
+    assert!(run.shown().contains("signal store::Cache::filled"), "{}", run.shown());
+    assert!(!run.shown().contains(" lock"), "{}", run.shown());
 }
 
 #[test]
@@ -47,6 +49,16 @@ fn calls_lead_to_an_event() {
     }
     assert_eq!(stack(&finding["allocated"]["stack"]), ["main:46"]);
     assert_eq!(stack(&report["threads"][1]["created"]["stack"]), ["main:51"]);
+    // Merged runs have those of a run.
+    let json = program.beside("merged.json");
+    program.with(&["test", "--runs", "2", "--json", &json], &[]).ended_with(1);
+    let text = std::fs::read_to_string(program.beside("merged.merged.json")).unwrap();
+    let merged: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let side = &merged["findings"][0]["events"][0];
+    let stack = merged["stacks"][side["stack"].as_u64().unwrap() as usize].as_array().unwrap();
+    let outermost = &merged["frames"][stack.last().unwrap().as_u64().unwrap() as usize];
+    assert_eq!(outermost["function"], "work", "{merged}");
+    assert!(merged["threads"][1]["created"]["stack"].is_u64(), "{}", merged["threads"]);
     // Without the way of the threads there are none.
     let done = program.with(&["test", "--no-control-flow", "--json", "-"], &[]).ended_with(1);
     let report: serde_json::Value = serde_json::from_str(&done.out).unwrap();

@@ -8,10 +8,13 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::{Program, compile};
+use crate::harness::{Program, compile, foretrace};
 use crate::replaying::{command_is_missing, report};
 
 const WAYS: [&str; 3] = ["child", "setsid", "daemon"];
+/// How a shell shows that a signal ended a process.
+const KILLED: i32 = 128 + libc::SIGKILL;
+const INTERRUPTED: i32 = 128 + libc::SIGINT;
 /// For whatever has to happen soon.
 const SOON: Duration = Duration::from_secs(20);
 
@@ -144,15 +147,16 @@ fn a_timeout_kills_them_all() {
     }
 }
 
-/// What is done to the command, and with which signal it ends.
+/// What is done to the command, and with which status it ends, as a shell shows it.
 #[track_caller]
-fn nothing_outlives(name: &str, does: impl Fn(&Child, Processes), signal: i32) {
+fn nothing_outlives(name: &str, does: impl Fn(&Child, Processes), expected: i32) {
     let program = compile(name, &["survivors.c"]);
     for how in WAYS {
         let (mut child, processes) = staying(&program, how, &program.beside(how));
         does(&child, processes);
         let status: ExitStatus = child.wait().unwrap();
-        assert_eq!(status.signal(), Some(signal), "{how}: {status:?}");
+        let shown = status.code().or(status.signal().map(|signal| 128 + signal));
+        assert_eq!(shown, Some(expected), "{how}: {status:?}");
         all_end(&processes);
     }
 }
@@ -163,17 +167,39 @@ fn number(child: &Child) -> libc::pid_t {
 
 #[test]
 fn a_command_that_is_killed_takes_them_along() {
-    nothing_outlives("killed", |child, _| send(number(child), libc::SIGKILL), libc::SIGKILL);
+    nothing_outlives("killed", |child, _| send(number(child), libc::SIGKILL), KILLED);
 }
 
 #[test]
 fn a_command_that_is_terminated_takes_them_along() {
-    nothing_outlives("terminated", |child, _| send(number(child), libc::SIGTERM), libc::SIGTERM);
+    // It kills the program, whose status it has.
+    nothing_outlives("terminated", |child, _| send(number(child), libc::SIGTERM), KILLED);
 }
 
 #[test]
 fn an_interrupt_of_the_group_ends_them_all() {
-    nothing_outlives("interrupted", |child, _| send(-number(child), libc::SIGINT), libc::SIGINT);
+    // The program ignores it, so it is killed after a while.
+    nothing_outlives("interrupted", |child, _| send(-number(child), libc::SIGINT), KILLED);
+}
+
+#[test]
+fn the_second_interrupt_ends_the_command_at_once() {
+    let twice = |child: &Child, [own, ..]: Processes| {
+        // It does not notice the first one.
+        send(own, libc::SIGSTOP);
+        send(number(child), libc::SIGINT);
+        soon("the first one is noted", || (!catches(number(child), libc::SIGINT)).then_some(()));
+        send(number(child), libc::SIGINT);
+    };
+    nothing_outlives("twice", twice, INTERRUPTED);
+}
+
+/// Whether a process has a handler for a signal.
+fn catches(process: libc::pid_t, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
 }
 
 #[test]
@@ -182,7 +208,7 @@ fn stopped_processes_end_too() {
         send(-number(child), libc::SIGSTOP);
         send(number(child), libc::SIGKILL);
     };
-    nothing_outlives("stopped", stop_and_kill, libc::SIGKILL);
+    nothing_outlives("stopped", stop_and_kill, KILLED);
 }
 
 #[test]
@@ -302,8 +328,10 @@ fn an_interrupt_that_is_typed_ends_them_all() {
     let process: libc::pid_t = number.parse().unwrap();
     assert!(runs(process));
     terminal.types(b"\x03");
-    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
+    // The program ignores it and is killed; the command keeps what was recorded.
+    assert_eq!(child.wait().unwrap().code(), Some(KILLED));
     all_end(&[process]);
+    foretrace(&["trace", "show", &trace]).ended_with(0).says("T0: begin");
 }
 
 #[test]

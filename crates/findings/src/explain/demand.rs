@@ -95,8 +95,10 @@ pub(super) fn title(words: Words, violation: &Violation) -> String {
             Some(ImplicitFault::Address) | None => "failing assertion",
         },
     };
-    let object = match violation.object(trace) {
-        Some(object) => format!(" on {}", trace.objects().get(object.index())),
+    // Of accesses of different sizes the smallest says most.
+    let accesses = violation.events().into_iter().filter_map(|event| trace.access(event));
+    let object = match violation.object(trace).and(accesses.min_by_key(|access| access.at.size)) {
+        Some(access) => format!(" on {}", trace.place_name(access.at)),
         None => freed(trace, violation).map_or(String::new(), |(_, block)| format!(" of {block}")),
     };
     let places: Vec<String> =

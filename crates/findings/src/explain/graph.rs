@@ -80,7 +80,8 @@ pub(super) fn of_proof(
     drawing.finish(words, title, &cycle)
 }
 
-/// The graph of the reasons that the solver gives.
+/// The graph of the reasons that the solver gives; those without an order of events have no edges.
+#[allow(clippy::wildcard_enum_match_arm)]
 pub(super) fn of_reasons(
     words: Words,
     violation: &Violation,
@@ -120,25 +121,21 @@ pub(super) fn of_reasons(
 }
 
 fn kind(rule: Rule) -> EdgeKind {
+    use EdgeKind::{Induced, Seed};
     match rule {
-        Rule::Fork
-        | Rule::Join
-        | Rule::Barrier
-        | Rule::Open
-        | Rule::Alloc
-        | Rule::Call
-        | Rule::Unexplained
-        | Rule::Written => EdgeKind::Seed,
-        _ => EdgeKind::Induced,
+        Rule::Fork | Rule::Join | Rule::Barrier | Rule::Open | Rule::Alloc | Rule::Call => Seed,
+        Rule::Unexplained | Rule::Written => Seed,
+        Rule::Candidate | Rule::Program | Rule::Chain | Rule::Need | Rule::Never => Induced,
+        Rule::Cycle | Rule::LockAfter | Rule::LockInside | Rule::LockOrder => Induced,
+        Rule::Unnotified | Rule::Notified | Rule::Matched => Induced,
+        Rule::Unposted | Rule::Posted | Rule::Published => Induced,
     }
 }
 
 /// Why a notification or a post is drawn.
 fn too_late_name(rule: Rule) -> &'static str {
-    match rule {
-        Rule::Unposted | Rule::Posted => "cannot post it before",
-        _ => "cannot notify it",
-    }
+    let is_post = matches!(rule, Rule::Unposted | Rule::Posted);
+    if is_post { "cannot post it before" } else { "cannot notify it" }
 }
 
 /// The name of a rule in `docs/causality.md`.

@@ -67,43 +67,37 @@ impl Proof<'_> {
             None => " and never releases it".to_string(),
         };
         let takes = words.with_lock(outer.open, Form::Third, "it");
-        let because = match step.rule {
-            Rule::LockOrder => {
-                let executed = self.executed(&step.premises, outer.open);
-                let executed = executed.map_or(String::new(), |step| self.cited(step));
-                let taken = words.with_lock(outer.open, Form::Done, "it");
-                let second = words.thread(inner.open);
-                let still = match inner.close {
-                    None => format!("{second} never releases it"),
-                    Some(close) => match self.not_executed(&step.premises, close) {
-                        Some(not) => {
-                            let released = words.with_lock(close, Form::Done, "it");
-                            format!("{} has not {released}{}", words.thread(close), self.cited(not))
-                        }
-                        None => {
-                            let path = self.way_in_words(&step.premises, outer.open, close);
-                            let path = path.map_or(String::new(), |path| format!(" ({path})"));
-                            let released = words.with_lock(close, Form::Third, "it");
-                            format!("{} {released} only after that{path}", words.thread(close))
-                        }
-                    },
-                };
-                format!(
-                    "{first} has {taken}{executed}{for_ever}, and {still}, so that {second} can only have it later"
-                )
-            }
-            Rule::LockInside => {
-                let path = self.way_in_words(&step.premises, outer.open, at);
-                let path = path.map_or(String::new(), |path| format!(": {path}"));
-                format!(
-                    "{first} {takes} before that{for_ever}, and both cannot have it at once{path}"
-                )
-            }
-            _ => {
-                let path = self.way_in_words(&step.premises, outer.open, at);
-                let path = path.map_or(String::new(), |path| format!(": {path}"));
-                format!("{first} {takes} first{for_ever}{path}")
-            }
+        let because = if step.rule == Rule::LockOrder {
+            let executed = self.executed(&step.premises, outer.open);
+            let executed = executed.map_or(String::new(), |step| self.cited(step));
+            let taken = words.with_lock(outer.open, Form::Done, "it");
+            let second = words.thread(inner.open);
+            let still = match inner.close {
+                None => format!("{second} never releases it"),
+                Some(close) => match self.not_executed(&step.premises, close) {
+                    Some(not) => {
+                        let released = words.with_lock(close, Form::Done, "it");
+                        format!("{} has not {released}{}", words.thread(close), self.cited(not))
+                    }
+                    None => {
+                        let path = self.way_in_words(&step.premises, outer.open, close);
+                        let path = path.map_or(String::new(), |path| format!(" ({path})"));
+                        let released = words.with_lock(close, Form::Third, "it");
+                        format!("{} {released} only after that{path}", words.thread(close))
+                    }
+                },
+            };
+            format!(
+                "{first} has {taken}{executed}{for_ever}, and {still}, so that {second} can only have it later"
+            )
+        } else {
+            let path = self.way_in_words(&step.premises, outer.open, at);
+            let path = path.map_or(String::new(), |path| format!(": {path}"));
+            let why = match step.rule == Rule::LockInside {
+                true => format!("before that{for_ever}, and both cannot have it at once"),
+                false => format!("first{for_ever}"),
+            };
+            format!("{first} {takes} {why}{path}")
         };
         format!("{claim}, because {because}")
     }

@@ -3,7 +3,7 @@
 //! **Computes.** All violations of the kind that the places fit. A place is an event by its number,
 //! or a source location, which may be of many events.
 
-use foretrace_trace::{EventId, Op, Request, Trace};
+use foretrace_trace::{EventId, Op, Request, Trace, ops};
 use foretrace_verdict::{Kind, Property, Violation};
 
 use crate::error::Error;
@@ -50,7 +50,12 @@ pub fn parse_candidate(trace: &Trace, words: &[String]) -> Result<Named, Error> 
         Kind::Race => ("2 places", places.len() == 2),
         Kind::Atomicity => ("3 places", places.len() == 3),
         Kind::LockCycle => ("2 or more places", places.len() >= 2),
-        _ => ("1 place", places.len() == 1),
+        Kind::Stuck
+        | Kind::Assertion
+        | Kind::DoubleLock
+        | Kind::UnlockNotHeld
+        | Kind::UnlockByOther
+        | Kind::DestroyHeld => ("1 place", places.len() == 1),
     };
     if !fits {
         let given = places.len();
@@ -134,7 +139,9 @@ fn what_fits(kind: Kind) -> &'static str {
             "a thread may be stuck where it takes a lock, waits, is at a semaphore or barrier, or in a call that others feed; for a join, name what the joined thread waits for"
         }
         Kind::Assertion => "only assertions can fail",
-        _ => "only taking, releasing or destroying a lock can be such an error",
+        Kind::DoubleLock | Kind::UnlockNotHeld | Kind::UnlockByOther | Kind::DestroyHeld => {
+            "only taking, releasing or destroying a lock can be such an error"
+        }
     }
 }
 
@@ -264,11 +271,8 @@ fn named(kind: Kind, events: &[EventId]) -> Option<Violation> {
 fn may_wait(trace: &Trace, event: EventId) -> bool {
     let op = trace.op(event);
     let is_last = trace.next(event).is_none();
-    let call = match op {
-        Op::LeaveCall => trace.enter_of(event),
-        Op::EnterCall { .. } if is_last => Some(event),
-        _ => None,
-    };
+    let is_call = matches!(op, ops!(EnterCall)) && is_last;
+    let call = if op == Op::LeaveCall { trace.enter_of(event) } else { is_call.then_some(event) };
     if call.is_some_and(|enter| trace.awaited_by(enter).is_some()) {
         return true;
     }

@@ -152,7 +152,9 @@ impl<'a> Proof<'a> {
                 Rule::Unexplained | Rule::Written => reads = true,
                 Rule::Candidate | Rule::Program | Rule::Chain => {}
                 Rule::Need | Rule::Never | Rule::Cycle => {}
-                _ => order = true,
+                Rule::Fork | Rule::Join | Rule::Barrier | Rule::Open => order = true,
+                Rule::Alloc | Rule::Call | Rule::Unnotified | Rule::Notified => order = true,
+                Rule::Matched | Rule::Unposted | Rule::Posted | Rule::Published => order = true,
             }
         }
         match (order, locks) {
@@ -171,18 +173,18 @@ impl<'a> Proof<'a> {
 
     /// The premise that says X(e).
     pub(super) fn executed(&self, premises: &[u32], event: EventId) -> Option<u32> {
-        let says = |&&step: &&u32| match self.steps[step as usize].fact {
-            Fact::Executed(late) => self.is_up_to(event, late),
-            _ => false,
+        let says = |&&step: &&u32| {
+            let fact = self.steps[step as usize].fact;
+            matches!(fact, Fact::Executed(late) if self.is_up_to(event, late))
         };
         premises.iter().find(says).copied()
     }
 
     /// The premise that says N(e).
     pub(super) fn not_executed(&self, premises: &[u32], event: EventId) -> Option<u32> {
-        let says = |&&step: &&u32| match self.steps[step as usize].fact {
-            Fact::NotExecuted(early) => self.is_up_to(early, event),
-            _ => false,
+        let says = |&&step: &&u32| {
+            let fact = self.steps[step as usize].fact;
+            matches!(fact, Fact::NotExecuted(early) if self.is_up_to(early, event))
         };
         premises.iter().find(says).copied()
     }
@@ -238,10 +240,8 @@ impl<'a> Proof<'a> {
             if first != at {
                 text.push_str(&format!(", then {}", words.does_it(first)));
             }
-            let by = match self.steps[step as usize].rule {
-                Rule::Candidate => format!("for {} ", self.noun),
-                _ => self.by(step),
-            };
+            let is_given = self.steps[step as usize].rule == Rule::Candidate;
+            let by = if is_given { format!("for {} ", self.noun) } else { self.by(step) };
             text.push_str(&format!(", {by}before {}", words.does(second)));
             at = second;
         }
@@ -274,10 +274,8 @@ impl<'a> Proof<'a> {
             (Rule::Unposted, Fact::NotExecuted(wait)) => self.unposted(step, wait),
             (Rule::Posted, Fact::Before(event, wait)) => self.posted(step, event, wait),
             (rule, Fact::Before(first, second)) => {
-                let first_does = match rule {
-                    Rule::Call => words.must(first),
-                    _ => words.does(first),
-                };
+                let first_does =
+                    if rule == Rule::Call { words.must(first) } else { words.does(first) };
                 let order = format!("{first_does} before {}", words.does(second));
                 match self.because(rule, first, second) {
                     Some(because) => format!("{order}, because {because}"),
@@ -475,9 +473,9 @@ pub(super) fn few(items: &[String]) -> String {
 
 /// Whether two calls, given by their enters, have a channel in common.
 fn share_a_channel(trace: &Trace, one: EventId, two: Option<EventId>) -> bool {
-    let on = |enter: EventId| match trace.op(enter) {
-        Op::EnterCall { on, .. } => Some(trace.channels_of(on)),
-        _ => None,
+    let on = |enter: EventId| {
+        let Op::EnterCall { on, .. } = trace.op(enter) else { return None };
+        Some(trace.channels_of(on))
     };
     match (on(one), two.and_then(on)) {
         (Some(Channels::Only(one)), Some(Channels::Only(two))) => {

@@ -78,10 +78,9 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
         ),
         Reason::Condition { event, outcome } => {
             let trace = words.trace;
-            let expression = match trace.op(*event) {
-                Op::Rmw { .. } => trace.assumption(*event),
-                _ => trace.expression(*event),
-            };
+            let is_rmw = matches!(trace.op(*event), Op::Rmw { .. });
+            let expression =
+                if is_rmw { trace.assumption(*event) } else { trace.expression(*event) };
             let condition = match expression {
                 Some(expression) => format!("`{}`", Readable::of(trace, *event, expression).show()),
                 None => "the condition".to_string(),
@@ -163,11 +162,12 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
             words.at(*assertion)
         ),
         Reason::Misuse { event, .. } => {
-            let state = match violation {
-                Violation::Lock(LockMisuse::DoubleLock, _) => "it has to have it already",
-                Violation::Lock(LockMisuse::UnlockNotHeld, _) => "nobody may have it",
-                Violation::Lock(LockMisuse::UnlockByOther, _) => "another thread has to have it",
-                _ => "somebody has to have it",
+            let Violation::Lock(misuse, _) = violation else { return does(event) };
+            let state = match misuse {
+                LockMisuse::DoubleLock => "it has to have it already",
+                LockMisuse::UnlockNotHeld => "nobody may have it",
+                LockMisuse::UnlockByOther => "another thread has to have it",
+                LockMisuse::DestroyHeld => "somebody has to have it",
             };
             format!("When {}, {state}", words.is_about_to(*event))
         }
@@ -246,10 +246,8 @@ fn hold(words: Words, lock: LockId, &(open, close): &Section) -> String {
 
 /// What is done to a lock; a wait gives it back.
 fn to_lock(words: Words, event: EventId, lock: LockId) -> String {
-    match words.trace.op(event) {
-        Op::Wait { .. } => {
-            format!("{} gives back {} ({})", words.thread(event), words.lock(lock), words.at(event))
-        }
-        _ => words.does(event),
+    if !matches!(words.trace.op(event), Op::Wait { .. }) {
+        return words.does(event);
     }
+    format!("{} gives back {} ({})", words.thread(event), words.lock(lock), words.at(event))
 }

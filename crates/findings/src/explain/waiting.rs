@@ -49,10 +49,8 @@ impl Proof<'_> {
     fn wait_of(&self, wake: EventId) -> Option<(CondId, EventId)> {
         let trace = self.telling.words.trace;
         let wait = trace.previous(wake)?;
-        match trace.op(wait) {
-            Op::Wait { cond, .. } => Some((cond, wait)),
-            _ => None,
-        }
+        let Op::Wait { cond, .. } = trace.op(wait) else { return None };
+        Some((cond, wait))
     }
 
     fn notifiers(&self, step: &ProofStep, wake: EventId) -> Givers {

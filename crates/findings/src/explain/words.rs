@@ -1,7 +1,7 @@
 //! Events as parts of sentences: `T1 takes `m` (bank.c:12)`.
 
 use foretrace_trace::{
-    ChannelId, Channels, EventId, Location, LockId, Mode, Op, Place, Request, Trace,
+    ChannelId, Channels, EventId, Location, LockId, Mode, Op, Place, Request, Trace, ops,
 };
 
 use crate::readable::Readable;
@@ -79,7 +79,10 @@ impl Words<'_> {
                 ("for", quoted(source.unwrap_or("its call")))
             }
             Op::SemWait { .. } | Op::Leave { .. } => ("at", verb(self.trace, event).object),
-            _ => ("for", verb(self.trace, event).object),
+            ops!(memory object data lock mark thread)
+            | ops!(Wait Signal Broadcast SemWaitFailed SemPost Arrive Request EnterCall) => {
+                ("for", verb(self.trace, event).object)
+            }
         };
         let object = format!("{preposition} {object}");
         format!("{} {}", self.thread(event), self.placed("waits", &object, event))
@@ -173,7 +176,8 @@ fn lock_verb(op: Op) -> (&'static str, &'static str, &'static str) {
         Op::Wait { .. } => ("give back", "gives back", "given back"),
         Op::Wake { .. } => ("get back", "gets back", "got back"),
         Op::Destroy { .. } => ("destroy", "destroys", "destroyed"),
-        _ => ("take", "takes", "taken"),
+        ops!(memory object data sem barrier thread call mark)
+        | ops!(Acquire AcquireFailed Signal Broadcast Request) => ("take", "takes", "taken"),
     }
 }
 

@@ -6,6 +6,8 @@
 //! and the end of threads is not shown.
 
 #[allow(clippy::wildcard_enum_match_arm)]
+mod calls;
+#[allow(clippy::wildcard_enum_match_arm)]
 mod events;
 #[allow(clippy::wildcard_enum_match_arm)]
 mod expression;
@@ -25,8 +27,10 @@ use foretrace_witness::{context_switches, reported_order};
 
 use crate::error::Error;
 use crate::holds::{Holds, OpenHold};
+use crate::picture::picture_of_program;
 use crate::remarks::weak_accesses;
 use crate::trace::{self, Frame};
+use calls::Calls;
 use events::ProgramEvents;
 use expression::{number, show};
 
@@ -78,14 +82,18 @@ pub fn report_program(
     }
     mentioned.sort_unstable();
     mentioned.dedup();
+    let mut calls = Calls::new(&events, mixing);
     let excerpt = mentioned.iter().map(|&event| EventText {
         event,
         thread: summary.trace.thread_of(EventId(event)).0,
         operation: events.operation(EventId(event)),
+        writes: summary.trace.access(EventId(event)).is_some_and(|access| access.writes),
         location: events.location(EventId(event)),
-        stack: None,
+        stack: calls.of(EventId(event)),
     });
-    let excerpt = excerpt.collect();
+    let excerpt: Vec<EventText> = excerpt.collect();
+    let created = calls.created();
+    let with_picture = frame.with_picture;
     let mut rows = prediction.ledgers.clone();
     let mut not_asked: Vec<report::NotAsked> = prediction.not_asked.iter().map(in_words).collect();
     // Misuse of locks is among the assertions.
@@ -124,7 +132,10 @@ pub fn report_program(
     report.slicing = prediction.slicing;
     report.not_asked = not_asked;
     report.notes = notes;
+    report.picture = with_picture.then(|| picture_of_program(&summary.trace, &excerpt));
     report.excerpt = excerpt;
+    report.created = created;
+    (report.frames, report.stacks) = calls.tables();
     Ok((report, replayable))
 }
 

@@ -18,6 +18,7 @@ mod constraints;
 mod emit;
 mod execute;
 mod flags;
+mod names;
 mod registers;
 mod template;
 

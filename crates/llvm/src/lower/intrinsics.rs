@@ -61,6 +61,11 @@ impl Lowerer<'_> {
             self.values.insert(call, arguments[0]);
             return;
         }
+        if name.starts_with("llvm.threadlocal.address.") {
+            // Who analyses the program alone needs to know whose address it is.
+            let variable = call.operand(0).name();
+            return self.opaque_instruction(call, &format!("{name} {variable}"), &arguments);
+        }
         // The part of the name that tells the types is not needed: operands have widths.
         let base = base_of(&name);
         let are_scalars = arguments.iter().all(|one| self.code.width(*one) != 0);

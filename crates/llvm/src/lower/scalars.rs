@@ -66,7 +66,13 @@ impl Lowerer<'_> {
         let opcode = instruction.opcode();
         let width = self.width_of(instruction.type_of());
         if opcode == LLVMFreeze {
-            return operands.first().copied();
+            return match operands[0] {
+                // One value for all uses.
+                Operand::Unknown { width } if width > 0 => {
+                    Some(self.opaque("indeterminate", &[], width))
+                }
+                operand => Some(operand),
+            };
         }
         if opcode == LLVMSelect {
             let is_scalar = self.code.width(operands[0]) == 1;

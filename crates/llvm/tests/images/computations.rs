@@ -142,24 +142,24 @@ long constants(void) {
         source,
         &[],
         &expect![[r#"
-        constants() -> 64 enters
-        b0():
-          jump b1()
-        b1():
-          r0:32 = load4 @b  ; 5
-          r1:1 = ne r0, 0:32
-          branch r1, b2(), b3()  ; 5
-        b2():
-          r2:64 = opaque `llvm.threadlocal.address.p0`(?:64)
-          r3:32 = load4 r2  ; 6
-          r4:64 = sext r3
-          r5:64 = sub @a+12, @b
-          r6:64 = add r5, r4
-          return r6
-        b3():
-          store4 @a-8, 1:32  ; 7
-          jump b1()
-    "#]],
+            constants() -> 64 enters
+            b0():
+              jump b1()
+            b1():
+              r0:32 = load4 @b  ; 5
+              r1:1 = ne r0, 0:32
+              branch r1, b2(), b3()  ; 5
+            b2():
+              r2:64 = opaque `llvm.threadlocal.address.p0 own`(?:64)
+              r3:32 = load4 r2  ; 6
+              r4:64 = sext r3
+              r5:64 = sub @a+12, @b
+              r6:64 = add r5, r4
+              return r6
+            b3():
+              store4 @a-8, 1:32  ; 7
+              jump b1()
+        "#]],
     );
 }
 

@@ -2,6 +2,7 @@
 //! `docs/causality.md`, no schedule does.
 
 mod graph;
+mod needs;
 mod papers;
 mod published;
 mod tampered;

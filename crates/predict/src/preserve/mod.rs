@@ -25,14 +25,14 @@
 //! and for each lock whenever new holds of it come in, as much as it has users.
 
 use foretrace_causality::{Givers, Needs, Order, Rules};
-use foretrace_model::{HoldId, Skeleton};
+use foretrace_model::{HoldId, Origins, Skeleton};
 use foretrace_trace::{EventId, LockId, Mode, ThreadId, Trace};
 use foretrace_verdict::Violation;
 
 use crate::candidates::{
     AtomicityPart, Class, CyclePart, Groups, LateUse, Parts, RacePart, canonical_cycle,
 };
-use crate::fault::{Fault, is_seeded};
+use crate::fault::{Fault, is_seeded, spoil_origins};
 use crate::goal::is_pending;
 
 /// Where holds of one lock in one mode by one thread are.
@@ -65,7 +65,12 @@ impl<'s> Preserve<'s> {
     /// `None` if the table of needs would be too large.
     pub(crate) fn new(skeleton: &'s Skeleton<'s>, givers: &Givers, order: Order) -> Option<Self> {
         let trace = skeleton.trace;
-        let needs = Needs::new(skeleton, givers, Rules { order, data: true })?;
+        let mut needs = Needs::new(skeleton, givers, Rules { order, data: true })?;
+        if order == Order::Any {
+            let mut origins = Origins::new(skeleton);
+            spoil_origins(&mut origins);
+            needs = needs.sharpened(skeleton, &origins);
+        }
         let mut preserve = Preserve {
             order,
             skeleton,

@@ -64,7 +64,7 @@ fn a_conflict_limit_never_gives_a_wrong_verdict() {
         let options = |conflicts: Option<u64>| Options {
             model: Some(model),
             granularity,
-            budget: Budget { conflicts, time: None },
+            budget: Budget { conflicts, ..Budget::default() },
             ..Options::default()
         };
         let full = decide(trace, &options(None));
@@ -90,7 +90,7 @@ fn what_is_refuted_for_recorded_values_is_found_in_no_schedule_with_them() {
     for_seeds(4100..4130, |_, trace| {
         let options = |model, conflicts| Options {
             model: Some(model),
-            budget: Budget { conflicts, time: None },
+            budget: Budget { conflicts, ..Budget::default() },
             ..Options::default()
         };
         let values = decide(trace, &options(Model::Values, None));
@@ -111,7 +111,7 @@ fn without_time_nothing_is_decided() {
     let undecided = AtomicU64::new(0);
     for_seeds(5000..5030, |_, trace| {
         for jobs in [1, 4] {
-            let budget = Budget { time: Some(Duration::ZERO), conflicts: None };
+            let budget = Budget { time: Some(Duration::ZERO), ..Budget::default() };
             let prediction = decide(trace, &Options { budget, jobs, ..Options::default() });
             assert_eq!(prediction.findings, []);
             assert_eq!(prediction.undecided.len() as u64, open_classes(&prediction));
@@ -131,7 +131,7 @@ fn a_short_time_gives_some_verdicts_and_no_wrong_ones() {
         let options = Options { model: Some(MODELS[(seed % 4) as usize]), ..Options::default() };
         let full = decide(trace, &options);
         for micros in [100, 1000, 5000, 20_000] {
-            let budget = Budget { time: Some(Duration::from_micros(micros)), conflicts: None };
+            let budget = Budget { time: Some(Duration::from_micros(micros)), ..Budget::default() };
             let limited = decide(trace, &Options { budget, ..options.clone() });
             agree(trace, Granularity::Location, &full, &limited);
         }

@@ -73,7 +73,7 @@ fn generated_traces() {
 #[test]
 fn a_conflict_limit_does_not_depend_on_jobs() {
     for_seeds(1000..1020, |_, trace| {
-        let budget = Budget { conflicts: Some(1), time: None };
+        let budget = Budget { conflicts: Some(1), ..Budget::default() };
         let options = Options { model: Some(Model::Values), budget, ..Options::default() };
         check(trace, &options);
     });

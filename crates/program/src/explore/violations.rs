@@ -6,7 +6,7 @@
 use foretrace_trace::Access;
 
 use crate::ir::{Program, Site};
-use crate::run::{LockError, Machine, NextKind, State, Status, Undefined, Why};
+use crate::run::{Choice, LockError, Machine, Move, NextKind, State, Status, Undefined, Why};
 use crate::text::describe;
 
 /// A property that does not hold. Sites name instructions; the threads that run them are not told
@@ -15,19 +15,32 @@ use crate::text::describe;
 pub enum Violation {
     /// The condition of an assertion is false.
     Assertion(Site),
-    /// Two threads are both before accesses that conflict, not both atomic. The smaller site is the
-    /// first.
+    /// Two threads are both before accesses that conflict, not both atomic; an access inside of a
+    /// section counts as atomic. The smaller site is the first.
     Race(Site, Site),
     /// A lock is not used as it must be.
     LockError(LockError, Site),
     /// Every thread is finished or blocked, and at least one is blocked: at these sites, sorted. A
-    /// state in which a thread was stopped is none.
+    /// state in which a thread was stopped is none. A wait that only a spurious wake-up would end
+    /// is blocked. Or a thread is blocked inside of a section, whatever the others are at: then
+    /// only its site is named.
     Deadlock(Vec<Site>),
     /// Undefined behaviour.
     Undefined(Undefined, Site),
 }
 
 impl Violation {
+    /// Where it is; of several places the first.
+    pub fn site(&self) -> Option<Site> {
+        match self {
+            Violation::Assertion(site)
+            | Violation::Race(site, _)
+            | Violation::LockError(_, site)
+            | Violation::Undefined(_, site) => Some(*site),
+            Violation::Deadlock(sites) => sites.first().copied(),
+        }
+    }
+
     /// The violation in words, with the text of its instructions.
     pub fn describe(&self, program: &Program) -> String {
         let show = |site: &Site| describe(program, *site);
@@ -63,7 +76,9 @@ pub fn violations(machine: &Machine, state: &State) -> Vec<Violation> {
             }
         }
         let Some(next) = machine.next(state, thread) else { continue };
-        if let NextKind::Access(access) = next.kind {
+        if let NextKind::Access(mut access) = next.kind {
+            // What happens in a section happens at once.
+            access.atomic |= state.is_in_section(thread);
             for &(site, other) in &accesses {
                 if access.conflicts(&other) && !(access.atomic && other.atomic) {
                     found.push(Violation::Race(site.min(next.site), site.max(next.site)));
@@ -74,13 +89,20 @@ pub fn violations(machine: &Machine, state: &State) -> Vec<Violation> {
         if machine.is_double_lock(state, thread) {
             found.push(Violation::LockError(LockError::DoubleLock, next.site));
         }
-        if machine.moves_of(state, thread).is_empty() {
+        // Whoever is kept out by a section waits for the thread inside of it; only that one counts.
+        if state.is_kept_out(thread) {
+            continue;
+        }
+        // A spurious wake-up may happen, but need not.
+        let is_spurious = |chosen: &Move| chosen.choice == Choice::Spurious;
+        if machine.moves_of(state, thread).iter().all(is_spurious) {
             blocked.push(next.site);
         } else {
             may_be_deadlock = false;
         }
     }
-    if may_be_deadlock && !blocked.is_empty() {
+    let is_in_section = state.thread_ids().any(|thread| state.is_in_section(thread));
+    if (may_be_deadlock || is_in_section) && !blocked.is_empty() {
         blocked.sort_unstable();
         found.push(Violation::Deadlock(blocked));
     }

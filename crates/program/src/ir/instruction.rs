@@ -113,12 +113,18 @@ pub enum Op {
     SemWait { sem: SyncRef<SemId>, patience: Patience },
     /// Increments a semaphore.
     SemPost { sem: SyncRef<SemId> },
-    /// Waits until as many threads are here as the barrier has parties.
-    Barrier { barrier: SyncRef<BarrierId> },
+    /// Waits until as many threads are here as the barrier has parties. A barrier that is known by
+    /// its address does not say how many these are: `parties`, of 32 bits, does.
+    Barrier { barrier: SyncRef<BarrierId>, parties: Option<Operand> },
     /// Starts a thread; the result, if it is wanted, is its handle of 64 bits.
     Fork { callee: Callee, args: Vec<Operand> },
-    /// Waits for the end of the thread with this handle.
+    /// Waits for the end of the thread with this handle; the result, if it is wanted, is what the
+    /// thread gave, in 64 bits.
     Join { thread: Operand },
+    /// The handle of the thread itself, of 64 bits.
+    Current,
+    /// The address of the thread's own copy of a variable, which is as the variable at first.
+    Own { global: GlobalId },
     /// The condition, of one bit, should be 1.
     Assert { condition: Operand },
     /// Only executions in which the condition, of one bit, is 1 count.
@@ -156,8 +162,8 @@ pub enum TerminatorKind {
     Return(Option<Operand>),
     /// Nowhere: the process ends, with all its threads.
     Exit,
-    /// Nowhere: the thread ends, whatever calls it is in.
-    ThreadExit,
+    /// Nowhere: the thread ends, whatever calls it is in, and gives a value of 64 bits.
+    ThreadExit(Option<Operand>),
     /// Nowhere: the program is wrong if it gets here.
     Unreachable,
 }
@@ -199,8 +205,13 @@ macro_rules! operands {
             | Op::Signal { cond: SyncRef::At(operand) }
             | Op::Broadcast { cond: SyncRef::At(operand) }
             | Op::SemWait { sem: SyncRef::At(operand), .. }
-            | Op::SemPost { sem: SyncRef::At(operand) }
-            | Op::Barrier { barrier: SyncRef::At(operand) } => all.push(operand),
+            | Op::SemPost { sem: SyncRef::At(operand) } => all.push(operand),
+            Op::Barrier { barrier, parties } => {
+                if let SyncRef::At(operand) = barrier {
+                    all.push(operand);
+                }
+                all.extend(parties);
+            }
             Op::Wait { cond, lock, .. } => {
                 if let SyncRef::At(operand) = cond {
                     all.push(operand);
@@ -217,9 +228,10 @@ macro_rules! operands {
             | Op::Broadcast { .. }
             | Op::SemWait { .. }
             | Op::SemPost { .. }
-            | Op::Barrier { .. }
             | Op::Fence { .. }
             | Op::Slot { .. }
+            | Op::Current
+            | Op::Own { .. }
             | Op::RegionBegin
             | Op::RegionEnd
             | Op::SectionBegin
@@ -247,8 +259,10 @@ macro_rules! terminator_operands {
                 }
                 all.extend(default.args.$iter());
             }
-            TerminatorKind::Return(operand) => all.extend(operand),
-            TerminatorKind::Exit | TerminatorKind::ThreadExit | TerminatorKind::Unreachable => (),
+            TerminatorKind::Return(operand) | TerminatorKind::ThreadExit(operand) => {
+                all.extend(operand)
+            }
+            TerminatorKind::Exit | TerminatorKind::Unreachable => (),
         }
         all
     }};

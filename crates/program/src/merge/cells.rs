@@ -14,10 +14,12 @@
 //!
 //! **Cost.** Linear in the expressions of traces that have such guards.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::collections::BTreeSet;
 
 use foretrace_trace::expr::{BinaryOp, Expr, UnaryOp};
-use foretrace_trace::{EventId, NameId, Op, Trace};
+use foretrace_trace::{EventId, NameId, Op, Trace, ops};
 use rustc_hash::FxHashMap;
 
 use super::settled::Settled;
@@ -103,12 +105,10 @@ impl Ranging {
 pub(super) fn access_behind(trace: &Trace, guard: EventId) -> Option<EventId> {
     let mut at = trace.next(guard)?;
     loop {
-        match trace.op(at) {
-            Op::Let | Op::Branch { .. } | Op::Assert { .. } | Op::External => {
-                at = trace.next(at)?
-            }
-            _ => return trace.access(at).map(|_| at),
+        if !matches!(trace.op(at), ops!(Let Branch Assert External)) {
+            return trace.access(at).map(|_| at);
         }
+        at = trace.next(at)?;
     }
 }
 
@@ -211,7 +211,7 @@ impl Spans {
                 }])
             }
             Op::Let => trace.expression(event).and_then(|expr| self.of(&expr.tree())),
-            _ => None,
+            ops!(Read Write Rmw Branch Assert Assume object sync call mark) => None,
         };
         match span {
             Some(span) => _ = self.0.insert(name, span),

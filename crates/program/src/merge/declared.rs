@@ -7,9 +7,11 @@
 //! start: else somebody writes who is not in the trace, and a program of these events could not do
 //! what the run did.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use foretrace_trace::{
     BarrierId, CondId, EventId, LocationId, LockId, LockKind, Mode, NameId, Names, ObjectId, Op,
-    Place, SemId, ThreadId, Trace,
+    Place, SemId, ThreadId, Trace, ops,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -102,9 +104,9 @@ impl<'t> Run<'t> {
     pub(super) fn new(number: usize, trace: &'t Trace, declared: &mut Declared) -> Run<'t> {
         let into = |all: &mut Names, own: &Names| own.iter().map(|name| all.intern(name)).collect();
         let pages = declared.pages_of(trace);
-        let joined = trace.other_ops().filter_map(|(_, op)| match op {
-            Op::Join { child } => Some(child),
-            _ => None,
+        let joined = trace.other_ops().filter_map(|(_, op)| {
+            let Op::Join { child } = op else { return None };
+            Some(child)
         });
         Run {
             number,
@@ -212,7 +214,7 @@ impl Declared {
                     let id = run.barrier(barrier);
                     self.barrier_uses.entry(id).or_insert_with(|| run.spot(event));
                 }
-                _ => {}
+                ops!(memory object data lock cond thread call mark Leave Request) => {}
             }
         }
         Ok(())
@@ -245,7 +247,8 @@ impl Declared {
         for lock in (0..run.trace.locks().len()).map(LockId::from) {
             let is_recursive = match run.trace.lock_kind(lock) {
                 LockKind::Unknown => continue,
-                kind => kind == LockKind::Recursive,
+                LockKind::Recursive => true,
+                LockKind::Plain => false,
             };
             let (id, here) = (run.lock(lock), Spot::declaration(run.number));
             match self.is_recorded {
@@ -289,7 +292,8 @@ impl Declared {
                         holders.insert(lock, (thread, depth));
                     }
                 }
-                _ => {}
+                ops!(memory object data sem barrier thread call mark)
+                | ops!(lock Signal Broadcast Request) => {}
             }
         }
         Ok(())

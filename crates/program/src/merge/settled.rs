@@ -11,6 +11,8 @@
 //!
 //! **Cost.** Linear in the bytes that are accessed.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use std::collections::BTreeSet;
 
 use foretrace_trace::{EventId, ObjectId, Op, Place, ThreadId, Trace};
@@ -50,9 +52,9 @@ struct Writes {
 
 impl<'t> Settled<'t> {
     pub(super) fn of(trace: &'t Trace) -> Settled<'t> {
-        let child = |(event, op)| match op {
-            Op::Fork { child } => Some((event, child)),
-            _ => None,
+        let child = |(event, op)| {
+            let Op::Fork { child } = op else { return None };
+            Some((event, child))
         };
         let forks = || trace.other_ops().filter_map(child);
         let first_fork = forks().next().map(|(event, _)| event);

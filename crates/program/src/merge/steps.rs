@@ -8,10 +8,12 @@
 //! not known: behind the last event of a thread that nobody saw end, and behind an assertion or
 //! assumption that did not hold, which stops a thread of a program.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 use foretrace_trace::expr::{BinaryOp, Expr};
 use foretrace_trace::{
     Channels, EventId, MemoryOrder, NameId, Op as Recorded, Patience, Place, ThreadId, Trace,
-    WakeReason,
+    WakeReason, ops,
 };
 use rustc_hash::FxHashMap;
 
@@ -201,7 +203,8 @@ impl List<'_, '_> {
         match run.trace.op(event) {
             Recorded::Wait { .. } => spot.unsupported("a wait for a condition"),
             Recorded::Arrive { .. } => spot.unsupported("a barrier"),
-            _ => Ok(()),
+            ops!(memory object data lock sem thread call mark)
+            | ops!(Wake Signal Broadcast Leave Request) => Ok(()),
         }
     }
 
@@ -236,10 +239,8 @@ impl List<'_, '_> {
                 let Some(update) = update::update(stored, assumed, name, at.size * 8, bits) else {
                     return spot.unsupported("a read-modify-write that no single instruction does");
                 };
-                let outcome = match update {
-                    Update::CompareExchange { is_assumed: true, .. } => Outcome::Yes(true),
-                    _ => Outcome::Only,
-                };
+                let is_assumed = matches!(update, Update::CompareExchange { is_assumed: true, .. });
+                let outcome = if is_assumed { Outcome::Yes(true) } else { Outcome::Only };
                 self.unused.push(read);
                 let statement = Statement::Rmw { at: self.bytes(event, at), order, name, update };
                 self.push_with(event, statement, outcome);
@@ -268,7 +269,7 @@ impl List<'_, '_> {
                     Condition::Of(Expr::Binary(BinaryOp::Ne, a, b)) if run.is_recorded => {
                         (Condition::Of(Expr::Binary(BinaryOp::Eq, a, b)), !taken)
                     }
-                    condition => (condition, taken),
+                    Condition::Of(_) | Condition::Recorded(_) => (condition, taken),
                 };
                 let outcome = match condition {
                     Condition::Of(_) => Outcome::Yes(taken),
@@ -323,7 +324,9 @@ impl List<'_, '_> {
                 return spot.unsupported("memory that is allocated");
             }
             Recorded::Destroy { .. } => return spot.unsupported("a lock that is destroyed"),
-            other => self.synchronisation(event, other)?,
+            other @ (ops!(lock cond sem barrier Fence RegionBegin RegionEnd)) => {
+                self.synchronisation(event, other)?
+            }
         }
         Ok(())
     }
@@ -366,7 +369,10 @@ impl List<'_, '_> {
                 if next.is_some_and(|next| next != Recorded::Leave { barrier }) {
                     return spot.unsupported("a thread that does something else inside a barrier");
                 }
-                (Op::Barrier { barrier: SyncRef::Named(run.barrier(barrier)) }, Outcome::Only)
+                (
+                    Op::Barrier { barrier: SyncRef::Named(run.barrier(barrier)), parties: None },
+                    Outcome::Only,
+                )
             }
             // The second halves of what the operation before them has begun.
             Recorded::Wake { .. } | Recorded::Leave { .. } => return Ok(()),
@@ -391,11 +397,15 @@ impl List<'_, '_> {
             Recorded::RegionEnd => (Op::RegionEnd, Outcome::Only),
             Recorded::Fence { order: MemoryOrder::Plain } => return Ok(()),
             Recorded::Fence { order } => (Op::Fence { order }, Outcome::Only),
-            other => unreachable!("{other:?} is no synchronisation"),
+            other @ (ops!(memory object data thread call Destroy Request External)) => {
+                unreachable!("{other:?} is no synchronisation")
+            }
         };
         match outcome {
             Outcome::Only => self.push(event, Statement::Plain(op)),
-            _ => self.push_with(event, Statement::Attempt(op), outcome),
+            Outcome::Yes(_) | Outcome::Saw(_) => {
+                self.push_with(event, Statement::Attempt(op), outcome);
+            }
         }
         Ok(())
     }
@@ -470,7 +480,7 @@ impl List<'_, '_> {
             Expr::Name(name) => self.bound.get(name).map_or(64, |bound| bound.bits),
             Expr::Binary(BinaryOp::And, a, b) => self.bits(a).min(self.bits(b)),
             Expr::IfThenElse(_, a, b) => self.bits(a).max(self.bits(b)),
-            _ => 64,
+            Expr::Unary(..) | Expr::Binary(..) => 64,
         }
     }
 
@@ -507,12 +517,11 @@ fn attempt(patience: Patience, got: bool) -> Outcome {
 
 /// Whether the result of a call, given by its end, may depend on other calls.
 fn takes(trace: &Trace, leave: EventId) -> bool {
-    let channels = trace.enter_of(leave).map(|enter| match trace.op(enter) {
-        Recorded::EnterCall { on, .. } => trace.channels_of(on),
-        _ => Channels::Every,
-    });
-    match channels {
-        Some(Channels::Only(list)) => list.iter().any(|(_, direction)| direction.takes()),
+    match trace.enter_of(leave).map(|enter| trace.op(enter)) {
+        Some(Recorded::EnterCall { on, .. }) => match trace.channels_of(on) {
+            Channels::Only(list) => list.iter().any(|(_, direction)| direction.takes()),
+            Channels::Every => true,
+        },
         _ => true,
     }
 }

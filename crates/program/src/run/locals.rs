@@ -6,6 +6,7 @@ use crate::ir::*;
 
 use super::memory::{ObjectKind, function_address, function_at};
 use super::state::{Frame, Phase, State, Status, ThreadState, Undefined, Why};
+use super::step::handle;
 use super::{Action, Event, Machine};
 
 /// How many instructions a thread may run between two visible operations.
@@ -30,6 +31,8 @@ impl<'p> Machine<'p> {
             frames: vec![self.frame(function, args)],
             phase: Phase::Before,
             inputs: 0,
+            result: 0,
+            own: Vec::new(),
         });
         events.push(Event { thread, action: Action::Begin, site: state.site(thread) });
         self.advance(state, thread, events);
@@ -201,6 +204,20 @@ impl<'p> Machine<'p> {
                 state.write(at, value(state, stored));
                 0
             }
+            Op::Current => handle(thread),
+            Op::Own { global } => {
+                let known = state.thread(thread).own.iter().find(|(own, _)| *own == global);
+                match known {
+                    Some(&(_, object)) => state.object(object).base,
+                    None => {
+                        let object = state.copy_of(self.program.global(global));
+                        state.thread_mut(thread).own.push((global, object));
+                        let (base, size) = (state.object(object).base, state.object(object).size);
+                        happened(Action::Alloc { object, size, address: Some(base) });
+                        base
+                    }
+                }
+            }
             Op::Call { ref callee, ref args } => {
                 self.call(state, thread, callee, args, *result);
                 return true;
@@ -313,8 +330,10 @@ impl<'p> Machine<'p> {
                 state.stop(thread, Why::Undefined(Undefined::Unreachable))
             }
             TerminatorKind::Exit => return false,
-            TerminatorKind::ThreadExit => {
+            TerminatorKind::ThreadExit(value) => {
+                let value = value.map_or(0, |value| self.value(state, thread, value));
                 let ended = state.thread_mut(thread);
+                ended.result = value;
                 ended.frames.clear();
                 ended.status = Status::Finished;
                 events.push(Event { thread, action: Action::End, site });
@@ -349,7 +368,8 @@ impl<'p> Machine<'p> {
             state.kill(object);
         }
         if state.thread(thread).frames.is_empty() {
-            state.thread_mut(thread).status = Status::Finished;
+            let ended = state.thread_mut(thread);
+            (ended.status, ended.result) = (Status::Finished, value);
             events.push(Event { thread, action: Action::End, site });
             return;
         }

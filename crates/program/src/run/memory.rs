@@ -9,6 +9,8 @@ use crate::ir::*;
 
 use super::state::State;
 
+/// No object and no function is below this.
+pub(super) const NULL_PAGE: u64 = 0x1000;
 /// Functions have addresses here, outside of all objects.
 const FUNCTION_BASE: u64 = 0x1000;
 const FUNCTION_STEP: u64 = 16;
@@ -86,6 +88,17 @@ impl State {
         let (name, bytes) = (format!("{name}#{}", id.0), vec![0; size as usize]);
         self.objects.push(Object { name, base, size, bytes, kind });
         Some(id)
+    }
+
+    /// A thread's own copy of a variable. It cannot be freed.
+    pub(super) fn copy_of(&mut self, global: &Global) -> ObjectId {
+        let last = self.objects.last();
+        let base = last.map_or(ALLOCATED_BASE, |last| last.next_base().max(ALLOCATED_BASE));
+        let id = ObjectId::from(self.objects.len());
+        let (name, bytes) = (format!("{}#{}", global.name, id.0), global.bytes());
+        let (size, kind) = (global.size, ObjectKind::Global);
+        self.objects.push(Object { name, base, size, bytes, kind });
+        id
     }
 
     pub(super) fn object(&self, object: ObjectId) -> &Object {

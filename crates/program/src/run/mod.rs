@@ -39,7 +39,7 @@ use rustc_hash::FxHashSet;
 use crate::ir::*;
 
 pub use foretrace_trace::Op as Action;
-pub use moves::{Next, NextKind};
+pub use moves::{BadAccess, Next, NextKind};
 pub use record::record;
 pub use state::{LockError, State, Status, Stop, Undefined, Why};
 

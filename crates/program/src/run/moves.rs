@@ -4,7 +4,8 @@ use foretrace_trace::{Access, MemoryOrder, Patience, ThreadId};
 
 use crate::ir::*;
 
-use super::state::{Phase, State, Status, Wait};
+use super::memory::{NULL_PAGE, ObjectKind};
+use super::state::{Phase, State, Status, Undefined, Wait, Why};
 use super::{Choice, Input, Machine, Move};
 
 /// The visible operation at which a thread is.
@@ -29,6 +30,19 @@ pub enum NextKind {
     Other,
 }
 
+/// What is wrong with an access that is not inside one live object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BadAccess {
+    /// The address is that of a null pointer, or close to it.
+    Null,
+    /// The object was freed.
+    Freed,
+    /// It goes beyond an object of the heap, or a global one, that has so many bytes.
+    Outside(u32),
+    /// It is outside of the memory of a function, or nowhere.
+    Elsewhere,
+}
+
 impl Machine<'_> {
     /// All steps that are possible, in a fixed order.
     pub fn moves(&self, state: &State) -> Vec<Move> {
@@ -38,8 +52,11 @@ impl Machine<'_> {
     /// The steps of one thread that are possible; none if it is blocked, finished or stopped.
     pub fn moves_of(&self, state: &State, thread: ThreadId) -> Vec<Move> {
         let is_there = thread.index() < state.threads.len();
-        let is_kept_out = state.section.is_some_and(|(inside, _)| inside != thread);
-        if !is_there || is_kept_out || state.exited || state.status(thread) != Status::Running {
+        if !is_there
+            || state.is_kept_out(thread)
+            || state.exited
+            || state.status(thread) != Status::Running
+        {
             return Vec::new();
         }
         let choices = match state.thread(thread).phase {
@@ -53,9 +70,8 @@ impl Machine<'_> {
                     only_if(!state.is_held_by_others(lock, mode, thread))
                 }
             },
-            Phase::Arrived { barrier, round } => {
-                let parties = u64::from(self.program.barriers[barrier.index()].parties);
-                only_if(state.arrivals[barrier.index()] / parties > round)
+            Phase::Arrived { barrier, round, parties } => {
+                only_if(state.arrivals[barrier.index()] / u64::from(parties) > round)
             }
             Phase::Before => match self.instruction(state, thread) {
                 Some(instruction) => self.choices(state, thread, instruction),
@@ -166,6 +182,31 @@ impl Machine<'_> {
             _ => return None,
         };
         Some(Access { at, reads, writes, atomic: order != MemoryOrder::Plain })
+    }
+}
+
+impl Machine<'_> {
+    /// What is wrong with the access at which a thread was stopped, if that is why.
+    pub fn bad_access(&self, state: &State, thread: ThreadId) -> Option<BadAccess> {
+        let stop = match state.status(thread) {
+            Status::Stopped(stop) => stop,
+            _ => return None,
+        };
+        if stop.why != Why::Undefined(Undefined::BadAddress) {
+            return None;
+        }
+        let (address, _) = self.instruction(state, thread)?.op.access()?;
+        let address = self.value(state, thread, address);
+        if address < NULL_PAGE {
+            return Some(BadAccess::Null);
+        }
+        let before = state.objects.iter().rev().find(|object| object.base <= address);
+        Some(match before {
+            Some(object) if object.kind == ObjectKind::Slot => BadAccess::Elsewhere,
+            Some(object) if !object.is_live() => BadAccess::Freed,
+            Some(object) => BadAccess::Outside(object.size),
+            None => BadAccess::Elsewhere,
+        })
     }
 }
 

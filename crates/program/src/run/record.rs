@@ -44,6 +44,10 @@ pub fn record(program: &Program, state: &State, events: &[Event]) -> Trace {
         let id = builder.barrier(&barrier.name);
         builder.set_barrier(id, barrier.parties);
     }
+    for &(address, parties) in &state.barrier_addresses {
+        let id = builder.barrier(&format!("at {address:#x}"));
+        builder.set_barrier(id, parties);
+    }
     for (index, global) in program.globals.iter().enumerate() {
         for (chunk, bytes) in global.bytes().chunks(8).enumerate() {
             let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));

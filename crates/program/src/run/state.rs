@@ -23,6 +23,8 @@ pub struct State {
     pub(super) lock_addresses: Vec<u64>,
     pub(super) cond_addresses: Vec<u64>,
     pub(super) sem_addresses: Vec<u64>,
+    /// Barriers that are known by their addresses, with the parties that the first arrival names.
+    pub(super) barrier_addresses: Vec<(u64, u32)>,
     /// The thread in a section, and how many sections it is in.
     pub(super) section: Option<(ThreadId, u32)>,
 }
@@ -36,6 +38,10 @@ pub(super) struct ThreadState {
     pub(super) phase: Phase,
     /// How many values the outside has given.
     pub(super) inputs: u32,
+    /// What it gave when it ended.
+    pub(super) result: u64,
+    /// Its own copies of variables, as far as it has used them.
+    pub(super) own: Vec<(GlobalId, ObjectId)>,
 }
 
 /// A call that has not returned.
@@ -59,7 +65,7 @@ pub(super) enum Phase {
     /// It has given its lock back and waits.
     Waiting { cond: CondId, lock: LockId, mode: Mode, depth: u32, wait: Wait },
     /// It has come to a barrier, in this round.
-    Arrived { barrier: BarrierId, round: u64 },
+    Arrived { barrier: BarrierId, round: u64, parties: u32 },
 }
 
 /// How far a wait is.
@@ -157,9 +163,9 @@ pub enum Undefined {
     /// Calls inside calls, too many.
     #[error("calls are nested too deeply")]
     TooDeep,
-    /// A barrier that an address designates.
-    #[error("barriers by address are not supported")]
-    SyncByAddress,
+    /// A barrier for no thread, or another number of threads than before.
+    #[error("the barrier waits for no thread, or for another number of threads than before")]
+    BadBarrier,
 }
 
 impl State {
@@ -174,6 +180,7 @@ impl State {
             lock_addresses: Vec::new(),
             cond_addresses: Vec::new(),
             sem_addresses: Vec::new(),
+            barrier_addresses: Vec::new(),
             section: None,
         }
     }
@@ -197,6 +204,16 @@ impl State {
     /// Whether the process has exited.
     pub fn has_exited(&self) -> bool {
         self.exited
+    }
+
+    /// Whether another thread is in a section.
+    pub fn is_kept_out(&self, thread: ThreadId) -> bool {
+        self.section.is_some_and(|(inside, _)| inside != thread)
+    }
+
+    /// Whether a thread is in a section.
+    pub fn is_in_section(&self, thread: ThreadId) -> bool {
+        self.section.is_some_and(|(inside, _)| inside == thread)
     }
 
     /// The bytes of a global variable.
@@ -231,7 +248,8 @@ impl State {
         self.thread_mut(thread).frames.last_mut().expect("a running thread is in a call")
     }
 
-    pub(super) fn site(&self, thread: ThreadId) -> Site {
+    /// The instruction at which a thread is that is not finished.
+    pub fn site(&self, thread: ThreadId) -> Site {
         let frame = self.frame(thread);
         Site { function: frame.function, block: frame.block, index: frame.index }
     }

@@ -102,7 +102,10 @@ impl Machine<'_> {
                 self.spawn(state, name, function, &args, events);
             }
             Op::Join { thread: handle } => match state.thread_of_handle(value(state, *handle)) {
-                Some(child) => done(state, 0, Action::Join { child }, events),
+                Some(child) => {
+                    let given = state.thread(child).result;
+                    done(state, given, Action::Join { child }, events)
+                }
                 None => state.stop(thread, Why::Undefined(Undefined::BadJoin)),
             },
             Op::SectionBegin => {
@@ -187,6 +190,6 @@ impl State {
 }
 
 /// The value by which a program knows a thread.
-fn handle(thread: ThreadId) -> u64 {
+pub(super) fn handle(thread: ThreadId) -> u64 {
     u64::from(thread.0) + 1
 }

@@ -116,6 +116,30 @@ impl Machine<'_> {
         op
     }
 
+    /// The barrier that is meant, and its parties; `None` if these are not what they were.
+    fn barrier(
+        &self,
+        state: &mut State,
+        thread: ThreadId,
+        barrier: SyncRef<BarrierId>,
+        parties: Option<Operand>,
+    ) -> Option<(BarrierId, u32)> {
+        let address = match barrier {
+            SyncRef::Named(id) => return Some((id, self.program.barriers[id.index()].parties)),
+            SyncRef::At(address) => self.value(state, thread, address),
+        };
+        let parties = parties.map_or(0, |parties| self.value(state, thread, parties)) as u32;
+        let known = state.barrier_addresses.iter().position(|&(other, _)| other == address);
+        let index = known.unwrap_or_else(|| {
+            state.barrier_addresses.push((address, parties));
+            state.barrier_addresses.len() - 1
+        });
+        let id = BarrierId::from(index + self.program.barriers.len());
+        state.arrivals.resize(state.arrivals.len().max(id.index() + 1), 0);
+        let is_right = parties > 0 && state.barrier_addresses[index].1 == parties;
+        is_right.then_some((id, parties))
+    }
+
     /// Whether a thread is at an acquire that waits for the thread itself.
     pub(crate) fn is_double_lock(&self, state: &State, thread: ThreadId) -> bool {
         if state.thread(thread).phase != Phase::Before {
@@ -194,15 +218,18 @@ impl Machine<'_> {
                 state.semaphores[sem.index()] += 1;
                 happened(Action::SemPost { sem });
             }
-            Op::Barrier { barrier: SyncRef::Named(barrier) } => {
+            Op::Barrier { barrier, parties } => {
+                let Some((barrier, parties)) = self.barrier(state, thread, barrier, parties) else {
+                    return state.stop(thread, Why::Undefined(Undefined::BadBarrier));
+                };
                 let arrivals = &mut state.arrivals[barrier.index()];
-                let round = *arrivals / u64::from(self.program.barriers[barrier.index()].parties);
+                let round = *arrivals / u64::from(parties);
                 *arrivals += 1;
-                state.thread_mut(thread).phase = Phase::Arrived { barrier, round };
+                state.thread_mut(thread).phase = Phase::Arrived { barrier, round, parties };
                 happened(Action::Arrive { barrier });
                 return;
             }
-            _ => return state.stop(thread, Why::Undefined(Undefined::SyncByAddress)),
+            _ => unreachable!("every other operation is done elsewhere"),
         }
         self.done(state, thread, result, gets.into());
     }

@@ -242,7 +242,12 @@ impl<'p, 't> Body<'p, 't> {
         Ok(if self.cursor.eat_word("exit") {
             Some(TerminatorKind::Exit)
         } else if self.cursor.eat_word("threadexit") {
-            Some(TerminatorKind::ThreadExit)
+            let is_bare = matches!(
+                self.cursor.peek(),
+                Token::Break | Token::End | Token::Symbol("}") | Token::Location(_)
+            );
+            let value = if is_bare { None } else { Some(self.operand(ADDRESS_WIDTH)?) };
+            Some(TerminatorKind::ThreadExit(value))
         } else if self.cursor.eat_word("unreachable") {
             Some(TerminatorKind::Unreachable)
         } else if self.cursor.eat_word("return") {

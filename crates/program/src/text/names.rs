@@ -3,52 +3,12 @@
 use super::token::{comment_start, is_word};
 
 /// Words that begin a statement or mean something in an expression.
-const KEYWORDS: [&str; 44] = [
-    "acq_rel",
-    "acquire",
-    "alloc",
-    "assert",
-    "assume",
-    "at",
-    "atomic",
-    "barrier",
-    "branch",
-    "broadcast",
-    "call",
-    "cmpxchg",
-    "else",
-    "exit",
-    "external",
-    "false",
-    "fence",
-    "fork",
-    "free",
-    "if",
-    "join",
-    "jump",
-    "load",
-    "plain",
-    "region",
-    "relaxed",
-    "release",
-    "return",
-    "rmw",
-    "section",
-    "sempost",
-    "semwait",
-    "seq_cst",
-    "shared",
-    "signal",
-    "slot",
-    "store",
-    "switch",
-    "threadexit",
-    "timed",
-    "true",
-    "try",
-    "unreachable",
-    "wait",
-];
+const KEYWORDS: &str = "
+    acq_rel acquire alloc assert assume at atomic barrier branch broadcast call cmpxchg current else
+    exit external false fence fork free if join jump load own plain region relaxed release return
+    rmw section sempost semwait seq_cst shared signal slot store switch threadexit timed true
+    try unreachable wait
+";
 
 /// Whether an unquoted word is a keyword, with or without a suffix such as `.4`.
 pub(super) fn is_keyword(word: &str) -> bool {
@@ -58,7 +18,8 @@ pub(super) fn is_keyword(word: &str) -> bool {
     let is_cast = stem.strip_prefix(['u', 'i']).is_some_and(|digits| {
         !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
     });
-    is_cast || [stem, bare].iter().any(|word| KEYWORDS.binary_search(word).is_ok())
+    is_cast
+        || [stem, bare].iter().any(|word| KEYWORDS.split_ascii_whitespace().any(|one| one == *word))
 }
 
 /// The name as it is written where a name may stand.
@@ -98,7 +59,6 @@ mod tests {
 
     #[test]
     fn keywords_can_be_searched() {
-        assert!(KEYWORDS.is_sorted());
         assert!(is_keyword("load.4") && is_keyword("tryacquire") && is_keyword("timedwait"));
         assert!(!is_keyword("x") && !is_keyword("a.load"));
         assert_eq!(show_name("a.b") + &show_name("load") + &show_name("a b"), "a.b\"load\"\"a b\"");

@@ -55,7 +55,10 @@ impl Printer<'_> {
             TerminatorKind::Return(None) => "return".to_string(),
             TerminatorKind::Return(Some(value)) => format!("return {}", self.known(*value)),
             TerminatorKind::Exit => "exit".to_string(),
-            TerminatorKind::ThreadExit => "threadexit".to_string(),
+            TerminatorKind::ThreadExit(None) => "threadexit".to_string(),
+            TerminatorKind::ThreadExit(Some(value)) => {
+                format!("threadexit {}", self.known(*value))
+            }
             TerminatorKind::Unreachable => "unreachable".to_string(),
         }
     }
@@ -119,6 +122,10 @@ impl Printer<'_> {
                 format!("external {}{}{width}", show_name(name), self.list(args, Self::any))
             }
             Op::Join { thread } => format!("join {}", self.known(*thread)),
+            Op::Current => "current".to_string(),
+            Op::Own { global } => {
+                format!("own {}", show_name(&self.program.globals[global.index()].name))
+            }
             Op::Assert { condition } => format!("assert {}", self.condition(*condition)),
             Op::Assume { condition } => format!("assume {}", self.condition(*condition)),
             Op::RegionBegin => "region begin".to_string(),
@@ -151,9 +158,12 @@ impl Printer<'_> {
                 format!("{}semwait {}", patience_word(*patience), semaphore(sem))
             }
             Op::SemPost { sem } => format!("sempost {}", semaphore(sem)),
-            Op::Barrier { barrier } => {
+            Op::Barrier { barrier, parties } => {
                 let barriers = &self.program.barriers;
-                format!("barrier {}", self.sync(barrier, |id| &barriers[id.index()].name))
+                let parties =
+                    parties.map_or(String::new(), |parties| format!(", {}", self.known(parties)));
+                let barrier = self.sync(barrier, |id| &barriers[id.index()].name);
+                format!("barrier {barrier}{parties}")
             }
             _ => unreachable!("every other instruction has a text of its own"),
         }

@@ -152,7 +152,8 @@ impl Body<'_, '_> {
                 return Ok(Given::NoInstruction);
             }
         };
-        let always_gives = matches!(op, Op::Slot { .. } | Op::Alloc { .. });
+        let always_gives =
+            matches!(op, Op::Slot { .. } | Op::Alloc { .. } | Op::Current | Op::Own { .. });
         match width {
             Some(width) if is_wanted || always_gives => Ok(Given::Value(self.emit(op, width))),
             _ => {
@@ -234,8 +235,31 @@ impl Body<'_, '_> {
             "signal" => (Op::Signal { cond: self.cond()? }, None),
             "broadcast" => (Op::Broadcast { cond: self.cond()? }, None),
             "sempost" => (Op::SemPost { sem: self.semaphore()? }, None),
-            "barrier" => (Op::Barrier { barrier: self.barrier()? }, None),
-            "join" => (Op::Join { thread: self.operand(ADDRESS_WIDTH)? }, None),
+            "barrier" => {
+                let barrier = self.barrier()?;
+                let parties = match barrier {
+                    SyncRef::Named(_) => None,
+                    SyncRef::At(_) => {
+                        self.cursor.expect(",")?;
+                        Some(self.operand(32)?)
+                    }
+                };
+                (Op::Barrier { barrier, parties }, None)
+            }
+            "join" => {
+                let thread = self.operand(ADDRESS_WIDTH)?;
+                (Op::Join { thread }, Some(ADDRESS_WIDTH))
+            }
+            "current" => (Op::Current, Some(ADDRESS_WIDTH)),
+            "own" => {
+                let position = self.cursor.position();
+                let name = self.cursor.name("the name of a global variable")?;
+                let Some(global) = self.program.find_global(name) else {
+                    let message = format!("there is no global variable `{name}`");
+                    return Err(Error::new(position, message));
+                };
+                (Op::Own { global }, Some(ADDRESS_WIDTH))
+            }
             "assert" => (Op::Assert { condition: self.condition()? }, None),
             "assume" => (Op::Assume { condition: self.condition()? }, None),
             "region" if self.cursor.eat_word("begin") => (Op::RegionBegin, None),

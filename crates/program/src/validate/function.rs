@@ -134,6 +134,9 @@ fn ids(program: &Program, id: FunctionId) -> Result<(), Invalid> {
             {
                 check(site, "function", callee.index(), program.functions.len())?;
             }
+            if let Op::Own { global } = &instruction.op {
+                check(site, "global", global.index(), program.globals.len())?;
+            }
             for (what, index, count) in widths::objects(program, &instruction.op) {
                 check(site, what, index, count)?;
             }

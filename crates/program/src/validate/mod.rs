@@ -77,6 +77,8 @@ pub enum Broken {
     SlotSize,
     #[error("a fence has an order")]
     FenceOrder,
+    #[error("a barrier at an address needs a number of parties, a declared one has its own")]
+    Parties,
     #[error("two cases have the same number")]
     DuplicateCase,
     #[error("blocks jump in a circle: {0}")]

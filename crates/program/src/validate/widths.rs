@@ -38,7 +38,7 @@ pub(super) fn objects(program: &Program, op: &Op) -> Vec<(&'static str, usize, u
         Op::SemWait { sem: SyncRef::Named(id), .. } | Op::SemPost { sem: SyncRef::Named(id) } => {
             vec![semaphore(id)]
         }
-        Op::Barrier { barrier: SyncRef::Named(id) } => {
+        Op::Barrier { barrier: SyncRef::Named(id), .. } => {
             vec![("barrier", id.index(), program.barriers.len())]
         }
         _ => Vec::new(),
@@ -96,9 +96,10 @@ pub(super) fn terminator(function: &Function, kind: &TerminatorKind) -> Result<(
             (Some(value), Some(width)) => expect(function, *value, width),
             _ => Err(Broken::Return),
         },
+        TerminatorKind::ThreadExit(Some(value)) => expect(function, *value, ADDRESS_WIDTH),
         TerminatorKind::Jump(_)
         | TerminatorKind::Exit
-        | TerminatorKind::ThreadExit
+        | TerminatorKind::ThreadExit(None)
         | TerminatorKind::Unreachable => Ok(()),
     }
 }
@@ -177,8 +178,21 @@ fn operands(
             expect(size, ADDRESS_WIDTH)?;
             Gives::Value(ADDRESS_WIDTH)
         }
-        Op::Free { address: operand } | Op::Join { thread: operand } => {
+        Op::Free { address: operand } => {
             expect(operand, ADDRESS_WIDTH)?;
+            Gives::Nothing
+        }
+        Op::Join { thread: operand } => {
+            expect(operand, ADDRESS_WIDTH)?;
+            Gives::Perhaps(ADDRESS_WIDTH)
+        }
+        Op::Current | Op::Own { .. } => Gives::Value(ADDRESS_WIDTH),
+        Op::Barrier { barrier, parties } => {
+            let is_known = matches!(barrier, SyncRef::Named(_));
+            if is_known != parties.is_none() {
+                return Err(Broken::Parties);
+            }
+            parties.iter().try_for_each(|parties| expect(parties, 32))?;
             Gives::Nothing
         }
         Op::Call { callee, args } => match callee_result(program, function, callee, args)? {
@@ -203,7 +217,6 @@ fn operands(
         | Op::Signal { .. }
         | Op::Broadcast { .. }
         | Op::SemPost { .. }
-        | Op::Barrier { .. }
         | Op::Fence { .. }
         | Op::RegionBegin
         | Op::RegionEnd
@@ -221,8 +234,8 @@ fn sync_addresses(op: &Op) -> Vec<Operand> {
         | Op::Signal { .. }
         | Op::Broadcast { .. }
         | Op::SemWait { .. }
-        | Op::SemPost { .. }
-        | Op::Barrier { .. } => op.operands().into_iter().copied().collect(),
+        | Op::SemPost { .. } => op.operands().into_iter().copied().collect(),
+        Op::Barrier { barrier: SyncRef::At(address), .. } => vec![*address],
         _ => Vec::new(),
     }
 }

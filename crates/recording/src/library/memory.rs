@@ -7,7 +7,7 @@
 //! Functions that the plugin replaces by ones of the runtime (`strcpy`, `memchr`) are not here, nor
 //! are those before which the runtime stands and records their accesses itself (`read`).
 
-use super::{Effect, silent};
+use super::{Effect, Names, silent};
 use crate::record::handed;
 
 use Amount::*;
@@ -49,6 +49,8 @@ pub enum Success {
     NotZero,
     /// If it did not return a negative number.
     NotNegative,
+    /// If it returned a negative number.
+    Negative,
 }
 
 /// What a function reads: the argument that is the address, and how many bytes.
@@ -64,7 +66,7 @@ pub fn reads(name: &str) -> impl Iterator<Item = (u32, Amount)> {
 /// depends on them.
 pub fn strings_read_by(name: &str) -> &'static [usize] {
     let plain = plain(name);
-    let one = |names: &[&str]| names.contains(&plain);
+    let one = |names: Names| names.contains(plain);
     match () {
         () if one(READ_FIRST) => &[0],
         () if one(READ_BOTH) => &[0, 1],
@@ -73,38 +75,18 @@ pub fn strings_read_by(name: &str) -> &'static [usize] {
     }
 }
 
-const READ_FIRST: &[&str] = &[
-    "atoi",
-    "atol",
-    "atoll",
-    "atof",
-    "strtol",
-    "strtoll",
-    "strtoul",
-    "strtoull",
-    "strtod",
-    "strtof",
-    "strtold",
-    "strtoimax",
-    "strtoumax",
-    "sscanf",
-    "strchrnul",
-    "index",
-    "rindex",
-    "inet_addr",
-    "inet_aton",
-];
+const READ_FIRST: Names = Names(
+    "
+    atoi atol atoll atof strtol strtoll strtoul strtoull strtod strtof strtold strtoimax strtoumax
+    sscanf strchrnul index rindex inet_addr inet_aton
+",
+);
 
-const READ_BOTH: &[&str] = &[
-    "strcasecmp",
-    "strstr",
-    "strcasestr",
-    "strspn",
-    "strcspn",
-    "strpbrk",
-    "strcoll",
-    "strverscmp",
-];
+const READ_BOTH: Names = Names(
+    "
+    strcasecmp strstr strcasestr strspn strcspn strpbrk strcoll strverscmp
+",
+);
 
 /// What a function has written: the argument that is the address, how many bytes, and when.
 pub fn writes(name: &str) -> impl Iterator<Item = (u32, Amount, Success)> {
@@ -140,6 +122,20 @@ pub fn looks_elsewhere(name: &str) -> Option<Success> {
         "mbsrtowcs" | "wcsrtombs" | "mbsnrtowcs" | "wcsnrtombs" | "iconv" => Some(Always),
         // They fail if another thread has given the pages back.
         "msync" | "madvise" | "posix_madvise" | "mlock" | "munlock" | "mprotect" => Some(NotZero),
+        // They fail if another thread has ended, or has given the key back.
+        "pthread_getcpuclockid"
+        | "pthread_setspecific"
+        | "sched_getaffinity"
+        | "sched_setaffinity"
+        | "sched_getparam"
+        | "sched_setparam"
+        | "sched_setscheduler"
+        | "setpriority"
+        | "prlimit"
+        | "clock_getcpuclockid" => Some(NotZero),
+        "sched_getscheduler" | "getpriority" | "getpgid" | "getsid" => Some(Negative),
+        // What the threads of the process have used together, and how many there are.
+        "getrusage" | "sysinfo" | "getloadavg" => Some(Always),
         _ => None,
     }
 }
@@ -156,6 +152,7 @@ pub fn is_variable(name: &str) -> bool {
         "optopt",
         "signgam",
         "getdate_err",
+        "error_message_count",
     ];
     names.contains(&name.trim_start_matches('_'))
 }
@@ -165,7 +162,7 @@ pub fn is_variable(name: &str) -> bool {
 pub fn handed(name: &str, effect: Option<Effect>) -> Option<u8> {
     let plain = plain(name);
     let is_described = || {
-        DESCRIBED.contains(&plain)
+        DESCRIBED.contains(plain)
             || reads(name).next().is_some()
             || writes(name).next().is_some()
             || format(name).is_some()
@@ -176,148 +173,54 @@ pub fn handed(name: &str, effect: Option<Effect>) -> Option<u8> {
         None => Some(handed::UNKNOWN),
         Some(Effect::Cxx) => Some(handed::WRITTEN),
         Some(_) if name.starts_with("_Z") => is_stream().then_some(handed::UNDESCRIBED),
-        Some(Effect::None) if RESULTS.contains(&plain) => Some(handed::WRITTEN),
+        Some(Effect::None) if RESULTS.contains(plain) => Some(handed::WRITTEN),
         Some(Effect::None) if plain.starts_with("pthread_attr_") => Some(handed::UNDESCRIBED),
         Some(Effect::None) if !silent::touches_only_memory(plain) => None,
-        Some(_) if !PARTLY.contains(&plain) && is_described() => None,
+        Some(_) if !PARTLY.contains(plain) && is_described() => None,
         Some(_) => Some(handed::UNDESCRIBED),
     }
 }
 
 /// Parts of the names of functions of C++'s library that change the state of streams, which
 /// compiled code reads in place.
-const CXX_STATEFUL: &[&str] = &[
-    "9basic_ios",
-    "8ios_base",
-    "15basic_streambuf",
-    "15basic_stringbuf",
-    "18basic_stringstream",
-    "19basic_istringstream",
-    "19basic_ostringstream",
-    "13basic_filebuf",
-    "14basic_ifstream",
-    "14basic_ofstream",
-    "13basic_fstream",
-];
+const CXX_STATEFUL: Names = Names(
+    "
+    9basic_ios 8ios_base 15basic_streambuf 15basic_stringbuf 18basic_stringstream
+    19basic_istringstream 19basic_ostringstream 13basic_filebuf 14basic_ifstream 14basic_ofstream
+    13basic_fstream
+",
+);
 
 /// Functions before which the runtime stands, and which store results in memory of their caller.
-const RESULTS: &[&str] = &[
-    "wait",
-    "waitpid",
-    "waitid",
-    "wait3",
-    "wait4",
-    "accept",
-    "accept4",
-    "getsockopt",
-    "getsockname",
-    "getpeername",
-    "sigaction",
-    "sigprocmask",
-    "pthread_sigmask",
-    "sigpending",
-    "sigwait",
-    "sigwaitinfo",
-    "sigtimedwait",
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "poll",
-    "ppoll",
-    "select",
-    "pselect",
-    "ioctl",
-    "fcntl",
-    "timerfd_gettime",
-    "timerfd_settime",
-    "timer_create",
-    "timer_gettime",
-    "timer_settime",
-    "getitimer",
-    "setitimer",
-    "nanosleep",
-    "clock_nanosleep",
-    "times",
-    "timespec_get",
-    "posix_spawn",
-    "posix_spawnp",
-    "prctl",
-];
+const RESULTS: Names = Names(
+    "
+    wait waitpid waitid wait3 wait4 accept accept4 getsockopt getsockname getpeername sigaction
+    sigprocmask pthread_sigmask sigpending sigwait sigwaitinfo sigtimedwait epoll_wait epoll_pwait
+    epoll_pwait2 poll ppoll select pselect ioctl fcntl timerfd_gettime timerfd_settime
+    timer_create timer_gettime timer_settime getitimer setitimer nanosleep clock_nanosleep times
+    timespec_get posix_spawn posix_spawnp prctl
+",
+);
 
 /// Functions that access more than what is described here.
-const PARTLY: &[&str] = &[
-    "mbstowcs",
-    "wcstombs",
-    "strtok_r",
-    "strsep",
-    "regcomp",
-    "regexec",
-    "strtof",
-    "strtold",
-    "strtoimax",
-    "strtoumax",
-    "inet_pton",
-    "inet_aton",
-    "inet_ntop",
-    "vsscanf",
-    "strftime",
-    "localtime_r",
-    "gmtime_r",
-    "asctime_r",
-    "ctime_r",
-];
+const PARTLY: Names = Names(
+    "
+    mbstowcs wcstombs strtok_r strsep regcomp regexec strtof strtold strtoimax strtoumax inet_pton
+    inet_aton inet_ntop vsscanf strftime localtime_r gmtime_r asctime_r ctime_r
+",
+);
 
 /// Functions that access no memory at the addresses that they get, or only such as no thread
 /// accesses otherwise.
-const DESCRIBED: &[&str] = &[
-    "setjmp",
-    "_setjmp",
-    "sigsetjmp",
-    "__sigsetjmp",
-    "__tls_get_addr",
-    "__libc_start_main",
-    "__assert_fail",
-    "__assert",
-    "malloc_usable_size",
-    "freeaddrinfo",
-    "freeifaddrs",
-    "globfree",
-    "regfree",
-    "mprotect",
-    "madvise",
-    "posix_madvise",
-    "mlock",
-    "munlock",
-    "mincore",
-    "msync",
-    "fflush",
-    "fileno",
-    "feof",
-    "ferror",
-    "clearerr",
-    "rewind",
-    "fgetc",
-    "getc",
-    "_IO_getc",
-    "fputc",
-    "putc",
-    "_IO_putc",
-    "ungetc",
-    "fseek",
-    "fseeko",
-    "ftell",
-    "ftello",
-    "__uflow",
-    "__overflow",
-    "closedir",
-    "readdir",
-    "rewinddir",
-    "dlclose",
-    "atexit",
-    "__cxa_atexit",
-    "on_exit",
-    "pthread_setname_np",
-];
+const DESCRIBED: Names = Names(
+    "
+    setjmp _setjmp sigsetjmp __sigsetjmp __tls_get_addr __libc_start_main __assert_fail __assert
+    malloc_usable_size freeaddrinfo freeifaddrs globfree regfree mprotect madvise posix_madvise
+    mlock munlock mincore msync fflush fileno feof ferror clearerr rewind fgetc getc _IO_getc
+    fputc putc _IO_putc ungetc fseek fseeko ftell ftello __uflow __overflow closedir readdir
+    rewinddir dlclose atexit __cxa_atexit on_exit pthread_setname_np
+",
+);
 
 fn plain(name: &str) -> &str {
     let name = name.strip_prefix("__isoc99_").or(name.strip_prefix("__isoc23_")).unwrap_or(name);
@@ -496,8 +399,8 @@ pub mod code {
         Amount::TextBehind,
         Amount::String,
     ];
-    const SUCCESSES: [Success; 4] =
-        [Success::Always, Success::Zero, Success::NotZero, Success::NotNegative];
+    const SUCCESSES: [Success; 5] =
+        [Success::Always, Success::Zero, Success::NotZero, Success::NotNegative, Success::Negative];
 
     /// An amount and when it is written. Which arguments are meant is lost: the plugin passes them.
     pub fn of(amount: Amount, success: Success) -> u32 {

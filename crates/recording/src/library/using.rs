@@ -1,5 +1,7 @@
 //! Functions that use channels, or that the runtime interposes.
 
+use super::Names;
+
 /// Name, which argument is the stream, whether it only writes.
 pub(super) const STREAMS: &[(&str, u32, bool)] = &[
     ("fprintf", 0, true),
@@ -72,6 +74,12 @@ pub(super) const LISTS: &[(&str, u32)] = &[
     ("asctime", 3),
     ("tzset", 12),
     ("strsignal", 3),
+    // Without a state of the caller's they have one of their own.
+    ("mblen", 3),
+    ("mbtowc", 3),
+    ("mbrlen", 3),
+    ("mbrtowc", 3),
+    ("mbsrtowcs", 3),
     ("dlerror", 3),
     ("getopt", 3),
     ("getopt_long", 3),
@@ -192,6 +200,11 @@ pub(super) const LISTS: &[(&str, u32)] = &[
     ("sbrk", 3),
     ("pthread_key_create", 3),
     ("pthread_key_delete", 3),
+    ("tss_create", 3),
+    ("tss_delete", 3),
+    ("pthread_mutex_setprioceiling", 3),
+    ("pthread_mutex_getprioceiling", 14),
+    ("pthread_atfork", 3),
     ("getuid", 14),
     ("geteuid", 14),
     ("getgid", 14),
@@ -229,6 +242,8 @@ pub(super) const LISTS: &[(&str, u32)] = &[
     ("pthread_getconcurrency", 16),
     ("pthread_getattr_default_np", 16),
     ("get_nprocs", 16),
+    ("sched_getcpu", 16),
+    ("siginterrupt", 18),
     ("sysconf", 17),
 ];
 
@@ -267,16 +282,11 @@ pub(super) const NAMED: &[(&str, u32, u32)] = &[
 ];
 
 /// Functions on message queues that have descriptors, which can be polled as well.
-pub(super) const QUEUES: &[&str] = &[
-    "mq_close",
-    "mq_send",
-    "mq_timedsend",
-    "mq_receive",
-    "mq_timedreceive",
-    "mq_getattr",
-    "mq_setattr",
-    "mq_notify",
-];
+pub(super) const QUEUES: Names = Names(
+    "
+    mq_close mq_send mq_timedsend mq_receive mq_timedreceive mq_getattr mq_setattr mq_notify
+",
+);
 
 /// Name, whether only the number of the descriptor that is argument number 0 matters.
 pub(super) const ASKS: &[(&str, bool)] =
@@ -294,22 +304,12 @@ pub(super) const CXX_LISTS: &[(&str, u32)] = &[
 ];
 
 /// Parts of the names of those functions of `std::filesystem` that do the same.
-pub(super) const CONTENTS: &[&str] = &[
-    "9file_size",
-    "15last_write_time",
-    "11resize_file",
-    "15hard_link_count",
-    "9copy_file",
-    "4copyERK",
-    "6statusERK",
-    "14symlink_status",
-    "8is_empty",
-    "11permissions",
-    "6removeERK",
-    "10remove_all",
-    "6renameERK",
-    "7refresh",
-];
+pub(super) const CONTENTS: Names = Names(
+    "
+    9file_size 15last_write_time 11resize_file 15hard_link_count 9copy_file 4copyERK 6statusERK
+    14symlink_status 8is_empty 11permissions 6removeERK 10remove_all 6renameERK 7refresh
+",
+);
 
 /// Name, whether it writes to `stderr` instead of `stdout`.
 pub(super) const STANDARD: &[(&str, bool)] = &[
@@ -333,173 +333,24 @@ pub(super) const STANDARD: &[(&str, bool)] = &[
 ];
 
 /// Functions before which the runtime stands. They count as silent, since it records them itself.
-pub(super) const INTERPOSED: &[&str] = &[
-    "read",
-    "pread",
-    "readv",
-    "preadv",
-    "preadv2",
-    "preadv64v2",
-    "recv",
-    "recvfrom",
-    "recvmsg",
-    "recvmmsg",
-    "write",
-    "pwrite",
-    "writev",
-    "pwritev",
-    "pwritev2",
-    "pwritev64v2",
-    "send",
-    "sendto",
-    "sendmsg",
-    "sendmmsg",
-    "sendfile",
-    "splice",
-    "tee",
-    "copy_file_range",
-    "fclose",
-    "freopen",
-    "fmemopen",
-    "open_memstream",
-    "open_wmemstream",
-    "flockfile",
-    "ftrylockfile",
-    "funlockfile",
-    "open",
-    "openat",
-    "creat",
-    "close",
-    "close_range",
-    "closefrom",
-    "dup",
-    "dup2",
-    "dup3",
-    "pipe",
-    "pipe2",
-    "socket",
-    "socketpair",
-    "accept",
-    "accept4",
-    "connect",
-    "bind",
-    "listen",
-    "shutdown",
-    "getsockopt",
-    "setsockopt",
-    "getsockname",
-    "getpeername",
-    "eventfd",
-    "eventfd_read",
-    "eventfd_write",
-    "timerfd_create",
-    "timerfd_settime",
-    "timerfd_gettime",
-    "signalfd",
-    "epoll_create",
-    "epoll_create1",
-    "epoll_ctl",
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "poll",
-    "ppoll",
-    "__poll",
-    "select",
-    "pselect",
-    "inotify_init",
-    "inotify_init1",
-    "inotify_add_watch",
-    "inotify_rm_watch",
-    "memfd_create",
-    "fcntl",
-    "ioctl",
-    "lseek",
-    "fstat",
-    "ftruncate",
-    "fallocate",
-    "posix_fallocate",
-    "flock",
-    "lockf",
-    "fchmod",
-    "fchown",
-    "futimens",
-    "kill",
-    "killpg",
-    "tgkill",
-    "raise",
-    "sigqueue",
-    "sigwait",
-    "sigwaitinfo",
-    "sigtimedwait",
-    "sigpending",
-    "sigprocmask",
-    "sigsuspend",
-    "pause",
-    "sigaction",
-    "signal",
-    "sysv_signal",
-    "__sysv_signal",
-    "bsd_signal",
-    "ssignal",
-    "alarm",
-    "setitimer",
-    "getitimer",
-    "timer_create",
-    "timer_settime",
-    "timer_gettime",
-    "timer_delete",
-    "timer_getoverrun",
-    "fork",
-    "vfork",
-    "_Fork",
-    "system",
-    "popen",
-    "pclose",
-    "fdopen",
-    "posix_spawn",
-    "posix_spawnp",
-    "wait",
-    "waitpid",
-    "waitid",
-    "wait3",
-    "wait4",
-    "clock_gettime",
-    "gettimeofday",
-    "time",
-    "timespec_get",
-    "clock",
-    "times",
-    "syscall",
-    "clock_nanosleep",
-    "nanosleep",
-    "sleep",
-    "usleep",
-    "sched_yield",
-    "malloc",
-    "calloc",
-    "realloc",
-    "free",
-    "memalign",
-    "aligned_alloc",
-    "posix_memalign",
-    "reallocarray",
-    "valloc",
-    "pvalloc",
-    "mmap",
-    "munmap",
-    "mremap",
-    "shmat",
-    "shmdt",
-    "prctl",
-    "exit",
-    "_exit",
-    "_Exit",
-    "quick_exit",
-    "abort",
-    "longjmp",
-    "_longjmp",
-    "siglongjmp",
-    "__longjmp_chk",
-    "call_once",
-];
+pub(super) const INTERPOSED: Names = Names(
+    "
+    read pread readv preadv preadv2 preadv64v2 recv recvfrom recvmsg recvmmsg write pwrite writev
+    pwritev pwritev2 pwritev64v2 send sendto sendmsg sendmmsg sendfile splice tee copy_file_range
+    fclose freopen fmemopen open_memstream open_wmemstream flockfile ftrylockfile funlockfile open
+    openat creat close close_range closefrom dup dup2 dup3 pipe pipe2 socket socketpair accept
+    accept4 connect bind listen shutdown getsockopt setsockopt getsockname getpeername eventfd
+    eventfd_read eventfd_write timerfd_create timerfd_settime timerfd_gettime signalfd
+    epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 poll ppoll __poll
+    select pselect inotify_init inotify_init1 inotify_add_watch inotify_rm_watch memfd_create
+    fcntl ioctl lseek fstat ftruncate fallocate posix_fallocate flock lockf fchmod fchown futimens
+    kill killpg tgkill raise sigqueue sigwait sigwaitinfo sigtimedwait sigpending sigprocmask
+    sigsuspend pause sigaction signal sysv_signal __sysv_signal bsd_signal ssignal alarm setitimer
+    getitimer timer_create timer_settime timer_gettime timer_delete timer_getoverrun fork vfork
+    _Fork system popen pclose fdopen posix_spawn posix_spawnp wait waitpid waitid wait3 wait4
+    clock_gettime gettimeofday time timespec_get clock times syscall clock_nanosleep nanosleep
+    sleep usleep sched_yield malloc calloc realloc free memalign aligned_alloc posix_memalign
+    reallocarray valloc pvalloc mmap munmap mremap shmat shmdt prctl exit _exit _Exit quick_exit
+    abort longjmp _longjmp siglongjmp __longjmp_chk call_once
+",
+);

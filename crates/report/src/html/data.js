@@ -13,7 +13,7 @@
  * @typedef {{evidence: string, detail: string, ending: string | null, output: string[]}} Replay
  * @typedef {{
  *   id: string, fingerprint: string, kind: string, certainty: string,
- *   grade: {name: string, words: string}, title: string, cause: string,
+ *   grade: {name: string, words: string}, standing: string | null, title: string, cause: string,
  *   object: string | null, group: string,
  *   functions: string[], allocated: Origin | null, sides: Side[],
  *   runs?: number[], steps?: number[], switches: number, changes: [number, string][],
@@ -28,11 +28,14 @@
  * @typedef {{
  *   property: string, candidates: number, parts: [string, number][], not_asked: string[],
  * }} LedgerRow
+ * @typedef {{title: string, locations: string[]}} Known
+ * @typedef {{new: number, known: number, fixed: Known[], not_seen: Known[]}} Baseline
  * @typedef {{
  *   version: string, model: string, path: string | null, json: string | null,
  *   program: string | null,
  *   run: {ending: string, failed: boolean, unexpected: boolean, says_nothing?: string} | null,
- *   event_count: number, threads: string[], verdict: string, notes: string[],
+ *   is_recorded: boolean, event_count: number, threads: string[], verdict: string, notes: string[],
+ *   baseline: Baseline | null,
  *   ledger: LedgerRow[],
  *   events: {
  *     number: number[], thread: number[], operation: number[], location: number[],

@@ -6,9 +6,10 @@ use foretrace_trace::Location;
 use serde::Serialize;
 
 use super::source::{self, SourceFile};
+use crate::provenance::is_news;
 use crate::{
-    CallFrame, Certainty, Column, Explanation, Finding, Hold, Kind, MemoryPlace, Origin,
-    Reordering, Report, Run, Side, SideState, Style, Undecided, in_words,
+    BaselineOutcome, CallFrame, Certainty, Column, Explanation, Finding, Hold, Kind, MemoryPlace,
+    Origin, Reordering, Report, Run, Side, SideState, Subject, Undecided, in_words,
 };
 
 #[derive(Serialize)]
@@ -19,10 +20,14 @@ pub(super) struct Data<'a> {
     json: Option<&'a str>,
     program: Option<&'a str>,
     run: Option<&'a Run>,
+    /// Whether this is about a run, and not about a program.
+    is_recorded: bool,
     event_count: u64,
     threads: &'a [String],
     verdict: String,
     notes: Vec<String>,
+    /// What came of a baseline.
+    baseline: Option<&'a BaselineOutcome>,
     ledger: Vec<Row>,
     events: Events,
     /// The distinct texts of operations.
@@ -87,6 +92,8 @@ struct FindingData<'a> {
     kind: &'static str,
     certainty: Certainty,
     grade: Grade,
+    /// What the project knows of it: `new`, `known`, `suppressed`, `repeated`.
+    standing: Option<&'static str>,
     title: String,
     cause: String,
     object: Option<&'a str>,
@@ -165,10 +172,12 @@ impl<'a> Data<'a> {
             json: report.again.json.as_deref(),
             program: report.again.program.as_deref(),
             run: report.run.as_ref(),
+            is_recorded: report.trace.subject == Subject::Trace,
             event_count: report.trace.events,
             threads: &report.trace.threads,
-            verdict: verdict(report),
+            verdict: crate::text::verdict(report).0,
             notes: notes(report),
+            baseline: report.baseline.as_ref(),
             ledger: ledger(report),
             events,
             operations: operations.names,
@@ -201,14 +210,9 @@ impl<'a> Data<'a> {
     }
 }
 
-fn verdict(report: &Report) -> String {
-    let plain = Style { color: false, ..Style::default() };
-    let line = crate::text::verdict(report, plain);
-    line.strip_prefix("verdict: ").map_or(line.clone(), str::to_string)
-}
-
 fn notes(report: &Report) -> Vec<String> {
-    let facts = report.trace.provenance.iter().map(|(fact, _)| in_words(fact));
+    let facts = report.trace.provenance.iter().filter(|(fact, _)| is_news(fact));
+    let facts = facts.map(|(fact, _)| in_words(fact));
     report.unsupported.iter().cloned().chain(report.notes.iter().cloned()).chain(facts).collect()
 }
 
@@ -258,6 +262,7 @@ impl<'a> FindingData<'a> {
             kind: finding.kind.name(),
             certainty: finding.graded(),
             grade: grade(finding),
+            standing: finding.standing.name(),
             title: crate::text::headline(finding),
             cause: cause(report, finding),
             object: finding.object.as_deref(),

@@ -128,6 +128,25 @@ function ledger() {
     notAsked.length > 0 && el("ul", { class: "notes" }, ...notAsked));
 }
 
+/** What became of the findings of a baseline. */
+function baseline() {
+  if (!DATA.baseline) return null;
+  const { new: fresh, known, fixed, not_seen: notSeen } = DATA.baseline;
+  const list = (/** @type {string} */ title, /** @type {Known[]} */ all) => all.length > 0 && [
+    el("h4", {}, title),
+    el("ul", { class: "notes" }, ...all.map((one) =>
+      el("li", {}, `${one.title} at ${one.locations.map(withoutFolders).join(", ")}`))),
+  ];
+  return el("section", { class: "card", id: "baseline" },
+    el("h3", {}, "Against the baseline"),
+    el("p", { class: "grades" }, ...[
+      ["new", fresh], ["known", known], ["fixed", fixed.length], ["not seen", notSeen.length],
+    ].map(([name, count]) =>
+      el("span", { class: `badge ${name === "not seen" ? "plain" : name}` }, `${count} ${name}`))),
+    ...list("Fixed: both places ran, and it cannot happen any more", fixed) || [],
+    ...list("Not seen: this run says nothing about them", notSeen) || []);
+}
+
 /** The landing page: what was found, in short. */
 function overview() {
   const grades = new Map();
@@ -150,7 +169,7 @@ function overview() {
       el("ul", { class: "first" }, ...first),
       DATA.findings.length > first.length
         && el("p", { class: "hint" }, `${DATA.findings.length - first.length} more in the list.`)),
-    lanes(), ledger(),
+    baseline(), lanes(), ledger(),
     DATA.notes.length > 0 && el("section", { class: "card" }, el("h3", {}, "Notes"),
       el("ul", { class: "notes" }, ...DATA.notes.map((note) => el("li", {}, note)))),
     el("p", { class: "hint" }, `Foretrace ${DATA.version}`));

@@ -12,7 +12,9 @@ let shown = { id: "", mode: "predicted", at: 0 };
 function address() {
   const [id, second, third] = decodeURIComponent(location.hash.slice(1)).split("/");
   const modes = ["predicted", "recorded", "difference", "explain"];
-  const mode = /** @type {Mode | "explain"} */ (modes.includes(second) ? second : "predicted");
+  // A program has no recorded run to compare with.
+  const isKnown = DATA.is_recorded && modes.includes(second);
+  const mode = /** @type {Mode | "explain"} */ (isKnown ? second : "predicted");
   const step = Number.parseInt(third ?? second ?? "", 10);
   return { id, mode, step: Number.isNaN(step) ? null : step };
 }
@@ -55,6 +57,12 @@ function follow() {
   } else main.scrollTop = 0;
 }
 
+/** What the project knows of a finding. @param {Finding} finding */
+function standing(finding) {
+  return finding.standing
+    && el("span", { class: `badge ${finding.standing}` }, finding.standing);
+}
+
 /** @param {Finding} finding @param {Mode | "explain"} mode @param {number | null} step */
 function findingPage(finding, mode, step) {
   const tab = (/** @type {string} */ to, /** @type {string} */ text) =>
@@ -62,6 +70,7 @@ function findingPage(finding, mode, step) {
   const head = el("header", { class: "finding" },
     el("div", { class: "grades" },
       el("span", { class: `badge ${finding.grade.name}` }, finding.grade.words),
+      standing(finding),
       el("span", { class: "badge plain" }, finding.kind),
       el("span", { class: "hint" }, [finding.id, counted(finding.sides.length, "operation"),
         counted(finding.switches, "context switch", "context switches")].join(" · "))),
@@ -76,7 +85,9 @@ function findingPage(finding, mode, step) {
       finding.inputs.map(({ name, value }) => `${name} = ${value}`).join(", ")),
     el("details", { class: "do" }, el("summary", {}, "Commands: replay, debug, suppress"),
       commands(finding)));
-  const tabs = el("nav", { class: "tabs", "aria-label": "Views of this finding" },
+  const tabs = el("nav", {
+    class: "tabs", "aria-label": "Views of this finding", hidden: !DATA.is_recorded,
+  },
     tab("predicted", "Predicted"), tab("recorded", "Recorded"), tab("difference", "Difference"),
     tab("explain", "Explain"));
   if (mode === "explain") {
@@ -168,7 +179,7 @@ const KEYS = {
 /** @param {string} mode */
 function turn(mode) {
   const isFinding = DATA.findings.some((finding) => finding.id === shown.id);
-  if (isFinding) location.hash = `${shown.id}/${mode}`;
+  if (isFinding && DATA.is_recorded) location.hash = `${shown.id}/${mode}`;
 }
 
 document.addEventListener("keydown", (event) => {
@@ -198,16 +209,18 @@ function entries() {
     else groups.set(finding.group, [finding]);
   }
   const entry = (/** @type {string} */ id, /** @type {string} */ badge, /** @type {string} */ title,
-    /** @type {string} */ detail, /** @type {string} */ words) =>
+    /** @type {string} */ detail, /** @type {string} */ words,
+    /** @type {HTMLElement | string | null} */ mark = null) =>
     el("li", { "data-words": `${id} ${badge} ${title} ${detail} ${words}`.toLowerCase() },
       el("a", { href: `#${id}` },
         el("span", { class: "line-1" }, el("span", { class: `dot ${badge}`, title: badge }),
-          el("span", { class: "title" }, title)),
+          el("span", { class: "title" }, title), mark),
         el("span", { class: "line-2" }, detail)));
   const items = (/** @type {Finding[]} */ findings) => findings.map((finding) => {
     const events = finding.sides.map((side) => side.event);
     return entry(finding.id, finding.grade.name, finding.title,
-      `${finding.id} · ${places(events)}`, `${finding.cause} ${functions(events)}`);
+      `${finding.id} · ${places(events)}`,
+      `${finding.cause} ${functions(events)} ${finding.standing ?? ""}`, standing(finding));
   });
   const places = (/** @type {number[]} */ events) => [...new Set(events.map((event) => {
     const index = INDEX.get(event);

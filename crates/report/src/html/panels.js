@@ -101,7 +101,7 @@ function valuesPanel(schedule, at) {
     const isNew = position === at;
     return el("tr", { class: `${isNew ? "new" : ""}${isAbout ? " about" : ""}` },
       el("th", { scope: "row" }, memoryName(place)),
-      el("td", {}, value !== recorded && recordedValue(recorded), value || "unknown"),
+      el("td", {}, recorded && value !== recorded && recordedValue(recorded), value || "unknown"),
       el("td", { class: "by" }, DATA.threads[threadOf(index)], isNew ? " now" : ""));
   });
   return el("section", { class: "values" },

@@ -176,7 +176,7 @@ class Rows {
       el("span", { class: "verb" }, now.verb),
       now.object && el("span", { class: "object", title: now.object }, now.object),
     ];
-    if (schedule.mode !== "recorded" && was.value && was.value !== now.value) {
+    if (schedule.mode !== "recorded" && was.value && now.value && was.value !== now.value) {
       nodes.push(recordedValue(was.value));
     }
     if (now.value) nodes.push(el("span", { class: "value" }, now.value));

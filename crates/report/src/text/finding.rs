@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use foretrace_trace::Location;
 
 use super::snippet::{Label, write_snippet};
-use super::table::Table;
+use super::table::{Table, length};
 use super::{BOLD, Paint, RED, Style, YELLOW, schedule};
 use crate::{
     CallFrame, Certainty, Evidence, Finding, Hold, Input, Kind, Replay, Report, Side, SideState,
@@ -82,6 +82,9 @@ pub fn write_finding(
     writer: &mut dyn Write,
 ) -> io::Result<()> {
     write_head(report, finding, style, writer)?;
+    if let (Some(json), Some(program)) = (&report.again.json, &report.again.program) {
+        writeln!(writer, "  see it again: foretrace replay {json}#{} {program}", finding.id)?;
+    }
     match &finding.standing {
         Standing::Open | Standing::New => {}
         Standing::Known => writeln!(writer, "  the baseline has it")?,
@@ -102,9 +105,6 @@ pub fn write_finding(
     if let Some(replay) = &finding.replay {
         write_replay(replay, writer)?;
     }
-    if let (Some(json), Some(program)) = (&report.again.json, &report.again.program) {
-        writeln!(writer, "  see it again: foretrace replay {json}#{} {program}", finding.id)?;
-    }
     Ok(())
 }
 
@@ -121,18 +121,39 @@ fn write_head(
     };
     let id = Paint(BOLD, &finding.id, style.color);
     writeln!(writer, "{id} ({certainty}{}): {}", evidence(finding), headline(finding))?;
+    let rows: Vec<[String; 4]> = finding
+        .sides
+        .iter()
+        .map(|side| {
+            let text = report.event(side.event);
+            let operation = report.operation_in(finding, side.event);
+            [
+                format!("  {}", report.thread_name(text)),
+                format!("{} {operation}", state_in_words(finding, side)),
+                text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
+                holding(&side.holds),
+            ]
+        })
+        .collect();
     let mut sides = Table::default();
-    for side in &finding.sides {
-        let text = report.event(side.event);
-        let operation = report.operation_in(finding, side.event);
-        sides.row([
-            format!("  {}", report.thread_name(text)),
-            format!("{} {operation}", state_in_words(finding, side)),
-            text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
-            holding(&side.holds),
-        ]);
+    rows.iter().for_each(|row| sides.row(row.clone()));
+    if sides.lines().all(|line| length(&line) <= style.width) {
+        return sides.write(writer);
     }
-    sides.write(writer)
+    // Locks that do not fit beside the rest stand below.
+    let mut sides = Table::default();
+    for (row, side) in rows.iter().zip(&finding.sides) {
+        let shown = if side.holds.is_empty() { 4 } else { 3 };
+        sides.row(row[..shown].iter().cloned());
+    }
+    for ((line, [thread, .., holding]), side) in sides.lines().zip(&rows).zip(&finding.sides) {
+        writeln!(writer, "{line}")?;
+        if !side.holds.is_empty() {
+            let holding = format!("{:1$}{holding}", "", length(thread) + 4);
+            write_wrapped(&holding, 8, style.width, writer)?;
+        }
+    }
+    Ok(())
 }
 
 fn evidence(finding: &Finding) -> &'static str {

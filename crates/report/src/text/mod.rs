@@ -50,12 +50,21 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
     let shown = causes.iter().flatten().count();
     if style.quiet {
         write_index(&causes, report, writer)?;
-        return writeln!(writer, "{}", verdict(report, style));
+        return writeln!(writer, "{}", verdict_line(report, style));
     }
     write_heading(report, style, writer)?;
     let found = found(shown, &causes);
     if shown > 1 {
         writeln!(writer, "{found}; an index of them is at the end")?;
+    }
+    if let (Some(program), None, Some(first)) =
+        (&report.again.program, &report.again.json, causes.first())
+    {
+        writeln!(
+            writer,
+            "to see one again: add --json report.json, then run `foretrace replay report.json#{} {program}`",
+            first[0].id
+        )?;
     }
     if style.verbose {
         for finding in causes.iter().flatten() {
@@ -116,17 +125,10 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
             "note: there are no call stacks, since the control flow was not recorded"
         )?;
     }
-    if report.again.program.is_some() && report.again.json.is_none() && shown > 0 {
-        writeln!(
-            writer,
-            "note: to see a finding again, keep the report with --json FILE; then `foretrace replay \
-             FILE#ID PROGRAM`, with --gdb in the debugger"
-        )?;
-    }
     if let Some(timing) = &report.timing {
         writeln!(writer, "read {} ms, predict {} ms", timing.read_ms, timing.predict_ms)?;
     }
-    writeln!(writer, "{}", verdict(report, style))
+    writeln!(writer, "{}", verdict_line(report, style))
 }
 
 /// So many causes are shown, unless all are asked for.
@@ -289,7 +291,13 @@ fn write_ledgers(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
     ledgers.write(writer)
 }
 
-pub(crate) fn verdict(report: &Report, style: Style) -> String {
+fn verdict_line(report: &Report, style: Style) -> String {
+    let (verdict, color) = verdict(report);
+    Paint(color, format!("verdict: {verdict}"), style.color).to_string()
+}
+
+/// The verdict, and its colour.
+pub(crate) fn verdict(report: &Report) -> (String, &'static str) {
     let real = report.count(Certainty::Real);
     let possible = report.count(Certainty::Possible);
     let undecided: u64 = report.summary.iter().map(|(_, ledger)| ledger.undecided).sum();
@@ -347,7 +355,10 @@ pub(crate) fn verdict(report: &Report, style: Style) -> String {
         ),
         _ => {}
     }
-    Paint(color, format!("verdict: {}", parts.join(", ")), style.color).to_string()
+    if report.interrupted {
+        parts.insert(0, "interrupted".to_string());
+    }
+    (parts.join(", "), color)
 }
 
 /// The bugs that can happen. Once there were replays, those that they confirmed count apart.

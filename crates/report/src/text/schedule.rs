@@ -53,6 +53,8 @@ pub(super) fn write_schedule(
 struct Line {
     label: String,
     event: Option<u32>,
+    /// For how many steps it stands.
+    steps: usize,
 }
 
 fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
@@ -61,7 +63,7 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     let step = |at: usize| {
         let event = finding.schedule[at];
         let mark = if involved(event) { "*" } else { " " };
-        Line { label: format!("{}{mark}", at + 1), event: Some(event) }
+        Line { label: format!("{}{mark}", at + 1), event: Some(event), steps: 1 }
     };
     let changed = finding.changes.iter().filter_map(|(_, operation)| accessed(operation));
     let reads = finding.reads.iter().filter_map(|&read| accessed(&report.event(read).operation));
@@ -84,7 +86,7 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
             for (label, count) in folded(report, left_out) {
                 match count {
                     1 => lines.push(step(next)),
-                    _ => lines.push(Line { label, event: None }),
+                    _ => lines.push(Line { label, event: None, steps: count }),
                 }
                 next += count;
             }
@@ -96,18 +98,20 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
     }
     if !full && lines.len() > HEAD_STEPS + TAIL_STEPS + 1 {
         let hidden = HEAD_STEPS..lines.len() - TAIL_STEPS;
-        let label =
-            format!("{} (shown with --full-schedule)", counted(hidden.len() as u64, "step"));
-        lines.splice(hidden, [Line { label, event: None }]);
+        let steps = lines[hidden.clone()].iter().map(|line| line.steps).sum();
+        let label = format!("{} (shown with --full-schedule)", counted(steps as u64, "step"));
+        lines.splice(hidden, [Line { label, event: None, steps }]);
     }
     let is_next = |side: &&Side| side.state == SideState::Next;
-    let mut next: Vec<u32> = finding.sides.iter().filter(is_next).map(|side| side.event).collect();
+    let mut coming: Vec<u32> =
+        finding.sides.iter().filter(is_next).map(|side| side.event).collect();
     // In the order in which context switches are counted: the thread that ran last goes on.
     if let Some(&last) = finding.schedule.last() {
         let thread = |event: u32| report.event(event).thread;
-        next.sort_by_key(|&event| thread(event) != thread(last));
+        coming.sort_by_key(|&event| thread(event) != thread(last));
     }
-    lines.extend(next.iter().map(|&event| Line { label: "next*".to_string(), event: Some(event) }));
+    let next = |&event: &u32| Line { label: "next*".to_string(), event: Some(event), steps: 0 };
+    lines.extend(coming.iter().map(next));
     lines
 }
 
@@ -214,6 +218,8 @@ struct Grid {
     others: bool,
     widths: Vec<usize>,
     location_width: usize,
+    /// Whether names are shown without the classes and namespaces that they are in.
+    is_short: bool,
 }
 
 impl Grid {
@@ -239,27 +245,43 @@ impl Grid {
         columns.sort_unstable();
         let columns_shown = columns.len() + usize::from(others);
         let fair_width = (room / columns_shown).saturating_sub(2).max(NARROWEST_COLUMN);
-        let mut grid = Grid { columns, others, widths: Vec::new(), location_width };
-        let mut needed = vec![0; columns_shown];
-        for text in texts {
-            let (column, operation) = grid.cell(report, text);
-            needed[column] = needed[column].max(length(&operation));
+        let is_short = false;
+        let mut grid = Grid { columns, others, widths: Vec::new(), location_width, is_short };
+        let mut needed = grid.needed(report, texts, columns_shown);
+        let all = room.saturating_sub(2 * columns_shown);
+        if needed.iter().sum::<usize>() > all {
+            grid.is_short = true;
+            needed = grid.needed(report, texts, columns_shown);
         }
         let widest = needed.iter().copied().max().unwrap_or(0);
         grid.widths = if widest <= fair_width {
             vec![widest.max(8); columns_shown]
         } else {
-            share(&needed, room.saturating_sub(2 * columns_shown).max(columns_shown * fair_width))
+            share(&needed, all.max(columns_shown * fair_width))
         };
         grid
     }
 
+    /// How wide each column would have to be.
+    fn needed(&self, report: &Report, texts: &[EventText], columns: usize) -> Vec<usize> {
+        let mut needed = vec![0; columns];
+        for text in texts {
+            let (column, operation) = self.cell(report, text);
+            needed[column] = needed[column].max(length(&operation));
+        }
+        needed
+    }
+
     /// Which column an event is in, and what stands there.
     fn cell<'t>(&self, report: &Report, text: &'t EventText) -> (usize, Cow<'t, str>) {
+        let operation = match self.is_short {
+            true => Cow::from(unqualified(&text.operation)),
+            false => Cow::from(&text.operation),
+        };
         match self.columns.binary_search(&text.thread) {
-            Ok(column) => (column, Cow::from(&text.operation)),
+            Ok(column) => (column, operation),
             Err(_) => {
-                let operation = format!("{}: {}", report.thread_name(text), text.operation);
+                let operation = format!("{}: {operation}", report.thread_name(text));
                 (self.columns.len(), Cow::from(operation))
             }
         }
@@ -302,6 +324,18 @@ impl Grid {
         line.push_str(&cut_start(location, self.location_width));
         writeln!(writer, "{}", line.trim_end())
     }
+}
+
+/// The text with names as `completed_` instead of `ThreadPool::completed_`. Names of functions and
+/// templates, which have more than that in them, stay.
+fn unqualified(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_:.[]+->*".contains(c);
+    let word = |word: &'_ str| match word.rsplit_once("::") {
+        Some((_, name)) if word.chars().all(is_plain) && !name.is_empty() => name.len(),
+        _ => word.len(),
+    };
+    let words: Vec<&str> = text.split(' ').map(|one| &one[one.len() - word(one)..]).collect();
+    words.join(" ")
 }
 
 /// Widths of columns with so much room together: those that need less than their share have what

@@ -26,9 +26,14 @@ impl Table {
         self.right_aligned.push(column);
     }
 
-    /// Writes the rows, two spaces between the columns and none at the end of a line.
+    /// Writes the rows.
     pub(super) fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
-        for cells in &self.rows {
+        self.lines().try_for_each(|line| writeln!(writer, "{line}"))
+    }
+
+    /// The rows, two spaces between the columns and none at the end of a line.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().map(|cells| {
             let mut line = String::new();
             for (column, cell) in cells.iter().enumerate() {
                 let padding = self.widths[column] - length(cell);
@@ -38,9 +43,9 @@ impl Table {
                 line.push_str(cell);
                 line.extend(std::iter::repeat_n(' ', after + 2));
             }
-            writeln!(writer, "{}", line.trim_end())?;
-        }
-        Ok(())
+            line.truncate(line.trim_end().len());
+            line
+        })
     }
 }
 
@@ -61,15 +66,19 @@ pub(super) fn cut_end(text: &str, width: usize) -> String {
 /// decided, as in `branch seen < 60… : false`. What else stands there in parentheses goes first.
 pub(super) fn cut_operation(operation: &str, width: usize) -> String {
     const SHORTEST: usize = 8;
-    let Some((what, value)) = operation.rsplit_once(" : ") else {
-        return cut_end(operation, width);
+    let change = || operation.contains(" → ").then(|| operation.split_once(": ")).flatten();
+    let (what, sign, value) = match (operation.rsplit_once(" : "), change()) {
+        (Some((what, value)), _) => (what, " : ", value),
+        (None, Some((what, value))) => (what, ": ", value),
+        (None, None) => return cut_end(operation, width),
     };
     let value = match length(operation) > width {
         true => value.split_once(" (").map_or(value, |(value, _)| value),
         false => value,
     };
-    match width.checked_sub(length(value) + 3).filter(|&room| room >= SHORTEST) {
-        Some(room) => format!("{} : {value}", cut_end(what, room)),
+    let room = width.checked_sub(length(value) + length(sign));
+    match room.filter(|&room| room >= SHORTEST) {
+        Some(room) => format!("{}{sign}{value}", cut_end(what, room)),
         None => cut_end(operation, width),
     }
 }

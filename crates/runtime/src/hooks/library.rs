@@ -96,6 +96,7 @@ fn applies(code: u32, result: i64) -> bool {
         Success::Zero => result as i32 == 0,
         Success::NotZero => result != 0,
         Success::NotNegative => result as i32 >= 0,
+        Success::Negative => (result as i32) < 0,
     }
 }
 

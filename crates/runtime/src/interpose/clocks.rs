@@ -173,7 +173,8 @@ pub(crate) unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut times
         }
         Err(errno) => {
             set_errno(errno);
-            -1
+            // The clock of a thread that has ended.
+            super::memory::seen_by(-1)
         }
     }
 }

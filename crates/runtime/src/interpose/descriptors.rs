@@ -10,7 +10,7 @@ use foretrace_recording::channel::{DESCRIPTORS, NAMES, OUTSIDE, SIGNALS};
 use foretrace_recording::input::call;
 use libc::{mode_t, off_t};
 
-use super::{clocks, memory};
+use super::{clocks, noticed};
 use crate::kernel::Kernel;
 use crate::kernel::calls::{around, around_then};
 use crate::kernel::exchange::{Source, exchange};
@@ -400,7 +400,7 @@ unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong
     if request >> 8 & 0xff == OF_USERFAULTFD {
         // It may fill pages for which others wait.
         let call = || pass_on!(next::ioctl(fd, request, argument));
-        return memory::noticed_by_all(|| around(|kernel| kernel.both(fd), None, call));
+        return noticed::noticed_by_all(|| around(|kernel| kernel.both(fd), None, call));
     }
     // How much there is to read depends on who sends it; most others only concern the descriptor.
     let outside =

@@ -84,8 +84,13 @@ fn gone_with(block: *mut c_void, size: usize, detail: u8) -> bool {
         world.objects.forget(block as usize, size);
         world.kernel.forget_pages(block as u64);
         world.stamped(thread, kind::FREE, detail, site, [block as u64]);
-        let replay = world.replay.as_mut();
-        replay.is_some_and(|replay| replay.memory.freed(thread, block as u64, size as u64))
+        let block = block as u64;
+        if world.replay.as_ref().is_some_and(|replay| replay.memory.was_freed(block)) {
+            world.fails(thread);
+        }
+        let Some(replay) = world.replay.as_mut() else { return false };
+        replay.freed(thread.planned);
+        replay.memory.freed(thread, block, size as u64)
     });
     is_kept.unwrap_or(false)
 }
@@ -197,10 +202,6 @@ mod next {
     use super::*;
     crate::real::real!(fn mmap(start: *mut c_void, size: usize, access: c_int, flags: c_int,
         file: c_int, offset: i64) -> *mut c_void);
-    crate::real::real!(fn mprotect(start: *mut c_void, size: usize, access: c_int) -> c_int);
-    crate::real::real!(fn pkey_mprotect(start: *mut c_void, size: usize, access: c_int,
-        key: c_int) -> c_int);
-    crate::real::real!(fn setlocale(category: c_int, name: *const c_char) -> *mut c_char);
     crate::real::real!(fn malloc_usable_size(block: *mut c_void) -> usize);
     crate::real::real!(fn munmap(start: *mut c_void, size: usize) -> c_int);
     crate::real::real!(fn mremap(start: *mut c_void, size: usize, new_size: usize, flags: c_int,
@@ -252,48 +253,18 @@ unsafe extern "C" fn mmap(
     allocated_with(pages, size, detail)
 }
 
-/// The calling thread has seen what other threads have done with memory.
-fn looked(thread: &mut Thread) {
-    let site = thread.call_site;
-    hold().stamped(thread, kind::UNSEEN, unseen::LOOKED, site, []);
-}
-
-/// Makes a call that all threads may notice, whatever they do then.
-pub(super) fn noticed_by_all<R>(call: impl FnOnce() -> R) -> R {
-    let say = |thread: &mut Thread| {
-        let site = thread.call_site;
-        let mut world = hold();
-        if world.kernel.has_several_threads {
-            world.stamped(thread, kind::UNSEEN, unseen::NOTICED, site, []);
-        }
-    };
-    enter(say);
-    let result = call();
-    keeping_errno(|| enter(say));
+/// What a call returned that fails if another thread has ended: then the caller has seen that.
+pub(super) fn seen_by(result: c_int) -> c_int {
+    if result != 0 {
+        keeping_errno(|| enter(looked));
+    }
     result
 }
 
-/// Pages become readable, or no longer are: who accesses them faults, or does not.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, access: c_int) -> c_int {
-    noticed_by_all(|| pass_on!(next::mprotect(start, size, access)))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pkey_mprotect(
-    start: *mut c_void,
-    size: usize,
-    access: c_int,
-    key: c_int,
-) -> c_int {
-    noticed_by_all(|| pass_on!(next::pkey_mprotect(start, size, access, key)))
-}
-
-/// What letters are depends on it (`toupper`).
-#[unsafe(no_mangle)]
-unsafe extern "C" fn setlocale(category: c_int, name: *const c_char) -> *mut c_char {
-    let call = || pass_on!(next::setlocale(category, name));
-    if name.is_null() { call() } else { noticed_by_all(call) }
+/// The calling thread has seen what other threads have done with memory.
+pub(super) fn looked(thread: &mut Thread) {
+    let site = thread.call_site;
+    hold().stamped(thread, kind::UNSEEN, unseen::LOOKED, site, []);
 }
 
 #[unsafe(no_mangle)]

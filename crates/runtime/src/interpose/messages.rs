@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint};
 use foretrace_recording::input::call;
 use libc::{mmsghdr, msghdr, pollfd, socklen_t, ssize_t};
 
+use super::ports::Address;
 use super::transfers::{cannot_be_given, parts, read_and, visit_data, write_through};
 use crate::kernel::Kernel;
 use crate::kernel::calls::Wait;
@@ -124,6 +125,8 @@ unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_
     let mut theirs = unsafe { *message };
     note_passed_on(&theirs);
     super::sockets::note_destination(theirs.msg_name.cast(), theirs.msg_namelen);
+    let to = Address::really(theirs.msg_name.cast(), theirs.msg_namelen);
+    theirs.msg_name = to.get().cast_mut().cast();
     let list = pass_on!(parts(theirs.msg_iov, theirs.msg_iovlen as c_int));
     write_through(sendmsg as *const () as usize, fd, flags, list, |list| {
         theirs.msg_iov = list.as_ptr().cast_mut();

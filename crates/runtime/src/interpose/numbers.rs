@@ -297,6 +297,4 @@ about! {
     sched_getparam(process, how: *mut c_void);
     sched_setparam(process, how: *const c_void);
     sched_rr_get_interval(process, time: *mut c_void);
-    prlimit(process, resource: u32, new: *const c_void, old: *mut c_void);
-    prlimit64(process, resource: u32, new: *const c_void, old: *mut c_void);
 }

@@ -11,6 +11,7 @@ use super::{children, descriptors, streams, transfers};
 use crate::config::{Mode, mode};
 use crate::errno::{errno, keeping_errno, set_errno};
 use crate::futex::{Guarded, system_call};
+use crate::kernel::calls::around;
 use crate::kernel::system_files;
 use crate::real::{pass_on, real};
 use crate::thread::enter;
@@ -156,8 +157,15 @@ fn is_connected(fd: c_int) -> bool {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fdopen(fd: c_int, how: *const c_char) -> *mut FILE {
-    let own = if is_connected(fd) { make(fd, how, 0) } else { None };
-    own.unwrap_or_else(|| pass_on!(next::fdopen(fd, how)))
+    // It fails if the number is not open.
+    around(
+        |kernel| kernel.of_number(fd),
+        None,
+        || {
+            let own = if is_connected(fd) { make(fd, how, 0) } else { None };
+            own.unwrap_or_else(|| pass_on!(next::fdopen(fd, how)))
+        },
+    )
 }
 
 /// Whether somebody wants to read what others feed.

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
-use foretrace_recording::channel::LIBRARY;
-use foretrace_recording::channel::direction::BOTH;
+use foretrace_recording::channel::direction::{BOTH, GIVES, TAKES};
+use foretrace_recording::channel::{LIBRARY, THREADS};
 use foretrace_recording::file::{child, flags};
 use foretrace_recording::record::{kind, lock};
 
@@ -286,17 +286,19 @@ unsafe extern "C" fn __assert_fail(
 
 /// What is set of the process as a whole others may ask for. Names are those of single threads.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn prctl(
+pub(super) unsafe extern "C-unwind" fn prctl(
     option: c_int,
     a: c_ulong,
     b: c_ulong,
     c: c_ulong,
     d: c_ulong,
 ) -> c_int {
-    let of_thread = [libc::PR_SET_NAME, libc::PR_GET_NAME, libc::PR_SET_TIMERSLACK];
-    let uses = |_: &mut Kernel| match of_thread.contains(&option) {
-        true => Uses::default(),
-        false => Uses::of(&[(LIBRARY, BOTH)]),
+    let uses = |_: &mut Kernel| match option {
+        libc::PR_SET_TIMERSLACK => Uses::default(),
+        // Other threads set it and ask for it, too.
+        libc::PR_SET_NAME => Uses::of(&[(THREADS, GIVES)]),
+        libc::PR_GET_NAME => Uses::of(&[(THREADS, TAKES)]),
+        _ => Uses::of(&[(LIBRARY, BOTH)]),
     };
     around(uses, None, || pass_on!(next::prctl(option, a, b, c, d)))
 }

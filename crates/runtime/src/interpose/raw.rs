@@ -1,13 +1,18 @@
 //! System calls that the program makes by number.
 
-use std::ffi::{c_int, c_long};
+use std::ffi::{c_int, c_long, c_void};
 
 use foretrace_recording::channel::direction::BOTH;
+use foretrace_recording::file::flags;
+use foretrace_recording::record::{handed, kind};
 
-use super::{children, numbers, sending};
+use super::{children, memory, noticed, numbers, process, sending};
+use crate::errno::keeping_errno;
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
 use crate::real::{pass_on, real};
+use crate::thread::enter;
+use crate::world::hold;
 
 mod next {
     use super::*;
@@ -16,18 +21,16 @@ mod next {
 }
 
 /// Those that nobody else notices.
-const SILENT: [c_long; 10] = [
-    libc::SYS_getuid,
-    libc::SYS_geteuid,
-    libc::SYS_getcpu,
-    libc::SYS_membarrier,
-    libc::SYS_sched_yield,
-    libc::SYS_prctl,
-    libc::SYS_madvise,
-    libc::SYS_mprotect,
-    libc::SYS_set_robust_list,
-    libc::SYS_rseq,
-];
+const SILENT: [c_long; 4] =
+    [libc::SYS_membarrier, libc::SYS_sched_yield, libc::SYS_set_robust_list, libc::SYS_rseq];
+
+/// Those that all other threads may notice. (The ones that set users and groups change the calling
+/// thread only.)
+const NOTICED: [c_long; 4] =
+    [libc::SYS_seccomp, libc::SYS_setrlimit, libc::SYS_sethostname, libc::SYS_setdomainname];
+
+/// What is certainly no address.
+const FIRST_PAGES: c_long = 1 << 16;
 
 /// Makes those that move bytes, or change what numbers stand for, by their names: what is known of
 /// descriptors must stay true.
@@ -35,7 +38,7 @@ const SILENT: [c_long; 10] = [
 /// # Safety
 ///
 /// The arguments are those of the system call with this number.
-unsafe fn by_name(number: c_long, [a, b, c, d]: [c_long; 4]) -> Option<c_long> {
+unsafe fn by_name(number: c_long, [a, b, c, d, e, f]: [c_long; 6]) -> Option<c_long> {
     let (fd, second, third) = (a as c_int, b as c_int, c as c_int);
     // SAFETY: the caller says so, and the functions take what the system calls take.
     let result = unsafe {
@@ -75,6 +78,19 @@ unsafe fn by_name(number: c_long, [a, b, c, d]: [c_long; 4]) -> Option<c_long> {
             libc::SYS_kill => libc::kill(fd, second).into(),
             libc::SYS_tgkill => sending::tgkill(fd, second, third).into(),
             libc::SYS_tkill => sending::tgkill(numbers::getpid(), fd, second).into(),
+            libc::SYS_mmap => libc::mmap(a as *mut _, b as usize, third, d as _, e as _, f) as _,
+            libc::SYS_munmap => libc::munmap(a as *mut _, b as usize).into(),
+            libc::SYS_mremap => {
+                libc::mremap(a as *mut _, b as usize, c as usize, d as c_int, e as *mut c_void) as _
+            }
+            libc::SYS_mprotect => noticed::mprotect(a as *mut _, b as usize, third).into(),
+            libc::SYS_pkey_mprotect => {
+                noticed::pkey_mprotect(a as *mut _, b as usize, third, d as c_int).into()
+            }
+            libc::SYS_prlimit64 => {
+                noticed::prlimit(fd, b as u32, c as *const _, d as *mut _).into()
+            }
+            libc::SYS_prctl => process::prctl(fd, b as _, c as _, d as _, e as _).into(),
             _ => return None,
         }
     };
@@ -92,7 +108,7 @@ unsafe extern "C-unwind" fn syscall(
     f: c_long,
 ) -> c_long {
     let call = || pass_on!(next::syscall(number, a, b, c, d, e, f));
-    if let Some(result) = pass_on!(by_name(number, [a, b, c, d])) {
+    if let Some(result) = pass_on!(by_name(number, [a, b, c, d, e, f])) {
         return result;
     }
     match number {
@@ -107,8 +123,10 @@ unsafe extern "C-unwind" fn syscall(
         }
         // Which threads of the process are meant; the result is not what the C library makes of it.
         libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => {
-            pass_on!(next::syscall(number, numbers::meant(a as c_int).into(), b, c, d, e, f))
+            let who = numbers::meant(a as c_int).into();
+            unknown([b, c, d, e, f], || pass_on!(next::syscall(number, who, b, c, d, e, f)))
         }
+        _ if NOTICED.contains(&number) => noticed::noticed_by_all(call),
         libc::SYS_clock_gettime => {
             let time = b as *mut libc::timespec;
             c_long::from(pass_on!(super::clocks::clock_gettime(a as c_int, time)))
@@ -125,6 +143,35 @@ unsafe extern "C-unwind" fn syscall(
             None,
             call,
         ),
-        _ => around(|_| Uses::every(), None, call),
+        _ => unknown([a, b, c, d, e, f], call),
     }
+}
+
+/// A system call of which nothing is known. It may fail for what others did to memory or threads,
+/// and use memory at the addresses that it gets.
+fn unknown<const N: usize>(arguments: [c_long; N], call: impl FnOnce() -> c_long) -> c_long {
+    let hand_over = |what: u8| {
+        enter(|thread| {
+            let site = thread.call_site;
+            crate::log::flag(flags::HANDED);
+            for address in arguments.into_iter().filter(|&address| address >= FIRST_PAGES) {
+                hold().stamped(thread, kind::HANDED, what, site, [address as u64]);
+            }
+        });
+    };
+    let result = around(
+        |_| Uses::every(),
+        None,
+        || {
+            hand_over(handed::WRITTEN);
+            call()
+        },
+    );
+    keeping_errno(|| {
+        hand_over(handed::UNDESCRIBED);
+        if result < 0 {
+            enter(memory::looked);
+        }
+    });
+    result
 }

@@ -13,6 +13,7 @@ use foretrace_recording::channel::{OUTSIDE, SIGNALS};
 use foretrace_recording::input::{call, problem};
 use libc::{pid_t, timespec};
 
+use super::memory;
 use super::numbers::{meant, process_or_group};
 use super::signals::handler_of;
 use crate::errno::keeping_errno;
@@ -151,7 +152,7 @@ macro_rules! send {
             $($( let $argument = $meant($argument); )?)*
             set_sends(true);
             let call = || sending($signal, || pass_on!(next::$name($($argument),*)));
-            around(|_| Uses::of(&SEND), None, call)
+            memory::seen_by(around(|_| Uses::of(&SEND), None, call))
         }
     )* };
 }
@@ -208,7 +209,7 @@ fn parent(process: pid_t) -> Option<pid_t> {
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn kill(process: pid_t, signal: c_int) -> c_int {
-    send(process, signal, |process| pass_on!(next::kill(process, signal)))
+    memory::seen_by(send(process, signal, |process| pass_on!(next::kill(process, signal))))
 }
 
 #[unsafe(no_mangle)]

@@ -1,6 +1,7 @@
 //! Sockets. Most talk to other processes: what is sent may come back as what is received, whoever
 //! receives it. A process can also talk to itself, over a pair of sockets or over the network.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
 use foretrace_recording::channel::direction::BOTH;
@@ -9,6 +10,7 @@ use foretrace_recording::input::{Input, call, problem};
 use libc::{pollfd, sockaddr, socklen_t};
 
 use super::descriptors::{open_one, opening};
+use super::ports::{self, Address};
 use crate::errno::{errno, keeping_errno, set_errno};
 use crate::futex::system_call;
 use crate::kernel::Kernel;
@@ -17,7 +19,7 @@ use crate::kernel::exchange::{
     Fate, Source, exchange, exchange_then, finish, give, goes_on, start,
 };
 use crate::kernel::files::{How, named_file};
-use crate::kernel::objects::Kind;
+use crate::kernel::objects::{Kind, Port};
 use crate::kernel::uses::Uses;
 use crate::real::{pass_on, real, variants};
 use crate::schedule::Waited;
@@ -152,7 +154,23 @@ pub(super) fn note_destination(to: *const sockaddr, length: socklen_t) {
 /// Whether the other end of a socket is one of ours.
 fn is_from_ourselves(fd: c_int) -> bool {
     let name = name_by(libc::SYS_getpeername, fd);
-    enter(|_| hold().kernel.has_connected(name.as_deref())).unwrap_or(false)
+    let is_known = enter(|_| {
+        let kernel = &mut hold().kernel;
+        // Who connects may not have come back yet.
+        for fd in kernel.objects.connecting.clone() {
+            if let Some(name) = connector_name(fd).filter(|own| Some(own) == name.as_ref()) {
+                kernel.named(fd, Some(name));
+            }
+        }
+        kernel.has_connected(name.as_deref())
+    });
+    is_known.unwrap_or(false)
+}
+
+/// The name by which the other end can tell a socket that connects. (Those of the file system have
+/// none, and do not find each other.)
+fn connector_name(fd: c_int) -> Option<Vec<u8>> {
+    own_name(fd).filter(|name| name.len() == 3)
 }
 
 #[unsafe(no_mangle)]
@@ -254,11 +272,11 @@ unsafe extern "C-unwind" fn connect(fd: c_int, to: *const sockaddr, length: sock
     });
     let outside = |kernel: &mut Kernel| !to_itself(kernel) && kernel.goes_to_others(fd);
     let source = Source::new(call::CONNECT, &outside);
-    let call = || i64::from(pass_on!(next::connect(fd, to, length)));
+    let really = Address::really(to, length);
+    let call = || i64::from(pass_on!(next::connect(fd, really.get(), length)));
     exchange_then(&source, uses, None, &|_, _| (), call, |kernel, _| {
-        // Sockets of the file system have no names of their own, and do not find each other.
         if to_itself(kernel) {
-            kernel.named(fd, own_name(fd).filter(|name| name.len() == 3));
+            kernel.named(fd, connector_name(fd));
         }
     }) as c_int
 }
@@ -273,17 +291,29 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
     let outside = |kernel: &mut Kernel| kernel.objects.talks_to_itself || kernel.goes_to_others(fd);
     keeping_errno(|| with_file(address, length, will_make));
     let source = Source::new(call::BIND, &outside);
+    let port = Cell::new([0; 2]);
+    let chosen = Cell::new(None);
+    let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| visit(port.as_ptr().cast(), 2);
     let mut is_made = false;
     let call = || {
         is_made = true;
+        chosen.set(chosen_port(address, length));
         let bind = || pass_on!(next::bind(fd, address, length));
         let status = bind();
         let is_taken = status != 0 && errno() == libc::EADDRINUSE;
         i64::from(if is_taken && was_free() && vacate(address, length) { bind() } else { status })
     };
-    let status = exchange_then(&source, uses, None, &|_, _| (), call, |kernel, status| {
+    let status = exchange_then(&source, uses, None, &areas, call, |kernel, status| {
         if status == 0 {
-            kernel.objects.bound.extend(own_name(fd));
+            let name = own_name(fd);
+            if let Some(&[0, first, second]) = name.as_deref() {
+                port.set([first, second]);
+            }
+            kernel.objects.bound.extend(name);
+            if let Some(was) = chosen.get().filter(|&was| was != port.get()) {
+                kernel.objects.bound.push([&[0], &was[..]].concat());
+                kernel.objects.ports.push((was, port.get()));
+            }
         }
     });
     if status == 0 && !is_made {
@@ -293,13 +323,23 @@ unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: so
     status as c_int
 }
 
+/// What the recorded run of a replay got here: the result, and the port.
+fn recorded() -> Option<(i64, &'static [u8])> {
+    enter(|thread| {
+        let (of, ordinal) = (thread.recorded, thread.ordinal);
+        hold().inputs.as_ref()?.seen(of, ordinal, call::BIND)
+    })?
+}
+
+/// The port that the kernel chose in the recorded run of a replay, and may not choose now.
+fn chosen_port(address: *const sockaddr, length: socklen_t) -> Option<Port> {
+    let is_any = name_of(address, length).as_deref() == Some(&[0, 0, 0]);
+    recorded().filter(|_| is_any).and_then(|(_, port)| port.try_into().ok())
+}
+
 /// Whether the recorded run of a replay got the address that is taken now.
 fn was_free() -> bool {
-    let result = enter(|thread| {
-        let (of, ordinal) = (thread.recorded, thread.ordinal);
-        hold().inputs.as_ref()?.result(of, ordinal, call::BIND)
-    });
-    result.flatten() == Some(0)
+    recorded().is_some_and(|(result, _)| result == 0)
 }
 
 /// A replay that ended in the middle may have left a name behind in the file system that nobody
@@ -430,7 +470,11 @@ macro_rules! addresses {
             let areas = |_: i64, visit: &mut dyn FnMut(*mut u8, usize)| {
                 visit_address(to, room, length, visit);
             };
-            let call = || i64::from(pass_on!(next::$name(fd, to, length)));
+            let call = || {
+                let status = pass_on!(next::$name(fd, to, length));
+                ports::show(to, if status == 0 { room } else { 0 });
+                i64::from(status)
+            };
             exchange(&source, |kernel| kernel.question(fd).quiet(), None, &areas, call) as c_int
         }
     )* };

@@ -11,6 +11,7 @@ use foretrace_recording::input::{call, problem};
 use foretrace_recording::record::{kind, stream, unseen};
 use libc::{iovec, off_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 
+use super::ports::Address;
 use crate::errno::keeping_errno;
 use crate::hooks::ranges;
 use crate::kernel::Kernel;
@@ -371,8 +372,9 @@ unsafe extern "C-unwind" fn sendto(
     length: socklen_t,
 ) -> ssize_t {
     super::sockets::note_destination(to, length);
+    let to = Address::really(to, length);
     write_through(sendto as *const () as usize, fd, flags, &one(from, size), |list| {
-        pass_on!(next::sendto(fd, list[0].iov_base, list[0].iov_len, flags, to, length))
+        pass_on!(next::sendto(fd, list[0].iov_base, list[0].iov_len, flags, to.get(), length))
     })
 }
 

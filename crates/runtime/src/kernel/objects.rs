@@ -22,6 +22,9 @@ const F_GETPIPE_SZ: usize = libc::F_GETPIPE_SZ as usize;
 /// A pipe has so many bytes of room, in 16 pages.
 const USUAL_ROOM: i64 = 65536;
 
+/// The number of a port, as addresses have it.
+pub(crate) type Port = [u8; 2];
+
 /// What a descriptor stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -91,6 +94,10 @@ pub(crate) struct Objects {
     pub(super) pieces: Vec<Piece>,
     /// Objects of which only children have the other end.
     pub(super) given: Vec<Identity>,
+    /// Descriptors that are being connected to the process itself.
+    pub(crate) connecting: Vec<i32>,
+    /// In a replay: ports that the kernel has chosen, in the recorded run and now.
+    pub(crate) ports: Vec<(Port, Port)>,
     /// The process has connected to, or sent to, an address that it has bound itself.
     pub(crate) talks_to_itself: bool,
     /// Epoll objects that watch what the outside feeds.
@@ -347,6 +354,7 @@ impl Kernel {
             self.join(before.channel, channel);
         }
         self.know(descriptor, channel, Kind::Loopback, End::First);
+        self.objects.connecting.push(descriptor);
     }
 
     /// A socket is about to be connected to somebody outside.
@@ -358,6 +366,7 @@ impl Kernel {
 
     /// It has this name now, by which the other end can tell it.
     pub(crate) fn named(&mut self, descriptor: i32, name: Option<Vec<u8>>) {
+        self.objects.connecting.retain(|&other| other != descriptor);
         if let (Some(slot), Some(name)) = (self.slot(descriptor), name) {
             self.objects.connectors.retain(|(known, _)| *known != name);
             self.objects.connectors.push((name, slot));

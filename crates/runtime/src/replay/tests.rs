@@ -11,6 +11,7 @@ fn plan() -> Vec<u64> {
     words.extend(step(1, 3, kind::STORE));
     words.extend(step(0, 8, kind::LOAD));
     words.extend([7 | 2 << 32, 4, 0x1000, 16]);
+    words.extend([2, 1, 30, 0, 20]);
     words
 }
 
@@ -29,6 +30,15 @@ fn a_plan_says_who_is_whose_child() {
     assert_eq!((step.thread, step.ordinal, step.kind), (1, 3, u32::from(kind::STORE)));
     let [last] = &replay.finals[..] else { panic!("there is one final operation") };
     assert_eq!((last.thread, last.ordinal, last.kind), (0, 8, u32::from(kind::LOAD)));
+}
+
+#[test]
+fn values_go_to_the_threads_that_they_are_for() {
+    let mut replay = read(&plan()).expect("the plan is whole");
+    assert_eq!(replay.value_for(Some(0)), Some(20));
+    assert_eq!(replay.value_for(Some(0)), None);
+    assert_eq!(replay.value_for(None), None);
+    assert_eq!(replay.value_for(Some(1)), Some(30));
 }
 
 #[test]

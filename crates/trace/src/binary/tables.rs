@@ -10,7 +10,7 @@ use super::bytes::{Cursor, put_number, put_string};
 use super::sections::{Index, Tag};
 use crate::expr::nodes::*;
 use crate::expr::{BinaryOp, CastWidth, Node, UnaryOp};
-use crate::provenance::{self, Provenance};
+use crate::provenance::Provenance;
 use crate::store::{Builder, Dependences, Expressions, LockKind};
 use crate::text::MAX_DEPTH;
 use crate::{BarrierId, EventId, LockId, NameId, Names, ObjectId, Op, Place, SemId, Trace};
@@ -302,7 +302,7 @@ pub(super) fn encode_facts(trace: &Trace) -> Vec<u8> {
 }
 
 pub(super) fn decode_facts(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
-    decode_notes(index, builder)?;
+    decode_notes(index)?;
     let (content, offset) = index.gather(Tag::FACTS)?;
     let mut cursor = Cursor::new(&content, offset);
     while cursor.position() < content.len() as u64 {
@@ -332,19 +332,18 @@ fn count_fact(
     Ok(())
 }
 
-/// Older files have sentences instead. Their readers want the section, so that it is still there.
+/// Facts were English sentences before they had codes; the section stays, and stays empty.
 pub(super) fn encode_notes() -> Vec<u8> {
     let mut out = Vec::new();
     put_number(&mut out, 0);
     out
 }
 
-fn decode_notes(index: &mut Index, builder: &mut Builder) -> Result<(), BinaryError> {
+fn decode_notes(index: &mut Index) -> Result<(), BinaryError> {
     let (content, offset) = index.gather(Tag::NOTES)?;
     let mut cursor = Cursor::new(&content, offset);
-    for _ in 0..cursor.count()? {
-        let fact = provenance::from_sentence(cursor.string()?);
-        count_fact(&mut cursor, builder, fact)?;
+    if cursor.count()? > 0 {
+        return Err(cursor.damaged("notes from before facts had codes; record the run again"));
     }
     cursor.finish()
 }

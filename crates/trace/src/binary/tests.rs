@@ -413,21 +413,14 @@ fn look_at(trace: &Trace) {
     let _ = crate::validate::validate(trace);
 }
 
-/// Before facts had codes, files had sentences.
+/// Before facts had codes, files had sentences, which nothing here understands.
 #[test]
-fn sentences_of_old_files_are_read() {
+fn sentences_of_old_files_are_refused() {
     let mut sections = take_apart(&encode(&Trace::builder().finish()).unwrap());
-    let mut notes = vec![2];
-    for (note, count) in [("access to freed memory, in a region", 3), ("mended", 4)] {
-        notes.push(note.len() as u8);
-        notes.extend(note.bytes());
-        notes.push(count);
-    }
     let old = sections.iter_mut().find(|section| section.0 == *b"NOTE").unwrap();
-    (old.2, old.3) = (notes.len(), notes);
-    let trace = decode(&put_together(&sections)).unwrap();
-    let other = Provenance::Other("mended".to_string());
-    assert_eq!(trace.provenance(), [(Provenance::FreedAccess, 3), (other, 4)]);
+    (old.2, old.3) = (9, b"\x01\x06mended\x04".to_vec());
+    let error = decode(&put_together(&sections)).unwrap_err().to_string();
+    assert!(error.contains("record the run again"), "{error}");
 }
 
 #[test]

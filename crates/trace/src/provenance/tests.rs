@@ -1,4 +1,4 @@
-//! Every fact survives both forms, and old sentences are read as what they decided.
+//! Every fact survives both forms.
 
 use std::collections::HashSet;
 
@@ -92,37 +92,8 @@ fn a_fact_that_is_not_known_is_refused() {
         ("fact free-running = -1", "a count is not negative"),
         ("fact free-running", "expected a detail of the fact, or `=`"),
         ("fact free-running = 1\nfact free-running = 2", "free-running"),
-        ("note \"access to freed memory\" = 1\nfact access-to-freed-memory = 2", "freed"),
     ] {
         let error = text::parse(line).unwrap_err().to_string();
         assert!(error.contains(problem), "{line}: {error}");
-    }
-}
-
-/// Traces from before facts had codes.
-#[test]
-fn old_sentences_that_decided_something_are_facts() {
-    let some = |text: &str| Some(text.to_string());
-    let unsupported = |what: &str| Walked::Unsupported { what: what.to_string(), function: None };
-    let other = |text: &str| Provenance::Other(text.to_string());
-    for (sentence, fact) in [
-        ("access to freed memory, in a region", Provenance::FreedAccess),
-        ("access to freed memory", Provenance::FreedAccess),
-        ("access to memory of one thread left out", Private::Access.into()),
-        ("block of memory of one thread left out", Private::Block.into()),
-        ("block too large, or over other memory, taken as a region", Taken::BlockAsRegion.into()),
-        ("unknown writer reads at other places", Provenance::UnknownWriter { at: None }),
-        ("unknown writer reads at a.c:3", Provenance::UnknownWriter { at: some("a.c:3") }),
-        ("wait on a semaphore at 0 left out", LeftOut::SemaphoreWaitAtZero.into()),
-        ("terms: branches", Walked::Branches.into()),
-        ("terms: read kept as recorded: address", Walked::ReadKept(Kept::Address).into()),
-        ("terms: not as computed: stored value", Walked::NotAsComputed(Differing::Stored).into()),
-        ("terms: path of a thread lost: a label in f", unsupported("a label in f").into()),
-        ("terms: anything", other("terms: anything")),
-        ("repeated fork dropped", other("repeated fork dropped")),
-        ("lines left out", other("lines left out")),
-    ] {
-        let trace = text::parse(format!("note \"{sentence}\" = 3")).unwrap();
-        assert_eq!(trace.provenance(), [(fact, 3)]);
     }
 }

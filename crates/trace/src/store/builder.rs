@@ -208,7 +208,7 @@ impl Builder {
         match kind {
             // Unknown is what an undeclared lock is, so that equal traces compare equal.
             LockKind::Unknown => self.trace.lock_kinds.remove(&lock),
-            _ => self.trace.lock_kinds.insert(lock, kind),
+            LockKind::Plain | LockKind::Recursive => self.trace.lock_kinds.insert(lock, kind),
         };
     }
 

@@ -1,7 +1,5 @@
 //! Channels of calls: their names, and the lists of them that calls name.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use rustc_hash::FxHashMap;
 
 use super::{Builder, Names, Trace};

@@ -16,6 +16,7 @@
 //! **Cost.** Linear in the trace.
 
 use super::*;
+use crate::ops;
 use crate::provenance::Unit;
 
 impl Trace {
@@ -81,7 +82,7 @@ impl Trace {
         let passing = ends.filter(|&(last, next)| match self.op(last) {
             Op::Arrive { .. } => !matches!(self.op(next), Op::Leave { .. }),
             Op::EnterCall { .. } => !matches!(self.op(next), Op::LeaveCall),
-            _ => false,
+            ops!(memory object data lock cond sem thread mark Leave LeaveCall Request) => false,
         });
         passing.map(|(last, _)| last.index()).min()
     }
@@ -111,7 +112,9 @@ impl Trace {
                         holds.remove(&lock);
                     }
                 }
-                _ => {}
+                // Shared holds of others do not matter, and what failed took nothing.
+                ops!(Acquire Release AcquireFailed Destroy Signal Broadcast Request)
+                | ops!(memory object data sem barrier thread call mark) => {}
             }
         }
         cuts
@@ -157,7 +160,7 @@ impl Trace {
                         threads.push(thread);
                     }
                 }
-                _ => {}
+                ops!(memory object data lock cond thread call mark Leave Request) => {}
             }
         }
         for (sem, (_, least)) in counts {

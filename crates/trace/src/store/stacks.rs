@@ -92,11 +92,6 @@ impl Trace {
     pub fn callers(&self, event: EventId) -> Option<Calls<'_>> {
         Some(Calls { stacks: &self.stacks, at: self.stacks.of(event)? })
     }
-
-    /// Whether the calls of any event are known.
-    pub fn has_stacks(&self) -> bool {
-        self.stacks.end() > 0
-    }
 }
 
 impl Builder {

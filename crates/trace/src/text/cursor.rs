@@ -195,12 +195,9 @@ impl<'t> Cursor<'t> {
         };
         let magnitude = parsed.map_err(|error| {
             let written = shorten(&self.rest()[..sign + length]).into_owned();
-            match error.kind() {
-                std::num::IntErrorKind::PosOverflow => {
-                    self.error(start, format!("`{written}` does not fit in 64 bits"))
-                }
-                _ => self.error(start, format!("`{written}` is not a whole number")),
-            }
+            let is_large = *error.kind() == std::num::IntErrorKind::PosOverflow;
+            let wrong = if is_large { "does not fit in 64 bits" } else { "is not a whole number" };
+            self.error(start, format!("`{written}` {wrong}"))
         })?;
         if negative && magnitude > 1 << 63 {
             return Err(self.error(start, format!("`-{magnitude}` does not fit in 64 bits")));

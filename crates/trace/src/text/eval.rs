@@ -24,11 +24,11 @@ pub fn evaluate(expr: &Expr, value: &impl Fn(NameId) -> Option<u64>) -> Option<u
         Expr::Unary(op, operand) => unary(*op, evaluate(operand, value)?),
         Expr::Binary(op, left, right) => {
             let left = evaluate(left, value)?;
-            match op {
-                BinaryOp::LogicAnd if left == 0 => 0,
-                BinaryOp::LogicOr if left != 0 => 1,
-                _ => binary(*op, left, evaluate(right, value)?),
-            }
+            let is_decided = match left {
+                0 => *op == BinaryOp::LogicAnd,
+                _ => *op == BinaryOp::LogicOr,
+            };
+            if is_decided { (left != 0).into() } else { binary(*op, left, evaluate(right, value)?) }
         }
         Expr::IfThenElse(condition, then, other) => {
             let taken = if evaluate(condition, value)? != 0 { then } else { other };

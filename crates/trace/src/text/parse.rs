@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::event::{Event, Place};
 use crate::ids::{NameId, ThreadId};
-use crate::provenance::{self, Provenance};
+use crate::provenance::Provenance;
 use crate::store::{Builder, Dependences, LockKind, Trace};
 
 use super::Error;
@@ -190,7 +190,7 @@ impl Parser {
             "note" => {
                 let note = cursor.name("a note")?;
                 cursor.expect("=")?;
-                self.count_fact(cursor, &note, provenance::from_sentence(&note.text))?;
+                self.count_fact(cursor, &note, Provenance::Other(note.text.to_string()))?;
             }
             "fact" => {
                 let code = cursor.name("the code of a fact")?;

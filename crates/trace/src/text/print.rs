@@ -6,8 +6,6 @@
 //!
 //! **Cost.** Two passes over the events; one reused buffer.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use std::fmt::Write as _;
 use std::io;
 

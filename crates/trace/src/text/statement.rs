@@ -69,11 +69,10 @@ impl Parser {
                         ImplicitFault::ALL.into_iter().find(|fault| cursor.keyword(fault.name()));
                     let wanted = "`null`, `division`, `bounds`, `freed` or `address`";
                     let known = known.ok_or_else(|| cursor.expected(wanted))?;
-                    let object = match known {
-                        ImplicitFault::Address => {
-                            Some((0, cursor.small("the bytes of the object")?.into()))
-                        }
-                        _ => None,
+                    let object = if known == ImplicitFault::Address {
+                        Some((0, cursor.small("the bytes of the object")?.into()))
+                    } else {
+                        None
                     };
                     fault = Some(Otherwise { object, ..known.into() });
                 }

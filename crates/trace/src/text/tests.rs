@@ -15,6 +15,12 @@ fn check(input: &str, expected: Expect) {
     expected.assert_eq(printed.strip_prefix("foretrace-trace 1\n").unwrap());
 }
 
+/// A transcript of texts that are no traces, and what is wrong with them.
+fn errors(expected: Expect) {
+    let error = |input: &str| parse(input).expect_err("this text is no trace").to_string();
+    expected.assert_eq(&foretrace_testing::transcript(expected.data(), error));
+}
+
 fn check_error(input: impl AsRef<[u8]>, expected: Expect) {
     let error = parse(input).expect_err("this text is no trace");
     expected.assert_eq(&error.to_string());
@@ -51,12 +57,10 @@ fn branches_that_must_go_as_they_went() {
             t1: branch r == 5 : true else freed
         "#]],
     );
-    check_error(
-        "t1: branch 1 : true else wrong",
-        expect![[
-            "line 1, column 26: expected `null`, `division`, `bounds`, `freed` or `address`, but found `wrong`"
-        ]],
-    );
+    errors(expect![[r#"
+        > t1: branch 1 : true else wrong
+        line 1, column 26: expected `null`, `division`, `bounds`, `freed` or `address`, but found `wrong`
+    "#]]);
 }
 
 #[test]
@@ -280,14 +284,12 @@ fn calls() {
             t2: enter-call "waits-for" >piece waits-for waits-for
         "#]],
     );
-    check_error(
-        "t1: enter-call p waits-for data q",
-        expect!["line 1, column 33: expected the end of the line, but found `q`"],
-    );
-    check_error(
-        "t1: enter-call * waits-for data",
-        expect!["line 1, column 18: expected the end of the line, but found `waits-for`"],
-    );
+    errors(expect![[r#"
+        > t1: enter-call p waits-for data q
+        line 1, column 33: expected the end of the line, but found `q`
+        > t1: enter-call * waits-for data
+        line 1, column 18: expected the end of the line, but found `waits-for`
+    "#]]);
     // What no event names, or names in another order, is declared.
     check(
         "function write\nchannel b\nchannels >b\nchannels *\nt1: enter-call a >b by read\n",
@@ -314,16 +316,13 @@ fn calls() {
             t1: enter-call b
         "#]],
     );
-    check_error(
-        "t1: enter-call a >a",
-        expect![[r#"
-            line 1, column 19: the channel `a` is there twice
-              hint: a bare name is both ways"#]],
-    );
-    check_error(
-        "t1: enter-call * a",
-        expect!["line 1, column 18: expected the end of the line, but found `a`"],
-    );
+    errors(expect![[r#"
+        > t1: enter-call a >a
+        line 1, column 19: the channel `a` is there twice
+          hint: a bare name is both ways
+        > t1: enter-call * a
+        line 1, column 18: expected the end of the line, but found `a`
+    "#]]);
     check_error(
         "t1: enter-call > by read",
         expect![
@@ -410,99 +409,62 @@ fn lines_of_events_are_kept() {
 
 #[test]
 fn errors_say_where_what_and_how_else() {
-    check_error(
-        "t1: begin\nforetrace-trace 1",
-        expect!["line 2, column 1: `foretrace-trace` stands only on the first line"],
-    );
-    check_error(
-        "foretrace-trace 2\n",
-        expect![[r#"
-            line 1, column 17: version 2 of the text form is not known
-              hint: this program reads version 1"#]],
-    );
-    check_error(
-        "t1: raed x",
-        expect![[r#"
-            line 1, column 5: unknown event `raed`
-              hint: did you mean `read`?"#]],
-    );
-    check_error(
-        "t1: lock m",
-        expect![[r#"
-            line 1, column 5: unknown event `lock`
-              hint: did you mean `acquire`?"#]],
-    );
-    check_error(
-        "t1 read x",
-        expect![[r#"
-            line 1, column 1: expected `:` after the thread `t1`, or a declaration
-              hint: an event is `thread: event`; declarations are thread, object, lock, cond, semaphore, barrier, channel, channels, function, init, benign, location, name, dependences, note, fact"#]],
-    );
-    check_error("t1:", expect!["line 1, column 4: expected an event, but the line ends"]);
-    check_error(
-        "t1: read x : 5 6",
-        expect!["line 1, column 16: expected the end of the line, but found `6`"],
-    );
-    check_error(
-        "t1: read x[4]",
-        expect![[r#"
-            line 1, column 13: expected `:` and the size in bytes, but found `]`
-              hint: a place is written x or x[offset:size]; x[4:8] are the 8 bytes from 4 on"#]],
-    );
-    check_error("t1: read x[4:0]", expect!["line 1, column 14: an access has at least 1 byte"]);
-    check_error(
-        "t1: read x[4294967295:1]",
-        expect!["line 1, column 10: the place ends behind byte 2^32 - 1"],
-    );
-    check_error(
-        "t1: read x[4294967296:1]",
-        expect!["line 1, column 12: the offset of a place is between 0 and 2^32 - 1"],
-    );
-    check_error("t1: read x[0:1] : 256", expect!["line 1, column 19: 256 does not fit in 1 byte"]);
-    check_error(
-        "t1: read x[0:2] : -32769",
-        expect!["line 1, column 19: -32769 does not fit in 2 bytes"],
-    );
-    check_error(
-        "t1: read x : 18446744073709551616",
-        expect!["line 1, column 14: `18446744073709551616` does not fit in 64 bits"],
-    );
-    check_error("t1: read x : 5x", expect!["line 1, column 14: `5x` is not a whole number"]);
-    check_error(
-        "t1: read x : 5 relaxed",
-        expect![[r#"
-            line 1, column 16: a memory order needs `atomic` before it
-              hint: for example: read x : 5 atomic relaxed"#]],
-    );
-    check_error(
-        "t1: r = acquire m",
-        expect!["line 1, column 9: only a `read` or `rmw` binds a name"],
-    );
-    check_error(
-        "t1: tryacquire m",
-        expect!["line 1, column 17: expected `: ok` or `: fail`, but the line ends"],
-    );
-    check_error(
-        "t1: region",
-        expect!["line 1, column 11: expected `begin` or `end`, but the line ends"],
-    );
-    check_error(
-        "init x[0:16] = 1",
-        expect![[r#"
+    errors(expect![[r#"
+        > t1: begin; foretrace-trace 1
+        line 2, column 1: `foretrace-trace` stands only on the first line
+        > foretrace-trace 2
+        line 1, column 17: version 2 of the text form is not known
+          hint: this program reads version 1
+        > t1: raed x
+        line 1, column 5: unknown event `raed`
+          hint: did you mean `read`?
+        > t1: lock m
+        line 1, column 5: unknown event `lock`
+          hint: did you mean `acquire`?
+        > t1 read x
+        line 1, column 1: expected `:` after the thread `t1`, or a declaration
+          hint: an event is `thread: event`; declarations are thread, object, lock, cond, semaphore, barrier, channel, channels, function, init, benign, location, name, dependences, note, fact
+        > t1:
+        line 1, column 4: expected an event, but the line ends
+        > t1: read x : 5 6
+        line 1, column 16: expected the end of the line, but found `6`
+        > t1: read x[4]
+        line 1, column 13: expected `:` and the size in bytes, but found `]`
+          hint: a place is written x or x[offset:size]; x[4:8] are the 8 bytes from 4 on
+        > t1: read x[4:0]
+        line 1, column 14: an access has at least 1 byte
+        > t1: read x[4294967295:1]
+        line 1, column 10: the place ends behind byte 2^32 - 1
+        > t1: read x[4294967296:1]
+        line 1, column 12: the offset of a place is between 0 and 2^32 - 1
+        > t1: read x[0:1] : 256
+        line 1, column 19: 256 does not fit in 1 byte
+        > t1: read x[0:2] : -32769
+        line 1, column 19: -32769 does not fit in 2 bytes
+        > t1: read x : 18446744073709551616
+        line 1, column 14: `18446744073709551616` does not fit in 64 bits
+        > t1: read x : 5x
+        line 1, column 14: `5x` is not a whole number
+        > t1: read x : 5 relaxed
+        line 1, column 16: a memory order needs `atomic` before it
+          hint: for example: read x : 5 atomic relaxed
+        > t1: r = acquire m
+        line 1, column 9: only a `read` or `rmw` binds a name
+        > t1: tryacquire m
+        line 1, column 17: expected `: ok` or `: fail`, but the line ends
+        > t1: region
+        line 1, column 11: expected `begin` or `end`, but the line ends
+        > init x[0:16] = 1
         line 1, column 6: an initial value has at most 8 bytes
-          hint: declare the place in parts of 8 bytes"#]],
-    );
-    check_error("barrier b = 0", expect!["line 1, column 13: a barrier has at least 1 party"]);
-    check_error(
-        "lock m plain\nlock m recursive",
-        expect!["line 2, column 6: `m` is given a kind twice"],
-    );
-    check_error(
-        "t1: acquire \"m",
-        expect![[r#"
-            line 1, column 13: the quote is not closed on this line
-              hint: a line break in a name is written \n"#]],
-    );
+          hint: declare the place in parts of 8 bytes
+        > barrier b = 0
+        line 1, column 13: a barrier has at least 1 party
+        > lock m plain; lock m recursive
+        line 2, column 6: `m` is given a kind twice
+        > t1: acquire "m
+        line 1, column 13: the quote is not closed on this line
+          hint: a line break in a name is written \n
+    "#]]);
     check_error(
         r#"t1: acquire "m\u{d800}""#,
         expect![[r#"
@@ -514,12 +476,11 @@ fn errors_say_where_what_and_how_else() {
 
 #[test]
 fn errors_in_expressions() {
-    check_error(
-        "t1: r = read x : 5\nt1: write x = r + 1 : 7",
-        expect![[r#"
-            line 2, column 23: the expression gives 6, but the recorded value is 7
-              hint: correct the expression, a read before it, or the value"#]],
-    );
+    errors(expect![[r#"
+        > t1: r = read x : 5; t1: write x = r + 1 : 7
+        line 2, column 23: the expression gives 6, but the recorded value is 7
+          hint: correct the expression, a read before it, or the value
+    "#]]);
     check_error(
         "t1: r = read x : 5\nt1: branch r > 5 : true",
         expect![[r#"
@@ -532,49 +493,31 @@ fn errors_in_expressions() {
             line 2, column 17: which way it went is not recorded, and cannot be computed
               hint: write `: true` or `: false` after the condition"#]],
     );
-    check_error(
-        "t1: write x = r",
-        expect![[r#"
-            line 1, column 15: no read of t1 before this line binds the name `r`
-              hint: bind it first: r = read …"#]],
-    );
-    check_error(
-        "t1: r = read x : 5\nt2: write x = r",
-        expect![[r#"
-            line 2, column 15: no read of t2 before this line binds the name `r`
-              hint: other threads' reads do not count: let this thread read the value first"#]],
-    );
-    check_error(
-        "t1: write x = 1 +",
-        expect!["line 1, column 18: expected a number or the name of a read, but the line ends"],
-    );
-    check_error(
-        "t1: write x = u64(1)",
-        expect![[r#"
-            line 1, column 15: there is no cast `u64`
-              hint: a cast keeps 1 to 63 bits: u1(x) to u63(x), s1(x) to s63(x)"#]],
-    );
-    check_error(
-        "t1: write x = s08(1)",
-        expect![[r#"
-            line 1, column 15: there is no cast `s08`
-              hint: a cast keeps 1 to 63 bits: u1(x) to u63(x), s1(x) to s63(x)"#]],
-    );
-    check_error(
-        "t1: write x = é8(1)",
-        expect![[r#"
-            line 1, column 15: no read of t1 before this line binds the name `é8`
-              hint: bind it first: é8 = read …"#]],
-    );
-    check_error(
-        "t1: write x = 1 <u",
-        expect!["line 1, column 19: expected a number or the name of a read, but the line ends"],
-    );
-    check_error(
-        "t1: write x = u8(1",
-        expect!["line 1, column 19: expected `)`, but the line ends"],
-    );
-    check_error("t1: write x = (1", expect!["line 1, column 17: expected `)`, but the line ends"]);
+    errors(expect![[r#"
+        > t1: write x = r
+        line 1, column 15: no read of t1 before this line binds the name `r`
+          hint: bind it first: r = read …
+        > t1: r = read x : 5; t2: write x = r
+        line 2, column 15: no read of t2 before this line binds the name `r`
+          hint: other threads' reads do not count: let this thread read the value first
+        > t1: write x = 1 +
+        line 1, column 18: expected a number or the name of a read, but the line ends
+        > t1: write x = u64(1)
+        line 1, column 15: there is no cast `u64`
+          hint: a cast keeps 1 to 63 bits: u1(x) to u63(x), s1(x) to s63(x)
+        > t1: write x = s08(1)
+        line 1, column 15: there is no cast `s08`
+          hint: a cast keeps 1 to 63 bits: u1(x) to u63(x), s1(x) to s63(x)
+        > t1: write x = é8(1)
+        line 1, column 15: no read of t1 before this line binds the name `é8`
+          hint: bind it first: é8 = read …
+        > t1: write x = 1 <u
+        line 1, column 19: expected a number or the name of a read, but the line ends
+        > t1: write x = u8(1
+        line 1, column 19: expected `)`, but the line ends
+        > t1: write x = (1
+        line 1, column 17: expected `)`, but the line ends
+    "#]]);
 }
 
 #[test]

@@ -61,13 +61,12 @@ impl Invalid {
     pub(super) fn event(trace: &Trace, id: EventId, breach: Breach) -> Invalid {
         let thread = trace.thread_of(id);
         let name = trace.threads().get(thread.index());
-        let lead = match breach.rule {
-            // An event whose names do not resolve, or whose expression has no end, cannot be shown.
-            Rule::UnknownId | Rule::UnboundName | Rule::ExpressionDepth | Rule::Misplaced => {
-                format!(" ({name}): ")
-            }
-            _ => format!(" ({name}): {}, but ", text::describe(trace, id)),
-        };
+        let mut lead = format!(" ({name}): ");
+        // An event whose names do not resolve, or whose expression has no end, cannot be shown.
+        use Rule::{ExpressionDepth, Misplaced, UnboundName, UnknownId};
+        if !matches!(breach.rule, UnknownId | UnboundName | ExpressionDepth | Misplaced) {
+            lead += &format!("{}, but ", text::describe(trace, id));
+        }
         let mut message = vec![Piece::Text(lead)];
         message.extend(breach.reason);
         Invalid { rule: breach.rule, event: Some(id), thread: Some(thread), message }

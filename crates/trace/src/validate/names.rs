@@ -6,8 +6,6 @@
 //!
 //! **Cost.** Nothing but a few comparisons for events without expressions and bindings.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use rustc_hash::FxHashMap;
 
 use crate::event::*;

@@ -6,17 +6,21 @@ use super::*;
 use crate::expr::{BinaryOp, Expr};
 use crate::text::{self, parse_with_lines};
 
-fn check(text: &str, expected: Expect) {
+fn verdict(text: &str) -> String {
     let (trace, lines) = parse_with_lines(text).unwrap_or_else(|error| panic!("{error}"));
-    let verdict = match validate(&trace) {
+    match validate(&trace) {
         Ok(()) => "valid".to_string(),
         Err(invalid) => invalid.with_lines(&lines).to_string(),
-    };
-    expected.assert_eq(&verdict);
+    }
+}
+
+/// A transcript of traces and what is wrong with them.
+fn verdicts(expected: Expect) {
+    expected.assert_eq(&foretrace_testing::transcript(expected.data(), verdict));
 }
 
 fn check_valid(text: &str) {
-    check(text, expect!["valid"]);
+    assert_eq!(verdict(text), "valid");
 }
 
 /// For what the text form cannot even say.
@@ -55,50 +59,24 @@ fn a_run_with_everything_is_valid() {
 
 #[test]
 fn places_and_objects() {
-    check(
-        "t1: alloc p size 4\nt1: write p[0:4] = 1\nt1: read p[3:2]",
-        expect![
-            "line 3 (t1): read p[3:2], but the object has only 4 bytes since its alloc line 1 [place-outside]"
-        ],
-    );
-    check(
-        "init p = 5\nt1: alloc p size 4",
-        expect![
-            "line 2 (t1): alloc p size 4, but initial values are declared for its bytes up to 8 [place-outside]"
-        ],
-    );
-    check(
-        "t1: read p\nt1: alloc p size 4",
-        expect![
-            "line 2 (t1): alloc p size 4, but the object is in use since line 1 [use-before-alloc]"
-        ],
-    );
-    check(
-        "t1: alloc p size 4\nt1: free p\nt2: read p[0:1] : 5",
-        expect![
-            "line 3 (t2): read p[0:1] : 5, but the object was freed at line 2 [use-after-free]"
-        ],
-    );
-    check(
-        "t1: free p\nt1: free p",
-        expect!["line 2 (t1): free p, but the object was freed at line 1 [use-after-free]"],
-    );
-    check(
-        "t1: alloc p size 4\nt1: free p\nt1: alloc p size 4",
-        expect![
-            "line 3 (t1): alloc p size 4, but the object was freed at line 2 (a new block of memory has a new name) [alloc-twice]"
-        ],
-    );
-    check(
-        "t1: alloc p size 4\nt1: alloc p size 4",
-        expect![
-            "line 2 (t1): alloc p size 4, but the object was allocated at line 1 (a new block of memory has a new name) [alloc-twice]"
-        ],
-    );
-    check(
-        "init x[4:4] = 1\ninit y = 1\ninit x = 1",
-        expect!["declarations: init x and init x[4:4] overlap [init-twice]"],
-    );
+    verdicts(expect![[r#"
+        > t1: alloc p size 4; t1: write p[0:4] = 1; t1: read p[3:2]
+        line 3 (t1): read p[3:2], but the object has only 4 bytes since its alloc line 1 [place-outside]
+        > init p = 5; t1: alloc p size 4
+        line 2 (t1): alloc p size 4, but initial values are declared for its bytes up to 8 [place-outside]
+        > t1: read p; t1: alloc p size 4
+        line 2 (t1): alloc p size 4, but the object is in use since line 1 [use-before-alloc]
+        > t1: alloc p size 4; t1: free p; t2: read p[0:1] : 5
+        line 3 (t2): read p[0:1] : 5, but the object was freed at line 2 [use-after-free]
+        > t1: free p; t1: free p
+        line 2 (t1): free p, but the object was freed at line 1 [use-after-free]
+        > t1: alloc p size 4; t1: free p; t1: alloc p size 4
+        line 3 (t1): alloc p size 4, but the object was freed at line 2 (a new block of memory has a new name) [alloc-twice]
+        > t1: alloc p size 4; t1: alloc p size 4
+        line 2 (t1): alloc p size 4, but the object was allocated at line 1 (a new block of memory has a new name) [alloc-twice]
+        > init x[4:4] = 1; init y = 1; init x = 1
+        declarations: init x and init x[4:4] overlap [init-twice]
+    "#]]);
 }
 
 #[test]
@@ -188,179 +166,100 @@ fn what_only_a_builder_can_do() {
 
 #[test]
 fn threads() {
-    check(
-        "t1: fork t2\nt1: fork t2",
-        expect!["line 2 (t1): fork t2, but t2 was forked already at line 1 [fork-twice]"],
-    );
-    check(
-        "t2: begin\nt1: fork t2",
-        expect!["line 2 (t1): fork t2, but t2 runs since line 1 [fork-late]"],
-    );
-    check("t1: fork t1", expect!["line 1 (t1): fork t1, but t1 runs since line 1 [fork-late]"]);
-    check(
-        "t1: join t2\nt1: fork t2",
-        expect!["line 2 (t1): fork t2, but t2 was joined at line 1 [fork-late]"],
-    );
-    check(
-        "t1: external\nt1: begin",
-        expect![
-            "line 2 (t1): begin, but the first event of its thread is line 1 [begin-not-first]"
-        ],
-    );
-    check(
-        "t1: end\nt1: read x",
-        expect!["line 2 (t1): read x, but the thread has ended at line 1 [after-end]"],
-    );
-    check(
-        "t1: exit\nt2: begin",
-        expect!["line 2 (t2): begin, but the process exited at line 1 [after-exit]"],
-    );
-    check(
-        "t2: begin\nt1: join t2\nt2: external\nt2: end",
-        expect!["line 2 (t1): join t2, but t2 has events left, up to line 4 [join-running]"],
-    );
+    verdicts(expect![[r#"
+        > t1: fork t2; t1: fork t2
+        line 2 (t1): fork t2, but t2 was forked already at line 1 [fork-twice]
+        > t2: begin; t1: fork t2
+        line 2 (t1): fork t2, but t2 runs since line 1 [fork-late]
+        > t1: fork t1
+        line 1 (t1): fork t1, but t1 runs since line 1 [fork-late]
+        > t1: join t2; t1: fork t2
+        line 2 (t1): fork t2, but t2 was joined at line 1 [fork-late]
+        > t1: external; t1: begin
+        line 2 (t1): begin, but the first event of its thread is line 1 [begin-not-first]
+        > t1: end; t1: read x
+        line 2 (t1): read x, but the thread has ended at line 1 [after-end]
+        > t1: exit; t2: begin
+        line 2 (t2): begin, but the process exited at line 1 [after-exit]
+        > t2: begin; t1: join t2; t2: external; t2: end
+        line 2 (t1): join t2, but t2 has events left, up to line 4 [join-running]
+    "#]]);
     check_valid("t1: fork t2\nt1: join t2\nt1: join t2\nt1: join t3");
 }
 
 #[test]
 fn acquires() {
-    check(
-        "t1: acquire m\nt2: acquire m",
-        expect!["line 2 (t2): acquire m, but t1 has held it since line 1 [lock-held]"],
-    );
-    check(
-        "t1: acquire m\nt2: acquire shared m",
-        expect!["line 2 (t2): acquire shared m, but t1 has held it since line 1 [lock-held]"],
-    );
-    check(
-        "t1: acquire shared m\nt2: acquire shared m\nt1: acquire m",
-        expect!["line 3 (t1): acquire m, but t2 has held it shared since line 2 [lock-held]"],
-    );
+    verdicts(expect![[r#"
+        > t1: acquire m; t2: acquire m
+        line 2 (t2): acquire m, but t1 has held it since line 1 [lock-held]
+        > t1: acquire m; t2: acquire shared m
+        line 2 (t2): acquire shared m, but t1 has held it since line 1 [lock-held]
+        > t1: acquire shared m; t2: acquire shared m; t1: acquire m
+        line 3 (t1): acquire m, but t2 has held it shared since line 2 [lock-held]
+    "#]]);
     check_valid("t1: acquire shared m\nt1: acquire m\nt1: acquire shared m");
-    check(
-        "lock m plain\nt1: acquire m\nt1: acquire m",
-        expect![
-            "line 3 (t1): acquire m, but it is declared plain, and the thread itself has held it since line 2 [plain-lock-again]"
-        ],
-    );
-    check(
-        "t1: tryacquire m : fail",
-        expect!["line 1 (t1): tryacquire m : fail, but nobody holds it [lock-free]"],
-    );
-    check(
-        "t1: acquire shared m\nt2: timedacquire shared m : fail",
-        expect![
-            "line 2 (t2): timedacquire shared m : fail, but it is held only shared [lock-free]"
-        ],
-    );
+    verdicts(expect![[r#"
+        > lock m plain; t1: acquire m; t1: acquire m
+        line 3 (t1): acquire m, but it is declared plain, and the thread itself has held it since line 2 [plain-lock-again]
+        > t1: tryacquire m : fail
+        line 1 (t1): tryacquire m : fail, but nobody holds it [lock-free]
+        > t1: acquire shared m; t2: timedacquire shared m : fail
+        line 2 (t2): timedacquire shared m : fail, but it is held only shared [lock-free]
+    "#]]);
     check_valid(
         "t1: acquire shared m\nt1: tryacquire m : fail\nt1: acquire m\nt1: tryacquire shared m : fail",
     );
-    check(
-        "t1: acquire m\nt2: acquire m : fail",
-        expect![
-            "line 2 (t2): acquire m : fail, but what is neither `try` nor `timed` cannot fail [blocking-failed]"
-        ],
-    );
-    check(
-        "t1: destroy m\nt1: acquire m",
-        expect!["line 2 (t1): acquire m, but the lock was destroyed at line 1 [lock-destroyed]"],
-    );
-    check(
-        "t1: destroy m\nt1: destroy m",
-        expect!["line 2 (t1): destroy m, but the lock was destroyed at line 1 [lock-destroyed]"],
-    );
-    check(
-        "t1: acquire m\nt2: destroy m",
-        expect!["line 2 (t2): destroy m, but t1 has held it since line 1 [destroy-held]"],
-    );
-    check(
-        "t1: acquire shared m\nt1: destroy m",
-        expect!["line 2 (t1): destroy m, but t1 has held it shared since line 1 [destroy-held]"],
-    );
+    verdicts(expect![[r#"
+        > t1: acquire m; t2: acquire m : fail
+        line 2 (t2): acquire m : fail, but what is neither `try` nor `timed` cannot fail [blocking-failed]
+        > t1: destroy m; t1: acquire m
+        line 2 (t1): acquire m, but the lock was destroyed at line 1 [lock-destroyed]
+        > t1: destroy m; t1: destroy m
+        line 2 (t1): destroy m, but the lock was destroyed at line 1 [lock-destroyed]
+        > t1: acquire m; t2: destroy m
+        line 2 (t2): destroy m, but t1 has held it since line 1 [destroy-held]
+        > t1: acquire shared m; t1: destroy m
+        line 2 (t1): destroy m, but t1 has held it shared since line 1 [destroy-held]
+    "#]]);
 }
 
 #[test]
 fn releases() {
     check_valid("t1: release m\nt1: release shared m\nt1: acquire m\nt2: release m\nt2: release m");
-    check(
-        "t1: acquire m\nt1: acquire m\nt2: release m",
-        expect![
-            "line 3 (t2): release m, but t1 holds it 2 deep (a release by another thread is supported only at depth 1) since line 1 [foreign-deep]"
-        ],
-    );
-    check(
-        "t1: acquire shared m\nt2: release shared m",
-        expect![
-            "line 2 (t2): release shared m, but the thread has no shared hold (a release of another thread's is not supported): t1 has held it shared since line 1 [foreign-shared]"
-        ],
-    );
-    check(
-        "t1: acquire shared m\nt1: release m",
-        expect![
-            "line 2 (t1): release m, but it is held only shared: t1 has held it since line 1 [release-mode]"
-        ],
-    );
-    check(
-        "t1: acquire m\nt1: release shared m",
-        expect![
-            "line 2 (t1): release shared m, but it is not held shared: t1 has held it exclusively since line 1 [release-mode]"
-        ],
-    );
+    verdicts(expect![[r#"
+        > t1: acquire m; t1: acquire m; t2: release m
+        line 3 (t2): release m, but t1 holds it 2 deep (a release by another thread is supported only at depth 1) since line 1 [foreign-deep]
+        > t1: acquire shared m; t2: release shared m
+        line 2 (t2): release shared m, but the thread has no shared hold (a release of another thread's is not supported): t1 has held it shared since line 1 [foreign-shared]
+        > t1: acquire shared m; t1: release m
+        line 2 (t1): release m, but it is held only shared: t1 has held it since line 1 [release-mode]
+        > t1: acquire m; t1: release shared m
+        line 2 (t1): release shared m, but it is not held shared: t1 has held it exclusively since line 1 [release-mode]
+    "#]]);
 }
 
 #[test]
 fn waits() {
-    check(
-        "t1: wait c m",
-        expect!["line 1 (t1): wait c m, but the thread does not hold the lock [wait-not-held]"],
-    );
-    check(
-        "t1: acquire m\nt1: acquire shared m\nt1: wait c m",
-        expect![
-            "line 3 (t1): wait c m, but the thread holds the lock in both modes: exclusively since line 1, shared since line 2 [wait-both-modes]"
-        ],
-    );
-    check(
-        "t1: wake c m",
-        expect![
-            "line 1 (t1): wake c m, but a wake directly follows its wait, and this is the thread's first event [wait-wake-pair]"
-        ],
-    );
-    check(
-        "t1: external\nt1: wake c m",
-        expect![
-            "line 2 (t1): wake c m, but a wake directly follows its wait, and line 1 of the thread is none [wait-wake-pair]"
-        ],
-    );
-    check(
-        "t1: acquire m\nt1: wait c m\nt1: read x",
-        expect![
-            "line 3 (t1): read x, but the thread is not awake yet: it waits since line 2 [wait-wake-pair]"
-        ],
-    );
-    check(
-        "t1: acquire m\nt1: wait c m\nt2: broadcast c\nt1: wake d m",
-        expect![
-            "line 4 (t1): wake d m, but its thread waits for c with m since line 2 [wait-wake-pair]"
-        ],
-    );
-    check(
-        "t1: acquire m\nt1: wait c m\nt1: wake c m timeout",
-        expect![
-            "line 3 (t1): wake c m timeout, but the wait has no time limit: line 2 [timeout-untimed]"
-        ],
-    );
-    check(
-        "t2: signal c\nt1: acquire m\nt1: wait c m\nt2: signal d\nt1: wake c m",
-        expect![
-            "line 5 (t1): wake c m, but no signal or broadcast can have reached the wait at line 3 [wake-without-notify]"
-        ],
-    );
-    check(
-        "t1: acquire m\nt1: wait c m\nt2: acquire m\nt2: signal c\nt1: wake c m",
-        expect!["line 5 (t1): wake c m, but t2 has held it since line 3 [lock-held]"],
-    );
+    verdicts(expect![[r#"
+        > t1: wait c m
+        line 1 (t1): wait c m, but the thread does not hold the lock [wait-not-held]
+        > t1: acquire m; t1: acquire shared m; t1: wait c m
+        line 3 (t1): wait c m, but the thread holds the lock in both modes: exclusively since line 1, shared since line 2 [wait-both-modes]
+        > t1: wake c m
+        line 1 (t1): wake c m, but a wake directly follows its wait, and this is the thread's first event [wait-wake-pair]
+        > t1: external; t1: wake c m
+        line 2 (t1): wake c m, but a wake directly follows its wait, and line 1 of the thread is none [wait-wake-pair]
+        > t1: acquire m; t1: wait c m; t1: read x
+        line 3 (t1): read x, but the thread is not awake yet: it waits since line 2 [wait-wake-pair]
+        > t1: acquire m; t1: wait c m; t2: broadcast c; t1: wake d m
+        line 4 (t1): wake d m, but its thread waits for c with m since line 2 [wait-wake-pair]
+        > t1: acquire m; t1: wait c m; t1: wake c m timeout
+        line 3 (t1): wake c m timeout, but the wait has no time limit: line 2 [timeout-untimed]
+        > t2: signal c; t1: acquire m; t1: wait c m; t2: signal d; t1: wake c m
+        line 5 (t1): wake c m, but no signal or broadcast can have reached the wait at line 3 [wake-without-notify]
+        > t1: acquire m; t1: wait c m; t2: acquire m; t2: signal c; t1: wake c m
+        line 5 (t1): wake c m, but t2 has held it since line 3 [lock-held]
+    "#]]);
     check_valid(
         "t1: acquire m\nt1: acquire m\nt1: wait c m\nt2: acquire m\nt2: release m\nt1: wake c m spurious\nt1: release m\nt2: tryacquire m : fail\nt1: release m",
     );
@@ -377,13 +276,11 @@ fn a_signal_goes_to_the_wait_that_needs_it_first() {
          s: signal c\nt2: wake c n\ns: signal c\nt1: wake c m",
     );
     // One signal for two.
-    check(
-        "t1: acquire m\nt1: wait c m\nt2: acquire n\nt2: wait c n\n\
-         s: signal c\nt1: wake c m\nt2: wake c n",
-        expect![
-            "line 7 (t2): wake c n, but no signal or broadcast can have reached the wait at line 4 [wake-without-notify]"
-        ],
-    );
+    verdicts(expect![[r#"
+        > t1: acquire m; t1: wait c m; t2: acquire n; t2: wait c n
+        > s: signal c; t1: wake c m; t2: wake c n
+        line 7 (t2): wake c n, but no signal or broadcast can have reached the wait at line 4 [wake-without-notify]
+    "#]]);
     // The signal need not reach the wait that times out.
     check_valid(
         "t1: acquire m\nt1: timedwait c m\nt2: acquire n\nt2: wait c n\n\
@@ -393,44 +290,22 @@ fn a_signal_goes_to_the_wait_that_needs_it_first() {
 
 #[test]
 fn semaphores() {
-    check(
-        "semaphore s = 1\nt1: semwait s\nt2: semwait s",
-        expect!["line 3 (t2): semwait s, but the count is 0 here [semaphore-zero]"],
-    );
-    check(
-        "t2: trysemwait s : fail\nt2: sempost s\nt1: semwait s\nt1: semwait s",
-        expect![
-            "line 4 (t1): semwait s, but the count is 0 here, because it was 0 at the failed wait line 1 [semaphore-zero]"
-        ],
-    );
-    check(
-        "semaphore s = 1\nt1: sempost s\nt1: trysemwait s : fail",
-        expect!["line 3 (t1): trysemwait s : fail, but the count is 2 here [semaphore-not-zero]"],
-    );
-    check(
-        "t1: timedsemwait s : fail\nt1: sempost s\nt1: trysemwait s : fail",
-        expect![
-            "line 3 (t1): trysemwait s : fail, but the count is 1 here, because it was 0 at the failed wait line 1 [semaphore-not-zero]"
-        ],
-    );
-    check(
-        "t1: semwait s\nt1: sempost s\nt1: trysemwait s : fail",
-        expect![
-            "line 3 (t1): trysemwait s : fail, but the count is at least 1 here, because of the successful wait line 1 [semaphore-not-zero]"
-        ],
-    );
-    check(
-        "t1: sempost s\nt1: trysemwait s : fail",
-        expect![
-            "line 2 (t1): trysemwait s : fail, but the count is at least 1 here [semaphore-not-zero]"
-        ],
-    );
-    check(
-        "t1: semwait s : fail",
-        expect![
-            "line 1 (t1): semwait s : fail, but what is neither `try` nor `timed` cannot fail [blocking-failed]"
-        ],
-    );
+    verdicts(expect![[r#"
+        > semaphore s = 1; t1: semwait s; t2: semwait s
+        line 3 (t2): semwait s, but the count is 0 here [semaphore-zero]
+        > t2: trysemwait s : fail; t2: sempost s; t1: semwait s; t1: semwait s
+        line 4 (t1): semwait s, but the count is 0 here, because it was 0 at the failed wait line 1 [semaphore-zero]
+        > semaphore s = 1; t1: sempost s; t1: trysemwait s : fail
+        line 3 (t1): trysemwait s : fail, but the count is 2 here [semaphore-not-zero]
+        > t1: timedsemwait s : fail; t1: sempost s; t1: trysemwait s : fail
+        line 3 (t1): trysemwait s : fail, but the count is 1 here, because it was 0 at the failed wait line 1 [semaphore-not-zero]
+        > t1: semwait s; t1: sempost s; t1: trysemwait s : fail
+        line 3 (t1): trysemwait s : fail, but the count is at least 1 here, because of the successful wait line 1 [semaphore-not-zero]
+        > t1: sempost s; t1: trysemwait s : fail
+        line 2 (t1): trysemwait s : fail, but the count is at least 1 here [semaphore-not-zero]
+        > t1: semwait s : fail
+        line 1 (t1): semwait s : fail, but what is neither `try` nor `timed` cannot fail [blocking-failed]
+    "#]]);
     check_valid(
         "t1: semwait s\nt1: semwait s\nt1: trysemwait s : fail\nt1: sempost s\nt1: trysemwait s : ok",
     );
@@ -438,20 +313,14 @@ fn semaphores() {
 
 #[test]
 fn barriers() {
-    check(
-        "t1: leave b",
-        expect![
-            "line 1 (t1): leave b, but the thread has not arrived at the barrier [leave-without-arrive]"
-        ],
-    );
-    check(
-        "t1: arrive b\nt1: leave b\nt2: arrive b",
-        expect!["line 2 (t1): leave b, but only 1 of 2 have arrived in this round [leave-early]"],
-    );
-    check(
-        "barrier b = 2\nt1: arrive b\nt2: arrive b\nt3: arrive b\nt1: leave b\nt3: leave b",
-        expect!["line 6 (t3): leave b, but only 1 of 2 have arrived in this round [leave-early]"],
-    );
+    verdicts(expect![[r#"
+        > t1: leave b
+        line 1 (t1): leave b, but the thread has not arrived at the barrier [leave-without-arrive]
+        > t1: arrive b; t1: leave b; t2: arrive b
+        line 2 (t1): leave b, but only 1 of 2 have arrived in this round [leave-early]
+        > barrier b = 2; t1: arrive b; t2: arrive b; t3: arrive b; t1: leave b; t3: leave b
+        line 6 (t3): leave b, but only 1 of 2 have arrived in this round [leave-early]
+    "#]]);
     check_valid("barrier b = 1\nt1: arrive b\nt1: leave b\nt2: arrive b\nt2: leave b");
     check_valid(
         "t1: arrive b\nt2: arrive b\nt1: leave b\nt1: arrive b\nt2: leave b\nt2: arrive b\nt2: leave b",
@@ -464,12 +333,10 @@ fn calls() {
         "t1: enter-call pipe#1 >log <clock by read\nt2: enter-call *\nt1: enter-call\nt1: leave-call\n\
          t1: leave-call\nt2: end",
     );
-    check(
-        "t1: enter-call a\nt1: leave-call\nt2: enter-call a\nt1: leave-call",
-        expect![
-            "line 4 (t1): leave-call, but the thread is in no call that it has entered [leave-without-call]"
-        ],
-    );
+    verdicts(expect![[r#"
+        > t1: enter-call a; t1: leave-call; t2: enter-call a; t1: leave-call
+        line 4 (t1): leave-call, but the thread is in no call that it has entered [leave-without-call]
+    "#]]);
     check_built(
         |builder| {
             builder.push(event(Op::EnterCall { on: ChannelsId(0), by: None }));
@@ -507,18 +374,12 @@ fn a_call_that_waits_leaves_when_it_is_fed() {
     check_valid("t1: enter-call <p waits-for p\nt2: enter-call *\nt1: leave-call");
     check_valid("t1: enter-call p waits-for p");
     // Its own giving does not count, nor does what gives on its channel only.
-    check(
-        "t1: enter-call p waits-for p\nt2: enter-call <p\nt1: leave-call",
-        expect![
-            "line 3 (t1): leave-call, but the call waits for p, and no other call has given there [leave-unfed]"
-        ],
-    );
-    check(
-        "t1: enter-call p waits-for q piece b\nt2: enter-call >p\nt1: leave-call",
-        expect![
-            "line 3 (t1): leave-call, but the call waits for q, and no other call has given there [leave-unfed]"
-        ],
-    );
+    verdicts(expect![[r#"
+        > t1: enter-call p waits-for p; t2: enter-call <p; t1: leave-call
+        line 3 (t1): leave-call, but the call waits for p, and no other call has given there [leave-unfed]
+        > t1: enter-call p waits-for q piece b; t2: enter-call >p; t1: leave-call
+        line 3 (t1): leave-call, but the call waits for q, and no other call has given there [leave-unfed]
+    "#]]);
 }
 
 #[test]

@@ -3,8 +3,6 @@
 //! **Invariant.** After each step, a row says what its thread has done: who forked it, whether it
 //! is between a wait and its wake, and how the wait's hold was.
 
-#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
-
 use crate::event::*;
 use crate::ids::*;
 use crate::ops;

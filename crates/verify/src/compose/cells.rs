@@ -48,6 +48,7 @@ pub(crate) struct CellWrite {
 /// Bytes that are always accessed together.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
+    pub(crate) place: Place,
     /// What is there at first; `None` if that is indeterminate.
     pub(crate) initial: Option<Term>,
     pub(crate) reads: Vec<CellRead>,
@@ -172,7 +173,7 @@ fn sources(skeleton: &mut Skeleton, order: &Order) -> Vec<Cell> {
         });
         let initial = initial.map(|value| skeleton.terms.constant(value, 8 * place.size));
         numbers.insert(place, cells.len());
-        cells.push(Cell { initial, reads: Vec::new(), writes: Vec::new() });
+        cells.push(Cell { place, initial, reads: Vec::new(), writes: Vec::new() });
     }
     for &Write { node, place, value, guard } in &skeleton.writes {
         if let Some(&cell) = numbers.get(&place)
@@ -242,14 +243,14 @@ fn find_sources(
 }
 
 /// Which conditions follow from which, as far as their conjuncts show.
-struct Implied {
+pub(super) struct Implied {
     conjuncts: FxHashMap<Term, Vec<Term>>,
     /// By the symbol of a join, the only condition of the child's end.
     ends: FxHashMap<Term, Term>,
 }
 
 impl Implied {
-    fn new(skeleton: &Skeleton) -> Implied {
+    pub(super) fn new(skeleton: &Skeleton) -> Implied {
         let joins = skeleton.joins.iter();
         let ends = joins.filter_map(|join| match skeleton.threads[join.child].ends[..] {
             [end] => Some((join.choice, end)),
@@ -258,7 +259,7 @@ impl Implied {
         Implied { conjuncts: FxHashMap::default(), ends: ends.collect() }
     }
 
-    fn implies(&mut self, skeleton: &Skeleton, condition: Term, other: Term) -> bool {
+    pub(super) fn implies(&mut self, skeleton: &Skeleton, condition: Term, other: Term) -> bool {
         if condition == other {
             return true;
         }

@@ -26,10 +26,14 @@ const MOST_CLAUSES: u64 = 20_000_000;
 
 /// A solver that knows a skeleton.
 pub(crate) struct Formula<'s> {
-    skeleton: &'s Skeleton,
+    pub(super) skeleton: &'s Skeleton,
     solver: Solver,
     gates: Gates,
     nodes: Vec<Node>,
+    /// A moment at which questions look; it is no node of the skeleton.
+    moment: Node,
+    /// By access, that its thread is in front of it at the moment.
+    pub(super) nexts: FxHashMap<usize, Bit>,
     words: FxHashMap<Term, Word>,
     ranges: FxHashMap<Symbol, Range>,
 }
@@ -72,13 +76,14 @@ impl<'s> Formula<'s> {
         for (from, to) in Order::edges(skeleton, order.has_joins) {
             solver.fixed_edge(nodes[from.index()], nodes[to.index()]);
         }
-        let gates = Gates::default();
-        let words = FxHashMap::default();
-        let mut formula = Formula { skeleton, solver, gates, nodes, words, ranges };
+        let moment = solver.free_node(order.linear.len() as u64);
+        let (gates, words, nexts) = (Gates::default(), FxHashMap::default(), FxHashMap::default());
+        let mut formula = Formula { skeleton, solver, gates, nodes, moment, nexts, words, ranges };
         formula.joins(order);
         for cell in cells {
             formula.cell(order, cell);
         }
+        formula.sums(order, cells);
         for &fact in &skeleton.facts {
             let fact = formula.bit(fact);
             formula.clause(&[fact]);
@@ -86,12 +91,20 @@ impl<'s> Formula<'s> {
         Ok(formula)
     }
 
-    fn clause(&mut self, bits: &[Bit]) {
+    pub(super) fn circuits(&mut self) -> foretrace_solve::Circuits<'_> {
+        self.gates.on(&mut self.solver)
+    }
+
+    pub(super) fn literal(&mut self) -> Lit {
+        self.solver.literal()
+    }
+
+    pub(super) fn clause(&mut self, bits: &[Bit]) {
         self.gates.on(&mut self.solver).clause(bits);
     }
 
     /// That a node comes before another one.
-    fn before(&mut self, order: &Order, a: NodeId, b: NodeId) -> Bit {
+    pub(super) fn before(&mut self, order: &Order, a: NodeId, b: NodeId) -> Bit {
         if order.before(a, b) {
             return Bit::TRUE;
         }
@@ -99,6 +112,11 @@ impl<'s> Formula<'s> {
             return Bit::FALSE;
         }
         self.solver.before(self.nodes[a.index()], self.nodes[b.index()]).into()
+    }
+
+    /// That a node comes before the moment at which questions look.
+    pub(super) fn is_before_moment(&mut self, node: NodeId) -> Bit {
+        self.solver.before(self.nodes[node.index()], self.moment).into()
     }
 
     fn joins(&mut self, order: &Order) {
@@ -190,7 +208,7 @@ impl<'s> Formula<'s> {
         }
     }
 
-    fn imply_equal(&mut self, condition: Bit, a: &Word, b: &Word) {
+    pub(super) fn imply_equal(&mut self, condition: Bit, a: &Word, b: &Word) {
         match condition.as_constant() {
             Some(false) => (),
             Some(true) => self.gates.on(&mut self.solver).assert_equal(a, b),
@@ -280,11 +298,20 @@ impl<'s> Formula<'s> {
     /// Asks whether one of the conditions can be true; if so, the model is kept.
     pub(crate) fn can_be(&mut self, conditions: &[Term], limits: &Limits) -> Outcome {
         let bits: Vec<Bit> = conditions.iter().map(|&condition| self.bit(condition)).collect();
+        self.ask(bits, limits)
+    }
+
+    /// The same for bits.
+    pub(crate) fn ask(&mut self, mut bits: Vec<Bit>, limits: &Limits) -> Outcome {
         let asked: Lit = self.solver.literal();
-        let mut clause = bits;
-        clause.push(!Bit::from(asked));
-        self.clause(&clause);
+        bits.push(!Bit::from(asked));
+        self.clause(&bits);
         self.solver.solve(&[asked], limits)
+    }
+
+    /// Whether a bit is true in the model.
+    pub(crate) fn is_true(&self, bit: Bit) -> bool {
+        bit.value(&self.solver)
     }
 
     /// The values of terms in the model.
@@ -309,11 +336,13 @@ impl<'s> Formula<'s> {
         values
     }
 
-    /// All nodes in an order that the model has.
+    /// All nodes in an order that the model has, and behind the last of them by its number, the
+    /// moment at which a question looks.
     pub(crate) fn schedule(&self, order: &Order) -> Vec<NodeId> {
-        let count = self.nodes.len();
+        let count = self.nodes.len() + 1;
+        let nodes = self.nodes.iter().chain([&self.moment]);
         let number: FxHashMap<Node, usize> =
-            self.nodes.iter().enumerate().map(|(at, &node)| (node, at)).collect();
+            nodes.enumerate().map(|(at, &node)| (node, at)).collect();
         let mut edges: FxHashSet<(usize, usize)> =
             self.solver.model_edges().iter().map(|(a, b)| (number[a], number[b])).collect();
         for thread in &self.skeleton.threads {

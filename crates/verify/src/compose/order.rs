@@ -32,6 +32,10 @@ impl Order {
                 edges.push((fork, first));
             }
         }
+        if let Some(end) = skeleton.ending.node {
+            let last = skeleton.threads.iter().filter_map(|thread| thread.nodes.last());
+            edges.extend(last.filter(|&&node| node != end).map(|&node| (node, end)));
+        }
         for join in skeleton.joins.iter().filter(|join| joins && join.always) {
             if let Some(&last) = skeleton.threads[join.child].nodes.last() {
                 edges.push((last, join.node));

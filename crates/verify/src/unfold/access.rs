@@ -5,6 +5,8 @@
 //! the thread is alone. Inside an atomic section, shared memory is read as it was at the begin of
 //! the section, and written at its end.
 
+use std::rc::Rc;
+
 use foretrace_program::{Site, Undefined, Violation};
 use foretrace_words::BinaryOp;
 
@@ -21,10 +23,21 @@ const MOST_OFFSETS: u32 = 256;
 const ANYWHERE: (u64, u64) = (u64::MAX, 0);
 
 /// A meaning of an address: under the condition, this byte of this object.
-struct Case {
-    condition: Term,
-    object: u32,
-    offset: u32,
+pub(super) struct Case {
+    pub(super) condition: Term,
+    pub(super) object: u32,
+    pub(super) offset: u32,
+}
+
+/// An instruction that accesses memory.
+#[derive(Clone, Copy)]
+pub(super) struct Accessing {
+    pub(super) site: Site,
+    pub(super) size: u8,
+    pub(super) reads: bool,
+    pub(super) is_atomic: bool,
+    /// Whether others could notice it, so that the interpreter takes it as a step.
+    pub(super) is_step: bool,
 }
 
 /// What an access finds in one of its cases.
@@ -75,7 +88,7 @@ impl Unfolder<'_> {
         self.object(key, size, initial, kind)
     }
 
-    fn is_shared(&self, object: u32) -> bool {
+    pub(super) fn is_shared(&self, object: u32) -> bool {
         self.known.shared.contains(&self.skeleton.objects[object as usize].key)
     }
 
@@ -104,12 +117,13 @@ impl Unfolder<'_> {
             return word;
         }
         if let Some(Section { node, guard, memory, .. }) = way.section.clone() {
+            self.note_protection(way, place.object, None);
             let pieces = (0..place.size).map(|index| {
                 let offset = place.offset + u32::from(index);
                 memory.get(place.object, offset)
             });
             if pieces.clone().all(|piece| piece.is_none()) {
-                return self.snapshot(node, guard, place);
+                return self.used_snapshot(way, (node, guard), place, condition, site);
             }
             let pieces: Vec<Option<Piece>> = pieces.collect();
             let pieces: Vec<Piece> = pieces
@@ -118,13 +132,15 @@ impl Unfolder<'_> {
                 .map(|(piece, offset)| {
                     piece.unwrap_or_else(|| {
                         let byte = Place { offset, size: 1, ..place };
-                        Piece { word: self.snapshot(node, guard, byte), index: 0 }
+                        let at = (node, guard);
+                        Piece { word: self.used_snapshot(way, at, byte, condition, site), index: 0 }
                     })
                 })
                 .collect();
             return assemble(&mut self.skeleton.terms, &pieces);
         }
         let node = *node.get_or_insert_with(|| self.node());
+        self.note_protection(way, place.object, Some(node));
         let guard = way.guard(&mut self.skeleton.terms);
         let guard = self.skeleton.terms.and(guard, condition);
         let (value, is_first) = self.read_event(node, place, guard);
@@ -145,30 +161,48 @@ impl Unfolder<'_> {
         (value, is_first)
     }
 
-    /// What a section sees of memory that it has not written.
-    pub(super) fn snapshot(&mut self, node: NodeId, guard: Term, place: Place) -> Term {
-        if let Some(&value) = self.snapshots.get(&(node, place)) {
-            return value;
+    /// What a section sees of memory that it has not written, and a condition that nobody has.
+    fn seen_by_section(&mut self, node: NodeId, guard: Term, place: Place) -> (Term, Option<Term>) {
+        if let Some(&seen) = self.snapshots.get(&(node, place)) {
+            return seen;
         }
-        let (value, is_first) = self.read_event(node, place, guard);
+        let seen = self.read_event(node, place, guard);
+        self.snapshots.insert((node, place), seen);
+        seen
+    }
+
+    /// The same for an instruction, which must not use memory that is not initialised.
+    fn used_snapshot(
+        &mut self,
+        way: &mut Way,
+        (node, guard): (NodeId, Term),
+        place: Place,
+        condition: Term,
+        site: Site,
+    ) -> Term {
+        let (value, is_first) = self.seen_by_section(node, guard, place);
         if let Some(is_first) = is_first {
-            // A section may read more than its path needs; only what it uses must be there.
-            self.indeterminate_if(value, is_first);
+            let is_first = self.skeleton.terms.and(is_first, condition);
+            self.exit_if(way, is_first, site, Why::Unsupported(NOT_INITIALISED.to_string()));
         }
-        self.snapshots.insert((node, place), value);
         value
     }
 
-    /// A value that is not to be used if the condition is true. Sections over memory that may be
-    /// indeterminate are rare, so the exit is there whether the value is used or not.
-    fn indeterminate_if(&mut self, _value: Term, condition: Term) {
-        let site = Site {
-            function: foretrace_program::FunctionId(0),
-            block: foretrace_program::BlockId(0),
-            index: 0,
-        };
-        let why = Why::Unsupported(NOT_INITIALISED.to_string());
-        self.skeleton.exits.push(Exit { guard: condition, why, site });
+    /// The same for a merge of paths, only one of which has written there. What is not initialised
+    /// would then be written at the end of the section, so the exit is there whether the value is
+    /// used or not.
+    pub(super) fn snapshot(&mut self, node: NodeId, guard: Term, place: Place) -> Term {
+        let (value, is_first) = self.seen_by_section(node, guard, place);
+        if let Some(guard) = is_first {
+            let site = Site {
+                function: foretrace_program::FunctionId(0),
+                block: foretrace_program::BlockId(0),
+                index: 0,
+            };
+            let why = Why::Unsupported(NOT_INITIALISED.to_string());
+            self.skeleton.exits.push(Exit { guard, why, site });
+        }
+        value
     }
 
     /// Writes bytes if the condition is true.
@@ -194,8 +228,12 @@ impl Unfolder<'_> {
             };
             return way.memory.store(place, value);
         }
-        way.effects += 1;
+        match self.skeleton.terms.is_true(condition) {
+            true => way.effects += 1,
+            false => Rc::make_mut(&mut way.maybes).push(condition),
+        }
         if way.section.is_some() {
+            self.note_protection(way, place.object, None);
             let value = if self.skeleton.terms.is_true(condition) {
                 value
             } else {
@@ -212,6 +250,7 @@ impl Unfolder<'_> {
             return;
         }
         let node = *node.get_or_insert_with(|| self.node());
+        self.note_protection(way, place.object, Some(node));
         let guard = way.guard(&mut self.skeleton.terms);
         let guard = self.skeleton.terms.and(guard, condition);
         self.skeleton.writes.push(Write { node, place, value, guard });
@@ -286,7 +325,7 @@ impl Unfolder<'_> {
     }
 
     /// Writes bytes, which are in order, as words where they are.
-    fn write_bytes(&mut self, node: NodeId, guard: Term, bytes: &[((u32, u32), Piece)]) {
+    pub(super) fn write_bytes(&mut self, node: NodeId, guard: Term, bytes: &[((u32, u32), Piece)]) {
         let mut at = 0;
         while at < bytes.len() {
             let ((object, offset), Piece { word, index }) = bytes[at];
@@ -310,6 +349,7 @@ impl Unfolder<'_> {
 
     /// Begins an atomic section, or one inside it.
     pub(super) fn begin_section(&mut self, way: &mut Way) {
+        self.breaks_section(way);
         let guard = way.guard(&mut self.skeleton.terms);
         if let Some(section) = &mut way.section {
             section.depth += 1;
@@ -318,7 +358,8 @@ impl Unfolder<'_> {
         let node = self.node();
         let never = self.skeleton.terms.truth(false);
         self.skeleton.sections.push((node, never));
-        way.section = Some(Section { node, depth: 1, guard, memory: Memory::default() });
+        way.section =
+            Some(Section { node, depth: 1, guard, memory: Memory::default(), lock: None });
         self.step(way, guard, None, How::Plain);
     }
 
@@ -378,6 +419,7 @@ impl Unfolder<'_> {
 
     /// Frees a block.
     pub(super) fn free(&mut self, way: &mut Way, address: Term, site: Site) {
+        let address = self.settled(way, site, address);
         let guard = way.guard(&mut self.skeleton.terms);
         if self.skeleton.terms.as_constant(address) == Some(0) {
             return self.step(way, guard, None, How::Plain);
@@ -417,19 +459,16 @@ impl Unfolder<'_> {
         }
     }
 
-    /// Accesses what is at an address. `change` is told of each case, and may write there. `None`
-    /// if the way ends here.
-    #[allow(clippy::too_many_arguments)]
+    /// Accesses what is at an address. `change` is told of each case; it may write there, and gives
+    /// the condition under which it does. `None` if the way ends here.
     pub(super) fn access(
         &mut self,
         way: &mut Way,
         address: Term,
-        size: u8,
-        site: Site,
-        is_step: bool,
-        mut change: impl FnMut(&mut Self, &mut Way, &mut Option<NodeId>, Found),
-        reads: bool,
+        accessing: Accessing,
+        mut change: impl FnMut(&mut Self, &mut Way, &mut Option<NodeId>, Found) -> Term,
     ) -> Option<Term> {
+        let Accessing { site, size, reads, is_step, .. } = accessing;
         let cases = match self.cases(address, size) {
             Ok(cases) => cases,
             Err(why) => {
@@ -454,11 +493,14 @@ impl Unfolder<'_> {
             is_good = self.skeleton.terms.or(is_good, condition);
             let place = Place { object, offset, size };
             let key = self.skeleton.objects[object as usize].key;
+            let mut happens = self.skeleton.terms.and(before, condition);
             if self.known.ends.contains(&key) {
                 let life = self.life(object);
                 let life = self.read(way, &mut node, life, condition, site);
                 let dead = self.skeleton.terms.equals(life, 0);
                 bad.push(self.skeleton.terms.and(condition, dead));
+                let lives = self.skeleton.terms.not(dead);
+                happens = self.skeleton.terms.and(happens, lives);
             }
             let found = match reads {
                 true => self.read(way, &mut node, place, condition, site),
@@ -468,7 +510,8 @@ impl Unfolder<'_> {
                 Some(value) if reads => self.skeleton.terms.ite(condition, found, value),
                 _ => found,
             });
-            change(self, way, &mut node, Found { place, condition, value: found });
+            let writes = change(self, way, &mut node, Found { place, condition, value: found });
+            self.note_access(way, node, place, happens, writes, accessing);
         }
         if is_step {
             self.step(way, before, node, How::Plain);
@@ -482,7 +525,7 @@ impl Unfolder<'_> {
     }
 
     /// The bytes that an address may mean.
-    fn cases(&mut self, address: Term, size: u8) -> Result<Vec<Case>, String> {
+    pub(super) fn cases(&mut self, address: Term, size: u8) -> Result<Vec<Case>, String> {
         let truth = self.skeleton.terms.truth(true);
         let mut cases = Vec::new();
         // Condition, term, and a number that is added to it.
@@ -619,7 +662,7 @@ impl Unfolder<'_> {
     }
 
     /// The addresses that a value may be, each with its condition.
-    fn pointees(&mut self, term: Term) -> Result<Vec<(Term, u32, u64)>, String> {
+    pub(super) fn pointees(&mut self, term: Term) -> Result<Vec<(Term, u32, u64)>, String> {
         let unknown = "an address that is read from memory whose contents are not known";
         let mut found = Vec::new();
         let mut open = vec![(term, 0u64)];
@@ -632,6 +675,8 @@ impl Unfolder<'_> {
                     let more = self.skeleton.terms.as_constant(y).unwrap_or(0);
                     open.push((x, added.wrapping_add(more)));
                 }
+                // An access through it is wrong, whatever the value is.
+                Op::Symbol(_) if self.arbitrary.contains(&part) => (),
                 Op::Symbol(_) => {
                     let Some(&place) = self.reads_of.get(&part) else {
                         return Err("an address that the outside gives".into());
@@ -649,6 +694,8 @@ impl Unfolder<'_> {
                             (Some(&object), _) => object,
                             (None, Some(&(size, true))) => self.made(key, size, ObjectKind::Slot),
                             (None, Some(&(size, false))) => self.made(key, size, ObjectKind::Heap),
+                            // Another thread's own copy of a variable, whose turn has not come.
+                            _ if self.known.own.contains(&key) => return Err(unknown.into()),
                             (None, None) => continue,
                         };
                         found.push((object, offset.wrapping_add(added)));
@@ -673,14 +720,22 @@ impl Unfolder<'_> {
             return;
         }
         let at = self.place_key(place);
-        let noted: Vec<(u64, u64)> = match self.pointees(value) {
-            Ok(targets) => targets
-                .into_iter()
-                .map(|(_, object, offset)| (self.object_key(object), offset))
-                .collect(),
-            Err(_) => vec![ANYWHERE],
-        };
-        self.seen.stored.entry(at).or_default().extend(noted);
+        // Each of the values that it may be by itself: what is not made of an address is none.
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            if let Op::Ite(_, then, otherwise) = self.skeleton.terms.op(value) {
+                open.extend([then, otherwise]);
+            } else if self.has_address(value) {
+                let noted: Vec<(u64, u64)> = match self.pointees(value) {
+                    Ok(targets) => targets
+                        .into_iter()
+                        .map(|(_, object, offset)| (self.object_key(object), offset))
+                        .collect(),
+                    Err(_) => vec![ANYWHERE],
+                };
+                self.seen.stored.entry(at).or_default().extend(noted);
+            }
+        }
     }
 }
 

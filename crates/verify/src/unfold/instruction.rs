@@ -1,11 +1,13 @@
 //! Instructions but synchronisation: values, accesses, calls, checks.
 
-use foretrace_program::{Callee, FunctionId, Instruction, Op, Operand, Site, Violation};
+use foretrace_program::{
+    Callee, FunctionId, Instruction, MemoryOrder, Op, Operand, Site, Violation,
+};
 use foretrace_words::{BinaryOp, RmwOp};
 
-use super::Unfolder;
-use super::access::Found;
+use super::access::{Accessing, Found};
 use super::ways::Arrival;
+use super::{Unfolder, key};
 use crate::skeleton::{How, ObjectKind, Why};
 use crate::terms::Term;
 
@@ -44,6 +46,9 @@ impl Unfolder<'_> {
         let function = program.function(site.function);
         let instruction = &function.block(site.block).instructions[site.index as usize];
         let Instruction { op, result, .. } = instruction;
+        if let Some(goes_on) = self.by_meaning(here, site, depth, op) {
+            return goes_on;
+        }
         let is_private = |this: &Self, address: Operand| {
             let register = address.register();
             register.is_some_and(|r| this.private_slots[site.function.index()].contains(&r))
@@ -63,44 +68,49 @@ impl Unfolder<'_> {
                 let (then, otherwise) = (self.operand(here, *then), self.operand(here, *otherwise));
                 Some(self.skeleton.terms.ite(condition, then, otherwise))
             }
-            Op::Load { address, size, .. } => {
-                let is_step = !is_private(self, *address);
+            Op::Load { address, size, order } => {
+                let (is_step, is_atomic) = (!is_private(self, *address), is_atomic(*order));
                 let address = self.operand(here, *address);
-                let nothing = |_: &mut Self, _: &mut _, _: &mut _, _| ();
-                let way = &mut here.way;
-                let found = self.access(way, address, *size, site, is_step, nothing, true);
+                let never = self.skeleton.terms.truth(false);
+                let nothing = |_: &mut Self, _: &mut _, _: &mut _, _| never;
+                let accessing = Accessing { site, size: *size, reads: true, is_atomic, is_step };
+                let found = self.access(&mut here.way, address, accessing, nothing);
                 let Some(found) = found else { return false };
                 Some(found)
             }
-            Op::Store { address, size, value, .. } => {
-                let is_step = !is_private(self, *address);
+            Op::Store { address, size, value, order } => {
+                let (is_step, is_atomic) = (!is_private(self, *address), is_atomic(*order));
                 let address = self.operand(here, *address);
                 let value = self.operand(here, *value);
-                let way = &mut here.way;
+                let always = self.skeleton.terms.truth(true);
                 let stores = |this: &mut Self, way: &mut _, node: &mut _, found: Found| {
                     this.write(way, node, found.place, value, found.condition);
+                    always
                 };
-                let done = self.access(way, address, *size, site, is_step, stores, false);
+                let accessing = Accessing { site, size: *size, reads: false, is_atomic, is_step };
+                let done = self.access(&mut here.way, address, accessing, stores);
                 if done.is_none() {
                     return false;
                 }
                 None
             }
-            Op::Rmw { op, address, size, value, .. } => {
+            Op::Rmw { op, address, size, value, order } => {
                 let address = self.operand(here, *address);
                 let operand = self.operand(here, *value);
                 let truth = self.skeleton.terms.truth(true);
                 let change = |this: &mut Self, old: Term| (this.changed(*op, old, operand), truth);
-                self.read_modify_write(here, address, *size, site, change)
+                let accessing = updating(site, *size, *order);
+                self.read_modify_write(here, address, accessing, change)
             }
-            Op::CompareExchange { address, size, expected, new, .. } => {
+            Op::CompareExchange { address, size, expected, new, order } => {
                 let address = self.operand(here, *address);
                 let expected = self.operand(here, *expected);
                 let new = self.operand(here, *new);
                 let change = |this: &mut Self, old: Term| {
                     (new, this.skeleton.terms.binary(BinaryOp::Eq, old, expected))
                 };
-                self.read_modify_write(here, address, *size, site, change)
+                let accessing = updating(site, *size, *order);
+                self.read_modify_write(here, address, accessing, change)
             }
             Op::Fence { .. } | Op::RegionBegin | Op::RegionEnd => None,
             Op::Slot { size } => {
@@ -117,6 +127,7 @@ impl Unfolder<'_> {
             }
             Op::Alloc { size } => {
                 let size = self.operand(here, *size);
+                let size = self.settled(&mut here.way, site, size);
                 match self.skeleton.terms.as_constant(size) {
                     Some(size) if size <= MOST_BYTES => {
                         let object = self.allocate(site, size.max(1) as u32, ObjectKind::Heap);
@@ -135,7 +146,7 @@ impl Unfolder<'_> {
                 None
             }
             Op::Call { callee, args } => {
-                let Some(function) = self.callee(here, callee) else {
+                let Some(function) = self.callee(here, site, callee) else {
                     return self.refuse(here, site, "a call of a function that depends on data");
                 };
                 let args = self.operands(here, args);
@@ -173,6 +184,9 @@ impl Unfolder<'_> {
                     }
                 });
                 let guard = here.way.guard(&mut self.skeleton.terms);
+                if let (Some(value), "indeterminate") = (value, name.as_str()) {
+                    self.arbitrary.insert(value);
+                }
                 let how = value.map_or(How::Plain, How::Input);
                 self.step(&here.way, guard, None, how);
                 value
@@ -188,6 +202,15 @@ impl Unfolder<'_> {
                 let fails = self.skeleton.terms.not(condition);
                 here.way.stop_if(&mut self.skeleton.terms, fails);
                 None
+            }
+            Op::Current => Some(self.own_handle()),
+            Op::Own { global } => {
+                let variable = program.global(*global);
+                let key = key(("own", self.thread_key, global.0));
+                self.seen.own.insert(key);
+                let bytes = Some(variable.bytes());
+                let object = self.object(key, variable.size, bytes, ObjectKind::Global);
+                Some(self.skeleton.terms.address(object, 0))
             }
             Op::SectionBegin => {
                 self.begin_section(&mut here.way);
@@ -211,11 +234,17 @@ impl Unfolder<'_> {
         false
     }
 
-    pub(super) fn callee(&mut self, here: &Arrival, callee: &Callee) -> Option<FunctionId> {
+    pub(super) fn callee(
+        &mut self,
+        here: &mut Arrival,
+        site: Site,
+        callee: &Callee,
+    ) -> Option<FunctionId> {
         match *callee {
             Callee::Direct(function) => Some(function),
             Callee::Indirect(address) => {
                 let address = self.operand(here, address);
+                let address = self.settled(&mut here.way, site, address);
                 match self.skeleton.terms.as_address(address)? {
                     (object, 0) if object >= FUNCTIONS => Some(FunctionId(object - FUNCTIONS)),
                     _ => None,
@@ -236,18 +265,17 @@ impl Unfolder<'_> {
         &mut self,
         here: &mut Arrival,
         address: Term,
-        size: u8,
-        site: Site,
+        accessing: Accessing,
         change: impl Fn(&mut Self, Term) -> (Term, Term),
     ) -> Option<Term> {
-        let way = &mut here.way;
         let writes = |this: &mut Self, way: &mut _, node: &mut _, found: Found| {
             let Found { place, condition, value } = found;
             let (new, writes) = change(this, value);
             let condition = this.skeleton.terms.and(condition, writes);
             this.write(way, node, place, new, condition);
+            writes
         };
-        self.access(way, address, size, site, true, writes, true)
+        self.access(&mut here.way, address, accessing, writes)
     }
 
     fn changed(&mut self, op: RmwOp, old: Term, operand: Term) -> Term {
@@ -275,6 +303,15 @@ impl Unfolder<'_> {
             RmwOp::UMin => choose(BinaryOp::Ult, false),
         }
     }
+}
+
+fn is_atomic(order: MemoryOrder) -> bool {
+    order != MemoryOrder::Plain
+}
+
+/// An access that reads and may write.
+fn updating(site: Site, size: u8, order: MemoryOrder) -> Accessing {
+    Accessing { site, size, reads: true, is_atomic: is_atomic(order), is_step: true }
 }
 
 /// Calls whose names begin with this do something that is not known.

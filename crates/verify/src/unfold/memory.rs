@@ -46,6 +46,10 @@ impl Memory {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All bytes, in order.
     pub(super) fn bytes(&self) -> Vec<((u32, u32), Piece)> {
         let mut bytes: Vec<_> = self.0.iter().map(|(&at, &piece)| (at, piece)).collect();

@@ -23,33 +23,48 @@
 //! | `memory` | bytes that a thread knows on its own |
 //! | `ways` | paths: their state, and how they merge |
 //! | `instruction` | instructions but accesses and synchronisation |
+//! | `critical` | critical sections as one node |
 //! | `access` | memory: objects, private and shared |
+//! | `races` | accesses that can race |
+//! | `settle` | values that must be known on the way |
 //! | `sync` | locks, semaphores, barriers, waits, threads |
+//! | `stuck` | where threads can be blocked |
+//! | `meanings` | instructions whose operand may mean several things |
 
 mod access;
+mod critical;
 mod instruction;
+mod meanings;
 mod memory;
+mod races;
+mod settle;
 mod shape;
+mod stuck;
 mod sync;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
-use std::time::Instant;
 
 use foretrace_program::{
     BlockId, Function, FunctionId, Program, RegisterId, Site, Target, TerminatorKind, Undefined,
     Violation,
 };
+use foretrace_solve::Limits;
+use foretrace_words::Cast;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::fault::{Fault, is_seeded};
 use crate::skeleton::*;
 use crate::terms::Term;
 
+use critical::Protection;
 use shape::Shape;
-use ways::{Arrival, Way};
+use ways::{Arrival, Way, apart};
+
+pub(crate) use settle::Guesses;
+pub(crate) use sync::EXCLUSIVE;
 
 /// How far to unfold.
 #[derive(Clone, Debug)]
@@ -62,11 +77,15 @@ pub(crate) struct Bounds {
     pub(crate) calls: u32,
     /// How many instructions there may be in all.
     pub(crate) instructions: u64,
-    pub(crate) deadline: Option<Instant>,
+    pub(crate) limits: Limits,
     /// Whether new memory is indeterminate instead of zero.
     pub(crate) indeterminate: bool,
     /// Whether idle turns of loops are left out.
     pub(crate) idle_turns: bool,
+    /// Whether stuck states are asked for.
+    pub(crate) deadlocks: bool,
+    /// Whether critical sections of simple locks are one node.
+    pub(crate) critical_sections: bool,
 }
 
 /// What an earlier unfolding has shown: it only ever grows.
@@ -78,8 +97,14 @@ pub(crate) struct Known {
     pub(crate) ends: FxHashSet<u64>,
     /// Size of each object that a thread makes, and whether it is a slot.
     pub(crate) made: BTreeMap<u64, (u32, bool)>,
+    /// What values may be that must be known.
+    pub(crate) guesses: Guesses,
     /// Addresses (object, offset) that may be stored at a place (object, offset).
     pub(crate) stored: BTreeMap<(u64, u32), BTreeSet<(u64, u64)>>,
+    /// Locks whose critical sections are not one node.
+    pub(crate) broken: FxHashSet<u64>,
+    /// Own copies of variables that threads use.
+    pub(crate) own: FxHashSet<u64>,
 }
 
 impl Known {
@@ -90,14 +115,21 @@ impl Known {
         for (place, addresses) in other.stored {
             self.stored.entry(place).or_default().extend(addresses);
         }
+        self.broken.extend(other.broken);
+        self.own.extend(other.own);
     }
 }
 
 /// Unfolds until an unfolding shows nothing new about which memory is shared.
-pub(crate) fn unfold(program: &Program, bounds: &Bounds) -> Skeleton {
-    let mut known = Known::default();
+pub(crate) fn unfold(program: &Program, bounds: &Bounds, guesses: &Guesses) -> Skeleton {
+    let mut known = Known { guesses: guesses.clone(), ..Known::default() };
     loop {
         let (skeleton, seen) = Unfolder::new(program, bounds, &known).run();
+        if !seen.broken.is_subset(&known.broken) {
+            // What it noted besides may come from sections that are none.
+            known.broken.extend(seen.broken);
+            continue;
+        }
         let mut grown = known.clone();
         grown.include(seen);
         if grown == known {
@@ -109,6 +141,8 @@ pub(crate) fn unfold(program: &Program, bounds: &Bounds) -> Skeleton {
 
 /// How many turns of a loop are free if constants decide them.
 const FREE_TURNS: u32 = 10_000;
+/// The same if the thread may stop in each of them.
+const FREE_STOPS: u32 = 256;
 
 struct Unfolder<'p> {
     program: &'p Program,
@@ -130,8 +164,13 @@ struct Unfolder<'p> {
     reads_of: FxHashMap<Term, Place>,
     /// Symbols of memory that was not initialised.
     indeterminate: FxHashSet<Term>,
+    /// Values that the program was given for what it has not initialised: no pointer may be one.
+    arbitrary: FxHashSet<Term>,
     /// What an atomic section has read at its begin.
-    snapshots: FxHashMap<(NodeId, Place), Term>,
+    snapshots: FxHashMap<(NodeId, Place), (Term, Option<Term>)>,
+    protection: Protection,
+    /// States as they are at the end.
+    finals: BTreeMap<Place, Term>,
     /// The thread that is unfolded, and its key.
     thread: usize,
     thread_key: u64,
@@ -170,7 +209,10 @@ impl<'p> Unfolder<'p> {
             seen: Known::default(),
             reads_of: FxHashMap::default(),
             indeterminate: FxHashSet::default(),
+            arbitrary: FxHashSet::default(),
             snapshots: FxHashMap::default(),
+            finals: BTreeMap::new(),
+            protection: Protection::default(),
             thread: 0,
             thread_key: 0,
         };
@@ -197,34 +239,57 @@ impl<'p> Unfolder<'p> {
             let args = args.collect();
             let way = Way::new(truth, truth, is_alone);
             let (key, function) = (key(("thread", index)), thread.function);
-            let thread = self.new_thread(None);
+            let thread = self.new_thread(None, truth);
             self.waiting.push(Waiting { thread, key, function, args, way });
         }
         let mut at = 0;
         while at < self.waiting.len() {
             let Waiting { thread, key, function, args, way } = self.waiting[at].clone();
             (self.thread, self.thread_key) = (thread, key);
-            if let Some((way, _)) = self.call(way, function, args, 0) {
-                self.end_thread(&way);
+            if let Some((mut way, value)) = self.call(way, function, args, 0) {
+                let site = Site { function, block: Function::ENTRY, index: 0 };
+                self.end_thread(&mut way, value, site);
             }
             at += 1;
         }
+        // Handles in memory may be those of threads that an earlier unfolding had.
+        let count = self.skeleton.threads.len();
+        for join in self.skeleton.joins.extract_if(.., |join| join.child >= count) {
+            let never = self.skeleton.terms.not(join.passes);
+            self.skeleton.facts.push(never);
+        }
+        self.skeleton.ending.blocking.retain(|blocking| match blocking.until {
+            Until::End(child) => child < count,
+            Until::State(_) | Until::Notified(..) => true,
+        });
+        self.end_all();
         for (&object, users) in &self.users {
             if users.len() > 1 {
                 self.seen.shared.insert(self.skeleton.objects[object as usize].key);
             }
         }
+        self.seen.broken.extend(self.protection.find_broken(&self.skeleton));
         (self.skeleton, self.seen)
     }
 
-    fn new_thread(&mut self, fork: Option<NodeId>) -> usize {
+    fn new_thread(&mut self, fork: Option<NodeId>, started: Term) -> usize {
         let (steps, ends, nodes) = (Vec::new(), Vec::new(), Vec::new());
-        self.skeleton.threads.push(Thread { fork, steps, ends, nodes });
+        self.skeleton.threads.push(Thread { fork, started, steps, ends, nodes });
         self.skeleton.threads.len() - 1
     }
 
-    /// The thread has come to its end.
-    fn end_thread(&mut self, way: &Way) {
+    /// The thread has come to its end, and gives a value.
+    fn end_thread(&mut self, way: &mut Way, value: Option<Term>, site: Site) {
+        self.breaks_section(way);
+        if way.section.is_some() {
+            let why = "a thread that ends in an atomic section";
+            return self.exit(way, site, Why::Unsupported(why.to_string()));
+        }
+        let truth = self.skeleton.terms.truth(true);
+        let value = value.unwrap_or_else(|| self.skeleton.terms.constant(0, 64));
+        let value = self.skeleton.terms.cast(Cast::ZeroExtend, value, 64);
+        let place = self.result_of(self.thread);
+        self.write(way, &mut None, place, value, truth);
         let guard = way.guard(&mut self.skeleton.terms);
         self.skeleton.threads[self.thread].ends.push(guard);
     }
@@ -261,15 +326,20 @@ impl<'p> Unfolder<'p> {
 
     /// A violation, and the end of the way, if the condition is true.
     fn check(&mut self, way: &mut Way, condition: Term, what: Violation) {
+        self.note_check(way, condition, what, None);
+        way.stop_if(&mut self.skeleton.terms, condition);
+    }
+
+    /// A violation if the condition is true.
+    fn note_check(&mut self, way: &Way, condition: Term, what: Violation, wait: Option<usize>) {
         let guard = way.guard(&mut self.skeleton.terms);
         let guard = self.skeleton.terms.and(guard, condition);
         if !self.skeleton.terms.is_false(guard) {
             let thread = self.thread;
             let steps = self.skeleton.threads[thread].steps.len();
             let section = way.section.as_ref().map(|section| section.node);
-            self.skeleton.checks.push(Check { guard, what, thread, steps, section });
+            self.skeleton.checks.push(Check { guard, what, thread, steps, section, wait });
         }
-        way.stop_if(&mut self.skeleton.terms, condition);
     }
 
     fn shape(&mut self, function: FunctionId) -> Rc<Shape> {
@@ -299,38 +369,57 @@ impl<'p> Unfolder<'p> {
         arrivals.insert(shape.place(entry, &turns), (entry, turns, vec![start]));
         let mut returns: Vec<(Arrival, Option<Term>)> = Vec::new();
         while let Some((_, (block, turns, arrived))) = arrivals.pop_first() {
-            let Some(mut here) = self.merge(arrived, function, block) else { continue };
-            if shape.loops(block).last() == Some(&block) {
-                here.begin_turn(shape.loops(block).len(), head.block(block));
-            }
-            let body = head.block(block);
-            let mut is_going = true;
-            for index in 0..body.instructions.len() {
-                let site = Site { function, block, index: index as u32 };
-                if !self.instruction(&mut here, site, depth) {
-                    is_going = false;
-                    break;
+            let begins_turn = shape.loops(block).last() == Some(&block);
+            for arrived in apart(arrived, begins_turn) {
+                let Some(mut here) = self.merge(arrived, function, block) else { continue };
+                if begins_turn {
+                    here.begin_turn(shape.loops(block).len(), head.block(block));
                 }
-            }
-            if !is_going || here.way.is_dead(&self.skeleton.terms) {
-                continue;
-            }
-            let site = Site { function, block, index: body.instructions.len() as u32 };
-            let targets = self.targets(&mut here, site, &mut returns);
-            for (condition, target) in targets {
-                let mut next = here.clone();
-                next.way.path = self.skeleton.terms.and(next.way.path, condition);
-                if next.way.is_dead(&self.skeleton.terms) {
-                    continue;
+                let targets = self.block(&mut here, function, block, depth, &mut returns);
+                let site =
+                    Site { function, block, index: head.block(block).instructions.len() as u32 };
+                for (condition, target) in &targets {
+                    if self.skeleton.terms.is_false(*condition) {
+                        here.decide(shape.loops(block), shape.loops(target.block));
+                    }
                 }
-                if let Some(turns) = self.go(&mut next, &shape, site, &turns, &target) {
-                    let place = shape.place(target.block, &turns);
-                    let entry = arrivals.entry(place);
-                    entry.or_insert_with(|| (target.block, turns, Vec::new())).2.push(next);
+                for (condition, target) in targets {
+                    let mut next = here.clone();
+                    next.way.path = self.skeleton.terms.and(next.way.path, condition);
+                    next.way.settle(&mut self.skeleton.terms);
+                    if next.way.is_dead(&self.skeleton.terms) {
+                        continue;
+                    }
+                    if let Some(turns) = self.go(&mut next, &shape, site, &turns, &target) {
+                        let place = shape.place(target.block, &turns);
+                        let entry = arrivals.entry(place);
+                        entry.or_insert_with(|| (target.block, turns, Vec::new())).2.push(next);
+                    }
                 }
             }
         }
         self.merge_returns(returns, function)
+    }
+
+    /// Runs a block; where it goes on, and under which conditions.
+    fn block(
+        &mut self,
+        here: &mut Arrival,
+        function: FunctionId,
+        block: BlockId,
+        depth: u32,
+        returns: &mut Vec<(Arrival, Option<Term>)>,
+    ) -> Vec<(Term, Target)> {
+        let count = self.program.function(function).block(block).instructions.len() as u32;
+        for index in 0..count {
+            if !self.instruction(here, Site { function, block, index }, depth) {
+                return Vec::new();
+            }
+        }
+        if here.way.is_dead(&self.skeleton.terms) {
+            return Vec::new();
+        }
+        self.targets(here, Site { function, block, index: count }, returns)
     }
 
     /// Where a block goes on, and under which conditions.
@@ -371,8 +460,9 @@ impl<'p> Unfolder<'p> {
             }
             // The process ends; others may have come as far as they like before that.
             TerminatorKind::Exit => Vec::new(),
-            TerminatorKind::ThreadExit => {
-                self.end_thread(&here.way);
+            TerminatorKind::ThreadExit(value) => {
+                let value = value.map(|value| self.operand(here, value));
+                self.end_thread(&mut here.way, value, site);
                 Vec::new()
             }
             TerminatorKind::Unreachable => {
@@ -403,10 +493,17 @@ impl<'p> Unfolder<'p> {
             turns[common - 1] += 1;
             let turn = &mut next.turns[common - 1];
             let is_idle = turn.is_idle(&next.way, &args) || is_seeded(Fault::IdleTurnCounts);
-            if is_idle && self.bounds.idle_turns {
+            let waits = turn.only_waits(&next.way, &args);
+            let waits_again = waits && (turn.has_waited || is_seeded(Fault::WaitForgotten));
+            turn.has_waited = waits;
+            if (is_idle || waits_again) && self.bounds.idle_turns {
+                if !is_idle && !is_seeded(Fault::SignalsOnce) {
+                    self.skeleton.ending.again.insert(self.thread);
+                }
                 return None;
             }
-            let is_free = turn.is_free(&next.way) && turns[common - 1] < FREE_TURNS;
+            let most = if turn.is_live(&next.way) { FREE_TURNS } else { FREE_STOPS };
+            let is_free = turn.is_free(&next.way, &args) && turns[common - 1] < most;
             turn.counted += u32::from(!is_free);
             let of_loop = self.bounds.of_loops.get(&(site.function, target.block));
             let bound = of_loop.map_or(self.bounds.turns, |&more| more.max(self.bounds.turns));
@@ -428,8 +525,7 @@ impl<'p> Unfolder<'p> {
     /// Whether unfolding must stop.
     fn is_too_large(&mut self) -> bool {
         self.skeleton.instructions += 1;
-        let is_over = || self.bounds.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         self.skeleton.instructions > self.bounds.instructions
-            || self.skeleton.instructions.is_multiple_of(1024) && is_over()
+            || self.skeleton.instructions.is_multiple_of(1024) && self.bounds.limits.is_over()
     }
 }

@@ -11,17 +11,20 @@
 
 use std::rc::Rc;
 
-use foretrace_program::{LockError, Mode, Op, Patience, RegisterId, Site, SyncRef, Violation};
+use foretrace_program::{
+    LockError, Mode, Op, Patience, RegisterId, Site, SyncRef, Undefined, Violation,
+};
 use foretrace_words::{BinaryOp, Cast};
 
+use super::instruction::FUNCTIONS;
 use super::ways::{Arrival, Way};
 use super::{Unfolder, Waiting, key};
 use crate::fault::{Fault, is_seeded};
 use crate::skeleton::*;
-use crate::terms::Term;
+use crate::terms::{Term, Terms};
 
 /// The state of a lock that a thread has exclusively.
-const EXCLUSIVE: u64 = u32::MAX as u64;
+pub(crate) const EXCLUSIVE: u64 = u32::MAX as u64;
 
 /// A lock as one of its operations sees it.
 struct Lock {
@@ -39,28 +42,32 @@ impl Unfolder<'_> {
     ) -> bool {
         let value = match op {
             Op::Acquire { lock, mode, patience } => {
-                let Some(lock) = self.lock(here, lock) else {
+                let Some(lock) = self.lock(here, site, lock) else {
                     return self.refuse(here, site, BY_DATA);
                 };
                 self.acquire(&mut here.way, &lock, *mode, *patience, site)
             }
             Op::Release { lock, mode } => {
-                let Some(lock) = self.lock(here, lock) else {
+                let Some(lock) = self.lock(here, site, lock) else {
                     return self.refuse(here, site, BY_DATA);
                 };
                 self.release(&mut here.way, &lock, *mode, site);
                 None
             }
-            Op::Wait { lock, timed, .. } => {
-                let Some(lock) = self.lock(here, lock) else {
+            Op::Wait { cond, lock, timed } => {
+                let Some(lock) = self.lock(here, site, lock) else {
                     return self.refuse(here, site, BY_DATA);
                 };
-                let woken = self.wait(&mut here.way, &lock, *timed, site);
+                let cond = self.cond(here, cond);
+                let woken = self.wait(&mut here.way, cond, &lock, *timed, site);
                 timed.then_some(woken)
             }
-            Op::Signal { .. } | Op::Broadcast { .. } => {
-                let guard = here.way.guard(&mut self.skeleton.terms);
-                self.step(&here.way, guard, None, How::Plain);
+            Op::Signal { cond } => {
+                self.notify(here, site, cond, false);
+                None
+            }
+            Op::Broadcast { cond } => {
+                self.notify(here, site, cond, true);
                 None
             }
             Op::SemWait { sem, patience } => {
@@ -69,7 +76,7 @@ impl Unfolder<'_> {
                         let count = self.program.semaphores[sem.index()].count;
                         Some(self.state(key(("semaphore", sem.index())), count))
                     }
-                    SyncRef::At(address) => self.state_at(here, address, "semaphore at"),
+                    SyncRef::At(address) => self.state_at(here, site, address, "semaphore at"),
                 };
                 let Some(state) = state else { return self.refuse(here, site, BY_DATA) };
                 self.take_token(&mut here.way, state, *patience, site)
@@ -80,7 +87,7 @@ impl Unfolder<'_> {
                         let count = self.program.semaphores[sem.index()].count;
                         Some(self.state(key(("semaphore", sem.index())), count))
                     }
-                    SyncRef::At(address) => self.state_at(here, address, "semaphore at"),
+                    SyncRef::At(address) => self.state_at(here, site, address, "semaphore at"),
                 };
                 let Some(state) = state else { return self.refuse(here, site, BY_DATA) };
                 let guard = here.way.guard(&mut self.skeleton.terms);
@@ -89,19 +96,27 @@ impl Unfolder<'_> {
                 self.step(&here.way, guard, node, How::Plain);
                 None
             }
-            Op::Barrier { barrier: SyncRef::Named(barrier) } => {
+            Op::Barrier { barrier: SyncRef::Named(barrier), .. } => {
                 let parties = self.program.barriers[barrier.index()].parties;
+                let parties = self.skeleton.terms.constant(parties.into(), 32);
                 let state = self.state(key(("barrier", barrier.index())), 0);
-                self.meet(&mut here.way, state, parties, site);
+                self.meet(&mut here.way, state, None, parties, site);
                 None
             }
-            Op::Barrier { .. } => {
-                return self.refuse(here, site, "a barrier that is known by its address");
+            Op::Barrier { barrier: SyncRef::At(address), parties } => {
+                let state = self.state_at(here, site, *address, "barrier at");
+                let before = self.state_at(here, site, *address, "parties at");
+                let (Some(state), Some(parties)) = (state, *parties) else {
+                    return self.refuse(here, site, BY_DATA);
+                };
+                let parties = self.operand(here, parties);
+                self.meet(&mut here.way, state, before, parties, site);
+                None
             }
             Op::Fork { callee, args } => return self.fork(here, site, callee, args, result),
             Op::Join { thread } => {
                 let handle = self.operand(here, *thread);
-                return self.join(here, site, handle);
+                return self.join(here, site, handle, result);
             }
             _ => unreachable!("all other operations are done elsewhere"),
         };
@@ -111,14 +126,19 @@ impl Unfolder<'_> {
         !here.way.is_dead(&self.skeleton.terms)
     }
 
-    fn lock(&mut self, here: &Arrival, lock: &SyncRef<foretrace_program::LockId>) -> Option<Lock> {
+    fn lock(
+        &mut self,
+        here: &mut Arrival,
+        site: Site,
+        lock: &SyncRef<foretrace_program::LockId>,
+    ) -> Option<Lock> {
         match *lock {
             SyncRef::Named(lock) => {
                 let recursive = self.program.locks[lock.index()].recursive;
                 Some(Lock { state: self.state(key(("lock", lock.index())), 0), recursive })
             }
             SyncRef::At(address) => {
-                let state = self.state_at(here, address, "lock at")?;
+                let state = self.state_at(here, site, address, "lock at")?;
                 Some(Lock { state, recursive: false })
             }
         }
@@ -127,11 +147,13 @@ impl Unfolder<'_> {
     /// The state of what is at an address.
     fn state_at(
         &mut self,
-        here: &Arrival,
+        here: &mut Arrival,
+        site: Site,
         address: foretrace_program::Operand,
         what: &str,
     ) -> Option<Place> {
         let address = self.operand(here, address);
+        let address = self.settled(&mut here.way, site, address);
         let (object, offset) = self.skeleton.terms.as_address(address)?;
         let owner = self.skeleton.objects.get(object as usize)?.key;
         Some(self.state(key((what, owner, offset)), 0))
@@ -160,6 +182,16 @@ impl Unfolder<'_> {
         site: Site,
     ) -> Option<Term> {
         way.effects += 1;
+        let is_plain = mode == Mode::Exclusive && patience == Patience::Blocking && !lock.recursive;
+        self.breaks_section(way);
+        if !is_plain || way.section.is_some() || way.holds_any(lock.state.object) {
+            self.breaks(lock.state.object);
+        } else if self.is_simple(way, lock.state.object) {
+            self.begin_critical(way, lock.state.object);
+            let one = self.skeleton.terms.constant(1, 8);
+            self.set_depth(way, lock, mode, one);
+            return None;
+        }
         let other = if mode == Mode::Shared { Mode::Exclusive } else { Mode::Shared };
         let other = self.depth(way, lock, other);
         let other = self.skeleton.terms.is_nonzero(other);
@@ -170,6 +202,7 @@ impl Unfolder<'_> {
         let deepens = mode == Mode::Shared || lock.recursive;
         let is_blocking = patience == Patience::Blocking;
         if is_blocking && !deepens {
+            self.blocks_for_ever(way, site, own);
             let what = Violation::LockError(LockError::DoubleLock, site);
             self.check(way, own, what);
         }
@@ -181,14 +214,23 @@ impl Unfolder<'_> {
         let guard = way.guard(&mut self.skeleton.terms);
         let mut node = None;
         let found = self.read(way, &mut node, lock.state, asks, site);
-        let terms = &mut self.skeleton.terms;
-        let is_free = match mode {
-            Mode::Exclusive => terms.equals(found, 0),
+        let can_be_had = |terms: &mut Terms, state: Term| match mode {
+            Mode::Exclusive => terms.equals(state, 0),
             Mode::Shared => {
-                let taken = terms.equals(found, EXCLUSIVE);
+                let taken = terms.equals(state, EXCLUSIVE);
                 terms.not(taken)
             }
         };
+        if is_blocking {
+            let goes_on = self.skeleton.terms.or(wants, own);
+            let state = (lock.state, found);
+            self.may_block(way, site, goes_on, state, |terms, state| {
+                let free = can_be_had(terms, state);
+                terms.or(free, own)
+            });
+        }
+        let terms = &mut self.skeleton.terms;
+        let is_free = can_be_had(terms, found);
         let opens = match is_blocking {
             true => {
                 let asked = terms.and(guard, asks);
@@ -213,7 +255,11 @@ impl Unfolder<'_> {
             true => terms.or(opens, own),
             false => opens,
         };
-        let more = terms.cast(Cast::ZeroExtend, has, 8);
+        // Whoever goes on behind a blocking acquire has the lock once more.
+        let more = match is_blocking {
+            true => terms.constant(1, 8),
+            false => terms.cast(Cast::ZeroExtend, has, 8),
+        };
         let depth = terms.binary(BinaryOp::Add, depth, more);
         self.set_depth(way, lock, mode, depth);
         if is_blocking {
@@ -238,6 +284,12 @@ impl Unfolder<'_> {
 
     fn release(&mut self, way: &mut Way, lock: &Lock, mode: Mode, site: Site) {
         way.effects += 1;
+        if way.critical() == Some(lock.state.object) && mode == Mode::Exclusive {
+            self.end_critical(way, How::Plain);
+            let zero = self.skeleton.terms.constant(0, 8);
+            return self.set_depth(way, lock, mode, zero);
+        }
+        self.breaks_section(way);
         let guard = way.guard(&mut self.skeleton.terms);
         let depth = self.depth(way, lock, mode);
         let own = self.skeleton.terms.is_nonzero(depth);
@@ -256,6 +308,9 @@ impl Unfolder<'_> {
             self.check(way, somebody, Violation::LockError(LockError::ReleaseByOther, site));
         }
         let is_listed = node.is_some() || !self.skeleton.terms.is_false(missing);
+        if is_listed || mode != Mode::Exclusive {
+            self.breaks(lock.state.object);
+        }
         let last = self.skeleton.terms.equals(depth, 1);
         self.give_back(way, &mut node, lock, mode, last, site);
         if !is_listed {
@@ -288,8 +343,21 @@ impl Unfolder<'_> {
     }
 
     /// Waits with a lock; gives whether the wait ends as if it was notified.
-    fn wait(&mut self, way: &mut Way, lock: &Lock, timed: bool, site: Site) -> Term {
+    fn wait(
+        &mut self,
+        way: &mut Way,
+        cond: Option<u64>,
+        lock: &Lock,
+        timed: bool,
+        site: Site,
+    ) -> Term {
+        let (before, maybes) = (way.effects, way.maybes.clone());
         way.effects += 1;
+        if way.critical() == Some(lock.state.object) {
+            way.waits += 1;
+            return self.wait_critically(way, cond, lock.state.object, timed, site);
+        }
+        self.breaks_section(way);
         let truth = self.skeleton.terms.truth(true);
         let shared = self.depth(way, lock, Mode::Shared);
         let shared = self.skeleton.terms.is_nonzero(shared);
@@ -305,13 +373,21 @@ impl Unfolder<'_> {
             true => self.skeleton.terms.symbol(1),
             false => truth,
         };
-        self.step(way, guard, node, How::Wait(woken));
+        let begin = self.moment(way, node);
+        let begun = self.skeleton.threads[self.thread].steps.len();
+        self.step(way, guard, Some(begin), How::Wait(woken, None));
         self.check(way, missing, Violation::LockError(LockError::WaitNotHeld, site));
         // Wakes up, as soon as it gets the lock.
         let guard = way.guard(&mut self.skeleton.terms);
         let passes = self.skeleton.terms.symbol(1);
         let mut node = None;
         let found = self.read(way, &mut node, lock.state, passes, site);
+        let wake = self.moment(way, node);
+        let still = self.still(way, lock.state, found, |terms, state| terms.equals(state, 0));
+        let wait = self.begin_wait(way, site, cond, begin, (woken, passes), timed, still);
+        self.wakes_at(wait, wake);
+        self.skeleton.threads[self.thread].steps[begun].how = How::Wait(woken, wait);
+        let mut node = Some(wake);
         let is_free = self.skeleton.terms.equals(found, 0);
         let asked = self.skeleton.terms.and(guard, passes);
         self.require(asked, is_free);
@@ -320,7 +396,44 @@ impl Unfolder<'_> {
         self.step(way, asked, node, How::Plain);
         let stops = self.skeleton.terms.not(passes);
         way.stop_if(&mut self.skeleton.terms, stops);
+        way.waits += way.effects - before;
+        way.maybes = maybes;
         woken
+    }
+
+    /// The same with a simple lock, whose critical section ends here; another one begins.
+    fn wait_critically(
+        &mut self,
+        way: &mut Way,
+        cond: Option<u64>,
+        lock: u32,
+        timed: bool,
+        site: Site,
+    ) -> Term {
+        let woken = match timed {
+            true => self.skeleton.terms.symbol(1),
+            false => self.skeleton.terms.truth(true),
+        };
+        let begin = self.moment(way, None);
+        let begun = self.skeleton.threads[self.thread].steps.len();
+        self.end_critical(way, How::Wait(woken, None));
+        let passes = self.skeleton.terms.symbol(1);
+        // Whoever is notified gets the lock: nobody is blocked with it.
+        let still = self.skeleton.terms.truth(false);
+        let wait = self.begin_wait(way, site, cond, begin, (woken, passes), timed, still);
+        self.skeleton.threads[self.thread].steps[begun].how = How::Wait(woken, wait);
+        let stops = self.skeleton.terms.not(passes);
+        way.stop_if(&mut self.skeleton.terms, stops);
+        self.begin_critical(way, lock);
+        let wake = self.moment(way, None);
+        self.wakes_at(wait, wake);
+        woken
+    }
+
+    /// The node of an operation: that of its section, if it is in one.
+    fn moment(&mut self, way: &Way, node: Option<NodeId>) -> NodeId {
+        let section = way.section.as_ref().map(|section| section.node);
+        section.or(node).unwrap_or_else(|| self.node())
     }
 
     fn take_token(
@@ -331,12 +444,18 @@ impl Unfolder<'_> {
         site: Site,
     ) -> Option<Term> {
         way.effects += 1;
+        self.breaks_section(way);
         let is_blocking = patience == Patience::Blocking;
         let terms = &mut self.skeleton.terms;
         let wants = if is_blocking { terms.symbol(1) } else { terms.truth(true) };
         let guard = way.guard(&mut self.skeleton.terms);
         let mut node = None;
         let found = self.read(way, &mut node, state, wants, site);
+        if is_blocking {
+            self.may_block(way, site, wants, (state, found), |terms, count| {
+                terms.is_nonzero(count)
+            });
+        }
         let some = self.skeleton.terms.is_nonzero(found);
         let takes = match is_blocking {
             true => {
@@ -379,20 +498,48 @@ impl Unfolder<'_> {
         found
     }
 
-    /// Comes to a barrier, and leaves it when the round is complete.
-    fn meet(&mut self, way: &mut Way, state: Place, parties: u32, site: Site) {
+    /// Comes to a barrier, and leaves it when the round is complete. `known` is where the number
+    /// of parties is kept that the first arrival named.
+    fn meet(
+        &mut self,
+        way: &mut Way,
+        state: Place,
+        known: Option<Place>,
+        parties: Term,
+        site: Site,
+    ) {
+        self.breaks_section(way);
         let guard = way.guard(&mut self.skeleton.terms);
+        let truth = self.skeleton.terms.truth(true);
         let mut node = None;
+        let mut is_bad = self.skeleton.terms.truth(false);
+        if let Some(known) = known {
+            let named = self.read(way, &mut node, known, truth, site);
+            let terms = &mut self.skeleton.terms;
+            let is_first = terms.equals(named, 0);
+            let differs = terms.binary(BinaryOp::Ne, named, parties);
+            let is_other = terms.not(is_first);
+            let is_other = terms.and(is_other, differs);
+            let is_none = terms.equals(parties, 0);
+            is_bad = terms.or(is_other, is_none);
+            self.write(way, &mut node, known, parties, is_first);
+        }
         let before = self.add(way, &mut node, state, 1, site);
         self.step(way, guard, node, How::Plain);
+        self.check(way, is_bad, Violation::Undefined(Undefined::BadBarrier, site));
+        let guard = way.guard(&mut self.skeleton.terms);
         let passes = self.skeleton.terms.symbol(1);
         let mut node = None;
         let now = self.read(way, &mut node, state, passes, site);
         let terms = &mut self.skeleton.terms;
-        let parties = terms.constant(parties.into(), 32);
         let round = terms.binary(BinaryOp::UDiv, before, parties);
-        let rounds = terms.binary(BinaryOp::UDiv, now, parties);
-        let is_complete = terms.binary(BinaryOp::Ult, round, rounds);
+        let has_come = |terms: &mut Terms, now: Term| {
+            let rounds = terms.binary(BinaryOp::UDiv, now, parties);
+            terms.binary(BinaryOp::Ult, round, rounds)
+        };
+        let is_complete = has_come(terms, now);
+        self.may_block(way, site, passes, (state, now), has_come);
+        let terms = &mut self.skeleton.terms;
         let asked = terms.and(guard, passes);
         self.require(asked, is_complete);
         self.step(way, asked, node, How::Plain);
@@ -408,13 +555,14 @@ impl Unfolder<'_> {
         args: &[foretrace_program::Operand],
         result: Option<RegisterId>,
     ) -> bool {
-        let Some(function) = self.callee(here, callee) else {
+        let Some(function) = self.callee(here, site, callee) else {
             return self.refuse(here, site, "a thread whose function depends on data");
         };
         let args = self.operands(here, args);
         if !self.takes(function, &args) {
             return self.refuse(here, site, "a thread with other types than its function has");
         }
+        self.breaks_section(&here.way);
         if here.way.section.is_some() {
             return self.refuse(here, site, "a thread that is started in an atomic section");
         }
@@ -422,13 +570,16 @@ impl Unfolder<'_> {
             return self.refuse(here, site, "more than 1000 threads");
         }
         here.way.effects += 1;
+        for (lock, _) in here.way.holds.keys().copied().collect::<Vec<_>>() {
+            self.breaks(lock);
+        }
         self.publish(&mut here.way);
         let guard = here.way.guard(&mut self.skeleton.terms);
         let node = self.node();
         let instance = self.instances.entry((self.thread_key, site)).or_default();
         *instance += 1;
         let key = key(("thread", self.thread_key, site, *instance));
-        let child = self.new_thread(Some(node));
+        let child = self.new_thread(Some(node), guard);
         self.step(&here.way, guard, Some(node), How::Fork(child));
         let truth = self.skeleton.terms.truth(true);
         let mut way = Way::new(truth, guard, false);
@@ -441,10 +592,18 @@ impl Unfolder<'_> {
         true
     }
 
-    fn join(&mut self, here: &mut Arrival, site: Site, handle: Term) -> bool {
+    fn join(
+        &mut self,
+        here: &mut Arrival,
+        site: Site,
+        handle: Term,
+        result: Option<RegisterId>,
+    ) -> bool {
         let guard = here.way.guard(&mut self.skeleton.terms);
         let child = match self.skeleton.terms.as_address(handle) {
-            Some((object, 0)) if object >= THREADS => (object - THREADS) as usize,
+            Some((object, 0)) if (THREADS..FUNCTIONS).contains(&object) => {
+                (object - THREADS) as usize
+            }
             _ if self.skeleton.terms.as_constant(handle).is_some_and(|handle| {
                 !(1..=self.program.threads.len() as u64).contains(&handle)
             }) =>
@@ -456,6 +615,7 @@ impl Unfolder<'_> {
                 return self.refuse(here, site, "a join of a thread that depends on data");
             }
         };
+        self.breaks_section(&here.way);
         if here.way.section.is_some() {
             return self.refuse(here, site, "a join in an atomic section");
         }
@@ -463,12 +623,32 @@ impl Unfolder<'_> {
         let node = self.node();
         let passes = self.skeleton.terms.symbol(1);
         let always = self.skeleton.terms.is_true(here.way.path);
+        self.may_wait_for(&here.way, site, passes, child);
         let asked = self.skeleton.terms.and(guard, passes);
         self.skeleton.joins.push(Join { node, child, passes: asked, choice: passes, always });
         self.step(&here.way, asked, Some(node), How::Join(child));
         let stops = self.skeleton.terms.not(passes);
         here.way.stop_if(&mut self.skeleton.terms, stops);
+        if let Some(result) = result {
+            let place = self.result_of(child);
+            let truth = self.skeleton.terms.truth(true);
+            let value = self.read(&mut here.way, &mut Some(node), place, truth, site);
+            here.set(result, value);
+        }
         true
+    }
+
+    /// Where a thread leaves what it gives. It is memory like any other; if nobody looks at it, no
+    /// other thread accesses it.
+    pub(super) fn result_of(&mut self, thread: usize) -> Place {
+        let bytes = Some(vec![0; 8]);
+        let object = self.object(key(("result", thread)), 8, bytes, ObjectKind::State);
+        Place { object, offset: 0, size: 8 }
+    }
+
+    /// The handle of the thread that is unfolded.
+    pub(super) fn own_handle(&mut self) -> Term {
+        self.skeleton.terms.address(THREADS + self.thread as u32, 0)
     }
 }
 

@@ -8,6 +8,7 @@ use foretrace_words::BinaryOp;
 
 use super::Unfolder;
 use super::memory::{Memory, Piece, choose};
+use crate::fault::{Fault, is_seeded};
 use crate::skeleton::{NodeId, Place, Why};
 use crate::terms::{Op, Term, Terms};
 
@@ -27,6 +28,10 @@ pub(super) struct Way {
     pub(super) holds: Rc<BTreeMap<(u32, bool), Term>>,
     /// How many things were done that others can notice.
     pub(super) effects: u32,
+    /// How many of them were waits.
+    pub(super) waits: u32,
+    /// Conditions of those that may not have been done.
+    pub(super) maybes: Rc<Vec<Term>>,
 }
 
 /// An atomic section that is open.
@@ -38,6 +43,8 @@ pub(super) struct Section {
     pub(super) guard: Term,
     /// What it has written.
     pub(super) memory: Memory,
+    /// If it is the critical section of a lock, the state of that lock.
+    pub(super) lock: Option<u32>,
 }
 
 /// A way in a function.
@@ -59,22 +66,70 @@ pub(super) struct Turn {
     memory: Memory,
     holds: Rc<BTreeMap<(u32, bool), Term>>,
     effects: u32,
+    waits: u32,
+    maybes: Rc<Vec<Term>>,
+    section: Option<(NodeId, Memory)>,
     params: Vec<Option<Term>>,
+    /// Whether the turn before did nothing but wait.
+    pub(super) has_waited: bool,
     /// How many turns there were that a branch decided.
     pub(super) counted: u32,
+    /// Whether a constant has decided that the thread stays in the loop.
+    is_decided: bool,
 }
 
 impl Turn {
-    /// Whether the turn was decided by constants.
-    pub(super) fn is_free(&self, way: &Way) -> bool {
-        self.path == way.path && self.live == way.live
+    /// Whether the turn was decided by constants: no branch left a path behind, and if the thread
+    /// may have stopped on the way, a branch that could have left the loop was constant, and the
+    /// thread's own state has changed. (Else a loop that has no end would be unfolded for ever.)
+    pub(super) fn is_free(&self, way: &Way, args: &[Term]) -> bool {
+        let is_counting = self.is_decided && !self.is_same(way, args);
+        self.path == way.path && (self.live == way.live || is_counting)
+    }
+
+    /// Whether the thread cannot have stopped in the turn.
+    pub(super) fn is_live(&self, way: &Way) -> bool {
+        self.live == way.live
     }
 
     /// Whether the turn, if it ends like this, was as if it had not been.
     pub(super) fn is_idle(&self, way: &Way, args: &[Term]) -> bool {
-        self.effects == way.effects
-            && way.section.is_none()
-            && self.memory.is_same(&way.memory)
+        let is_same_section = match (&self.section, &way.section) {
+            (None, None) => true,
+            (Some((node, memory)), Some(section)) => {
+                section.lock.is_some() && section.node == *node && section.memory.is_same(memory)
+            }
+            _ => false,
+        };
+        self.is_quiet(way) && is_same_section && self.is_same(way, args)
+    }
+
+    /// Whether nothing was done in the turn that others can notice.
+    fn is_quiet(&self, way: &Way) -> bool {
+        self.effects == way.effects && self.has_no_more(way)
+    }
+
+    /// Whether nothing was done in the turn that may have been done.
+    fn has_no_more(&self, way: &Way) -> bool {
+        way.maybes.iter().all(|condition| self.maybes.contains(condition))
+    }
+
+    /// Whether the turn, if it ends like this, did nothing but wait.
+    pub(super) fn only_waits(&self, way: &Way, args: &[Term]) -> bool {
+        let is_clean = |section: &Section| section.lock.is_some() && section.memory.is_empty();
+        let was_clean = self.section.as_ref().is_none_or(|(_, memory)| memory.is_empty());
+        way.waits > self.waits
+            && self.has_no_more(way)
+            && way.effects - self.effects == way.waits - self.waits
+            && self.section.is_some() == way.section.is_some()
+            && was_clean
+            && way.section.as_ref().is_none_or(is_clean)
+            && self.is_same(way, args)
+    }
+
+    /// Whether the thread's own state is as it was.
+    fn is_same(&self, way: &Way, args: &[Term]) -> bool {
+        self.memory.is_same(&way.memory)
             && self.holds == way.holds
             && self.params.iter().zip(args).all(|(param, arg)| *param == Some(*arg))
     }
@@ -90,12 +145,30 @@ impl Way {
             section: None,
             holds: Rc::default(),
             effects: 0,
+            waits: 0,
+            maybes: Rc::default(),
         }
     }
 
     /// That the thread comes here.
     pub(super) fn guard(&self, terms: &mut Terms) -> Term {
         terms.and(self.path, self.live)
+    }
+
+    /// Forgets what was not done, as the path shows.
+    pub(super) fn settle(&mut self, terms: &mut Terms) {
+        if self.maybes.is_empty() {
+            return;
+        }
+        let path = terms.conjuncts(self.path);
+        let mut is_refuted = |condition: Term| {
+            let parts = terms.conjuncts(condition);
+            parts.into_iter().any(|part| path.binary_search(&terms.not(part)).is_ok())
+                || is_seeded(Fault::ExchangeFails)
+        };
+        if self.maybes.iter().any(|&condition| is_refuted(condition)) {
+            Rc::make_mut(&mut self.maybes).retain(|&condition| !is_refuted(condition));
+        }
     }
 
     /// The thread stops here if the condition is true.
@@ -112,7 +185,11 @@ impl Way {
 impl Arrival {
     /// A turn of the innermost of so many loops begins with this block.
     pub(super) fn begin_turn(&mut self, loops: usize, block: &Block) {
-        let counted = self.turns.get(loops - 1).map_or(0, |turn| turn.counted);
+        let last = self.turns.get(loops - 1);
+        let counted = last.map_or(0, |turn| turn.counted);
+        let has_waited = last.is_some_and(|turn| turn.has_waited);
+        let section = self.way.section.as_ref();
+        let section = section.map(|section| (section.node, section.memory.clone()));
         self.turns.truncate(loops - 1);
         self.turns.push(Turn {
             path: self.way.path,
@@ -120,14 +197,44 @@ impl Arrival {
             memory: self.way.memory.clone(),
             holds: self.way.holds.clone(),
             effects: self.way.effects,
+            waits: self.way.waits,
+            maybes: self.way.maybes.clone(),
+            section,
+            has_waited,
             params: block.params.iter().map(|param| self.registers[param.index()]).collect(),
             counted,
+            is_decided: false,
         });
+    }
+
+    /// A constant has decided against going from some loops to others.
+    pub(super) fn decide(&mut self, from: &[BlockId], to: &[BlockId]) {
+        let common = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+        self.turns[common..].iter_mut().for_each(|turn| turn.is_decided = true);
     }
 
     pub(super) fn set(&mut self, register: RegisterId, value: Term) {
         self.registers[register.index()] = Some(value);
     }
+}
+
+/// Ways that can be merged, together: those that are in the same atomic section, or in none; and
+/// those that have done something in this turn of a loop apart from those that have not, unless
+/// the next turn begins. (A turn may be idle on some of its paths.)
+pub(super) fn apart(arrived: Vec<Arrival>, begins_turn: bool) -> Vec<Vec<Arrival>> {
+    let section = |arrival: &Arrival| {
+        let section = arrival.way.section.as_ref().map(|section| (section.node, section.depth));
+        let turn = arrival.turns.last().filter(|_| !begins_turn);
+        (section, turn.is_some_and(|turn| turn.is_quiet(&arrival.way)))
+    };
+    let mut groups: Vec<Vec<Arrival>> = Vec::new();
+    for arrival in arrived {
+        match groups.iter_mut().find(|group| section(&group[0]) == section(&arrival)) {
+            Some(group) => group.push(arrival),
+            None => groups.push(vec![arrival]),
+        }
+    }
+    groups
 }
 
 /// A condition that is true on `path` and false on `other`, where one of the two is taken.
@@ -201,6 +308,8 @@ impl Unfolder<'_> {
             _ => false,
         };
         if !same_section {
+            self.breaks_section(&merged.way);
+            self.breaks_section(&other.way);
             let why = "an atomic section that begins or ends on only one of two paths";
             self.exit(&mut other.way, site, Why::Unsupported(why.to_string()));
             return;
@@ -218,9 +327,21 @@ impl Unfolder<'_> {
                 (value, new) => value.or(new),
             };
         }
+        if merged.way.maybes != other.way.maybes {
+            let maybes = Rc::make_mut(&mut merged.way.maybes);
+            for &more in other.way.maybes.iter() {
+                if !maybes.contains(&more) {
+                    maybes.push(more);
+                }
+            }
+        }
         merged.way.live = terms.ite(condition, other.way.live, merged.way.live);
         merged.way.path = terms.or(merged.way.path, other.way.path);
-        merged.way.effects = merged.way.effects.max(other.way.effects);
+        if (merged.way.effects, merged.way.waits) != (other.way.effects, other.way.waits) {
+            // Waits do not count as such any more.
+            merged.way.effects = merged.way.effects.max(other.way.effects) + 1;
+            merged.way.waits = 0;
+        }
         if merged.way.holds != other.way.holds {
             let zero = terms.constant(0, 8);
             let mut holds = (*merged.way.holds).clone();
@@ -235,6 +356,8 @@ impl Unfolder<'_> {
         }
         for (turn, new) in merged.turns.iter_mut().zip(&other.turns) {
             turn.counted = turn.counted.max(new.counted);
+            turn.has_waited &= new.has_waited;
+            turn.is_decided &= new.is_decided;
         }
         for slot in other.slots {
             if !merged.slots.contains(&slot) {

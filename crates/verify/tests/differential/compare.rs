@@ -8,12 +8,49 @@ use foretrace_verify::{Found, Options, violations_up_to};
 /// How many states are explored of one program.
 const STATES: u64 = 60_000;
 
+/// What programs are asked about.
+#[allow(dead_code)] // One of the tests counts them.
+pub(crate) const PROPERTIES: [&str; 5] =
+    ["assertion", "deadlock", "lock error", "race", "undefined"];
+
+/// Which property a violation violates.
+#[allow(dead_code)] // One of the tests counts them.
+pub(crate) fn property(violation: &Violation) -> &'static str {
+    match violation {
+        Violation::Assertion(_) => "assertion",
+        Violation::LockError(..) => "lock error",
+        Violation::Race(..) => "race",
+        Violation::Undefined(..) => "undefined",
+        Violation::Deadlock(_) => "deadlock",
+    }
+}
+
 /// Violations that the verifier asks for.
 fn is_asked(violation: &Violation) -> bool {
     matches!(
         violation,
-        Violation::Assertion(_) | Violation::LockError(..) | Violation::Undefined(..)
+        Violation::Assertion(_)
+            | Violation::LockError(..)
+            | Violation::Undefined(..)
+            | Violation::Race(..)
+            | Violation::Deadlock(_)
     ) && !matches!(violation, Violation::Undefined(Undefined::NoEnd, _))
+}
+
+/// Programs on which the two once differed, or would if something were forgotten.
+#[allow(dead_code)] // Not all tests have kept programs.
+pub(crate) fn kept() -> Vec<(String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/differential/kept");
+    let files = std::fs::read_dir(folder).expect("programs are kept there");
+    let paths = files.map(|file| file.expect("the folder can be read").path());
+    let mut kept: Vec<(String, String)> = paths
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).expect("the file can be read");
+            (path.display().to_string(), text)
+        })
+        .collect();
+    kept.sort();
+    kept
 }
 
 /// How the two compare.

@@ -19,28 +19,39 @@ pub(crate) struct Generated {
 
 /// What programs use.
 #[allow(dead_code)] // One of the tests counts them.
-pub(crate) const CONSTRUCTS: [&str; 24] = [
+pub(crate) const CONSTRUCTS: [&str; 35] = [
     "array",
     "assert",
     "assume",
+    "atomic",
     "barrier",
     "branch",
+    "broadcast",
     "call",
+    "chosen free",
+    "chosen function",
+    "chosen lock",
     "cmpxchg",
     "heap",
     "input",
     "join",
     "lock",
     "loop",
+    "misused lock",
     "mixed sizes",
+    "own",
     "pointer",
+    "placed barrier",
     "publish",
+    "result",
     "rmw",
     "section",
     "semaphore",
     "shared lock",
+    "signal",
     "spin",
     "threadexit",
+    "timed wait",
     "try lock",
     "wait",
     "wide",
@@ -57,6 +68,7 @@ pub(crate) fn generate(seed: u64) -> Generated {
         depth: 0,
         held: Vec::new(),
         left: 0,
+        waits: seed % 6 == 5,
     };
     generator.program();
     let Generator { text, uses, .. } = generator;
@@ -72,6 +84,8 @@ struct Generator<'r> {
     /// Locks that the thread has for sure.
     held: Vec<&'static str>,
     left: i32,
+    /// Whether the program is mostly about waits and signals.
+    waits: bool,
 }
 
 const VARIABLES: [&str; 3] = ["x", "y", "z"];
@@ -94,16 +108,18 @@ impl Generator<'_> {
 
     fn program(&mut self) {
         self.text.push_str("global x : 1\nglobal y : 1 = 1\nglobal z : 2\nglobal p : 8\n");
-        self.text.push_str("global a : 4\nlock m\nlock n\nlock r recursive\ncond c\nsemaphore s = 1\nbarrier b = 2\n");
-        let children = 1 + self.random.below(2);
+        self.text.push_str("global a : 4\nlock m\nlock n\nlock r recursive\ncond c\ncond d\nsemaphore s = 1\nbarrier b = 2\n");
+        let children = 1 + self.random.below(2) + usize::from(self.waits);
         for child in 0..children {
-            let _ = writeln!(self.text, "func f{child}(k: 8) {{\n  entry:");
-            let statements = 3 + self.random.below(5) as i32;
+            let _ = writeln!(self.text, "func f{child}(k: 8) -> 64 {{\n  entry:");
+            let most = if self.waits { 3 } else { 5 };
+            let statements = most - 2 + self.random.below(most as usize) as i32;
             self.body(statements);
             self.text.push_str("}\n");
         }
         self.text
             .push_str("func leaf(k: 8) -> 8 {\n  entry:\n    v = load x\n    return v + k\n}\n");
+        self.text.push_str("func twig(k: 8) -> 8 {\n  entry:\n    store y, k\n    return k\n}\n");
         self.text.push_str("thread main {\n  entry:\n");
         self.line(format_args!("local = slot 1"));
         self.line(format_args!("cell = slot 1"));
@@ -123,7 +139,15 @@ impl Generator<'_> {
         for child in 0..children {
             if self.random.chance(80) {
                 self.uses("join");
-                self.line(format_args!("join t{child}"));
+                if self.random.chance(30) {
+                    self.uses("result");
+                    let v = self.fresh();
+                    self.line(format_args!("v{v} = join t{child}"));
+                    self.line(format_args!("w{v} = u8(v{v})"));
+                    self.line(format_args!("assert w{v} != {}", v % 3));
+                } else {
+                    self.line(format_args!("join t{child}"));
+                }
             }
         }
         self.left = self.random.below(3) as i32;
@@ -148,11 +172,12 @@ impl Generator<'_> {
                 self.line(format_args!("release {lock}"));
             }
         }
-        if self.random.chance(10) {
+        if self.random.chance(20) {
             self.uses("threadexit");
-            self.line(format_args!("threadexit"));
+            self.line(format_args!("threadexit 1"));
         } else {
-            self.line(format_args!("return"));
+            self.line(format_args!("given = load.1 local"));
+            self.line(format_args!("return u64(given)"));
         }
     }
 
@@ -197,10 +222,67 @@ impl Generator<'_> {
         format!("c{v}")
     }
 
+    /// A wait, or what ends one.
+    fn wait_or_signal(&mut self) {
+        let cond = self.random.pick(&["c", "c", "d"]);
+        match self.random.below(6) {
+            0 | 1 => {
+                self.uses("wait");
+                self.line(format_args!("acquire m"));
+                self.line(format_args!("wait {cond} m"));
+                self.line(format_args!("release m"));
+            }
+            2 => {
+                self.uses("timed wait");
+                let v = self.fresh();
+                self.line(format_args!("acquire m"));
+                self.line(format_args!("v{v} = timedwait {cond} m"));
+                self.line(format_args!("release m"));
+                self.line(format_args!("store x, u8(v{v})"));
+            }
+            3 | 4 => {
+                self.uses("signal");
+                self.line(format_args!("signal {cond}"));
+            }
+            _ => {
+                self.uses("broadcast");
+                self.line(format_args!("broadcast {cond}"));
+            }
+        }
+    }
+
     fn statement(&mut self, in_main: bool) {
+        if self.waits && self.held.is_empty() && self.random.chance(75) {
+            return self.wait_or_signal();
+        }
         let variable = self.random.pick(&VARIABLES[..2]);
         let v = self.fresh();
-        match self.random.below(24) {
+        match self.random.below(33) {
+            28 => self.chosen_function(variable),
+            29 => self.chosen_lock(),
+            30 => self.own(),
+            31 => {
+                self.uses("chosen free");
+                self.line(format_args!("v{v} = load p"));
+                self.line(format_args!("free v{v}"));
+            }
+            32 => {
+                self.uses("placed barrier");
+                let parties = if self.random.chance(90) { 2 } else { 1 };
+                self.line(format_args!("barrier at &a, {parties}"));
+            }
+            24 => {
+                self.uses("atomic");
+                let order = self.random.pick(&["", " relaxed", " release"]);
+                let value = self.value();
+                self.line(format_args!("store atomic{order} {variable}, {value}"));
+            }
+            25 => {
+                self.uses("atomic");
+                let order = self.random.pick(&["", " relaxed", " acquire"]);
+                self.line(format_args!("v{v} = load atomic{order} {variable}"));
+                self.line(format_args!("store.1 local, v{v}"));
+            }
             0..=4 => {
                 let value = self.value();
                 self.line(format_args!("store {variable}, {value}"));
@@ -220,7 +302,8 @@ impl Generator<'_> {
             7 => {
                 self.uses("cmpxchg");
                 let (old, new) = (self.random.below(2), self.random.below(3));
-                self.line(format_args!("v{v} = cmpxchg atomic {variable}, {old}, {new}"));
+                let order = self.random.pick(&["atomic", "atomic", "plain"]);
+                self.line(format_args!("v{v} = cmpxchg {order} {variable}, {old}, {new}"));
                 self.line(format_args!("store.1 local, v{v}"));
             }
             8 => {
@@ -236,7 +319,7 @@ impl Generator<'_> {
             10 | 11 if self.depth < 2 => self.branch(in_main),
             12 | 13 if self.depth < 2 => self.repeat(in_main),
             14 if self.depth == 0 => self.section(in_main),
-            15 | 16 => self.lock(),
+            15 | 16 | 26 | 27 => self.lock(),
             17 => {
                 self.uses("pointer");
                 self.line(format_args!("v{v} = load p"));
@@ -307,8 +390,58 @@ impl Generator<'_> {
         }
     }
 
+    /// A call of one of two functions.
+    fn chosen_function(&mut self, variable: &str) {
+        self.uses("chosen function");
+        let condition = self.condition();
+        let v = self.fresh();
+        self.line(format_args!("f{v} = {condition} ? &leaf : &twig"));
+        self.line(format_args!("v{v} = call *f{v}(1) : 8"));
+        self.line(format_args!("store {variable}, v{v}"));
+    }
+
+    /// A lock of an array, by its address.
+    fn chosen_lock(&mut self) {
+        self.uses("chosen lock");
+        let value = self.value();
+        let v = self.fresh();
+        self.line(format_args!("n{v} = u8({value}) & 1"));
+        self.line(format_args!("i{v} = u64(n{v})"));
+        self.line(format_args!("q{v} = &a + i{v}"));
+        self.line(format_args!("acquire at q{v}"));
+        self.line(format_args!("w{v} = load x"));
+        self.line(format_args!("store x, w{v} + 1"));
+        if self.random.chance(90) {
+            self.line(format_args!("release at q{v}"));
+        }
+    }
+
+    /// The thread's own copy of a variable.
+    fn own(&mut self) {
+        self.uses("own");
+        let v = self.fresh();
+        self.line(format_args!("o{v} = own y"));
+        self.line(format_args!("v{v} = load.1 o{v}"));
+        match self.random.below(3) {
+            0 => self.line(format_args!("store p, o{v}")),
+            1 => self.line(format_args!("store y, v{v}")),
+            _ => self.line(format_args!("store.1 o{v}, v{v} + 1")),
+        }
+    }
+
     fn lock(&mut self) {
-        match self.random.below(8) {
+        match self.random.below(12) {
+            8 | 9 => {
+                self.uses("misused lock");
+                let op = self.random.pick(&[
+                    "release m",
+                    "release shared n",
+                    "release r",
+                    "wait c n",
+                    "acquire m",
+                ]);
+                self.line(format_args!("{op}"));
+            }
             0 | 1 if !self.held.is_empty() && self.depth == 0 => {
                 let lock = self.held.pop().expect("one");
                 self.line(format_args!("release {lock}"));
@@ -319,12 +452,16 @@ impl Generator<'_> {
                 self.line(format_args!("acquire {lock}"));
                 self.held.push(lock);
             }
-            3 => {
+            3 | 10 | 11 => {
                 self.uses("shared lock");
                 let v = self.fresh();
                 self.line(format_args!("acquire shared n"));
-                self.line(format_args!("v{v} = load x"));
-                self.line(format_args!("store.1 local, v{v}"));
+                if self.random.chance(50) {
+                    self.line(format_args!("v{v} = load x"));
+                    self.line(format_args!("store.1 local, v{v}"));
+                } else {
+                    self.line(format_args!("store x, {}", v % 4));
+                }
                 self.line(format_args!("release shared n"));
             }
             4 => {

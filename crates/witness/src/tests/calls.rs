@@ -5,8 +5,7 @@ use foretrace_trace::{
     ChannelId, Channels, ChannelsId, Direction, Event, EventId, Op, ThreadId, Trace,
 };
 
-use super::rules::steps;
-use super::{trace, violations::lines};
+use super::{lines, on, trace};
 use crate::calls::Kept;
 use foretrace_testing::Random;
 
@@ -28,19 +27,14 @@ fn needs(text: &str) -> String {
 #[test]
 fn a_call_ends_after_those_that_it_rests_on_have_begun() {
     let text = "a: enter-call p; a: leave-call; b: enter-call p; b: leave-call";
-    steps(text, "0 1 2 3", expect!["Real"]);
-    steps(text, "0 2 3 1", expect!["Real"]);
-    steps(text, "2 0 3", expect!["Real"]);
-    steps(
-        text,
-        "2 3",
-        expect!["step 1: event 3 leaves a call, but rests on the call that event 0 enters"],
-    );
-    steps(
-        "a: leave-call",
-        "0",
-        expect!["step 0: event 0 breaks the rules in the recorded run itself"],
-    );
+    on(text).gives(expect![[r#"
+        0 1 2 3 => Real
+        0 2 3 1 => Real
+        2 0 3 => Real
+        2 3 => step 1: event 3 leaves a call, but rests on the call that event 0 enters
+    "#]]);
+    on("a: leave-call")
+        .gives(expect!["0 => step 0: event 0 breaks the rules in the recorded run itself"]);
 }
 
 #[test]

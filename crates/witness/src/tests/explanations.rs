@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use foretrace_trace::EventId;
 use foretrace_verdict::{Model, Violation};
 
-use super::{schedule, trace, violations::lines};
+use super::{lines, schedule, trace};
 use crate::checker::{CheckOptions, Checker};
 use crate::explain::Explanation;
 

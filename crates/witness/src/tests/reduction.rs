@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use foretrace_testing::Random;
 
 use super::random::random_trace;
-use super::{feasible, next_of_each, schedule, trace, violations::lines};
+use super::{feasible, lines, next_of_each, schedule, trace};
 use crate::checker::{CheckOptions, Checker};
 use crate::ending::Ending;
 use crate::needs::needed_part;

@@ -1,4 +1,5 @@
 // Races on members of classes, one of a base class, in memory from `new`.
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -13,6 +14,7 @@ class Counted {
 
 class Cache : public Counted {
     std::mutex mutex;
+    std::condition_variable filled;
     int misses = 0;
     std::vector<int> kept;
 
@@ -22,6 +24,11 @@ class Cache : public Counted {
         uses++;
         std::lock_guard<std::mutex> guard(mutex);
         kept.push_back(key);
+        filled.notify_one();
+    }
+    void await() {
+        std::unique_lock<std::mutex> lock(mutex);
+        while (kept.empty()) filled.wait(lock);
     }
 };
 
@@ -31,6 +38,7 @@ int main() {
     auto cache = std::make_unique<store::Cache>();
     std::thread first([&] { cache->look(1); });
     std::thread second([&] { cache->look(2); });
+    cache->await();
     first.join();
     second.join();
 }

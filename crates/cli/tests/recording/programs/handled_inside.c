@@ -1,6 +1,7 @@
 /* A signal handler runs while its thread waits for a semaphore, a condition variable or another
  * thread. What the sender did before comes before what the thread does when it has waited, if the
- * handler told it. The argument says what it waits for. */
+ * handler told it. The first argument says what it waits for; with a second one, the handler writes
+ * to a variable of its own. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +13,7 @@
 
 #include "check.h"
 
-static int x, goes_on;
+static int x, goes_on, last;
 static atomic_int is_handled;
 static const char *way;
 static pthread_t first;
@@ -21,6 +22,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
 static void handle(int signal) { is_handled = signal; }
+
+static void store(int signal) {
+  is_handled = signal;
+  last = signal;
+}
+
 static int is(const char *name) { return strcmp(way, name) == 0; }
 
 static void *send_signal(void *unused) {
@@ -41,9 +48,9 @@ static void *release(void *unused) {
 }
 
 int main(int count, char **arguments) {
-  struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+  struct sigaction action = {.sa_handler = count > 2 ? store : handle, .sa_flags = SA_RESTART};
   pthread_t threads[2];
-  CHECK(count == 2);
+  CHECK(count >= 2);
   way = arguments[1];
   first = pthread_self();
   CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && sem_init(&semaphore, 0, 0) == 0);

@@ -1,0 +1,141 @@
+//! Random programs whose threads take branches on shared data, in loops, under locks or not:
+//! `foretrace verify -- PROGRAM` against all schedules of the same program.
+//!
+//! A proof is wrong if any schedule fails, crashes, races or gets stuck; a bug must happen in some
+//! schedule. There is no `trylock`: to the exploration, states in which it failed are those in
+//! which it did not.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::explorer::{Recorded, Truth};
+use crate::generator::Random;
+use crate::{Case, Sums, Tried, add};
+
+const PROLOGUE: &str = "\
+#include <assert.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static int x, y = 1, cells[3] = {0, 1, 2};
+static int *where = &cells[1];
+static atomic_int a, flag;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *const locks[2] = {&m, &n};
+static sem_t s;
+static int *made;
+";
+
+/// What a thread does; `#` is a small number.
+const STATEMENTS: [&str; 21] = [
+    "pthread_mutex_lock(&m); x = x + #; pthread_mutex_unlock(&m);",
+    "pthread_mutex_lock(&m); if (x > #) y = x; else x = #; pthread_mutex_unlock(&m);",
+    "pthread_mutex_lock(&m); x++; y--; pthread_mutex_unlock(&m);",
+    "pthread_mutex_lock(&m); assert(x + y < 4#); pthread_mutex_unlock(&m);",
+    "pthread_mutex_lock(&m); int seen# = x; pthread_mutex_unlock(&m); if (seen# == #) a++;",
+    "pthread_mutex_lock(&n); cells[#] += 1; pthread_mutex_unlock(&n);",
+    "pthread_mutex_lock(&n); where = &cells[#]; pthread_mutex_unlock(&n);",
+    "pthread_mutex_lock(&n); *where = #; pthread_mutex_unlock(&n);",
+    "pthread_mutex_lock(locks[1]); assert(*where < 3); pthread_mutex_unlock(locks[1]);",
+    "a = a + #;",
+    "atomic_fetch_add(&a, #);",
+    "if (a == #) flag = 1;",
+    "assert(!(flag && a == #));",
+    "for (int i = 0; i < a && i < #; i++) atomic_fetch_sub(&a, 1);",
+    "int old# = #; if (atomic_compare_exchange_strong(&a, &old#, 2)) flag = #;",
+    "sem_wait(&s); x = x + 1; sem_post(&s);",
+    "sem_wait(&s); assert(x != 2#); sem_post(&s);",
+    "if (flag && a > #) abort();",
+    "switch (a) { case 1: flag = 1; break; case 2: a = #; break; default: break; }",
+    "pthread_mutex_lock(&m); if (!made) { made = malloc(4); *made = #; } *made += 1; \
+     pthread_mutex_unlock(&m);",
+    "y = y + #;",
+];
+
+/// Racy statements are rare, since one hides the rest.
+fn statement(random: &mut Random) -> String {
+    let mut text = String::new();
+    let last = if random.below(6) == 0 { STATEMENTS.len() } else { STATEMENTS.len() - 1 };
+    let chosen = STATEMENTS[random.below(last)];
+    let number = random.below(3);
+    chosen.chars().for_each(|letter| match letter {
+        '#' => text.push_str(&number.to_string()),
+        _ => text.push(letter),
+    });
+    format!("    {{ {text} }}\n")
+}
+
+pub(crate) fn program(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let threads = 2 + random.below(2);
+    let mut text = PROLOGUE.to_string();
+    for thread in 0..threads {
+        let _ = writeln!(text, "static void *f{thread}(void *given) {{\n    (void)given;");
+        (0..1 + random.below(3)).for_each(|_| text.push_str(&statement(&mut random)));
+        text.push_str("    return 0;\n}\n");
+    }
+    text.push_str("int main(void) {\n    pthread_t t[3];\n    sem_init(&s, 0, 1);\n");
+    for thread in 0..threads {
+        let _ = writeln!(text, "    pthread_create(&t[{thread}], 0, f{thread}, 0);");
+    }
+    if random.below(3) == 0 {
+        text.push_str(&statement(&mut random));
+    }
+    for thread in 0..threads {
+        let _ = writeln!(text, "    pthread_join(t[{thread}], 0);");
+    }
+    let number = random.below(5);
+    let last = ["a", "x", "y + x", "flag", "*where"][random.below(5)];
+    let _ = writeln!(text, "    assert({last} != {number});\n    return 0;\n}}");
+    text
+}
+
+/// Compares the verdict with what happens; `None` if there are too many schedules.
+pub(crate) fn check(case: &Case, folder: &Path, sums: &Sums) -> Option<Vec<String>> {
+    let tried = Tried::compiled(case, folder, sums);
+    let truth = tried.explore(&Recorded::default(), sums)?;
+    let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(["verify", "--budget", "20s", "--"])
+        .arg(&tried.program)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let head = said.lines().take(2).collect::<Vec<_>>().join(" ");
+    let Truth { failures, races, crashes, stuck, .. } = &truth;
+    let happens = format!("{} failures, {} races", failures.len() + crashes.len(), races.len());
+    let goes_wrong = !failures.is_empty() || !crashes.is_empty();
+    let mut differences = Vec::new();
+    match output.status.code() {
+        Some(0) => {
+            add(&sums.proved, 1);
+            if goes_wrong || !races.is_empty() || !stuck.is_empty() {
+                differences.push(format!("a wrong proof: {happens}: {head}"));
+            }
+        }
+        Some(1) => {
+            add(&sums.bugs, 1);
+            let is_possible = match () {
+                () if head.starts_with("bug: race") => !races.is_empty(),
+                () if head.starts_with("bug: lock error") => true,
+                () if head.starts_with("bug: deadlock") => !stuck.is_empty(),
+                () => goes_wrong,
+            };
+            if !is_possible {
+                differences.push(format!("a false alarm: {happens}: {head}"));
+            }
+        }
+        Some(3) if !said.contains("a bug of foretrace") => {
+            add(&sums.one_way, 1);
+            println!("{}: {head}", case.name);
+        }
+        status => differences.push(format!("status {status:?}: {head}")),
+    }
+    if differences.is_empty() {
+        tried.forget();
+    }
+    Some(differences)
+}

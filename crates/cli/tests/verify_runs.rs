@@ -1,0 +1,114 @@
+//! `foretrace verify -- PROGRAM`: from one run to a verdict on all schedules with its input. The
+//! plugin must lie beside the command line: `cargo build --workspace` puts it there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder with the source of a program, from the root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Compiles a program, and verifies a run of it: what is said, and the status.
+fn verify(source: &str, flags: &str, arguments: &str) -> (String, i32) {
+    let name: String = format!("{source}{flags}")
+        .chars()
+        .map(|letter| if letter.is_alphanumeric() { letter } else { '-' })
+        .collect();
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("verify-{name}"));
+    let compiled = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(["cc", "-pthread"])
+        .args(flags.split_whitespace())
+        .args(source.split(' '))
+        .arg("-o")
+        .arg(&program)
+        .current_dir(root())
+        .output()
+        .expect("foretrace can be started");
+    let said = String::from_utf8_lossy(&compiled.stderr).into_owned();
+    assert!(compiled.status.success(), "{source}: {said}");
+    let output = Command::new(env!("CARGO_BIN_EXE_foretrace"))
+        .args(["verify", "--"])
+        .arg(&program)
+        .args(arguments.split_whitespace())
+        .current_dir(root())
+        .output()
+        .expect("foretrace can be started");
+    let said = [output.stdout, output.stderr].concat();
+    (String::from_utf8_lossy(&said).into_owned(), output.status.code().unwrap_or(-1))
+}
+
+fn check(source: &str, flags: &str, arguments: &str, status: i32, begins: &str) {
+    let (said, found) = verify(source, flags, arguments);
+    let is_replayed = status != 1 || said.contains("\nreplayed on the compiled program");
+    assert!(
+        found == status && said.starts_with(begins) && is_replayed,
+        "{source} {flags} {arguments}: status {found}\n{said}"
+    );
+}
+
+const PROVED: &str = "proved: no schedule of this program with this input";
+
+#[test]
+fn figures_of_paper_001() {
+    let figure = "examples/runs/paper-001-fig1.c";
+    check(figure, "", "", 1, "bug: assertion violated: foo");
+    check(figure, "-DFIXED", "", 0, PROVED);
+    let figure = "examples/runs/paper-001-fig4.c";
+    for threads in [5, 20] {
+        let flags = format!("-DTHREADS={threads}");
+        check(figure, &flags, "", 1, "bug: assertion violated: foo");
+        check(figure, &format!("{flags} -DFIXED"), "", 0, PROVED);
+    }
+}
+
+#[test]
+fn the_file_system_idiom() {
+    for threads in [2, 3] {
+        let flags = format!("-DTHREADS={threads}");
+        check("examples/runs/file-system.c", &flags, "", 0, PROVED);
+    }
+    check("examples/runs/file-system.c", "-DWRONG", "", 1, "bug: ");
+}
+
+#[test]
+fn threads_that_count_under_a_lock() {
+    for threads in [2, 4, 8, 16] {
+        check("examples/runs/count.c", &format!("-DTHREADS={threads}"), "", 0, PROVED);
+    }
+}
+
+#[test]
+fn what_the_program_is_given_is_known() {
+    check("examples/runs/arguments.c", "", "3", 0, PROVED);
+    check("examples/runs/arguments.c", "", "4", 1, "bug: assertion violated: main");
+}
+
+#[test]
+fn code_beside_main_is_not_forgotten() {
+    let why = "inconclusive:\n  prepare runs before or after main";
+    check("examples/runs/before-main.c", "", "", 3, why);
+    check("examples/runs/before-main.c", "-DWRONG", "", 3, why);
+}
+
+/// A function of the program that has the name of one of the C library is not that one.
+#[test]
+fn names_of_the_library_may_be_the_programs_own() {
+    let both = "examples/runs/own-yield.c examples/runs/own-yield-main.c";
+    check(both, "", "", 0, PROVED);
+    check(both, "-DWRONG", "", 1, "bug: assertion violated: main");
+}
+
+/// Verdicts on the programs of `examples/programs`: the bug, or a proof for the corrected twin.
+#[test]
+fn examples_are_decided() {
+    let decided = "aba-stack atomic-counter audit bank-transfer bit-flags bounded-queue \
+                   check-then-act double-unlock foreign-unlock lock-order-2 lock-order-3 \
+                   lost-update missed-signal overdraft philosophers printed-counter \
+                   refcount-c11 running-maximum rwlock-upgrade semaphore-handoff spin-flag \
+                   two-step-update work-queue";
+    for program in decided.split_whitespace() {
+        check(&format!("examples/programs/{program}/bug.c"), "", "", 1, "bug: ");
+        check(&format!("examples/programs/{program}/fixed.c"), "", "", 0, PROVED);
+    }
+}

@@ -1,0 +1,307 @@
+//! A recorded process as a program: the code and variables that the recording has, with the
+//! arguments that the process was started with.
+//!
+//! **Computes.** One [`ObjectFile`] of all modules. Addresses of the recording say which symbol is
+//! which function or variable; the executable says which functions have names that everybody can
+//! see, and which run before and after `main`.
+//!
+//! **Invariant.** A symbol has a meaning only if the recording shows it. A word of a variable that
+//! is the address of something known is taken for that address. If it was meant as a number, what
+//! is computed from it is the use of an address as a number, which no proof passes.
+
+use foretrace_image::loaded::{Loaded, Module};
+use foretrace_image::{Code, Function, Op, Operand, decode};
+use object::read::elf::ElfFile64;
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::link::{self, Arguments};
+use crate::object_file::{APART, Meaning, ObjectFile, SITES, UNASKED, Variable, symbol_of};
+use crate::{LiftError, Lifted};
+
+/// The program that a recorded process ran, started with these arguments.
+pub fn lift_recorded(
+    loaded: &Loaded,
+    executable: &[u8],
+    arguments: &[Vec<u8>],
+) -> Result<Lifted, LiftError> {
+    let mut code = Decoded::default();
+    loaded.modules.iter().try_for_each(|module| code.add(module))?;
+    if code.functions.is_empty() {
+        return Err(LiftError::NoImage);
+    }
+    let main = code.functions.iter().find(|function| function.name == "main");
+    let main = code.address(main.ok_or(LiftError::NoMain)?);
+    let executable = Executable::read(executable, main);
+    let mut doubts = Vec::new();
+    match &executable {
+        None => doubts.push(
+            "the program has no symbol table, so that nobody knows what runs before and after main"
+                .to_string(),
+        ),
+        Some(executable) => {
+            let runs = |function: &&Function| executable.unasked.contains(&code.address(function));
+            doubts.extend(
+                code.functions
+                    .iter()
+                    .filter(runs)
+                    .map(|function| format!("{} runs before or after main", function.name)),
+            );
+            let outside = |function: &&Function| {
+                let address = code.address(function);
+                address != 0 && !executable.extent.contains(&address)
+            };
+            if let Some(function) = code.functions.iter().find(outside) {
+                doubts.push(format!("{} is in a shared library", function.name));
+            }
+        }
+    }
+    if let Some(executable) = &executable {
+        code.resolve(executable);
+    }
+    let names = code.names(executable.as_ref());
+    // What a variable holds is known, or the variable is not.
+    let known = loaded.variables.iter().filter_map(|one| Some((one, one.bytes.as_ref()?)));
+    let places = Places {
+        functions: &names,
+        variables: known.clone().map(|(one, _)| (one.address, one.size)).collect(),
+    };
+    let symbols = code.symbols.iter().map(|&address| places.meaning(address)).collect();
+    let mut variables: Vec<Variable> = Vec::new();
+    for (variable, bytes) in known {
+        let addresses = places.addresses(variable.address, bytes);
+        let (name, bytes) = (variable.name.clone(), bytes.clone());
+        let (is_global, is_own, is_constant) = (false, false, false);
+        variables.push(Variable { name, is_global, is_own, is_constant, bytes, addresses });
+    }
+    let argv = add_arguments(&mut variables, arguments);
+    let mut seen = FxHashSet::default();
+    let (undefined, mut functions) = (code.called(), code.functions);
+    functions.retain(|function| {
+        let (symbol, _) = symbol_of(function.address);
+        let address = code.symbols.get(symbol).copied().unwrap_or(0);
+        let is_first = seen.insert(address);
+        if !is_first {
+            doubts.push(format!("{} is compiled more than once", function.name));
+        }
+        is_first
+    });
+    let file = ObjectFile {
+        functions,
+        symbols,
+        variables,
+        sites: code.places,
+        undefined,
+        // Code that accesses what the recording does not show is an exit.
+        others_are_constant: true,
+        // The executable's own lists tell.
+        has_constructors: false,
+    };
+    let arguments = Arguments { count: arguments.len() as u64, argv };
+    let mut lifted = link::link(vec![file], None, Some(arguments))?;
+    lifted.doubts = doubts;
+    Ok(lifted)
+}
+
+/// The strings of `argv`, and then itself: its number.
+fn add_arguments(variables: &mut Vec<Variable>, arguments: &[Vec<u8>]) -> usize {
+    let mut addresses = Vec::new();
+    for (number, argument) in arguments.iter().enumerate() {
+        addresses.push((8 * number as u64, Meaning::Variable(variables.len(), 0)));
+        let mut bytes = argument.clone();
+        bytes.push(0);
+        let name = format!("argument {number}");
+        variables.push(Variable {
+            name,
+            is_global: false,
+            is_own: false,
+            is_constant: false,
+            bytes,
+            addresses: Vec::new(),
+        });
+    }
+    let bytes = vec![0; 8 * arguments.len() + 8];
+    variables.push(Variable {
+        name: "argv".to_string(),
+        is_global: false,
+        is_own: false,
+        is_constant: false,
+        bytes,
+        addresses,
+    });
+    variables.len() - 1
+}
+
+/// The functions of all modules. Symbols and sites are numbered through.
+#[derive(Default)]
+struct Decoded {
+    functions: Vec<Function>,
+    /// The addresses of symbols in the process.
+    symbols: Vec<u64>,
+    places: Vec<String>,
+}
+
+impl Decoded {
+    fn add(&mut self, module: &Module) -> Result<(), LiftError> {
+        let first = self.symbols.len() as u64;
+        let symbols = first..first + module.symbols.len() as u64;
+        let addresses: Vec<u64> = symbols.map(|at| (at + 1) << APART).collect();
+        let code = Code {
+            sites_base: SITES + 16 * self.places.len() as u64,
+            is_system: Vec::new(),
+            strings: &module.strings,
+            image: &module.image,
+            symbols: &addresses,
+            constants: Vec::new(),
+            functions: &[],
+        };
+        self.functions.extend(decode(&code).ok_or(LiftError::BadImage)?);
+        self.symbols.extend(&module.symbols);
+        self.places.extend(module.places.iter().cloned());
+        Ok(())
+    }
+
+    /// Where a function is in the process.
+    fn address(&self, function: &Function) -> u64 {
+        self.symbols.get(symbol_of(function.address).0).copied().unwrap_or(0)
+    }
+
+    /// Calls by name of functions that the program itself defines are calls of these, also if the C
+    /// library has others of the same names.
+    fn resolve(&mut self, executable: &Executable) {
+        let places = self.functions.iter().map(|one| (self.address(one), one.address));
+        let places: FxHashMap<u64, u64> = places.collect();
+        let blocks = self.functions.iter_mut().flat_map(|function| &mut function.blocks);
+        for instruction in blocks.flat_map(|block| &mut block.instructions) {
+            let Op::Leave { name, arguments, .. } = &mut instruction.op else { continue };
+            let Some(address) = executable.functions.get(name) else { continue };
+            match places.get(address) {
+                Some(&place) => {
+                    let (callee, arguments) = (Operand::Address(place), std::mem::take(arguments));
+                    instruction.op = Op::Call { callee, arguments, variadic_from: None };
+                }
+                None => name.push_str(", which is not instrumented"),
+            }
+        }
+    }
+
+    /// The names of functions that code calls without knowing where they are.
+    fn called(&self) -> Vec<String> {
+        let blocks = self.functions.iter().flat_map(|function| &function.blocks);
+        let instructions = blocks.flat_map(|block| &block.instructions);
+        let names = instructions.filter_map(|instruction| match &instruction.op {
+            Op::Leave { name, .. } => Some(name.clone()),
+            _ => None,
+        });
+        let names: FxHashSet<String> = names.collect();
+        let mut names: Vec<String> = names.into_iter().collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// What each function is called, by its address. A name that others can see means the same to
+    /// all; any other one must not be one that somebody calls.
+    fn names(&self, executable: Option<&Executable>) -> FxHashMap<u64, Meaning> {
+        let mut used: FxHashSet<String> = self.called().into_iter().collect();
+        used.extend(executable.iter().flat_map(|executable| executable.functions.keys().cloned()));
+        let mut names = FxHashMap::default();
+        for function in &self.functions {
+            let address = self.address(function);
+            let name = &function.name;
+            let is_global = match executable {
+                Some(executable) => executable.functions.get(name) == Some(&address),
+                None => name == "main",
+            };
+            names.entry(address).or_insert_with(|| {
+                if is_global {
+                    return Meaning::Name(name.clone());
+                }
+                let mut own = name.clone();
+                let mut count = 1;
+                while !used.insert(own.clone()) {
+                    count += 1;
+                    own = format!("{name}#{count}");
+                }
+                Meaning::OwnFunction(own)
+            });
+        }
+        names
+    }
+}
+
+/// What addresses of the process mean.
+struct Places<'a> {
+    functions: &'a FxHashMap<u64, Meaning>,
+    /// First addresses and sizes, sorted.
+    variables: Vec<(u64, u64)>,
+}
+
+impl Places<'_> {
+    fn meaning(&self, address: u64) -> Meaning {
+        if let Some(function) = self.functions.get(&address) {
+            return function.clone();
+        }
+        let behind = self.variables.partition_point(|&(start, _)| start <= address);
+        let Some(at) = behind.checked_sub(1) else { return Meaning::Unknown };
+        let (start, size) = self.variables[at];
+        match address - start <= size {
+            true => Meaning::Variable(at, address - start),
+            false => Meaning::Unknown,
+        }
+    }
+
+    /// The words of a variable that are addresses of something known.
+    fn addresses(&self, start: u64, bytes: &[u8]) -> Vec<(u64, Meaning)> {
+        let skipped = start.next_multiple_of(8) - start;
+        let words = bytes.get(skipped as usize..).unwrap_or_default().chunks_exact(8);
+        let meanings = words.enumerate().filter_map(|(at, word)| {
+            let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+            let meaning = self.meaning(word);
+            (meaning != Meaning::Unknown).then_some((skipped + 8 * at as u64, meaning))
+        });
+        meanings.collect()
+    }
+}
+
+/// What the file of the program says.
+struct Executable {
+    /// Functions that all can see, with their addresses in the process.
+    functions: FxHashMap<String, u64>,
+    /// Addresses of functions that nobody calls: they run before and after `main`.
+    unasked: FxHashSet<u64>,
+    /// The addresses that it takes.
+    extent: std::ops::Range<u64>,
+}
+
+impl Executable {
+    /// `None` if it does not tell; `main` is where that is in the process.
+    fn read(bytes: &[u8], main: u64) -> Option<Executable> {
+        let file: ElfFile64 = ElfFile64::parse(bytes).ok()?;
+        let is_function = |symbol: &object::read::elf::ElfSymbol64<'_, '_>| {
+            symbol.kind() == SymbolKind::Text && symbol.is_global() && !symbol.is_undefined()
+        };
+        let functions = || file.symbols().filter(is_function);
+        let is_main = |symbol: &object::read::elf::ElfSymbol64<'_, '_>| symbol.name() == Ok("main");
+        let base = main.wrapping_sub(functions().find(is_main)?.address());
+        let named = functions().filter_map(|symbol| {
+            Some((symbol.name().ok()?.to_string(), base.wrapping_add(symbol.address())))
+        });
+        let functions = named.collect();
+        let mut unasked = FxHashSet::default();
+        for section in UNASKED.iter().filter_map(|name| file.section_by_name(name)) {
+            let (start, end) = (section.address(), section.address() + section.size());
+            for word in section.data().ok()?.chunks_exact(8) {
+                let address = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+                unasked.insert(base.wrapping_add(address));
+            }
+            for (at, relocation) in file.dynamic_relocations().into_iter().flatten() {
+                if (start..end).contains(&at) {
+                    unasked.insert(base.wrapping_add_signed(relocation.addend()));
+                }
+            }
+        }
+        let ends = file.sections().map(|section| section.address() + section.size());
+        let extent = base..base.wrapping_add(ends.max()?);
+        Some(Executable { functions, unasked, extent })
+    }
+}
