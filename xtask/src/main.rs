@@ -53,7 +53,21 @@ cargo xtask COMMAND
                               walk along recorded paths does
 ";
 
+unsafe extern "C" {
+    fn signal(number: i32, handler: usize) -> usize;
+}
+
+/// A shell makes its jobs in the background ignore Ctrl-C, and all processes below inherit that.
+/// The tests that interrupt programs would then wait for ever.
+fn heed_interrupts() {
+    const SIGINT: i32 = 2;
+    const SIG_DFL: usize = 0;
+    // SAFETY: the C library's own function, called with its own numbers.
+    unsafe { signal(SIGINT, SIG_DFL) };
+}
+
 fn main() -> ExitCode {
+    heed_interrupts();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match run(&arguments) {

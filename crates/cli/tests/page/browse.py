@@ -70,12 +70,20 @@ class Page:
 
     def click(self, selector):
         self.js("document.querySelector(arguments[0]).click()", selector)
+        self.settle()
+
+    def settle(self):
+        """Waits until the page has followed a new address, which it does in a task of its own."""
+        self.browser.execute_async_script(
+            "const done = arguments[0];"
+            "setTimeout(() => requestAnimationFrame(() => setTimeout(done)))")
 
     def hash(self):
         return self.js("return location.hash")
 
     def keys(self, keys):
         webdriver.ActionChains(self.browser).send_keys(keys).perform()
+        self.settle()
 
     def until(self, what, holds):
         WebDriverWait(self.browser, 10).until(lambda _: holds(), what)
@@ -126,8 +134,8 @@ def step(page):
     page.keys("2")
     page.until("recorded", lambda: page.hash().startswith(f"#{first}/recorded"))
     page.keys("3")
-    page.until("difference", lambda: page.hash().startswith(f"#{first}/difference"))
-    check("moved or changed steps", page.all(".row.moved, .row.changed"))
+    page.until("moved or changed steps", lambda: page.all(".row.moved, .row.changed"))
+    check("difference", page.hash().startswith(f"#{first}/difference"), page.hash())
     page.keys("e")
     page.until("explain", lambda: page.all(".chain li"))
     page.accessible("an explanation")
