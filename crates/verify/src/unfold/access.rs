@@ -392,11 +392,8 @@ impl Unfolder<'_> {
         }
     }
 
-    /// Ends the life of an object that other threads may know.
+    /// Ends the life of an object.
     fn end_life(&mut self, way: &mut Way, node: &mut Option<NodeId>, object: u32) {
-        if !self.is_shared(object) {
-            return;
-        }
         let key = self.skeleton.objects[object as usize].key;
         self.seen.ends.insert(key);
         if self.known.ends.contains(&key) {
@@ -408,7 +405,7 @@ impl Unfolder<'_> {
     }
 
     /// Whether the object is still live.
-    fn life(&mut self, object: u32) -> Place {
+    pub(super) fn life(&mut self, object: u32) -> Place {
         let owner = self.skeleton.objects[object as usize].key;
         self.state(key(("life", owner)), 1)
     }
@@ -637,7 +634,7 @@ impl Unfolder<'_> {
     }
 
     /// Whether a value is made of an address.
-    fn has_address(&self, term: Term) -> bool {
+    pub(super) fn has_address(&self, term: Term) -> bool {
         match self.skeleton.terms.op(term) {
             Op::Address { .. } => true,
             Op::Ite(_, a, b) => self.has_address(a) || self.has_address(b),

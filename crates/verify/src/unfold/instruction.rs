@@ -56,6 +56,9 @@ impl Unfolder<'_> {
         let value: Option<Term> = match op {
             Op::Binary { op, left, right } => {
                 let (left, right) = (self.operand(here, *left), self.operand(here, *right));
+                if matches!(op, BinaryOp::Eq | BinaryOp::Ne) {
+                    self.compared(&mut here.way, left, right, site);
+                }
                 Some(self.skeleton.terms.binary(*op, left, right))
             }
             Op::Cast { cast, value } => {
@@ -110,7 +113,11 @@ impl Unfolder<'_> {
                     (new, this.skeleton.terms.binary(BinaryOp::Eq, old, expected))
                 };
                 let accessing = updating(site, *size, *order);
-                self.read_modify_write(here, address, accessing, change)
+                let found = self.read_modify_write(here, address, accessing, change);
+                if let Some(found) = found {
+                    self.compared(&mut here.way, found, expected, site);
+                }
+                found
             }
             Op::Fence { .. } | Op::RegionBegin | Op::RegionEnd => None,
             Op::Slot { size } => {

@@ -26,6 +26,7 @@
 //! | `critical` | critical sections as one node |
 //! | `access` | memory: objects, private and shared |
 //! | `races` | accesses that can race |
+//! | `reuse` | addresses of memory that is gone |
 //! | `settle` | values that must be known on the way |
 //! | `sync` | locks, semaphores, barriers, waits, threads |
 //! | `stuck` | where threads can be blocked |
@@ -37,6 +38,7 @@ mod instruction;
 mod meanings;
 mod memory;
 mod races;
+mod reuse;
 mod settle;
 mod shape;
 mod stuck;
