@@ -207,7 +207,7 @@ impl Body<'_> {
         match &instruction.op {
             image::Op::Binary { op, width, left, right } => {
                 let (left, right) = (self.operand(*left, *width), self.operand(*right, *width));
-                self.check_binary(*op, right, *width);
+                self.check_binary(*op, left, right, *width);
                 self.emit(Op::Binary { op: *op, left, right }, to);
             }
             image::Op::Cast { cast, from, value } => {
@@ -305,7 +305,24 @@ impl Body<'_> {
     }
 
     /// Divisions and shifts that C does not define.
-    fn check_binary(&mut self, op: BinaryOp, right: Operand, width: u8) {
+    fn check_binary(&mut self, op: BinaryOp, left: Operand, right: Operand, width: u8) {
+        let (least, ones) = (1 << (width - 1), u64::MAX >> (64 - width));
+        let may_be = |operand: Operand, value: u64| {
+            Self::as_constant(operand).is_none_or(|constant| constant == value)
+        };
+        // The quotient has no place: the processor fails, and so it does for the remainder.
+        if matches!(op, BinaryOp::SDiv | BinaryOp::SRem)
+            && may_be(left, least)
+            && may_be(right, ones)
+        {
+            let mut differs = |operand: Operand, value: u64| {
+                let right = Operand::constant(value, width);
+                self.compute(Op::Binary { op: BinaryOp::Xor, left: operand, right }, width)
+            };
+            let (left, right) = (differs(left, least), differs(right, ones));
+            let either = self.compute(Op::Binary { op: BinaryOp::Or, left, right }, width);
+            self.check(BinaryOp::Ne, either, Operand::constant(0, width));
+        }
         match op {
             BinaryOp::UDiv | BinaryOp::SDiv | BinaryOp::URem | BinaryOp::SRem
                 if Self::as_constant(right).is_none_or(|divisor| divisor == 0) =>

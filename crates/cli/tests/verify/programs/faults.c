@@ -54,6 +54,8 @@ int main(void) {
   table[flag * 4 + __VERIFIER_nondet_bool()] = 1;
 #elif defined DIVISION
   if (flag) table[0] = 12 / divisor;
+#elif defined QUOTIENT
+  table[0] = (-2147483647 - (int)flag) / (__VERIFIER_nondet_int() | 1);
 #elif defined SHIFT
   table[0] = 1 << (flag * 32);
 #elif defined UNLOCK
