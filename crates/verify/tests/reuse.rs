@@ -22,8 +22,8 @@ fn freed_memory_may_be_used_again() {
     assert!(open[0].reason.contains("memory that is gone"), "{open:?}");
 }
 
-/// `taker` has read the address of a block that `giver` replaces by a new one; only if `giver` frees
-/// the old block can the exchange of `taker` succeed behind that.
+/// `taker` has read the address of a block that `giver` replaces by a new one. Behind that, the
+/// exchange of `taker` can succeed only if `giver` frees the old block.
 fn exchanges(frees: bool) -> String {
     let free = if frees { "free old" } else { "" };
     format!(
