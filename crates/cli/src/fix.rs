@@ -40,8 +40,7 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<Status, Failure> {
         output::to_stdout(|out| {
             writeln!(
                 out,
-                "no proposal: foretrace proposes changes for races, atomicity violations and lock \
-                 cycles only"
+                "no proposal: {id} depends on nothing that one thread reads and another one changes"
             )
         })?;
         return Ok(Status::Uncertain);

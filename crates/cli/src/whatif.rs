@@ -52,7 +52,7 @@ pub(crate) fn options(chosen: &QuestionOptions) -> Options {
 
 fn asked(arguments: &WhatIfArguments) -> Result<WhatIf, Failure> {
     match (arguments.before.as_deref(), arguments.sees.as_deref()) {
-        (Some([first, second]), None) => Ok(WhatIf::Before(first.clone(), second.clone())),
+        (Some(places @ [_, _, ..]), None) => Ok(WhatIf::Before(places.to_vec())),
         (None, Some([place, value])) => {
             let value = value.parse().map_err(|_| {
                 Failure::input(format_args!("`{value}` is no number")).hint("--sees LINE VALUE")
@@ -60,7 +60,8 @@ fn asked(arguments: &WhatIfArguments) -> Result<WhatIf, Failure> {
             Ok(WhatIf::Sees(place.clone(), value))
         }
         _ => {
-            Err(Failure::input("nothing is asked").hint("use --before E1 E2 or --sees LINE VALUE"))
+            Err(Failure::input("nothing is asked")
+                .hint("use --before E1 E2 ... or --sees LINE VALUE"))
         }
     }
 }

@@ -21,8 +21,8 @@ const MOST_ASKED: usize = 64;
 /// What is asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhatIf {
-    /// Whether an event at the first place can come before one at the second.
-    Before(String, String),
+    /// Whether events at these two or more places can happen in this order.
+    Before(Vec<String>),
     /// Whether a read at the place can see the value.
     Sees(String, i64),
 }
@@ -49,11 +49,12 @@ pub fn what_if(
 ) -> Result<Told, Error> {
     let asking = Asking { trace, options, frame };
     match asked {
-        WhatIf::Before(first, second) => {
-            let (first, second) = (places(trace, first)?, places(trace, second)?);
-            let pairs = first.iter().flat_map(|&a| second.iter().map(move |&b| (a, b)));
-            let pairs: Vec<(EventId, EventId)> = pairs.filter(|(a, b)| a != b).collect();
-            asking.first_answer(pairs, |&(first, second)| asking.before(first, second))
+        WhatIf::Before(named) => {
+            let places = named.iter().map(|place| places(trace, place));
+            let places: Vec<Vec<EventId>> = places.collect::<Result<_, _>>()?;
+            let mut chains = Vec::new();
+            add_chains(&places, &mut Vec::new(), &mut chains);
+            asking.first_answer(chains, |chain| asking.before(chain))
         }
         WhatIf::Sees(place, value) => {
             let events = places(trace, place)?;
@@ -67,13 +68,17 @@ pub fn what_if(
     }
 }
 
-/// What the events do that ask a question.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asks {
-    /// They write and read a cell of their own.
-    ByReading,
-    /// An assertion computes with what was read anyway; nothing depends on it.
-    ByAsserting,
+/// All ways to take a different event at each place; one more than are asked about, if there are
+/// more.
+fn add_chains(places: &[Vec<EventId>], chain: &mut Vec<EventId>, chains: &mut Vec<Vec<EventId>>) {
+    let Some((events, rest)) = places.split_first() else { return chains.push(chain.clone()) };
+    for &event in events {
+        if chains.len() <= MOST_ASKED && !chain.contains(&event) {
+            chain.push(event);
+            add_chains(rest, chain, chains);
+            chain.pop();
+        }
+    }
 }
 
 struct Asking<'a> {
@@ -89,7 +94,7 @@ impl Asking<'_> {
         mut asked: Vec<T>,
         answer: impl Fn(&T) -> Result<Told, Error>,
     ) -> Result<Told, Error> {
-        let left_out = asked.len().saturating_sub(MOST_ASKED);
+        let is_all = asked.len() <= MOST_ASKED;
         asked.truncate(MOST_ASKED);
         let (mut no, mut open) = (None, None);
         for one in &asked {
@@ -99,34 +104,38 @@ impl Asking<'_> {
                 yes @ (Told::Recorded(_) | Told::Yes(_)) => return Ok(yes),
             }
         }
-        if left_out > 0 {
+        if !is_all {
             let why = format!(
-                "{left_out} more events or pairs fit these places and were not asked about; name a \
-                 thread as well, THREAD@LOCATION, or the numbers of events"
+                "more than {MOST_ASKED} events or orders fit these places, and not all were asked \
+                 about; name a thread as well, THREAD@LOCATION, or the numbers of events"
             );
             open.get_or_insert(Told::Undecided(why));
         }
-        let none = || Error::question("both places name the same event");
+        let none = || Error::question("two places name the same event");
         open.or(no).ok_or_else(none)
     }
 
-    fn before(&self, first: EventId, second: EventId) -> Result<Told, Error> {
+    fn before(&self, chain: &[EventId]) -> Result<Told, Error> {
         let trace = self.trace;
-        let claim = format!("{} comes before {}", self.event(first), self.event(second));
-        if first < second {
+        let events: Vec<String> = chain.iter().map(|&event| self.event(event)).collect();
+        let claim = events.join(" comes before ");
+        if chain.is_sorted() {
             return Ok(Told::Recorded(claim));
         }
-        if Question::is_ordered(trace, second, first) {
-            return Ok(Told::No(Box::new(self.by_order(first, second))));
+        for (at, &later) in chain.iter().enumerate() {
+            let earlier = |&&first: &&EventId| Question::is_ordered(trace, later, first);
+            if let Some(&first) = chain[..at].iter().find(earlier) {
+                return Ok(Told::No(Box::new(self.by_order(claim, first, later))));
+            }
         }
-        let model = self.options.model_for(trace);
-        if model != Model::Symbolic || !Question::is_independent(trace, second) {
+        if self.options.model_for(trace) != Model::Symbolic
+            || trace.dependences() == Dependences::Unknown
+        {
             return Ok(Told::Undecided(format!(
-                "{claim}: this needs a trace with dependences, model symbolic, and a second event \
-                 of which the trace says what it depends on"
+                "{claim}: this needs a trace with dependences, and model symbolic"
             )));
         }
-        self.ask(Question::before(trace, first, second), &claim, Asks::ByReading)
+        self.ask(Question::order(trace, chain), &claim)
     }
 
     fn sees(&self, read: EventId, value: i64) -> Result<Told, Error> {
@@ -152,10 +161,10 @@ impl Asking<'_> {
                 model.name()
             )));
         }
-        self.ask(Question::sees(trace, read, value), &claim, Asks::ByAsserting)
+        self.ask(Question::sees(trace, read, value), &claim)
     }
 
-    fn ask(&self, question: Question, claim: &str, how: Asks) -> Result<Told, Error> {
+    fn ask(&self, question: Question, claim: &str) -> Result<Told, Error> {
         if let Err(invalid) = validate(&question.trace) {
             let why = format!("{claim}: this cannot be asked at these events ({invalid})");
             return Ok(Told::Undecided(why));
@@ -184,17 +193,16 @@ impl Asking<'_> {
             };
             let sides: Vec<Side> = question.asked.iter().map(side).collect();
             finding.sides = sides;
+            let asks = |event: u32| question.inserted.binary_search(&EventId(event)).is_ok();
+            finding.schedule.retain(|&event| !asks(event));
             add_missing(&question.trace, &mut report, &question.asked);
             return Ok(Told::Yes(Box::new(report)));
         }
         if let Some((mut explanation, _)) = answers.refuted {
-            // A look is a read, on which events of its thread may seem to depend. Only what rests
-            // on order and locks alone says nothing of reads, and so holds without it.
-            let by_reads = matches!(explanation.by, Grounds::Reads | Grounds::Solver);
-            if how == Asks::ByReading && by_reads {
-                return Ok(Told::Undecided(format!(
-                    "{claim}: no execution was found, but order and locks alone do not exclude it"
-                )));
+            // What the events do that ask is nobody's concern; proofs cite their steps by numbers.
+            if explanation.by == Grounds::Solver {
+                let asks = |text: &str| Question::ASKING.iter().any(|name| text.contains(name));
+                explanation.steps.retain(|step| !asks(step));
             }
             explanation.title = claim.to_string();
             explanation.demand = "Suppose that it is so.".to_string();
@@ -207,19 +215,20 @@ impl Asking<'_> {
         Ok(Told::Undecided(format!("{claim}: {}", why.unwrap_or_default())))
     }
 
-    fn by_order(&self, first: EventId, second: EventId) -> Explanation {
+    fn by_order(&self, title: String, first: EventId, second: EventId) -> Explanation {
         Explanation {
             property: foretrace_verdict::Property::Race,
             kind: foretrace_verdict::Kind::Race,
             events: vec![first.0, second.0],
-            title: format!("{} comes before {}", self.event(first), self.event(second)),
+            title,
             by: foretrace_report::Grounds::Order,
-            demand:
-                "The order of the program, the creation of threads and joins lead from the second \
-                     to the first."
-                    .to_string(),
+            demand: format!(
+                "The order of the program, the creation of threads and joins lead from {} to {}.",
+                self.event(second),
+                self.event(first)
+            ),
             steps: Vec::new(),
-            conclusion: "So the second happens first in every execution.".to_string(),
+            conclusion: "So the former happens first in every execution.".to_string(),
         }
     }
 

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::Calls;
 use super::chunks::Recording;
+use super::emit_names::Nameless;
 use super::emit_walk::Walking;
 use super::handed::Given;
 use super::image::Image;
@@ -39,6 +40,8 @@ pub(super) struct Emit<'r> {
     /// Of each site, once it was checked, the location, once an event has it.
     locations: FxHashMap<u64, Option<LocationId>>,
     pub(super) names: FxHashMap<String, u32>,
+    /// What is called by its place, with object and offset.
+    pub(super) nameless: Vec<(Nameless, u32, u32)>,
     pub(super) counts: Counts,
     pub(super) unknown_writers: FxHashMap<Option<LocationId>, u64>,
     /// Names are such that other recordings of the program have the same ones.
@@ -148,6 +151,7 @@ impl<'r> Emit<'r> {
             locations: FxHashMap::default(),
             // The name of the object that pins read.
             names: FxHashMap::from_iter([("object unexplained".to_string(), 1)]),
+            nameless: Vec::new(),
             counts: Counts::default(),
             unknown_writers: FxHashMap::default(),
             together: false,

@@ -6,6 +6,13 @@ use super::emit::Emit;
 use super::names::Evidence;
 use super::objects::{Block, Found, What};
 
+/// What is called by its place at first.
+#[derive(Clone, Copy)]
+pub(super) enum Nameless {
+    Lock(LockId),
+    Cond(CondId),
+}
+
 impl Emit<'_> {
     /// A name that nothing of its kind has had: `m`, then `m#2`.
     pub(super) fn fresh(&mut self, table: &str, name: String) -> String {
@@ -37,6 +44,42 @@ impl Emit<'_> {
             0 => name,
             offset => format!("{name}+{offset}"),
         }
+    }
+
+    /// Remembers where a lock or a condition variable is whose name says only that: what is around
+    /// it may tell more.
+    pub(super) fn note_nameless(&mut self, nameless: Nameless, address: u64) {
+        let found = self.objects.find(address);
+        let is_named = self.tables.lock_names.contains_key(&address);
+        if matches!(found.what, What::Heap(_) | What::Stack(_)) && !is_named && !self.together {
+            let offset = u32::try_from(address - found.start).unwrap_or(u32::MAX);
+            self.nameless.push((nameless, found.object, offset));
+        }
+    }
+
+    /// Calls locks and condition variables by what their blocks turned out to be:
+    /// `Account::mutex_`.
+    fn name_nameless(&mut self) {
+        let all = |names: &Names| -> Vec<String> {
+            (0..names.len()).map(|at| names.get(at).to_string()).collect()
+        };
+        let trace = self.builder.so_far();
+        let (mut locks, mut conds) = (all(trace.locks()), all(trace.conds()));
+        for (nameless, object, offset) in std::mem::take(&mut self.nameless) {
+            let Some(&object) = self.object_ids.get(&object) else { continue };
+            let at = Place { object, offset, size: 1 };
+            let (table, old) = match nameless {
+                Nameless::Lock(lock) => ("lock", &mut locks[lock.index()]),
+                Nameless::Cond(cond) => ("cond", &mut conds[cond.index()]),
+            };
+            let is_place = |name: &str| name.contains(['+', '@']);
+            let name = self.builder.so_far().source_name(at).filter(|name| !is_place(name));
+            if let (Some(name), true) = (name, is_place(old)) {
+                *old = self.fresh(table, name);
+            }
+        }
+        self.builder.rename_locks(&locks);
+        self.builder.rename_conds(&conds);
     }
 
     /// What the programmer calls what is at an address, at the site of this record.
@@ -118,6 +161,7 @@ impl Emit<'_> {
         let evidence: Evidence = std::mem::take(&mut self.evidence);
         let layouts = evidence.finish(|object| self.block_sizes.get(&object).copied());
         self.builder.set_layouts(layouts);
+        self.name_nameless();
         self.builder.set_folders(self.tables.directories());
     }
 }

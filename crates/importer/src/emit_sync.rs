@@ -6,6 +6,7 @@ use foretrace_trace::provenance::{LeftOut, Taken};
 use foretrace_trace::*;
 
 use super::emit::{Emit, Now, Waiting};
+use super::emit_names::Nameless;
 use super::sync::{Acquired, Barrier, Lock, Released, Semaphore};
 
 impl Emit<'_> {
@@ -43,6 +44,7 @@ impl Emit<'_> {
             let name = self.fresh("lock", name);
             let id = self.builder.lock(&name);
             self.builder.set_lock_kind(id, LockKind::Plain);
+            self.note_nameless(Nameless::Lock(id), address);
             self.sync.locks.insert(address, Lock::new(id));
         }
         self.sync.locks.get_mut(&address).expect("it was put there")
@@ -55,6 +57,7 @@ impl Emit<'_> {
         let name = self.describe(address);
         let name = self.fresh("cond", name);
         let id = self.builder.cond(&name);
+        self.note_nameless(Nameless::Cond(id), address);
         self.sync.conds.insert(address, id);
         id
     }

@@ -423,8 +423,17 @@ fn demangle(name: &str) -> Option<String> {
         }
         let owned = CStr::from_ptr(demangled).to_string_lossy().into_owned();
         shim::free(demangled.cast());
-        Some(owned)
+        Some(without_tags(owned))
     }
+}
+
+/// The name without tags such as `[abi:cxx11]`, which nobody writes in the source.
+fn without_tags(mut name: String) -> String {
+    while let Some(start) = name.find("[abi:") {
+        let end = name[start..].find(']').map_or(name.len(), |length| start + length + 1);
+        name.replace_range(start..end, "");
+    }
+    name
 }
 
 fn array(of: Type, elements: Vec<Value>) -> Value {

@@ -148,25 +148,40 @@ pub fn linearisations(trace: &Trace, model: Model) -> BTreeSet<Vec<EventId>> {
     all
 }
 
-/// Which event can be executed before which other one, in feasible schedules that execute both;
-/// `None` if there are too many states.
-pub fn orders(trace: &Trace, model: Model) -> Option<BTreeSet<(EventId, EventId)>> {
-    steps(trace, model, |is_done, earlier| is_done(earlier))
+/// Whether a feasible schedule executes all these events in this order; `None` if there are too
+/// many states.
+pub fn in_order(trace: &Trace, model: Model, chain: &[EventId]) -> Option<bool> {
+    let recorded = Recorded::new(trace, model, false);
+    let start = State::initial(&recorded);
+    let mut seen = FxHashSet::from_iter([start.clone()]);
+    let mut open = vec![start];
+    while let Some(state) = open.pop() {
+        let done = chain.iter().take_while(|&&event| state.executed.contains(event)).count();
+        if done == chain.len() {
+            return Some(true);
+        }
+        if seen.len() as u64 > STATE_BUDGET {
+            return None;
+        }
+        for thread in trace.thread_ids() {
+            let Some(event) = recorded.next(&state, thread) else { continue };
+            let is_early = chain[done + 1..].contains(&event);
+            if is_early || !recorded.enabled(&state, event) {
+                continue;
+            }
+            for after in recorded.execute(&state, event) {
+                if seen.insert(after.clone()) {
+                    open.push(after);
+                }
+            }
+        }
+    }
+    Some(false)
 }
 
 /// Which event can be missing where which other one is executed; `None` if there are too many
 /// states.
 pub fn missing(trace: &Trace, model: Model) -> Option<BTreeSet<(EventId, EventId)>> {
-    steps(trace, model, |is_done, other| !is_done(other))
-}
-
-/// All pairs of an event that is wanted, by what is executed so far, and the event that is executed
-/// next, over all feasible schedules.
-fn steps(
-    trace: &Trace,
-    model: Model,
-    is_wanted: impl Fn(&dyn Fn(EventId) -> bool, EventId) -> bool,
-) -> Option<BTreeSet<(EventId, EventId)>> {
     let recorded = Recorded::new(trace, model, false);
     let start = State::initial(&recorded);
     let mut seen = FxHashSet::from_iter([start.clone()]);
@@ -176,13 +191,12 @@ fn steps(
         if seen.len() as u64 > STATE_BUDGET {
             return None;
         }
-        let is_done = |event: EventId| state.executed.contains(event);
-        let wanted = all.iter().copied().filter(|&event| is_wanted(&is_done, event));
-        let wanted: Vec<EventId> = wanted.collect();
+        let missing: Vec<EventId> =
+            all.iter().copied().filter(|&event| !state.executed.contains(event)).collect();
         for thread in trace.thread_ids() {
             let Some(event) = recorded.next(&state, thread) else { continue };
             if recorded.enabled(&state, event) {
-                pairs.extend(wanted.iter().map(|&other| (other, event)));
+                pairs.extend(missing.iter().map(|&other| (other, event)));
                 for after in recorded.execute(&state, event) {
                     if seen.insert(after.clone()) {
                         open.push(after);

@@ -52,8 +52,8 @@ pub use compare::{
 pub use coverage::Coverage;
 pub use engine::EngineStats;
 pub use explore::{
-    Explored, Refused, STATE_BUDGET, check, explore, is_recorded_order_feasible, linearisations,
-    missing, orders, proves_only_possible,
+    Explored, Refused, STATE_BUDGET, check, explore, in_order, is_recorded_order_feasible,
+    linearisations, missing, proves_only_possible,
 };
 pub use foretrace_testing::Random;
 pub use generate::generate;

@@ -5,10 +5,11 @@
 //!
 //! **Follows.** `docs/theory.md` as it is, with cells that nobody else uses:
 //!
-//! - *One event before another*: the first sets the cell, the second is preceded by a look at it
-//!   and followed by the assertion that the cell was not set. Writing and looking concern no other
-//!   event, so they can stand directly beside their events in every schedule. This needs a second
-//!   event that does not depend on all that its thread has read, since the look is such a read.
+//! - *Events in a given order*: each has a mark of its own. The first sets its mark. Beside each
+//!   other one stands a thread that looks at the mark of the one before, lets the event happen, and
+//!   then sets its mark to what it saw; the last of these threads asserts that it saw nothing.
+//!   Since a thread of its own looks, nothing in the trace depends on it. Setting and looking
+//!   concern no other event, so they can stand directly beside their events in every schedule.
 //! - *A read sees a value*: the assertion, directly behind it, that it does not.
 //!
 //! **Invariant.** The order of the other events stays.
@@ -29,43 +30,35 @@ pub struct Question {
     pub violation: Violation,
     /// Where the events that were asked about are now, in their order.
     pub asked: Vec<EventId>,
-}
-
-/// What is inserted beside an event.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Inserted {
-    WriteBehind(EventId),
-    LookBefore(EventId),
+    /// The events that ask.
+    pub inserted: Vec<EventId>,
 }
 
 impl Question {
-    /// Whether the first event can be executed, and then the second one, of another thread and
-    /// recorded before it.
-    pub fn before(trace: &Trace, first: EventId, second: EventId) -> Question {
-        let inserted = [Inserted::WriteBehind(first), Inserted::LookBefore(second)];
-        let (trace, new, asked) = insert(trace, &inserted, &[first, second]);
-        Question { trace, violation: Violation::Assertion(new[1]), asked }
+    /// What events that ask for an order are about: names begin so.
+    pub const ASKING: [&str; 4] = ["the mark", "who looks", "may happen", "has happened"];
+
+    /// Whether these two or more different events can all be executed, in this order, which is not
+    /// the recorded one.
+    pub fn order(trace: &Trace, chain: &[EventId]) -> Question {
+        let mut copy = trace.clone();
+        let (old, mut builder) = copy.take_events();
+        let mut marks = Marks::new(&mut builder, chain);
+        for id in (0..old.len()).map(EventId::from) {
+            let at = chain.iter().position(|&asked| asked == id);
+            marks.open(&mut builder, old.event(id), at);
+            builder.push_again(&old, id);
+            marks.close(&mut builder, old.event(id), at);
+        }
+        let violation = Violation::Assertion(marks.assertion);
+        let Marks { asked, inserted, .. } = marks;
+        Question { trace: builder.finish(), violation, asked, inserted }
     }
 
     /// Whether one event must happen before another in every schedule: by program order, thread
     /// creation and joins.
     pub fn is_ordered(trace: &Trace, earlier: EventId, later: EventId) -> bool {
         MustHappenBefore::new(trace).precedes(trace, earlier, later)
-    }
-
-    /// Whether it can be asked what comes before an event: not if the event may depend on the look.
-    pub fn is_independent(trace: &Trace, second: EventId) -> bool {
-        let is_expressed = trace.expression(second).is_some();
-        trace.dependences() == Dependences::Recorded
-            && match trace.op(second) {
-                Op::Write { .. }
-                | Op::Rmw { .. }
-                | Op::Branch { .. }
-                | Op::Assert { .. }
-                | Op::Assume { .. } => is_expressed,
-                Op::External | ops!(call) => false,
-                ops!(Read Let object sync RegionBegin RegionEnd Fence) => true,
-            }
     }
 
     /// Whether a read or read-modify-write can see a value that it did not see.
@@ -94,6 +87,7 @@ impl Question {
             trace: builder.finish(),
             violation: Violation::Assertion(assertion),
             asked: vec![read],
+            inserted: vec![assertion],
         }
     }
 }
@@ -104,51 +98,112 @@ fn not_equal(name: NameId, value: u64) -> Expr {
     Expr::Binary(BinaryOp::Ne, left, right)
 }
 
-/// The trace with what is inserted, the new events in the order of `inserted` (of a look its
-/// assertion), and where the events that are asked about are now.
-fn insert(
-    trace: &Trace,
-    inserted: &[Inserted],
-    asked: &[EventId],
-) -> (Trace, Vec<EventId>, Vec<EventId>) {
-    let mut copy = trace.clone();
-    let (old, mut builder) = copy.take_events();
-    let object = fresh(builder.so_far().objects(), "the mark");
-    let object = builder.object(&object);
-    builder.make_up_from(object);
-    let cell = Place { object, offset: 0, size: 1 };
-    builder.set_initial(cell, 0);
-    let look = fresh(builder.so_far().names(), "came_first");
-    let look = builder.name(&look);
-    // Nothing races with it.
-    let order = MemoryOrder::SeqCst;
-    let (mut new, mut now) = (vec![EventId(0); inserted.len()], vec![EventId(0); asked.len()]);
-    for id in (0..old.len()).map(EventId::from) {
-        let event = old.event(id);
-        let write = |builder: &mut Builder| {
-            let op = Op::Write { at: cell, value: Some(1), order };
-            let write = builder.push(Event { op, ..event });
-            builder.express(write, Expr::Literal(1));
-            write
+/// What is inserted beside the events of a chain.
+struct Marks {
+    /// The marks, one byte each.
+    object: ObjectId,
+    /// What a thread calls the mark that it saw.
+    seen: NameId,
+    /// Beside each event but the first.
+    beside: Vec<Beside>,
+    /// How many of the first events the recorded run has had in this order.
+    in_order: usize,
+    asked: Vec<EventId>,
+    inserted: Vec<EventId>,
+    assertion: EventId,
+}
+
+/// The thread that looks beside an event, and how it lets that happen and learns that it has.
+#[derive(Clone, Copy)]
+struct Beside {
+    thread: ThreadId,
+    may: SemId,
+    did: SemId,
+}
+
+impl Marks {
+    fn new(builder: &mut Builder, chain: &[EventId]) -> Marks {
+        let [mark, who, may_happen, has_happened] = Question::ASKING;
+        let object = fresh(builder.so_far().objects(), mark);
+        let object = builder.object(&object);
+        builder.make_up_from(object);
+        let seen = fresh(builder.so_far().names(), "came_first");
+        let seen = builder.name(&seen);
+        let beside = chain[1..].iter().map(|_| {
+            let thread = fresh(builder.so_far().threads(), who);
+            let may = fresh(builder.so_far().semaphores(), may_happen);
+            let (thread, may) = (builder.thread(&thread), builder.semaphore(&may));
+            let did = fresh(builder.so_far().semaphores(), has_happened);
+            let did = builder.semaphore(&did);
+            builder.set_semaphore(may, 0);
+            builder.set_semaphore(did, 0);
+            Beside { thread, may, did }
+        });
+        let beside = beside.collect();
+        let marks = Marks {
+            object,
+            seen,
+            beside,
+            in_order: 0,
+            asked: vec![EventId(0); chain.len()],
+            inserted: Vec::new(),
+            assertion: EventId(0),
         };
-        if inserted.contains(&Inserted::LookBefore(id)) {
-            let op = Op::Read { at: cell, value: Some(0), order };
-            let read = builder.push(Event { op, ..event });
-            builder.bind(read, look);
-        }
-        builder.push_again(&old, id);
-        let here = EventId::from(builder.so_far().len() - 1);
-        asked.iter().zip(&mut now).filter(|(one, _)| **one == id).for_each(|(_, now)| *now = here);
-        for (at, one) in inserted.iter().enumerate() {
-            if *one == Inserted::WriteBehind(id) {
-                new[at] = write(&mut builder);
-            } else if *one == Inserted::LookBefore(id) {
-                new[at] = builder.push(Event { op: Op::Assert { holds: true }, ..event });
-                builder.express(new[at], not_equal(look, 1));
-            }
+        (0..chain.len()).for_each(|at| builder.set_initial(marks.mark(at), 0));
+        marks
+    }
+
+    fn mark(&self, at: usize) -> Place {
+        Place { object: self.object, offset: at as u32, size: 1 }
+    }
+
+    fn push(&mut self, builder: &mut Builder, thread: ThreadId, op: Op, like: Event) -> EventId {
+        let id = builder.push(Event { thread, op, ..like });
+        self.inserted.push(id);
+        id
+    }
+
+    /// Before an event, the one `at` of the chain.
+    fn open(&mut self, builder: &mut Builder, event: Event, at: Option<usize>) {
+        let Some(before) = at.and_then(|at| at.checked_sub(1)) else { return };
+        let beside = self.beside[before];
+        // Nothing races with it.
+        let order = MemoryOrder::SeqCst;
+        let value = Some(u64::from(self.in_order > before));
+        let look = Op::Read { at: self.mark(before), value, order };
+        let look = self.push(builder, beside.thread, look, event);
+        builder.bind(look, self.seen);
+        self.push(builder, beside.thread, Op::SemPost { sem: beside.may }, event);
+        let wait = Op::SemWait { sem: beside.may, patience: Patience::Blocking };
+        self.push(builder, event.thread, wait, event);
+    }
+
+    /// Behind it.
+    fn close(&mut self, builder: &mut Builder, event: Event, at: Option<usize>) {
+        let Some(at) = at else { return };
+        self.asked[at] = EventId::from(builder.so_far().len() - 1);
+        self.in_order += usize::from(self.in_order == at);
+        let order = MemoryOrder::SeqCst;
+        let value = Some(u64::from(self.in_order > at));
+        let write = Op::Write { at: self.mark(at), value, order };
+        let Some(before) = at.checked_sub(1) else {
+            let write = self.push(builder, event.thread, write, event);
+            builder.express(write, Expr::Literal(1));
+            return;
+        };
+        let beside = self.beside[before];
+        self.push(builder, event.thread, Op::SemPost { sem: beside.did }, event);
+        let wait = Op::SemWait { sem: beside.did, patience: Patience::Blocking };
+        self.push(builder, beside.thread, wait, event);
+        if at < self.beside.len() {
+            let write = self.push(builder, beside.thread, write, event);
+            builder.express(write, Expr::Name(self.seen));
+        } else {
+            let assertion = Op::Assert { holds: true };
+            self.assertion = self.push(builder, beside.thread, assertion, event);
+            builder.express(self.assertion, not_equal(self.seen, 1));
         }
     }
-    (builder.finish(), new, now)
 }
 
 /// A name that nothing has.

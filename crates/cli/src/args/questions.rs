@@ -43,7 +43,7 @@ pub(crate) struct ExplainArguments {
     pub(crate) question: QuestionOptions,
 }
 
-/// Ask whether one event can come before another, or a read see a value
+/// Ask whether events can happen in another order, or a read see a value
 ///
 /// A place is the number of an event, from 0, a source location (bank.c:12), or THREAD@LOCATION. If
 /// several events fit, one that can is enough.
@@ -56,8 +56,8 @@ pub(crate) struct WhatIfArguments {
     /// The trace, in any format
     pub(crate) trace: PathBuf,
 
-    /// Can an event at E1 come before one at E2?
-    #[arg(long, num_args = 2, value_names = ["E1", "E2"], group = "question")]
+    /// Can an event at E1 come before one at E2, that before one at E3, and so on?
+    #[arg(long, num_args = 2.., value_names = ["E1", "E2"], group = "question")]
     pub(crate) before: Option<Vec<String>>,
 
     /// Can a read at LINE see VALUE?

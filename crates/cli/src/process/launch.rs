@@ -1,7 +1,7 @@
 //! Starting the user's program with the runtime switched on.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -17,6 +17,10 @@ use crate::interrupt;
 
 /// How often to look whether the user wants an end.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// How long a program may go on behind the end of a replay, where it may wait for ever for what
+/// the replayed bug has destroyed.
+const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// What the runtime is to do.
 pub(crate) enum Task<'a> {
@@ -188,6 +192,7 @@ impl Launch<'_> {
         drop(theirs);
         let interrupts = self.debugger.then(IgnoredInterrupts::begin);
         let (mut timed_out, mut interrupted, mut is_ended) = (false, None, false);
+        let mut answered = None;
         let answer = loop {
             let left = self.timeout.map_or(LOOK, |timeout| timeout.saturating_sub(start.elapsed()));
             // A time-out of 0 would be none.
@@ -200,6 +205,9 @@ impl Launch<'_> {
             timed_out = self.timeout.is_some_and(|timeout| start.elapsed() >= timeout);
             if interrupt::STOP.is_set() {
                 interrupted.get_or_insert_with(Instant::now);
+            }
+            if self.is_answered() {
+                timed_out |= answered.get_or_insert_with(Instant::now).elapsed() >= AFTERWARDS;
             }
             if timed_out || interrupted.is_some_and(|since| since.elapsed() >= self.grace()) {
                 is_ended = true;
@@ -230,6 +238,12 @@ impl Launch<'_> {
                 Err(Failure::input(format_args!("the supervisor of {name} was killed")))
             }
         }
+    }
+
+    /// Whether a replay has come to its end, and what the program does now is its own affair.
+    fn is_answered(&self) -> bool {
+        let Task::Replay { outcome, .. } = self.task else { return false };
+        !self.debugger && fs::metadata(outcome).is_ok_and(|file| file.len() > 0)
     }
 
     /// How long the program has to end by itself after an interrupt, if the terminal has sent it to

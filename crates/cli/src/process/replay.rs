@@ -142,6 +142,11 @@ impl Replayer<'_> {
         };
         let known = if trace.inputs().is_empty() { self.inputs } else { trace.inputs() };
         let Forced { answer, given, ended } = self.force(&plan, known, debugger)?;
+        let timed_out = ended.timed_out && answer.is_none();
+        let ending = match ended.timed_out && !timed_out {
+            true => "went on for seconds and was ended".to_string(),
+            false => ending(ended),
+        };
         let (evidence, detail) = match answer {
             Some(outcome) => replay_in_words(trace, violation, &plan, &outcome),
             None if ended.timed_out => {
@@ -153,9 +158,9 @@ impl Replayer<'_> {
             evidence,
             detail,
             recorded_inputs: given > 0,
-            ending: Some(ending(ended)),
+            ending: Some(ending),
             output: self.last_lines(),
-            timed_out: ended.timed_out,
+            timed_out,
         })
     }
 

@@ -13,7 +13,8 @@ fn the_example() {
         withdraw.ftp: program, 3 threads, 29 events
 
         assertion-1 (real): an assertion fails
-          main  is about to assert load balance >= 0 : false (load balance = -60)  at bank:7  holding no lock
+          main  is about to assert load balance >= 0 : false (load balance = -60)
+                  at bank:7, holding no lock
           inputs: wanted = 100 (main)
           schedule: 20 steps, 6 context switches
            step  main                                       main/a              main/b

@@ -40,8 +40,38 @@ fn orders_of_events() {
         &["no, in no reordering", "creation of threads"],
     );
     before("teller1@bank.c:13", "teller1@bank.c:12", 0, &["The order of the program"]);
+    let chain = |places: &[&str], status, says: &[&str]| {
+        check(&[&["whatif", BANK, "--before"], places].concat(), status, says);
+    };
+    let between = ["teller1@bank.c:12", "teller2@bank.c:12", "teller1@bank.c:13"];
+    chain(&between, 1, &["yes, in this execution", "comes before `write alice"]);
+    // The first holds the lock that the second wants, until after the third.
+    let nested = ["teller2@bank.c:21", "teller1@bank.c:22", "teller2@bank.c:22"];
+    chain(&nested, 0, &["no, in no reordering", "are never at once"]);
     before("teller3@bank.c:13", "teller1@bank.c:12", 2, &["there is no thread `teller3`"]);
 }
+
+/// Only values exclude it.
+#[test]
+fn orders_that_values_exclude() {
+    let trace = concat!(env!("CARGO_TARGET_TMPDIR"), "/flag.trace");
+    std::fs::write(trace, FLAG).unwrap();
+    let before = |a, b, status, says: &[&str]| {
+        check(&["whatif", trace, "--before", a, b], status, says);
+    };
+    before("b@f.c:5", "a@f.c:2", 0, &["no, in no reordering", "what a has left at f.c:2"]);
+    before("b@f.c:3", "a@f.c:2", 1, &["yes, in this execution"]);
+}
+
+/// One thread goes on only if it has seen what the other one writes.
+const FLAG: &str = "\
+init ready = 0
+a: write data = 1 : 1 @ f.c:1
+a: write ready = 1 : 1 @ f.c:2
+b: seen = read ready : 1 @ f.c:3
+b: branch seen == 1 : true @ f.c:4
+b: external @ f.c:5
+";
 
 #[test]
 fn values_of_reads() {
@@ -68,6 +98,10 @@ fn changes_that_mend() {
         0,
         &["hold a new lock around bank.c:12, bank.c:13", "remains: lock-cycle", "as before"],
     );
-    fix("examples/assertion.trace#assertion-1", 3, &["no proposal"]);
+    fix(
+        "examples/assertion.trace#assertion-1",
+        0,
+        &["1 change mends assertion-1", "from bank.c:10 to bank.c:13", "does not mend"],
+    );
     fix("examples/bank.trace#race-9", 2, &["there is no finding race-9"]);
 }

@@ -119,8 +119,13 @@ function partsOf(operation) {
   const match = /^((?:atomic |region |request )?\S+)(?: (.*?))?(?: : (\S+(?: -> \S+)?))?$/s
     .exec(operation);
   if (!match) return { verb: operation, object: "", value: "" };
-  return { verb: match[1], object: match[2] ?? "", value: match[3] ?? "" };
+  // Numbers of that size are addresses or bits.
+  const value = (match[3] ?? "").replace(/\d{13,}/g, (text) => `0x${BigInt(text).toString(16)}`);
+  return { verb: match[1], object: match[2] ?? "", value };
 }
+
+/** The end of a text that says most at its end. @param {string} text @param {number} room */
+const endOf = (text, room) => text.length > room ? `…${text.slice(1 - room)}` : text;
 
 /** What a store leaves in memory. @param {string} operation */
 function storedBy(operation) {

@@ -1,5 +1,6 @@
 //! The report as the page's block of JSON: names once, everything else by index.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use foretrace_trace::Location;
@@ -7,6 +8,7 @@ use serde::Serialize;
 
 use super::source::{self, SourceFile};
 use crate::provenance::is_news;
+use crate::text::{function_in_short, ranked};
 use crate::{
     BaselineOutcome, CallFrame, Certainty, Column, Explanation, Finding, Hold, Kind, MemoryPlace,
     Origin, Reordering, Report, Run, Side, SideState, Subject, Undecided, in_words,
@@ -34,7 +36,7 @@ pub(super) struct Data<'a> {
     operations: Vec<&'a str>,
     locations: Vec<Place<'a>>,
     files: Vec<SourceFile>,
-    frames: &'a [CallFrame],
+    frames: Vec<CallFrame>,
     stacks: &'a [Vec<u32>],
     created: &'a [Option<Origin>],
     places: &'a [MemoryPlace],
@@ -73,7 +75,7 @@ struct Place<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    function: Option<&'a str>,
+    function: Option<Cow<'a, str>>,
 }
 
 /// A row of the ledger.
@@ -183,16 +185,14 @@ impl<'a> Data<'a> {
             operations: operations.names,
             locations,
             files,
-            frames: &report.frames,
+            frames: report.frames.iter().map(frame).collect(),
             stacks: &report.stacks,
             created: &report.created,
             places: picture.map_or(&[], |picture| &picture.places),
             names: picture.map_or(&[], |picture| &picture.names),
             lanes: picture.map_or(&[], |picture| &picture.lanes),
-            findings: report
-                .findings
-                .iter()
-                .enumerate()
+            findings: ranked(report)
+                .into_iter()
                 .map(|(at, finding)| {
                     let reorderings = picture.and_then(|picture| picture.reorderings.get(at));
                     FindingData::new(report, finding, &steps, reorderings.map_or(&[], |all| all))
@@ -243,6 +243,11 @@ fn ledger(report: &Report) -> Vec<Row> {
     report.summary.iter().map(row).collect()
 }
 
+fn frame(frame: &CallFrame) -> CallFrame {
+    let short = |name: &String| function_in_short(name).into_owned();
+    CallFrame { function: frame.function.as_ref().map(short), ..frame.clone() }
+}
+
 fn open(open: &Undecided) -> Open<'_> {
     Open { kind: open.kind.name(), events: &open.events, reason: &open.reason.sentence }
 }
@@ -290,7 +295,8 @@ impl<'a> FindingData<'a> {
 fn cause(report: &Report, finding: &Finding) -> String {
     let side = |side: &Side| {
         let event = report.event(side.event);
-        let operation = report.operation_in(finding, side.event);
+        let operation = crate::text::operation_of_side(report, finding, side);
+        let operation = operation.as_ref();
         let doing = match side.state {
             SideState::Waiting => format!("waits in {operation}"),
             SideState::Next if matches!(finding.kind, Kind::LockCycle | Kind::Stuck) => {
@@ -412,7 +418,7 @@ impl<'a> Place<'a> {
                 text,
                 file: Some(place.file),
                 line: Some(place.line),
-                function: place.function,
+                function: place.function.map(function_in_short),
             },
             None => Place { text, file: None, line: None, function: None },
         }

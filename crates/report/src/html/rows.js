@@ -164,7 +164,7 @@ class Rows {
       label),
     cell,
     el("span", { class: "where", role: "gridcell", "aria-colindex": schedule.threads.length + 2 },
-      short(placeOf(index))));
+      endOf(short(placeOf(index)), 16)));
   }
 
   /** An operation with its value, and what it was in the recorded run. @param {number} index */

@@ -1,9 +1,11 @@
 //! One finding, and those that have the same cause.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use foretrace_trace::Location;
 
+use super::names::{function_in_short, location_in_short, with_addresses, without_made_up_names};
 use super::snippet::{Label, write_snippet};
 use super::table::{Table, length};
 use super::{BOLD, Paint, RED, Style, YELLOW, schedule};
@@ -15,16 +17,25 @@ use crate::{
 /// So many other places of a cause are listed.
 const MOST_PLACES: usize = 6;
 
+/// Longer labels for one place of the source stand below each other.
+const LONG_LABEL: usize = 40;
+
 /// Findings with one cause; the first one is shown.
 pub(super) type Cause<'r> = Vec<&'r Finding>;
+
+/// The findings with their numbers: the most certain and the worst first.
+pub(crate) fn ranked(report: &Report) -> Vec<(usize, &Finding)> {
+    let mut findings: Vec<(usize, &Finding)> = report.findings.iter().enumerate().collect();
+    findings.sort_by_key(|(_, finding)| (sureness(finding), badness(finding.kind)));
+    findings
+}
 
 /// The findings by their causes: the most certain and the worst first.
 pub(super) fn causes(report: &Report, style: Style) -> Vec<Cause<'_>> {
     let mut causes: Vec<Cause> = Vec::new();
     let is_shown = |finding: &&Finding| style.verbose || finding.standing.counts();
-    let mut findings: Vec<&Finding> = report.findings.iter().filter(is_shown).collect();
-    findings.sort_by_key(|finding| (sureness(finding), badness(finding.kind)));
-    for finding in findings {
+    let findings = ranked(report).into_iter().map(|(_, finding)| finding);
+    for finding in findings.filter(is_shown) {
         match causes.iter_mut().find(|cause| cause[0].group == finding.group) {
             Some(cause) => cause.push(finding),
             None => causes.push(vec![finding]),
@@ -126,11 +137,13 @@ fn write_head(
         .iter()
         .map(|side| {
             let text = report.event(side.event);
-            let operation = report.operation_in(finding, side.event);
+            let operation = operation_of_side(report, finding, side);
             [
                 format!("  {}", report.thread_name(text)),
                 format!("{} {operation}", state_in_words(finding, side)),
-                text.location.as_ref().map_or(String::new(), |location| format!("at {location}")),
+                text.location
+                    .as_ref()
+                    .map_or(String::new(), |place| format!("at {}", location_in_short(place))),
                 holding(&side.holds),
             ]
         })
@@ -140,20 +153,25 @@ fn write_head(
     if sides.lines().all(|line| length(&line) <= style.width) {
         return sides.write(writer);
     }
-    // Locks that do not fit beside the rest stand below.
-    let mut sides = Table::default();
-    for (row, side) in rows.iter().zip(&finding.sides) {
-        let shown = if side.holds.is_empty() { 4 } else { 3 };
-        sides.row(row[..shown].iter().cloned());
-    }
-    for ((line, [thread, .., holding]), side) in sides.lines().zip(&rows).zip(&finding.sides) {
-        writeln!(writer, "{line}")?;
-        if !side.holds.is_empty() {
-            let holding = format!("{:1$}{holding}", "", length(thread) + 4);
-            write_wrapped(&holding, 8, style.width, writer)?;
-        }
+    // Where that is too wide, places and locks stand below.
+    for [thread, doing, place, holding] in &rows {
+        writeln!(writer, "{thread}  {doing}")?;
+        let below = [place, holding].map(String::as_str);
+        let below: Vec<&str> = below.into_iter().filter(|text| !text.is_empty()).collect();
+        let indent = length(thread) + 4;
+        let below = format!("{:indent$}{}", "", below.join(", "));
+        write_wrapped(&below, indent, style.width, writer)?;
     }
     Ok(())
+}
+
+/// What a side of a finding does.
+pub(crate) fn operation_of_side<'r>(
+    report: &'r Report,
+    finding: &'r Finding,
+    side: &Side,
+) -> Cow<'r, str> {
+    with_addresses(without_made_up_names(report.operation_in(finding, side.event)))
 }
 
 fn evidence(finding: &Finding) -> &'static str {
@@ -175,14 +193,16 @@ fn labels<'r>(report: &'r Report, finding: &'r Finding) -> Vec<Label<'r>> {
         let Some(location) = location else { return };
         match labels.iter_mut().find(|label| label.location == location) {
             Some(label) if label.text == text => {}
-            Some(label) => label.text = format!("{}, {text}", label.text),
-            None => labels.push(Label { location, text, is_primary }),
+            Some(label) if label.text.len() + text.len() < LONG_LABEL => {
+                label.text = format!("{}, {text}", label.text);
+            }
+            _ => labels.push(Label { location, text, is_primary }),
         }
     };
     for side in &finding.sides {
         let text = report.event(side.event);
         let thread = report.thread_name(text);
-        let operation = report.operation_in(finding, side.event);
+        let operation = operation_of_side(report, finding, side);
         let label = match operation.split_once(' ') {
             Some(("read", _)) => format!("{thread} reads"),
             Some(("write", _)) => format!("{thread} writes"),
@@ -194,7 +214,9 @@ fn labels<'r>(report: &'r Report, finding: &'r Finding) -> Vec<Label<'r>> {
     for side in &finding.sides {
         let thread = report.thread_name(report.event(side.event));
         for hold in &side.holds {
-            add(hold.location.as_deref(), format!("{thread} has {} from here", hold.lock), false);
+            // Nobody wants to see the sources of the C++ library.
+            let place = hold.location.as_deref().filter(|place| !place.starts_with("/usr/"));
+            add(place, format!("{thread} has {} from here", hold.lock), false);
         }
     }
     labels
@@ -219,7 +241,8 @@ fn write_origins(
         }
         let created = report.created.get(text.thread as usize).and_then(Option::as_ref);
         if let Some(place) = created.and_then(|origin| origin.location.as_deref()) {
-            parts.push(format!("thread created at {}", Location::without_folders(place)));
+            let place = location_in_short(&Location::without_folders(place)).into_owned();
+            parts.push(format!("thread created at {place}"));
         }
         if parts.is_empty() {
             continue;
@@ -240,7 +263,10 @@ fn write_origins(
         let place = origin
             .location
             .as_deref()
-            .map_or(String::new(), |place| format!(" at {}", Location::without_folders(place)));
+            .map(|place| {
+                format!(" at {}", location_in_short(&Location::without_folders(place)).into_owned())
+            })
+            .unwrap_or_default();
         let line = format!("  {what}: in a block of{size} allocated by {}{place}", origin.thread);
         write_wrapped(&line, 6, style.width, writer)?;
     }
@@ -252,7 +278,7 @@ fn call(frame: &CallFrame) -> String {
     let (file, function) = (file.as_str(), function.as_deref());
     let place = Location { file, line: *line, column: *column, function: None }.to_string();
     let place = if *line > 0 { Location::in_short(&place) } else { file.to_string() };
-    function.map_or(place.clone(), |function| format!("{function} ({place})"))
+    function.map_or(place.clone(), |name| format!("{} ({place})", function_in_short(name)))
 }
 
 /// Writes a line in several, broken between words.
@@ -323,7 +349,8 @@ fn holding(holds: &[Hold]) -> String {
     }
     let one = |hold: &Hold| {
         let mode = if hold.shared { " (shared)" } else { "" };
-        let place = hold.location.as_ref().map_or(String::new(), |place| format!(" from {place}"));
+        let place = hold.location.as_deref().map(location_in_short);
+        let place = place.map_or(String::new(), |place| format!(" from {place}"));
         format!("{}{mode}{place}", hold.lock)
     };
     format!("holding {}", holds.iter().map(one).collect::<Vec<_>>().join(", "))
@@ -333,22 +360,37 @@ fn holding(holds: &[Hold]) -> String {
 pub(super) fn write_index(
     causes: &[Cause],
     report: &Report,
+    style: Style,
     writer: &mut dyn Write,
 ) -> io::Result<()> {
     let mut index = Table::default();
-    for finding in causes.iter().flatten() {
-        let sure = match finding.graded() {
-            _ if finding.is_confirmed() => "confirmed",
-            Certainty::Real => "real",
-            Certainty::Possible => "possible",
-        };
-        let mut places: Vec<String> = report.locations(finding).map(Location::in_short).collect();
-        places.dedup();
-        let cells = [&finding.id, sure, &headline(finding), &places.join(", ")];
-        index.row(cells.iter().enumerate().map(|(at, cell)| match at {
-            0 => format!("  {cell}"),
-            _ => cell.to_string(),
-        }));
+    causes.iter().flatten().for_each(|finding| index.row(row(report, finding)));
+    if index.lines().all(|line| length(&line) <= style.width) {
+        return index.write(writer);
     }
-    index.write(writer)
+    // Where that is too wide, places stand below.
+    let (mut short, mut places) = (Table::default(), Vec::new());
+    for finding in causes.iter().flatten() {
+        let mut row = row(report, finding);
+        places.push(row.pop().unwrap_or_default());
+        short.row(row);
+    }
+    for (line, places) in short.lines().zip(places) {
+        writeln!(writer, "{line}")?;
+        write_wrapped(&format!("      {places}"), 6, style.width, writer)?;
+    }
+    Ok(())
+}
+
+/// Name, certainty, what it is, and where.
+fn row(report: &Report, finding: &Finding) -> Vec<String> {
+    let sure = match finding.graded() {
+        _ if finding.is_confirmed() => "confirmed",
+        Certainty::Real => "real",
+        Certainty::Possible => "possible",
+    };
+    let mut places: Vec<String> = report.locations(finding).map(Location::in_short).collect();
+    places.dedup();
+    let id = format!("  {}", finding.id);
+    vec![id, sure.to_string(), headline(finding), places.join(", ")]
 }

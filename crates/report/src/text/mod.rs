@@ -5,6 +5,7 @@
 mod compare;
 mod explanation;
 mod finding;
+mod names;
 mod schedule;
 mod snippet;
 mod table;
@@ -17,7 +18,8 @@ use crate::{Certainty, Column, Property, Report, Subject, in_words};
 pub use explanation::write_explanation;
 pub use finding::write_finding;
 use finding::{Cause, causes, write_cause, write_index};
-pub(crate) use finding::{headline, state_in_words};
+pub(crate) use finding::{headline, operation_of_side, ranked, state_in_words};
+pub(crate) use names::function_in_short;
 use table::Table;
 
 /// How the text may look. What the terminal can do is for the caller to know.
@@ -49,7 +51,7 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
     let causes = causes(report, style);
     let shown = causes.iter().flatten().count();
     if style.quiet {
-        write_index(&causes, report, writer)?;
+        write_index(&causes, report, style, writer)?;
         return writeln!(writer, "{}", verdict_line(report, style));
     }
     write_heading(report, style, writer)?;
@@ -101,7 +103,7 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
             false => String::new(),
         };
         writeln!(writer, "\n{found}{rest}:")?;
-        write_index(&causes, report, writer)?;
+        write_index(&causes, report, style, writer)?;
     }
     if report.comparison.is_none() && (shown > 0 || style.verbose) {
         writeln!(writer)?;
@@ -112,6 +114,7 @@ pub fn write_text(report: &Report, style: Style, writer: &mut dyn Write) -> io::
     for part in &report.not_asked {
         writeln!(writer, "not checked: {}: {}", part.property.name(), part.reason.sentence)?;
     }
+    write_import(report, writer)?;
     write_blind_spots(report, writer)?;
     if report.trace.weak_accesses > 0 {
         writeln!(writer, "memory order: {}", in_order(report.trace.weak_accesses))?;
@@ -216,8 +219,12 @@ fn write_heading(report: &Report, style: Style, writer: &mut dyn Write) -> io::R
     if report.settings.symbolic_addresses {
         writeln!(writer, "addresses that depend on what was read range over their objects")?;
     }
-    // What nobody else touches was left out; that is no news.
-    for (fact, count) in trace.provenance.iter().filter(|(fact, _)| is_news(fact)) {
+    Ok(())
+}
+
+/// What the import did not take as it was. That of what nobody else touches is no news.
+fn write_import(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
+    for (fact, count) in report.trace.provenance.iter().filter(|(fact, _)| is_news(fact)) {
         writeln!(writer, "import: {} ({})", in_words(fact), counted(*count, "time"))?;
     }
     Ok(())

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use foretrace_trace::Location;
 
+use super::names::with_addresses;
 use super::table::{cut_operation, cut_start, length};
 use super::{Style, counted};
 use crate::{EventText, Finding, Kind, Report, Side, SideState};
@@ -34,7 +35,8 @@ pub(super) fn write_schedule(
     let changes = changes(report, finding);
     let text = |event: u32| {
         let operation = report.operation_in(finding, event);
-        let operation = changes.get(&event).cloned().unwrap_or_else(|| operation.to_string());
+        let operation = changes.get(&event).map_or(operation, String::as_str);
+        let operation = with_addresses(operation).into_owned();
         EventText { operation, ..report.event(event).clone() }
     };
     let texts: Vec<EventText> = lines.iter().filter_map(|line| line.event).map(text).collect();
@@ -161,7 +163,7 @@ fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> boo
             let operand = operand.strip_prefix("shared ").unwrap_or(operand);
             let is = |name: &str| operand == name || operand.split(' ').any(|one| one == name);
             let mut held = finding.sides.iter().flat_map(|side| &side.holds);
-            let is_of_deadlock = matches!(finding.kind, Kind::LockCycle | Kind::Stuck);
+            let is_of_deadlock = finding.kind == Kind::Stuck;
             is_of_deadlock || objects.split(", ").any(is) || held.any(|hold| is(&hold.lock))
         }
     }
@@ -212,10 +214,8 @@ fn place(accessed: &str) -> &str {
 
 /// Which thread is shown in which column.
 struct Grid {
-    /// Threads with a column of their own; the sides' threads come first.
+    /// Threads with a column of their own: those of the sides, and as many others as there is room.
     columns: Vec<u32>,
-    /// Whether a last column takes the steps of all other threads.
-    others: bool,
     widths: Vec<usize>,
     location_width: usize,
     /// Whether names are shown without the classes and namespaces that they are in.
@@ -236,17 +236,13 @@ impl Grid {
         let location_width = widths.max().unwrap_or(0).min(WIDEST_LOCATION);
         let room = width.saturating_sub(10 + location_width);
         // With less room than two columns need, lines grow beyond the width.
-        let most_columns = (room / (NARROWEST_COLUMN + 2)).max(2);
-        let others = threads.len() > most_columns;
-        if others {
-            threads.truncate(most_columns - 1);
-        }
+        threads.truncate((room / (NARROWEST_COLUMN + 2)).max(2));
         let mut columns = threads;
         columns.sort_unstable();
-        let columns_shown = columns.len() + usize::from(others);
+        let columns_shown = columns.len();
         let fair_width = (room / columns_shown).saturating_sub(2).max(NARROWEST_COLUMN);
         let is_short = false;
-        let mut grid = Grid { columns, others, widths: Vec::new(), location_width, is_short };
+        let mut grid = Grid { columns, widths: Vec::new(), location_width, is_short };
         let mut needed = grid.needed(report, texts, columns_shown);
         let all = room.saturating_sub(2 * columns_shown);
         if needed.iter().sum::<usize>() > all {
@@ -266,33 +262,30 @@ impl Grid {
     fn needed(&self, report: &Report, texts: &[EventText], columns: usize) -> Vec<usize> {
         let mut needed = vec![0; columns];
         for text in texts {
-            let (column, operation) = self.cell(report, text);
-            needed[column] = needed[column].max(length(&operation));
+            if let (Some(column), operation) = self.cell(report, text) {
+                needed[column] = needed[column].max(length(&operation));
+            }
         }
         needed
     }
 
-    /// Which column an event is in, and what stands there.
-    fn cell<'t>(&self, report: &Report, text: &'t EventText) -> (usize, Cow<'t, str>) {
+    /// Which column an event is in, and what stands there. That of a thread without a column takes
+    /// the whole line.
+    fn cell<'t>(&self, report: &Report, text: &'t EventText) -> (Option<usize>, Cow<'t, str>) {
         let operation = match self.is_short {
             true => Cow::from(unqualified(&text.operation)),
             false => Cow::from(&text.operation),
         };
         match self.columns.binary_search(&text.thread) {
-            Ok(column) => (column, operation),
-            Err(_) => {
-                let operation = format!("{}: {operation}", report.thread_name(text));
-                (self.columns.len(), Cow::from(operation))
-            }
+            Ok(column) => (Some(column), operation),
+            Err(_) => (None, Cow::from(format!("{}: {operation}", report.thread_name(text)))),
         }
     }
 
     fn write_header(&self, report: &Report, writer: &mut dyn Write) -> io::Result<()> {
-        let names =
-            self.columns.iter().map(|&thread| report.trace.threads[thread as usize].as_str());
-        let others = self.others.then_some("other threads");
-        let cells: Vec<&str> = names.chain(others).collect();
-        self.write_cells("step ", &cells, "", writer)
+        let name = |&thread: &u32| report.trace.threads[thread as usize].as_str();
+        let cells: Vec<&str> = self.columns.iter().map(name).collect();
+        self.write_cells("step ", &self.in_columns(&cells), "", writer)
     }
 
     fn write_step(
@@ -302,25 +295,36 @@ impl Grid {
         text: &EventText,
         writer: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut cells = vec![""; self.columns.len() + usize::from(self.others)];
         let (column, operation) = self.cell(report, text);
-        cells[column] = &operation;
+        let content = match column {
+            Some(column) => {
+                let mut cells = vec![""; self.columns.len()];
+                cells[column] = &operation;
+                self.in_columns(&cells)
+            }
+            None => {
+                let width = self.widths.iter().map(|width| width + 2).sum::<usize>() - 2;
+                format!("{:width$}  ", cut_operation(&operation, width))
+            }
+        };
         // The sides of the finding have the folders.
         let location = text.location.as_deref().map(Location::in_short);
-        self.write_cells(label, &cells, location.as_deref().unwrap_or(""), writer)
+        self.write_cells(label, &content, location.as_deref().unwrap_or(""), writer)
+    }
+
+    fn in_columns(&self, cells: &[&str]) -> String {
+        let cells = cells.iter().zip(&self.widths);
+        cells.map(|(cell, &width)| format!("{:width$}  ", cut_operation(cell, width))).collect()
     }
 
     fn write_cells(
         &self,
         label: &str,
-        cells: &[&str],
+        content: &str,
         location: &str,
         writer: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut line = format!("  {label:>6} ");
-        for (cell, &width) in cells.iter().zip(&self.widths) {
-            line.push_str(&format!("{:width$}  ", cut_operation(cell, width)));
-        }
+        let mut line = format!("  {label:>6} {content}");
         line.push_str(&cut_start(location, self.location_width));
         writeln!(writer, "{}", line.trim_end())
     }
@@ -329,7 +333,7 @@ impl Grid {
 /// The text with names as `completed_` instead of `ThreadPool::completed_`. Names of functions and
 /// templates, which have more than that in them, stay.
 fn unqualified(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_:.[]+->*".contains(c);
+    let is_plain = |c: char| c.is_alphanumeric() || "_:.[]+->*#".contains(c);
     let word = |word: &'_ str| match word.rsplit_once("::") {
         Some((_, name)) if word.chars().all(is_plain) && !name.is_empty() => name.len(),
         _ => word.len(),

@@ -70,7 +70,7 @@ pub(super) fn cut_operation(operation: &str, width: usize) -> String {
     let (what, sign, value) = match (operation.rsplit_once(" : "), change()) {
         (Some((what, value)), _) => (what, " : ", value),
         (None, Some((what, value))) => (what, ": ", value),
-        (None, None) => return cut_end(operation, width),
+        (None, None) => return cut_what(operation, width),
     };
     let value = match length(operation) > width {
         true => value.split_once(" (").map_or(value, |(value, _)| value),
@@ -78,8 +78,21 @@ pub(super) fn cut_operation(operation: &str, width: usize) -> String {
     };
     let room = width.checked_sub(length(value) + length(sign));
     match room.filter(|&room| room >= SHORTEST) {
-        Some(room) => format!("{}{sign}{value}", cut_end(what, room)),
+        Some(room) => format!("{}{sign}{value}", cut_what(what, room)),
         None => cut_end(operation, width),
+    }
+}
+
+/// What is done to what: of a name, `work::Pool::stats_.finished`, the end says most.
+fn cut_what(what: &str, width: usize) -> String {
+    const SHORTEST: usize = 6;
+    let (verb, name) = what.rsplit_once(' ').unwrap_or(("", what));
+    let room = width.saturating_sub(if verb.is_empty() { 0 } else { length(verb) + 1 });
+    let is_name = verb.chars().all(|c| c.is_alphabetic() || c == ' ');
+    match is_name && room >= SHORTEST {
+        true if verb.is_empty() => cut_start(name, room),
+        true => format!("{verb} {}", cut_start(name, room)),
+        false => cut_end(what, width),
     }
 }
 

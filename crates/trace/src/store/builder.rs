@@ -49,6 +49,22 @@ impl Builder {
         LockId::from(self.trace.locks.intern(name))
     }
 
+    /// Calls locks otherwise: names for all of them, each another one.
+    pub fn rename_locks(&mut self, names: &[String]) {
+        let mut table = Names::default();
+        names.iter().for_each(|name| _ = table.intern(name));
+        assert_eq!(table.len(), self.trace.locks.len(), "each lock has a name of its own");
+        self.trace.locks = table;
+    }
+
+    /// Calls condition variables otherwise: names for all of them, each another one.
+    pub fn rename_conds(&mut self, names: &[String]) {
+        let mut table = Names::default();
+        names.iter().for_each(|name| _ = table.intern(name));
+        assert_eq!(table.len(), self.trace.conds.len(), "each one has a name of its own");
+        self.trace.conds = table;
+    }
+
     /// The condition variable of that name.
     pub fn cond(&mut self, name: &str) -> CondId {
         CondId::from(self.trace.conds.intern(name))

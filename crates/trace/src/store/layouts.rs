@@ -118,6 +118,13 @@ impl Layouts {
                 // Of a union the member that is as large as what is accessed.
                 let fits = members.iter().filter(holds).find(|member| room(member) == size);
                 let member = fits.or_else(|| members.iter().find(holds));
+                // The elements of `std::array` have the name of the whole.
+                if let ([only], Some(_)) = (&members[..], member)
+                    && matches!(self.types[only.of.index()].shape, Shape::Array(_))
+                    && is_reserved(&only.name)
+                {
+                    return self.descend(text, only.of, offset, size, false);
+                }
                 match member.filter(|member| !is_reserved(&member.name)) {
                     Some(member) => {
                         if !member.name.is_empty() {

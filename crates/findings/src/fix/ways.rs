@@ -1,0 +1,415 @@
+//! Changes of a recorded run that may mend a bug: which locks to hold where, in which order, and
+//! what to make atomic.
+
+use std::collections::HashSet;
+
+use foretrace_predict::Patch;
+use foretrace_trace::{Access, EventId, Location, LockId, ObjectId, Op, Request, ThreadId, Trace};
+
+use crate::holds::Holds;
+
+/// So many existing locks are tried.
+const MOST_LOCKS: usize = 3;
+
+/// So many things are looked at that a thread read before something went wrong.
+const MOST_OBJECTS: usize = 3;
+
+/// So many changes are tried that may mend what depends on data.
+const MOST_TRIED: usize = 24;
+
+/// A lock that the program does not have yet, in proposals.
+const NEW_LOCK: &str = "a new lock";
+
+/// A line of the source.
+type Line<'t> = (&'t str, u32);
+
+/// Makes patches of a trace.
+pub(super) struct Ways<'t> {
+    trace: &'t Trace,
+    /// The locks that the thread of each event has before it.
+    held: Vec<Vec<LockId>>,
+}
+
+/// What to change, and the change.
+pub(super) type Named = (String, Patch);
+
+impl<'t> Ways<'t> {
+    pub(super) fn new(trace: &'t Trace) -> Self {
+        let mut holds = Holds::default();
+        let held = (0..trace.len()).map(|row| {
+            let event = EventId::from(row);
+            let thread = trace.thread_of(event);
+            let locks = holds.of(thread).iter().map(|hold| hold.lock).collect();
+            holds.step(thread, event, trace.op(event));
+            locks
+        });
+        let held = held.collect();
+        Ways { trace, held }
+    }
+
+    fn line(&self, event: EventId) -> Option<Line<'t>> {
+        let id = self.trace.location_of(event)?;
+        let place = Location::parse(self.trace.locations().get(id.index()))?;
+        Some((place.file, place.line))
+    }
+
+    fn lock_name(&self, lock: LockId) -> &'t str {
+        self.trace.locks().get(lock.index())
+    }
+
+    /// The events around an event that stand in the same line: the first and the last, positions of
+    /// the thread.
+    fn span(&self, event: EventId) -> (usize, usize) {
+        let events = self.trace.thread_events(self.trace.thread_of(event));
+        let (at, line) = (self.trace.position(event), self.line(event));
+        let is_here = |at: usize| {
+            line.is_some() && self.line(events[at]) == line && is_inside(self.trace, events[at])
+        };
+        let first = (0..at).rev().take_while(|&at| is_here(at)).last().unwrap_or(at);
+        let last = (at + 1..events.len()).take_while(|&at| is_here(at)).last().unwrap_or(at);
+        (first, last)
+    }
+
+    /// All events that stand where this one does.
+    fn alike(&self, event: EventId) -> Vec<EventId> {
+        let wanted = self.line(event);
+        let all = (0..self.trace.len()).map(EventId::from);
+        all.filter(|&other| {
+            other == event
+                || (wanted.is_some()
+                    && self.line(other) == wanted
+                    && self.trace.access(other).is_some())
+        })
+        .collect()
+    }
+
+    /// Holds a lock around the lines of some events, wherever they are executed.
+    fn guard(&self, lock: &str, events: &[EventId], patch: &mut Patch) -> Vec<String> {
+        let (mut done, mut places) = (HashSet::new(), Vec::new());
+        for &event in events {
+            for one in self.alike(event) {
+                let thread = self.trace.thread_of(one);
+                let (first, last) = self.span(one);
+                let holds = |lock_id: &LockId| self.lock_name(*lock_id) == lock;
+                let start = self.trace.thread_events(thread)[first];
+                if self.held[start.index()].iter().any(holds) || !done.insert((thread, first)) {
+                    continue;
+                }
+                let events = self.trace.thread_events(thread);
+                patch.hold(lock, events[first], events[last]);
+                places.push(self.place(one));
+            }
+        }
+        places.sort();
+        places.dedup();
+        places
+    }
+
+    /// `a.c:3 (main)`
+    fn place(&self, event: EventId) -> String {
+        let thread = || self.trace.threads().get(self.trace.thread_of(event).index());
+        let location = self.trace.location_of(event);
+        let text = location.map(|id| self.trace.locations().get(id.index()));
+        match text.and_then(Location::parse) {
+            Some(place) => {
+                let function = place.function.map_or(String::new(), |name| format!(" ({name})"));
+                format!("{}:{}{function}", place.file_name(), place.line)
+            }
+            None => format!("event {} of {}", event.0, thread()),
+        }
+    }
+
+    /// The locks to try: those that the events already hold, then those that other accesses to the
+    /// same memory hold, then those that all threads of the events take somewhere.
+    fn locks(&self, events: &[EventId]) -> Vec<&'t str> {
+        let objects = events.iter().filter_map(|&event| self.trace.access(event));
+        let objects: HashSet<_> = objects.map(|access| access.at.object).collect();
+        let others =
+            self.trace.accesses().filter(|(_, access)| objects.contains(&access.at.object));
+        let others = others.map(|(event, _)| event);
+        let held = events.iter().copied().chain(others);
+        let held = held.flat_map(|event| &self.held[event.index()]).copied();
+        let threads: HashSet<ThreadId> =
+            events.iter().map(|&event| self.trace.thread_of(event)).collect();
+        let taken: Vec<(ThreadId, LockId)> = self.taken().collect();
+        let by_all = taken
+            .iter()
+            .map(|&(_, lock)| lock)
+            .filter(|&lock| threads.iter().all(|&thread| taken.contains(&(thread, lock))));
+        let mut names: Vec<&str> = Vec::new();
+        for name in held.chain(by_all).map(|lock| self.lock_name(lock)) {
+            if !names.contains(&name) && names.len() < MOST_LOCKS {
+                names.push(name);
+            }
+        }
+        names.push(NEW_LOCK);
+        names
+    }
+
+    /// Which thread takes which lock, each pair once, in the order of the run.
+    fn taken(&self) -> impl Iterator<Item = (ThreadId, LockId)> {
+        let mut known = HashSet::new();
+        let pair = |(event, op): (EventId, Op)| {
+            let Op::Acquire { lock, .. } = op else { return None };
+            Some((self.trace.thread_of(event), lock))
+        };
+        self.trace.other_ops().filter_map(pair).filter(move |pair| known.insert(*pair))
+    }
+
+    pub(super) fn of_race(&self, a: EventId, b: EventId) -> Vec<Named> {
+        let mut ways = Vec::new();
+        let object = self.trace.access(a).map(|access| access.at.object);
+        let accesses = self.trace.accesses().filter(|(_, access)| Some(access.at.object) == object);
+        let all: Vec<EventId> = accesses.map(|(event, _)| event).collect();
+        for lock in self.locks(&[a, b]) {
+            for scope in [&[a, b][..], &all] {
+                let mut patch = Patch::default();
+                let places = self.guard(lock, scope, &mut patch);
+                let what = format!("hold {} around {}", quoted(lock), places.join(", "));
+                if !ways.iter().any(|(known, _)| *known == what) {
+                    ways.push((what, patch));
+                }
+            }
+        }
+        let name = object.map_or("the memory", |id| self.trace.objects().get(id.index()));
+        let atomic = Patch { atomic: all.iter().copied().collect(), ..Patch::default() };
+        let but = "each access by itself: a read and a later write stay two steps";
+        ways.push((format!("make all accesses to `{name}` atomic ({but})"), atomic));
+        ways
+    }
+
+    pub(super) fn of_atomicity(
+        &self,
+        first: EventId,
+        remote: EventId,
+        second: EventId,
+    ) -> Vec<Named> {
+        let (from, to) = (self.line(first), self.line(second));
+        let mut ways = Vec::new();
+        for lock in self.locks(&[remote, first, second]) {
+            let mut patch = Patch::default();
+            for thread in self.trace.thread_ids() {
+                self.hold_between(lock, thread, (from, to), (first, second), &mut patch);
+            }
+            let others = self.guard(lock, &[remote], &mut patch);
+            let mut what = format!(
+                "hold {} from {} to {}",
+                quoted(lock),
+                self.place(first),
+                self.place(second)
+            );
+            if !others.is_empty() {
+                what.push_str(&format!(", and around {}", others.join(", ")));
+            }
+            ways.push((what, patch));
+        }
+        ways
+    }
+
+    /// Holds a lock from each execution of one line to the next one of another.
+    fn hold_between(
+        &self,
+        lock: &str,
+        thread: ThreadId,
+        (from, to): (Option<Line>, Option<Line>),
+        (first, second): (EventId, EventId),
+        patch: &mut Patch,
+    ) {
+        let events = self.trace.thread_events(thread);
+        let is_at = |at: usize, line: Option<Line>, event: EventId| {
+            let here = events[at];
+            here == event
+                || (line.is_some() && self.line(here) == line && self.trace.access(here).is_some())
+        };
+        let mut at = 0;
+        while at < events.len() {
+            let end = (at + 1..events.len()).find(|&end| is_at(end, to, second));
+            let (true, Some(end)) = (is_at(at, from, first), end) else {
+                at += 1;
+                continue;
+            };
+            let (start, last) = (self.span(events[at]).0, self.span(events[end]).1);
+            let is_held = |lock_id: &LockId| self.lock_name(*lock_id) == lock;
+            if !self.held[events[start].index()].iter().any(is_held) {
+                patch.hold(lock, events[start], events[last]);
+            }
+            at = last.max(end) + 1;
+        }
+    }
+
+    /// Each thread of the cycle may take what it waits for before what it holds; or all of them
+    /// take one lock more around both.
+    pub(super) fn of_cycle(&self, acquires: &[EventId]) -> Vec<Named> {
+        let mut ways = Vec::new();
+        let wanted: Vec<LockId> =
+            acquires.iter().filter_map(|&event| lock_of(self.trace.op(event))).collect();
+        let mut gate = Patch::default();
+        for &acquire in acquires {
+            let Some(inner) = lock_of(self.trace.op(acquire)) else { continue };
+            let Some(&outer) = self.held[acquire.index()].iter().find(|held| wanted.contains(held))
+            else {
+                continue;
+            };
+            let mut swap = Patch::default();
+            for (take, again) in self.nested(outer, inner) {
+                let name = self.lock_name(inner).to_string();
+                swap.acquire_before.entry(take).or_default().push(name);
+                swap.left_out.insert(again);
+                let events = self.trace.thread_events(self.trace.thread_of(take));
+                let rest = &events[self.trace.position(again)..];
+                let gives_back = |op: Op| matches!(op, Op::Release { lock, .. } if lock == outer);
+                if let Some(&release) = rest.iter().find(|&&event| gives_back(self.trace.op(event)))
+                {
+                    gate.hold(NEW_LOCK, take, release);
+                }
+            }
+            let (inner, outer) = (self.lock_name(inner), self.lock_name(outer));
+            let what = format!("take `{inner}` before `{outer}` at {}", self.place(acquire));
+            ways.push((what, swap));
+        }
+        let what = format!("hold {NEW_LOCK} around each of these nested critical sections");
+        ways.push((what, gate));
+        ways
+    }
+
+    /// Where a lock is taken while another one is held: the event that took that, and the one that
+    /// takes it.
+    fn nested(&self, outer: LockId, inner: LockId) -> Vec<(EventId, EventId)> {
+        let mut nested = Vec::new();
+        for thread in self.trace.thread_ids() {
+            let mut since = None;
+            for &event in self.trace.thread_events(thread) {
+                let lock = lock_of(self.trace.op(event));
+                let holds = self.held[event.index()].contains(&outer);
+                if lock == Some(outer) && !holds {
+                    since = Some(event);
+                } else if let (true, true, Some(take)) = (lock == Some(inner), holds, since) {
+                    nested.push((take, event));
+                }
+            }
+        }
+        nested
+    }
+    /// What goes wrong because of what a thread read: nobody comes between the accesses to something
+    /// that it read before this event, in each line, or in each function.
+    pub(super) fn of_data(&self, event: EventId) -> Vec<Named> {
+        let mut ways: Vec<Named> = Vec::new();
+        let objects = self.read_before(event);
+        for object in &objects {
+            let accesses = self.trace.accesses().filter(|(_, access)| access.at.object == *object);
+            let accesses: Vec<EventId> = accesses.map(|(event, _)| event).collect();
+            let about: Vec<EventId> = [event].into_iter().chain(accesses.iter().copied()).collect();
+            for lock in self.locks(&about) {
+                let mut patch = Patch::default();
+                let places = self.guard(lock, &accesses, &mut patch);
+                ways.push((format!("hold {} around {}", quoted(lock), places.join(", ")), patch));
+                let mut patch = Patch::default();
+                let places = self.guard_stretches(lock, *object, &mut patch);
+                ways.push((format!("hold {} {}", quoted(lock), places.join(", and ")), patch));
+            }
+        }
+        ways.truncate(MOST_TRIED);
+        ways
+    }
+
+    /// What a thread read up to an event, and other threads write: the last first.
+    fn read_before(&self, event: EventId) -> Vec<ObjectId> {
+        let thread = self.trace.thread_of(event);
+        let by_others = |(by, access): (EventId, Access)| {
+            (access.writes && self.trace.thread_of(by) != thread).then_some(access.at.object)
+        };
+        let written: HashSet<ObjectId> = self.trace.accesses().filter_map(by_others).collect();
+        let before = &self.trace.thread_events(thread)[..=self.trace.position(event)];
+        let mut objects: Vec<ObjectId> = Vec::new();
+        for access in before.iter().rev().filter_map(|&event| self.trace.access(event)) {
+            let object = access.at.object;
+            if access.reads && written.contains(&object) && !objects.contains(&object) {
+                objects.push(object);
+            }
+        }
+        objects.truncate(MOST_OBJECTS);
+        objects
+    }
+
+    /// Holds a lock from the first to the last access to an object in each call of a function, as
+    /// far as nothing in between waits for others than holders of locks; around whole critical
+    /// sections of other locks.
+    fn guard_stretches(&self, lock: &str, object: ObjectId, patch: &mut Patch) -> Vec<String> {
+        let is_access = |event: EventId| {
+            self.trace.access(event).is_some_and(|access| access.at.object == object)
+        };
+        let mut places = Vec::new();
+        for thread in self.trace.thread_ids() {
+            let events = self.trace.thread_events(thread);
+            let mut at = 0;
+            while at < events.len() {
+                let first = at;
+                at += 1;
+                if !is_access(events[first]) {
+                    continue;
+                }
+                let is_free = |&event: &EventId| is_free(self.trace, event, lock);
+                let end = first + events[first..].iter().take_while(|event| is_free(event)).count();
+                let is_last = |&at: &usize| {
+                    is_access(events[at])
+                        && self.function(events[at]) == self.function(events[first])
+                };
+                let last = (first..end).rev().find(is_last).unwrap_or(first);
+                at = last + 1;
+                let is_inside = |at: usize| !self.held[events[at].index()].is_empty();
+                let begin =
+                    (0..=first).rev().find(|&at| at == 0 || !is_inside(at)).unwrap_or(first);
+                let (start, _) = self.span(events[begin]);
+                let behind = (last + 1..end).find(|&at| !is_inside(at)).unwrap_or(end);
+                let (_, stop) = self.span(events[last]);
+                let stop = stop.max(behind - 1);
+                let holds = |known: &LockId| self.lock_name(*known) == lock;
+                if self.held[events[start].index()].iter().any(holds) {
+                    continue;
+                }
+                patch.hold(lock, events[start], events[stop]);
+                let (from, to) = (self.place(events[first]), self.place(events[last]));
+                places.push(match from == to {
+                    true => format!("around {from}"),
+                    false => format!("from {from} to {to}"),
+                });
+            }
+        }
+        places.sort();
+        places.dedup();
+        places
+    }
+
+    fn function(&self, event: EventId) -> Option<&'t str> {
+        let id = self.trace.location_of(event)?;
+        Location::parse(self.trace.locations().get(id.index()))?.function
+    }
+}
+
+fn lock_of(op: Op) -> Option<LockId> {
+    if let Op::Acquire { lock, .. } = op { Some(lock) } else { None }
+}
+
+/// Whether a critical section may contain it without holding anything up for ever.
+fn is_inside(trace: &Trace, event: EventId) -> bool {
+    use foretrace_trace::ops;
+    match trace.op(event) {
+        ops!(memory data Fence RegionBegin RegionEnd) => true,
+        ops!(sync object call External) => false,
+    }
+}
+
+/// Whether a thread that holds a lock may do it, since it waits there for no more than another lock.
+fn is_free(trace: &Trace, event: EventId, held: &str) -> bool {
+    let is_other = |lock: LockId| trace.locks().get(lock.index()) != held;
+    match trace.op(event) {
+        Op::Acquire { lock, .. } | Op::Release { lock, .. } => is_other(lock),
+        Op::Request(Request::Acquire(lock, _)) => is_other(lock),
+        Op::Signal { .. } | Op::Broadcast { .. } | Op::SemPost { .. } => true,
+        _ => is_inside(trace, event),
+    }
+}
+
+fn quoted(lock: &str) -> String {
+    if lock == NEW_LOCK { lock.to_string() } else { format!("`{lock}`") }
+}
