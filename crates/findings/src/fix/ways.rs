@@ -402,11 +402,16 @@ fn is_inside(trace: &Trace, event: EventId) -> bool {
 /// Whether a thread that holds a lock may do it, since it waits there for no more than another lock.
 fn is_free(trace: &Trace, event: EventId, held: &str) -> bool {
     let is_other = |lock: LockId| trace.locks().get(lock.index()) != held;
+    use foretrace_trace::ops;
     match trace.op(event) {
         Op::Acquire { lock, .. } | Op::Release { lock, .. } => is_other(lock),
         Op::Request(Request::Acquire(lock, _)) => is_other(lock),
         Op::Signal { .. } | Op::Broadcast { .. } | Op::SemPost { .. } => true,
-        _ => is_inside(trace, event),
+        ops!(memory data object call External Fence RegionBegin RegionEnd) => {
+            is_inside(trace, event)
+        }
+        ops!(barrier thread) => false,
+        ops!(AcquireFailed Destroy Wait Wake SemWait SemWaitFailed Request) => false,
     }
 }
 
