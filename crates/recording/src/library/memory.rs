@@ -59,7 +59,8 @@ pub fn reads(name: &str) -> impl Iterator<Item = (u32, Amount)> {
     let whole = strings_read_by(name).iter().map(|&argument| (argument as u32, Text));
     let listed = READS.iter().filter(move |row| row.0 == plain).map(|row| (row.1, row.2));
     let cxx = CXX_READS.iter().filter(|row| name.starts_with(row.0)).map(|row| (row.1, row.2));
-    whole.chain(listed).chain(cxx)
+    let asked = attributes(plain).filter(|(_, does)| does.starts_with(['g', 's']));
+    whole.chain(listed).chain(cxx).chain(asked.map(|(size, _)| (0, size)))
 }
 
 /// Which arguments of a function are strings that it only reads, up to their ends. What it returns
@@ -91,7 +92,14 @@ const READ_BOTH: Names = Names(
 /// What a function has written: the argument that is the address, how many bytes, and when.
 pub fn writes(name: &str) -> impl Iterator<Item = (u32, Amount, Success)> {
     let plain = plain(name);
-    WRITES.iter().filter(move |row| row.0 == plain).map(|row| (row.1, row.2, row.3))
+    let listed = WRITES.iter().filter(move |row| row.0 == plain);
+    let listed = listed.map(|row| (row.1, row.2, row.3));
+    let of_attributes = attributes(plain).and_then(|(size, does)| match () {
+        () if does.starts_with("get") => Some((1, Fixed(4), Zero)),
+        () if does.starts_with("set") || does == "init" => Some((0, size, Zero)),
+        () => None,
+    });
+    listed.chain(of_attributes)
 }
 
 /// Where a function has its format, if it formats texts: the argument, and whether the values are a
@@ -174,16 +182,22 @@ pub fn handed(name: &str, effect: Option<Effect>) -> Option<u8> {
         Some(Effect::Cxx) => Some(handed::WRITTEN),
         Some(_) if name.starts_with("_Z") => is_stream().then_some(handed::UNDESCRIBED),
         Some(Effect::None) if RESULTS.contains(plain) => Some(handed::WRITTEN),
-        Some(Effect::None) if is_attribute(plain) => Some(handed::UNDESCRIBED),
+        Some(Effect::None) if plain.starts_with("pthread_attr_") => Some(handed::UNDESCRIBED),
         Some(Effect::None) if !silent::touches_only_memory(plain) => None,
         Some(_) if !PARTLY.contains(plain) && is_described() => None,
         Some(_) => Some(handed::UNDESCRIBED),
     }
 }
 
-/// Functions on what says how a thread, lock or the like is made.
-fn is_attribute(name: &str) -> bool {
-    name.starts_with("pthread_") && name.contains("attr_")
+/// What says how a lock or the like is made, and what a function does with it.
+fn attributes(name: &str) -> Option<(Amount, &str)> {
+    let (of, does) = name.strip_prefix("pthread_")?.split_once("attr_")?;
+    let size = match of {
+        "mutex" | "cond" | "barrier" => 4,
+        "rwlock" => 8,
+        _ => return None,
+    };
+    Some((Fixed(size), does))
 }
 
 /// Parts of the names of functions of C++'s library that change the state of streams, which
