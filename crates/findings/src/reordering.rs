@@ -143,7 +143,7 @@ impl Schedule<'_> {
         let trace = self.trace;
         let explanation = self.finding.explanation.as_ref();
         let values = explanation.and_then(|all| all.steps.get(at));
-        let text = values.map(|values| operation_with(trace, event, values));
+        let text = values.map(|values| operation_with(trace, event, values).text);
         let changed = text.filter(|text| *text != operation(trace, event));
         let Some(changed) = changed else {
             return "The value is the recorded one, so its thread goes on as recorded.".to_string();

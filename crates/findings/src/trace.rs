@@ -10,12 +10,14 @@ use foretrace_predict::{
     Finding, Granularity, NotAsked, Options, Prediction, Prune, Switches, Undecided,
 };
 use foretrace_report as report;
-use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
+use foretrace_report::{EventText, Hold, Operation, Report, Side, SideState, fingerprint};
 use foretrace_trace::{Dependences, EventId, Location, Mode, ObjectId, Op, Request, Trace, ops};
 use foretrace_verdict::{Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
-use crate::describe::{coming_access, coming_store, failed_assertion, operation, operation_with};
+use crate::describe::{
+    coming_access, coming_store, failed_assertion, operation, operation_with, recorded,
+};
 use crate::holds::{OpenHold, Survey};
 use crate::implicit;
 use crate::picture::{REFUTED_IN_PICTURE, picture};
@@ -209,8 +211,7 @@ pub(crate) fn event_text(trace: &Trace, event: EventId) -> EventText {
     EventText {
         event: event.0,
         thread: trace.thread_of(event).0,
-        operation: operation(trace, event),
-        writes: trace.access(event).is_some_and(|access| access.writes),
+        operation: recorded(trace, event),
         location: location(trace, event),
         stack: None,
     }
@@ -310,14 +311,14 @@ fn finding(
 }
 
 /// What the events of a witness do otherwise than in the recorded run.
-fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
+fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, Operation)> {
     let explained = finding.explanation.iter().flat_map(|explanation| &explanation.steps);
     let steps = || finding.schedule.iter().zip(explained.clone());
-    let mut changes: Vec<(u32, String)> = steps()
+    let mut changes: Vec<(u32, Operation)> = steps()
         .filter(|(event, _)| !trace.is_made_up(**event))
         .map(|(&event, values)| (event, operation_with(trace, event, values)))
-        .filter(|(event, text)| *text != operation(trace, *event))
-        .map(|(event, text)| (event.0, text))
+        .filter(|(event, changed)| *changed != recorded(trace, *event))
+        .map(|(event, changed)| (event.0, changed))
         .collect();
     let assertion = finding.explanation.as_ref().and_then(|all| all.assertion.as_ref());
     if let (Violation::Assertion(event), Some(assertion)) = (&finding.violation, assertion)
@@ -334,12 +335,12 @@ fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
                 && trace.values(step).0 != values.seen
         });
         // What it will see is not known before: the recorded value may come from the other side.
-        let text = match reads(event) {
+        let coming = match reads(event) {
             true => coming_store(trace, event).or_else(|| Some(coming_access(trace, event))),
             false => coming_store(trace, event).filter(|_| reads_otherwise),
         };
-        let text = text.filter(|text| *text != operation(trace, event));
-        changes.extend(text.map(|text| (event.0, text)));
+        let coming = coming.filter(|coming| *coming != recorded(trace, event));
+        changes.extend(coming.map(|coming| (event.0, coming)));
     }
     changes.sort_unstable();
     changes

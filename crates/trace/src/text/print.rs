@@ -17,10 +17,11 @@ use crate::provenance::Provenance;
 use crate::store::{Dependences, LockKind, Names, Trace};
 
 use super::appearance::{Appearance, InOrder};
-use super::cursor::{is_bare, is_bare_location, quote};
+use super::cursor::is_bare;
 use super::eval;
 use super::expression;
 use super::parse::DEFAULT_SIZE;
+use super::quoting::{is_bare_location, quote};
 
 /// The text form of a trace.
 pub fn print(trace: &Trace) -> String {
