@@ -28,7 +28,7 @@
 //! | `races` | accesses that can race |
 //! | `reuse` | addresses of memory that is gone |
 //! | `settle` | values that must be known on the way |
-//! | `sync` | locks, semaphores, barriers, waits, threads |
+//! | `sync`, `threads` | locks, semaphores, barriers, waits; threads |
 //! | `stuck` | where threads can be blocked |
 //! | `meanings` | instructions whose operand may mean several things |
 
@@ -43,6 +43,7 @@ mod settle;
 mod shape;
 mod stuck;
 mod sync;
+mod threads;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
