@@ -54,7 +54,7 @@ pub use read::{ReadError, Recalled, read_json};
 pub use sarif::write_sarif;
 pub use source::{CallFrame, Origin, SourceFile};
 pub use stable::SourceLines;
-pub use standing::{Standing, Suppression};
+pub use standing::{Standing, Suppression, ToldBugs};
 pub use suppress::Suppressions;
 pub use text::{Style, in_order, write_explanation, write_finding, write_text};
 pub use topics::{TOPICS, Topic};
