@@ -98,29 +98,27 @@ fn described(trace: &Trace, event: EventId, op: Op) -> Operation {
 
 /// What kind of effect an operation has, and on what.
 fn effect(trace: &Trace, op: Op) -> (EffectKind, Vec<&str>) {
-    let lock = |id: foretrace_trace::LockId| trace.locks().get(id.index());
-    let cond = |id: foretrace_trace::CondId| trace.conds().get(id.index());
-    let semaphore = |id: foretrace_trace::SemId| trace.semaphores().get(id.index());
-    let barrier = |id: foretrace_trace::BarrierId| trace.barriers().get(id.index());
-    let thread = |id: foretrace_trace::ThreadId| trace.threads().get(id.index());
-    let object = |id: foretrace_trace::ObjectId| trace.objects().get(id.index());
     match op {
-        Op::Read { at, .. } => (EffectKind::Read, vec![object(at.object)]),
-        Op::Write { at, .. } => (EffectKind::Write, vec![object(at.object)]),
-        Op::Rmw { at, .. } => (EffectKind::Update, vec![object(at.object)]),
-        Op::Acquire { lock: id, .. } => (EffectKind::Acquire, vec![lock(id)]),
-        Op::Release { lock: id, .. } => (EffectKind::Release, vec![lock(id)]),
-        Op::Wait { cond: on, lock: id, .. } => (EffectKind::Wait, vec![lock(id), cond(on)]),
-        Op::Wake { cond: on, lock: id, .. } => (EffectKind::Wake, vec![lock(id), cond(on)]),
-        Op::Signal { cond: id } | Op::Broadcast { cond: id } => {
-            (EffectKind::Notify, vec![cond(id)])
+        Op::Read { at, .. } => (EffectKind::Read, vec![trace.name(at.object)]),
+        Op::Write { at, .. } => (EffectKind::Write, vec![trace.name(at.object)]),
+        Op::Rmw { at, .. } => (EffectKind::Update, vec![trace.name(at.object)]),
+        Op::Acquire { lock: id, .. } => (EffectKind::Acquire, vec![trace.name(id)]),
+        Op::Release { lock: id, .. } => (EffectKind::Release, vec![trace.name(id)]),
+        Op::Wait { cond: on, lock: id, .. } => {
+            (EffectKind::Wait, vec![trace.name(id), trace.name(on)])
         }
-        Op::SemPost { sem } => (EffectKind::Notify, vec![semaphore(sem)]),
-        Op::SemWait { sem, .. } => (EffectKind::Take, vec![semaphore(sem)]),
-        Op::Arrive { barrier: id } => (EffectKind::Notify, vec![barrier(id)]),
-        Op::Leave { barrier: id } => (EffectKind::Take, vec![barrier(id)]),
-        Op::Fork { child } => (EffectKind::Fork, vec![thread(child)]),
-        Op::Join { child } => (EffectKind::Join, vec![thread(child)]),
+        Op::Wake { cond: on, lock: id, .. } => {
+            (EffectKind::Wake, vec![trace.name(id), trace.name(on)])
+        }
+        Op::Signal { cond: id } | Op::Broadcast { cond: id } => {
+            (EffectKind::Notify, vec![trace.name(id)])
+        }
+        Op::SemPost { sem } => (EffectKind::Notify, vec![trace.name(sem)]),
+        Op::SemWait { sem, .. } => (EffectKind::Take, vec![trace.name(sem)]),
+        Op::Arrive { barrier: id } => (EffectKind::Notify, vec![trace.name(id)]),
+        Op::Leave { barrier: id } => (EffectKind::Take, vec![trace.name(id)]),
+        Op::Fork { child } => (EffectKind::Fork, vec![trace.name(child)]),
+        Op::Join { child } => (EffectKind::Join, vec![trace.name(child)]),
         Op::Begin => (EffectKind::Begin, Vec::new()),
         Op::End => (EffectKind::End, Vec::new()),
         Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } => {
@@ -128,12 +126,12 @@ fn effect(trace: &Trace, op: Op) -> (EffectKind, Vec<&str>) {
         }
         Op::AcquireFailed { lock: id, .. }
         | Op::Destroy { lock: id }
-        | Op::Request(Request::Acquire(id, _)) => (EffectKind::Other, vec![lock(id)]),
+        | Op::Request(Request::Acquire(id, _)) => (EffectKind::Other, vec![trace.name(id)]),
         Op::SemWaitFailed { sem, .. } | Op::Request(Request::SemWait(sem)) => {
-            (EffectKind::Other, vec![semaphore(sem)])
+            (EffectKind::Other, vec![trace.name(sem)])
         }
-        Op::Request(Request::Join(child)) => (EffectKind::Other, vec![thread(child)]),
-        Op::Free { object: id } => (EffectKind::Other, vec![object(id)]),
+        Op::Request(Request::Join(child)) => (EffectKind::Other, vec![trace.name(child)]),
+        Op::Free { object: id } => (EffectKind::Other, vec![trace.name(id)]),
         Op::Exit | Op::Let | Op::Alloc { .. } | ops!(mark call) => (EffectKind::Other, Vec::new()),
     }
 }
@@ -156,12 +154,6 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
         let expr = trace.expression(event);
         expr.map_or(String::new(), |expr| format!(" {}", Readable::of(trace, event, expr).show()))
     };
-    let lock = |id: foretrace_trace::LockId| trace.locks().get(id.index());
-    let cond = |id: foretrace_trace::CondId| trace.conds().get(id.index());
-    let semaphore = |id: foretrace_trace::SemId| trace.semaphores().get(id.index());
-    let barrier = |id: foretrace_trace::BarrierId| trace.barriers().get(id.index());
-    let thread = |id: foretrace_trace::ThreadId| trace.threads().get(id.index());
-    let object = |id: foretrace_trace::ObjectId| trace.objects().get(id.index());
     match op {
         Op::Read { at, value, order } => access("read", trace, at, order, " : ", value),
         Op::Write { at, value, order } => access("write", trace, at, order, " : ", value),
@@ -174,15 +166,20 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
         Op::Assert { holds } => format!("assert{} : {holds}", condition()),
         Op::Assume { holds } => format!("assume{} : {holds}", condition()),
         Op::Acquire { lock: id, mode, patience } => {
-            format!("{}acquire {}{}", eager(patience), shared(mode), lock(id))
+            format!("{}acquire {}{}", eager(patience), shared(mode), trace.name(id))
         }
         Op::AcquireFailed { lock: id, mode, patience } => {
-            format!("{}acquire {}{} : fail", eager(patience), shared(mode), lock(id))
+            format!("{}acquire {}{} : fail", eager(patience), shared(mode), trace.name(id))
         }
-        Op::Release { lock: id, mode } => format!("release {}{}", shared(mode), lock(id)),
-        Op::Destroy { lock: id } => format!("destroy {}", lock(id)),
+        Op::Release { lock: id, mode } => format!("release {}{}", shared(mode), trace.name(id)),
+        Op::Destroy { lock: id } => format!("destroy {}", trace.name(id)),
         Op::Wait { cond: id, lock: with, timed } => {
-            format!("{}wait {} {}", if timed { "timed" } else { "" }, cond(id), lock(with))
+            format!(
+                "{}wait {} {}",
+                if timed { "timed" } else { "" },
+                trace.name(id),
+                trace.name(with)
+            )
         }
         Op::Wake { cond: id, lock: with, reason } => {
             let reason = match reason {
@@ -190,29 +187,29 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
                 WakeReason::TimedOut => " timeout",
                 WakeReason::Spurious => " spurious",
             };
-            format!("wake {} {}{reason}", cond(id), lock(with))
+            format!("wake {} {}{reason}", trace.name(id), trace.name(with))
         }
-        Op::Signal { cond: id } => format!("signal {}", cond(id)),
-        Op::Broadcast { cond: id } => format!("broadcast {}", cond(id)),
-        Op::SemWait { sem, patience } => format!("{}semwait {}", eager(patience), semaphore(sem)),
+        Op::Signal { cond: id } => format!("signal {}", trace.name(id)),
+        Op::Broadcast { cond: id } => format!("broadcast {}", trace.name(id)),
+        Op::SemWait { sem, patience } => format!("{}semwait {}", eager(patience), trace.name(sem)),
         Op::SemWaitFailed { sem, patience } => {
-            format!("{}semwait {} : fail", eager(patience), semaphore(sem))
+            format!("{}semwait {} : fail", eager(patience), trace.name(sem))
         }
-        Op::SemPost { sem } => format!("sempost {}", semaphore(sem)),
-        Op::Arrive { barrier: id } => format!("arrive {}", barrier(id)),
-        Op::Leave { barrier: id } => format!("leave {}", barrier(id)),
+        Op::SemPost { sem } => format!("sempost {}", trace.name(sem)),
+        Op::Arrive { barrier: id } => format!("arrive {}", trace.name(id)),
+        Op::Leave { barrier: id } => format!("leave {}", trace.name(id)),
         Op::Request(Request::Acquire(id, mode)) => {
-            format!("request acquire {}{}", shared(mode), lock(id))
+            format!("request acquire {}{}", shared(mode), trace.name(id))
         }
-        Op::Request(Request::SemWait(id)) => format!("request semwait {}", semaphore(id)),
-        Op::Request(Request::Join(id)) => format!("request join {}", thread(id)),
-        Op::Fork { child } => format!("fork {}", thread(child)),
-        Op::Join { child } => format!("join {}", thread(child)),
+        Op::Request(Request::SemWait(id)) => format!("request semwait {}", trace.name(id)),
+        Op::Request(Request::Join(id)) => format!("request join {}", trace.name(id)),
+        Op::Fork { child } => format!("fork {}", trace.name(child)),
+        Op::Join { child } => format!("join {}", trace.name(child)),
         Op::Begin => "begin".to_string(),
         Op::End => "end".to_string(),
         Op::Exit => "exit".to_string(),
-        Op::Alloc { object: id, .. } => format!("alloc {}", object(id)),
-        Op::Free { object: id } => format!("free {}", object(id)),
+        Op::Alloc { object: id, .. } => format!("alloc {}", trace.name(id)),
+        Op::Free { object: id } => format!("free {}", trace.name(id)),
         Op::RegionBegin => "region begin".to_string(),
         Op::RegionEnd => "region end".to_string(),
         Op::Fence { .. } => "fence".to_string(),
@@ -229,7 +226,7 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
             }
         }
         Op::Let => {
-            let name = trace.binding(event).map_or("?", |name| trace.names().get(name.index()));
+            let name = trace.binding(event).map_or("?", |name| trace.name(name));
             format!("let {name} ={}", condition())
         }
     }
@@ -239,7 +236,7 @@ fn operation_of(trace: &Trace, event: EventId, op: Op) -> String {
 fn function(trace: &Trace, enter: Option<EventId>) -> String {
     match enter.map(|enter| trace.op(enter)) {
         Some(Op::EnterCall { by: Some(by), .. }) => {
-            format!("{}()", trace.functions().get(by.index()))
+            format!("{}()", trace.name(by))
         }
         _ => "call".to_string(),
     }
@@ -251,7 +248,7 @@ fn channels(trace: &Trace, on: ChannelsId) -> String {
         Channels::Every => "every channel".to_string(),
         Channels::Only([]) => "no channel".to_string(),
         Channels::Only(list) => {
-            let name = |(channel, _): &(ChannelId, _)| trace.channels().get(channel.index());
+            let name = |(channel, _): &(ChannelId, _)| trace.name(channel);
             list.iter().map(name).collect::<Vec<&str>>().join(", ")
         }
     }

@@ -100,7 +100,7 @@ impl Tables {
 
     fn place(&mut self, trace: &Trace, at: Place) -> u32 {
         *self.place_ids.entry(at).or_insert_with(|| {
-            let object = trace.objects().get(at.object.index()).to_string();
+            let object = trace.name(at.object).to_string();
             self.places.push(MemoryPlace { object, offset: at.offset, size: at.size });
             self.places.len() as u32 - 1
         })

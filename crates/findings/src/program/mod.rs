@@ -233,9 +233,7 @@ impl<'a> Scene<'a> {
         let (events, finding, kind) = (self.events, self.finding, self.kind());
         let object = match self.check() {
             Some((event, _)) => events.lock_of(event),
-            None => finding
-                .object
-                .map(|object| events.summary.trace.objects().get(object.index()).to_string()),
+            None => finding.object.map(|object| events.summary.trace.name(object).to_string()),
         };
         let place = |event: &EventId| {
             let described = || describe(events.program, events.site(*event));
