@@ -24,7 +24,7 @@
 //! | `ways` | paths: their state, and how they merge |
 //! | `instruction` | instructions but accesses and synchronisation |
 //! | `critical` | critical sections as one node |
-//! | `access` | memory: objects, private and shared |
+//! | `access`, `addresses` | memory: objects, private and shared; what addresses may mean |
 //! | `races` | accesses that can race |
 //! | `reuse` | addresses of memory that is gone |
 //! | `settle` | values that must be known on the way |
@@ -33,6 +33,7 @@
 //! | `meanings` | instructions whose operand may mean several things |
 
 mod access;
+mod addresses;
 mod critical;
 mod instruction;
 mod meanings;
