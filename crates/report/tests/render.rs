@@ -457,6 +457,20 @@ fn changed_values() {
     );
 }
 
+/// What a store changes is what the last one left, atomic or not.
+#[test]
+fn atomic_stores_leave_values() {
+    let mut report = small();
+    let finding = &mut report.findings[0];
+    finding.schedule = vec![0, 3, 1];
+    let operations = [(0, "read x : 0"), (1, "write x : 1"), (3, "atomic write x : 5")];
+    finding.changes = operations.map(|(event, text)| (event, operation_of(text))).to_vec();
+    let mut bytes = Vec::new();
+    write_text(&report, Style::default(), &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("x: 5 → 1") && text.contains("  atomic write x : 5"), "{text}");
+}
+
 #[test]
 fn what_is_known_of_computed_values_is_one_line() {
     let terms = |facts: &[(Walked, u64)]| {
