@@ -5,8 +5,8 @@
 //! next. Its turn is a ticket that it draws from a counter; or a number of its own; or one of the
 //! states of a thing of which it makes the next one, under a lock. Now and then a ticket is only
 //! looked at or too many are drawn, a number is that of another thread, the look is forgotten or
-//! looks for something else, the lock is forgotten, the turn is passed on too early, or not at all,
-//! or by somebody else.
+//! looks for something else, the lock is forgotten, a thread makes it its turn by itself, or the
+//! turn is passed on too early, or not at all, or by somebody else.
 //!
 //! **Follows.** A simulated run, as in `generate`: what is recorded has happened.
 
@@ -163,6 +163,11 @@ impl Run {
     /// Looks whether it is its turn.
     fn look(&mut self, thread: usize) -> At {
         let Thread { waits_for, ticket, .. } = self.threads[thread];
+        if self.kind != Kind::State && self.random.chance(8) {
+            // It does not wait.
+            self.turn = waits_for;
+            self.say(thread, &format!("write turn = {waits_for} atomic"));
+        }
         let is_under_lock = self.kind == Kind::State && !self.random.chance(6);
         if is_under_lock {
             self.say(thread, "acquire m");

@@ -73,32 +73,35 @@ pub(super) fn holds_of_turns(
             })
         })
     };
-    let mut open: FxHashMap<ThreadId, usize> = FxHashMap::default();
-    let (mut holds, mut turns): (Vec<Latched>, Vec<Turn>) = (Vec::new(), Vec::new());
+    // The last look of each thread since it wrote: those before it have found other things.
+    let mut looks: FxHashMap<ThreadId, (Latched, Turn)> = FxHashMap::default();
+    let mut holds: Vec<(Latched, Turn)> = Vec::new();
     for &event in accesses {
         let (access, thread) = (trace.access(event)?, trace.thread_of(event));
         if access.writes {
-            let Some(hold) = open.remove(&thread) else {
+            let Some((hold, turn)) = looks.remove(&thread) else {
                 if is_seeded(Fault::TurnPassedByAnyone) {
                     continue;
                 }
                 return None;
             };
-            if holds[hold].tested > event {
+            if hold.tested > event {
                 return None;
             }
-            holds[hold].give = Some(event);
-        } else if !open.contains_key(&thread)
-            && let Some((turn, tested)) = turn(event)
-        {
-            open.insert(thread, holds.len());
-            holds.push(Latched { thread, take: event, tested, give: None });
-            turns.push(turn);
+            holds.push((Latched { give: Some(event), ..hold }, turn));
+        } else if let Some((turn, tested)) = turn(event) {
+            looks.insert(thread, (Latched { thread, take: event, tested, give: None }, turn));
         }
     }
-    let threads = || holds.iter().map(|hold| hold.thread);
-    let differ = differ(&turns, threads()) || is_seeded(Fault::TurnsAlike);
-    (holds.len() > 1 && differ).then_some(holds)
+    let passed = holds.len();
+    holds.extend(looks.into_values());
+    // Who never passes the turn on, may have looked in vain.
+    if !differ(&holds) {
+        holds.truncate(passed);
+    }
+    holds.sort_unstable_by_key(|(hold, _)| hold.take);
+    let differ = differ(&holds) || is_seeded(Fault::TurnsAlike);
+    (holds.len() > 1 && differ).then(|| holds.into_iter().map(|(hold, _)| hold).collect())
 }
 
 /// The other read with which the test says that the read is equal.
@@ -163,16 +166,16 @@ fn counter(skeleton: &Skeleton, sums: &Sums, ticket: EventId) -> Option<CellId> 
 }
 
 /// Whether the turns of different threads are never the same.
-fn differ(turns: &[Turn], threads: impl Iterator<Item = ThreadId>) -> bool {
+fn differ(holds: &[(Latched, Turn)]) -> bool {
     let mut owners: FxHashMap<u64, ThreadId> = FxHashMap::default();
     let mut counters = Vec::new();
     let mut are_numbers = false;
-    for (turn, thread) in turns.iter().zip(threads) {
+    for (Latched { thread, .. }, turn) in holds {
         match turn {
             Turn::Ticket(counter) => counters.push(*counter),
             Turn::Numbers(numbers) => {
                 are_numbers = true;
-                if numbers.iter().any(|&n| *owners.entry(n).or_insert(thread) != thread) {
+                if numbers.iter().any(|&n| owners.entry(n).or_insert(*thread) != thread) {
                     return false;
                 }
             }
