@@ -10,9 +10,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use foretrace_lift::{Lifted, lift};
+use foretrace_lift::{APPROXIMATE, Lifted, lift};
 use foretrace_program::text::describe;
-use foretrace_program::{MemoryOrder, Op, Program, Site, parse, print, validate};
+use foretrace_program::{MemoryOrder, Op, Program, Site, Violation, parse, print, validate};
 use foretrace_report::verified::About;
 use foretrace_verdict::Property;
 use foretrace_verify::{Bug, Open, Options, Report, Verdict, verify};
@@ -61,6 +61,8 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         memory: asks_undefined,
         undefined: asks_undefined,
         implicit: subject.lifted.implicit.clone(),
+        overflows: subject.lifted.overflows.clone(),
+        asks_overflow: arguments.overflow,
         lock_errors: asks(Property::Lock),
         races: asks(Property::Race),
         deadlocks: asks(Property::Deadlock),
@@ -106,6 +108,14 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
             false => doubts,
         });
     }
+    let is_seen = matches!(replayed, Replayed::Confirmed(_));
+    if let (Verdict::Bug(bug), false) = (&report.verdict, is_seen) {
+        let approximated = approximated(&subject.lifted.program, bug);
+        if !approximated.is_empty() {
+            report.verdict = Verdict::Unknown(approximated);
+            report.besides = None;
+        }
+    }
     if let Some(file) = &arguments.witness {
         write_witness(arguments, &subject, &report, file)?;
     }
@@ -116,7 +126,7 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
             writeln!(writer, "{}", answer.json())
         }
         false => {
-            tell(&subject, &checked, &report, &replayed, writer)?;
+            tell(&subject, &checked, options.asks_overflow, &report, &replayed, writer)?;
             let result = property.map(|property| answer::result(&report.verdict, property));
             result.map_or(Ok(()), |result| writeln!(writer, "{result}"))
         }
@@ -126,6 +136,21 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         Verdict::Proved => Status::Nothing,
         Verdict::UpTo { .. } | Verdict::Unknown(_) => Status::Uncertain,
     })
+}
+
+/// Steps of a bug whose result is only some value, because the operation is not modelled.
+fn approximated(program: &Program, bug: &Bug) -> Vec<Open> {
+    let steps = bug.steps.iter().filter_map(|step| {
+        let op = program.instruction(step.site).map(|instruction| &instruction.op);
+        let Some(Op::External { name, .. }) = op else { return None };
+        let name = name.strip_prefix(APPROXIMATE)?;
+        let reason = format!("there may be a bug, but an operation is not modelled: {name}");
+        Some(Open { reason, site: Some(step.site) })
+    });
+    let mut steps: Vec<Open> = steps.collect();
+    steps.sort();
+    steps.dedup();
+    steps
 }
 
 /// What is looked for if no property file says it.
@@ -176,6 +201,7 @@ fn read(file: &Path) -> Result<Subject, Failure> {
 
 fn compile_all(arguments: &VerifyArguments, asked: Option<&Asked>) -> Result<Subject, Failure> {
     let folder = Folder::create()?;
+    let asks_overflow = arguments.overflow || asked.is_some_and(|asked| asked.overflow);
     let (mut objects, mut paths) = (Vec::new(), Vec::new());
     for (number, file) in arguments.files.iter().enumerate() {
         let shown = file.display();
@@ -183,7 +209,7 @@ fn compile_all(arguments: &VerifyArguments, asked: Option<&Asked>) -> Result<Sub
             return Err(Failure::input(format_args!("{shown}: no such file")));
         }
         let object = folder.path().join(format!("{number}.o"));
-        compile::object(file, &arguments.flags, &object).map_err(|said| {
+        compile::object(file, &arguments.flags, &object, asks_overflow).map_err(|said| {
             Failure::input(format_args!("{shown} cannot be compiled:\n{said}"))
                 .hint("arguments for the compiler follow --, as in: verify a.c -- -Iinclude")
         })?;
@@ -206,6 +232,7 @@ fn compile_all(arguments: &VerifyArguments, asked: Option<&Asked>) -> Result<Sub
 fn tell(
     subject: &Subject,
     checked: &[Property],
+    asks_overflow: bool,
     report: &Report,
     replayed: &Replayed,
     writer: &mut dyn Write,
@@ -233,12 +260,11 @@ fn tell(
     let missing: Vec<&str> = missing.into_iter().chain(unasked).collect();
     writeln!(writer, "not checked: {}", missing.join(", "))?;
     let mut assumed = vec!["sequentially consistent memory"];
+    if subject.indeterminate && !asks_overflow {
+        assumed.push("signed overflow wraps");
+    }
     if subject.indeterminate {
-        assumed.extend([
-            "signed overflow wraps",
-            "threads and memory can always be had",
-            "waits may wake up spuriously",
-        ]);
+        assumed.extend(["threads and memory can always be had", "waits may wake up spuriously"]);
     }
     if has_weaker_orders(program) {
         assumed.push("atomic operations of weaker orders order as if they were seq_cst");
@@ -287,7 +313,7 @@ fn tell_verdict(
         Ok(())
     };
     match verdict {
-        Verdict::Bug(bug) => tell_bug(program, bug, replayed, writer),
+        Verdict::Bug(bug) => tell_bug(&subject.lifted, bug, replayed, writer),
         Verdict::Proved => {
             let scope = match subject.one_input {
                 true => "no schedule of this program with this input",
@@ -320,12 +346,18 @@ fn excluded(property: Property) -> &'static str {
 }
 
 fn tell_bug(
-    program: &Program,
+    lifted: &Lifted,
     bug: &Bug,
     replayed: &Replayed,
     writer: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(writer, "bug: {}", bug.violation.describe(program))?;
+    let program = &lifted.program;
+    match &bug.violation {
+        Violation::Assertion(site) if lifted.overflows.contains(site) => {
+            writeln!(writer, "bug: signed overflow: {}", describe(program, *site))?;
+        }
+        violation => writeln!(writer, "bug: {}", violation.describe(program))?,
+    }
     match replayed {
         Replayed::Confirmed(ending) => {
             writeln!(writer, "replayed on the compiled program, which {ending}; the schedule:")?;
