@@ -10,11 +10,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use foretrace_findings::{Replayed, Verified};
-use foretrace_lift::{Lifted, lift};
-use foretrace_program::{parse, print, validate};
+use foretrace_lift::{APPROXIMATE, Lifted, lift};
+use foretrace_program::{Op, Program, parse, print, validate};
 use foretrace_report::verified::{About, Answer};
 use foretrace_verdict::Property;
-use foretrace_verify::{Open, Options, Verdict, verify};
+use foretrace_verify::{Bug, Open, Options, Verdict, verify};
 
 use crate::args::{VERIFIED, VerifyArguments};
 use crate::compile;
@@ -60,6 +60,8 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         memory: asks_undefined,
         undefined: asks_undefined,
         implicit: subject.lifted.implicit.clone(),
+        overflows: subject.lifted.overflows.clone(),
+        asks_overflow: arguments.overflow,
         lock_errors: asks(Property::Lock),
         races: asks(Property::Race),
         deadlocks: asks(Property::Deadlock),
@@ -105,12 +107,20 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
             false => doubts,
         });
     }
+    let is_seen = matches!(replayed, Replayed::Confirmed(_));
+    if let (Verdict::Bug(bug), false) = (&report.verdict, is_seen) {
+        let approximated = approximated(&subject.lifted.program, bug);
+        if !approximated.is_empty() {
+            report.verdict = Verdict::Unknown(approximated);
+            report.besides = None;
+        }
+    }
     let verified = Verified {
         program: &subject.lifted.program,
         checked: &checked,
+        options: &options,
         report: &report,
         replayed: &replayed,
-        indeterminate: subject.indeterminate,
         one_input: subject.one_input,
     };
     if let Some(file) = &arguments.witness {
@@ -130,6 +140,21 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         Verdict::Proved => Status::Nothing,
         Verdict::UpTo { .. } | Verdict::Unknown(_) => Status::Uncertain,
     })
+}
+
+/// Steps of a bug whose result is only some value, because the operation is not modelled.
+fn approximated(program: &Program, bug: &Bug) -> Vec<Open> {
+    let steps = bug.steps.iter().filter_map(|step| {
+        let op = program.instruction(step.site).map(|instruction| &instruction.op);
+        let Some(Op::External { name, .. }) = op else { return None };
+        let name = name.strip_prefix(APPROXIMATE)?;
+        let reason = format!("there may be a bug, but an operation is not modelled: {name}");
+        Some(Open { reason, site: Some(step.site) })
+    });
+    let mut steps: Vec<Open> = steps.collect();
+    steps.sort();
+    steps.dedup();
+    steps
 }
 
 /// What is looked for if no property file says it.
@@ -174,6 +199,7 @@ fn read(file: &Path) -> Result<Subject, Failure> {
 
 fn compile_all(arguments: &VerifyArguments, asked: Option<&Asked>) -> Result<Subject, Failure> {
     let folder = Folder::create()?;
+    let asks_overflow = arguments.overflow || asked.is_some_and(|asked| asked.overflow);
     let (mut objects, mut paths) = (Vec::new(), Vec::new());
     for (number, file) in arguments.files.iter().enumerate() {
         let shown = file.display();
@@ -181,7 +207,7 @@ fn compile_all(arguments: &VerifyArguments, asked: Option<&Asked>) -> Result<Sub
             return Err(Failure::input(format_args!("{shown}: no such file")));
         }
         let object = folder.path().join(format!("{number}.o"));
-        compile::object(file, &arguments.flags, &object).map_err(|said| {
+        compile::object(file, &arguments.flags, &object, asks_overflow).map_err(|said| {
             Failure::input(format_args!("{shown} cannot be compiled:\n{said}"))
                 .hint("arguments for the compiler follow --, as in: verify a.c -- -Iinclude")
         })?;

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use foretrace_program::text::describe;
-use foretrace_program::{MemoryOrder, Op, Program, Site};
+use foretrace_program::{MemoryOrder, Op, Program, Site, Violation};
 use foretrace_report::verified::{Answer, Reason, Step, VERIFIED_SCHEMA};
 use foretrace_verdict::Property;
-use foretrace_verify::{Bug, Open, Report, Verdict};
+use foretrace_verify::{Bug, Open, Options, Report, Verdict};
 
 /// What came of a replay of a bug.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,12 +26,12 @@ pub struct Verified<'a> {
     pub program: &'a Program,
     /// What was asked.
     pub checked: &'a [Property],
+    /// How it was asked.
+    pub options: &'a Options,
     /// The answer.
     pub report: &'a Report,
     /// What came of a replay.
     pub replayed: &'a Replayed,
-    /// Whether new memory is indeterminate.
-    pub indeterminate: bool,
     /// Whether the verdict is about one input, that of a recorded run.
     pub one_input: bool,
 }
@@ -65,12 +65,12 @@ impl Verified<'_> {
         let missing: Vec<&str> = missing.into_iter().chain(unasked).collect();
         writeln!(writer, "not checked: {}", missing.join(", "))?;
         let mut assumed = vec!["sequentially consistent memory"];
-        if self.indeterminate {
-            assumed.extend([
-                "signed overflow wraps",
-                "threads and memory can always be had",
-                "waits may wake up spuriously",
-            ]);
+        if self.options.indeterminate && !self.options.asks_overflow {
+            assumed.push("signed overflow wraps");
+        }
+        if self.options.indeterminate {
+            assumed
+                .extend(["threads and memory can always be had", "waits may wake up spuriously"]);
         }
         if has_weaker_orders(self.program) {
             assumed.push("atomic operations of weaker orders order as if they were seq_cst");
@@ -122,7 +122,12 @@ impl Verified<'_> {
     }
 
     fn write_bug(&self, bug: &Bug, writer: &mut dyn Write) -> io::Result<()> {
-        writeln!(writer, "bug: {}", bug.violation.describe(self.program))?;
+        match &bug.violation {
+            Violation::Assertion(site) if self.options.overflows.contains(site) => {
+                writeln!(writer, "bug: signed overflow: {}", describe(self.program, *site))?;
+            }
+            violation => writeln!(writer, "bug: {}", violation.describe(self.program))?,
+        }
         match self.replayed {
             Replayed::Confirmed(ending) => {
                 writeln!(

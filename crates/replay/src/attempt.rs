@@ -213,6 +213,9 @@ impl Made<'_> {
 
     /// Where the compiled program fails if an assertion does; 0 if that is not a call.
     fn failure(&self, site: Site) -> Result<u64, String> {
+        if self.lifted.overflows.contains(&site) && !self.lifted.implicit.contains(&site) {
+            return Err("the compiled program goes on behind a signed overflow".to_string());
+        }
         let program = &self.lifted.program;
         let op = |index: u32| program.instruction(Site { index, ..site }).map(|found| &found.op);
         if let Some(Op::Assert { condition: Operand::Constant(_) }) = op(site.index) {

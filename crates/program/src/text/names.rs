@@ -6,10 +6,10 @@ use super::token::is_word;
 
 /// Words that begin a statement or mean something in an expression.
 const KEYWORDS: &str = "
-    acq_rel acquire alloc assert assume at atomic barrier branch broadcast call cmpxchg current else
-    exit external false fence fork free if join jump load own plain region relaxed release return
+    acq_rel acquire alloc alloca assert assume at atomic barrier branch broadcast call cmpxchg
+    current else exit external false fence fork free if join jump load own plain region relaxed release return
     rmw section sempost semwait seq_cst shared signal slot store switch threadexit timed true
-    try unreachable wait
+    try unreachable wait zalloc
 ";
 
 /// Whether an unquoted word is a keyword, with or without a suffix such as `.4`.

@@ -13,7 +13,7 @@ use foretrace_words::BinaryOp;
 use super::addresses::Case;
 use super::memory::{Memory, Piece, assemble};
 use super::ways::{Arrival, Section, Way};
-use super::{Unfolder, key};
+use super::{Made, Unfolder, key};
 use crate::fault::{Fault, is_seeded};
 use crate::skeleton::*;
 use crate::terms::{Op, Term};
@@ -66,17 +66,24 @@ impl Unfolder<'_> {
     }
 
     /// A new object that the thread makes at a site.
-    pub(super) fn allocate(&mut self, site: Site, size: u32, kind: ObjectKind) -> u32 {
+    pub(super) fn allocate(
+        &mut self,
+        site: Site,
+        size: u32,
+        kind: ObjectKind,
+        is_zero: bool,
+    ) -> u32 {
         let instance = self.instances.entry((self.thread_key, site)).or_default();
         *instance += 1;
         let key = key(("object", self.thread_key, site, *instance));
-        self.seen.made.insert(key, (size, kind == ObjectKind::Slot));
-        self.made(key, size, kind)
+        let made = Made { size, kind, is_zero };
+        self.seen.made.insert(key, made);
+        self.made(key, made)
     }
 
     /// The object with a key that a thread makes.
-    fn made(&mut self, key: u64, size: u32, kind: ObjectKind) -> u32 {
-        let initial = (!self.bounds.indeterminate).then(|| vec![0; size as usize]);
+    fn made(&mut self, key: u64, Made { size, kind, is_zero }: Made) -> u32 {
+        let initial = (is_zero || !self.bounds.indeterminate).then(|| vec![0; size as usize]);
         self.object(key, size, initial, kind)
     }
 
@@ -356,6 +363,12 @@ impl Unfolder<'_> {
         self.state(key(("life", owner)), 1)
     }
 
+    /// How many bytes an object has whose size depends on data.
+    pub(super) fn length(&mut self, object: u32) -> Place {
+        let owner = self.skeleton.objects[object as usize].key;
+        self.state(key(("length", owner)), 0)
+    }
+
     fn is_visible_slot(&self, slot: u32) -> bool {
         self.skeleton.objects[slot as usize].kind == ObjectKind::Slot
     }
@@ -445,6 +458,16 @@ impl Unfolder<'_> {
                 let lives = self.skeleton.terms.not(dead);
                 happens = self.skeleton.terms.and(happens, lives);
             }
+            if self.known.sized.contains(&key) && !is_seeded(Fault::LengthForgotten) {
+                let length = self.length(object);
+                let length = self.read(way, &mut node, length, condition, site);
+                let end = offset + u32::from(size);
+                let end = self.skeleton.terms.constant(end.into(), 32);
+                let ends_behind = self.skeleton.terms.binary(BinaryOp::Ult, length, end);
+                bad.push(self.skeleton.terms.and(condition, ends_behind));
+                let is_inside = self.skeleton.terms.not(ends_behind);
+                happens = self.skeleton.terms.and(happens, is_inside);
+            }
             let found = match reads {
                 true => self.read(way, &mut node, place, condition, site),
                 false => condition,
@@ -498,8 +521,7 @@ impl Unfolder<'_> {
                         let object = match (self.objects.get(&key), self.known.made.get(&key)) {
                             _ if key <= u32::MAX.into() => key as u32,
                             (Some(&object), _) => object,
-                            (None, Some(&(size, true))) => self.made(key, size, ObjectKind::Slot),
-                            (None, Some(&(size, false))) => self.made(key, size, ObjectKind::Heap),
+                            (None, Some(&made)) => self.made(key, made),
                             // Another thread's own copy of a variable, whose turn has not come.
                             _ if self.known.own.contains(&key) => return Err(unknown.into()),
                             (None, None) => continue,
