@@ -227,6 +227,10 @@ pub(crate) struct VerifyArguments {
     #[arg(long, value_delimiter = ',', value_name = "PROPERTY,...", value_parser = verified_property())]
     pub(crate) check: Vec<Property>,
 
+    /// Count signed overflow as a violation; otherwise it wraps
+    #[arg(long, conflicts_with = "property")]
+    pub(crate) overflow: bool,
+
     /// Ask what this property file of the verification competition names, and nothing else
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     pub(crate) property: Option<PathBuf>,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use command_line::CommandLine;
+use foretrace_lift::OVERFLOWS;
 use installation::Installation;
 
 /// Which of clang's two names to call.
@@ -66,7 +67,12 @@ pub(crate) fn header() -> Result<String, String> {
 
 /// Compiles a C file to an object file whose image can be verified; gives what clang says about
 /// variables that are read before they are initialised.
-pub(crate) fn object(source: &Path, flags: &[OsString], to: &Path) -> Result<(), String> {
+pub(crate) fn object(
+    source: &Path,
+    flags: &[OsString],
+    to: &Path,
+    asks_overflow: bool,
+) -> Result<(), String> {
     let mut additions = Vec::new();
     compiling(&mut additions, &Installation::of_this_program())?;
     let clang = Language::C.compiler();
@@ -75,6 +81,9 @@ pub(crate) fn object(source: &Path, flags: &[OsString], to: &Path) -> Result<(),
     command.args(["-c", "-O0", "-Xclang", "-msave-temp-labels", "-Wno-everything"]);
     // Variables are marked where they begin to exist; the plugin makes unknown values of that.
     command.arg("-ftrivial-auto-var-init=zero").env("FORETRACE_INDETERMINATE", "1");
+    if asks_overflow {
+        command.args(["-ftrapv", &format!("-ftrapv-handler={OVERFLOWS}")]);
+    }
     command.args(additions).args(flags).arg(source).arg("-o").arg(to);
     let output = command.output().map_err(|error| cannot_start(Path::new(&clang), &error))?;
     match output.status.success() {

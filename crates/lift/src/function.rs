@@ -6,19 +6,17 @@
 
 use foretrace_image as image;
 use foretrace_program::{
-    Block, Constant, Function, Instruction, LocationId, MemoryOrder, Op, Operand, Register,
-    RegisterId, Target, Terminator, TerminatorKind,
+    Block, Callee, Constant, Function, Instruction, LocationId, MemoryOrder, Op, Operand, Register,
+    RegisterId, Storage, Target, Terminator, TerminatorKind,
 };
 use foretrace_trace::Names as Locations;
 use foretrace_words::BinaryOp;
 
-use crate::UNKNOWN;
 use crate::link::Names;
+use crate::models::MOST_BYTES;
 use crate::object_file::{ObjectFile, site_number, symbol_of};
 use crate::records;
-
-/// The largest copy or fill that becomes loads and stores.
-const MOST_BYTES: u64 = 4096;
+use crate::{APPROXIMATE, UNKNOWN};
 
 /// What a function is lifted with.
 pub(crate) struct Lifting<'a> {
@@ -41,6 +39,8 @@ pub(crate) struct Made {
     pub(crate) silent: Vec<(usize, usize)>,
     /// Assertions that stand for undefined behaviour.
     pub(crate) implicit: Vec<(usize, usize)>,
+    /// Assertions that stand for signed overflow.
+    pub(crate) overflows: Vec<(usize, usize)>,
 }
 
 /// Widths of the parameters and of the result.
@@ -62,6 +62,7 @@ pub(crate) struct Body<'a> {
     /// The number of the block.
     block: usize,
     implicit: Vec<(usize, usize)>,
+    overflows: Vec<(usize, usize)>,
 }
 
 impl Lifting<'_> {
@@ -85,6 +86,7 @@ impl Lifting<'_> {
             ends: None,
             block: 0,
             implicit: Vec::new(),
+            overflows: Vec::new(),
         };
         let is_error = self.errors.contains(&name) && !fails(function);
         let is_section = name.starts_with("__VERIFIER_atomic_");
@@ -117,9 +119,9 @@ impl Lifting<'_> {
             blocks.push(Block { label: None, params, instructions, terminator });
         }
         let params = (0..function.parameters).map(RegisterId).collect();
-        let Body { registers, implicit, .. } = body;
+        let Body { registers, implicit, overflows, .. } = body;
         let function = Function { name, params, result, registers, blocks };
-        Made { function, silent, implicit }
+        Made { function, silent, implicit, overflows }
     }
 
     fn location(&self, site: u64, locations: &mut Locations) -> Option<LocationId> {
@@ -200,6 +202,18 @@ impl Body<'_> {
         self.emit(Op::Assert { condition }, None);
     }
 
+    /// The same; besides, it is signed overflow that is wrong.
+    fn check_overflow(&mut self, op: BinaryOp, left: Operand, right: Operand) {
+        self.check(op, left, right);
+        self.overflows.push((self.block, self.instructions.len() - 1));
+    }
+
+    /// Signed arithmetic has overflowed.
+    pub(crate) fn overflows(&mut self) {
+        self.overflows.push((self.block, self.instructions.len()));
+        self.fail();
+    }
+
     fn instruction(&mut self, instruction: &image::Instruction) {
         let result = instruction.result;
         let is_scalar = result.is_none() || instruction.width > 0;
@@ -255,7 +269,10 @@ impl Body<'_> {
                 image::Operand::Constant(size) if (1..=1 << 20).contains(size) => {
                     self.emit(Op::Slot { size: *size as u32 }, to);
                 }
-                _ => self.unknown("an array whose size depends on data", result),
+                _ => {
+                    let (size, storage) = (self.operand(*size, 64), Storage::Call);
+                    self.emit(Op::Alloc { size, storage }, to);
+                }
             },
             // A variadic function cannot look at its other arguments: `va_start` is not known.
             image::Op::Call { callee, arguments, .. } => match self.address(*callee) {
@@ -285,6 +302,10 @@ impl Body<'_> {
                     let name = "indeterminate".to_string();
                     self.emit(Op::External { name, args: Vec::new() }, Some(result));
                 }
+            }
+            image::Op::Opaque { name, .. } if is_number(name) && is_scalar && to.is_some() => {
+                let name = format!("{APPROXIMATE}{name}");
+                self.emit(Op::External { name, args: Vec::new() }, to);
             }
             image::Op::Opaque { name, .. } => {
                 self.unknown(&format!("an operation that is not modelled: {name}"), result);
@@ -321,7 +342,7 @@ impl Body<'_> {
             };
             let (left, right) = (differs(left, least), differs(right, ones));
             let either = self.compute(Op::Binary { op: BinaryOp::Or, left, right }, width);
-            self.check(BinaryOp::Ne, either, Operand::constant(0, width));
+            self.check_overflow(BinaryOp::Ne, either, Operand::constant(0, width));
         }
         match op {
             BinaryOp::UDiv | BinaryOp::SDiv | BinaryOp::URem | BinaryOp::SRem
@@ -360,7 +381,7 @@ impl Body<'_> {
 
     fn copy(&mut self, to: image::Operand, from: image::Operand, size: image::Operand) {
         let image::Operand::Constant(size @ 0..=MOST_BYTES) = size else {
-            return self.unknown("a copy whose size depends on data", None);
+            return self.by_model("memmove", [to, from, size], [64, 64, 64]);
         };
         let (to, from) = (self.address(to), self.address(from));
         let order = MemoryOrder::Plain;
@@ -379,10 +400,26 @@ impl Body<'_> {
         let (image::Operand::Constant(size @ 0..=MOST_BYTES), image::Operand::Constant(byte)) =
             (size, byte)
         else {
-            return self.unknown("a fill whose size or value depends on data", None);
+            let byte_width = self.width(byte).unwrap_or(8);
+            return self.by_model("memset", [to, byte, size], [64, byte_width, 64]);
         };
         let to = self.address(to);
         self.fill_with(to, byte, size);
+    }
+
+    /// A copy or fill whose size or value depends on data is a loop.
+    fn by_model(&mut self, name: &str, operands: [image::Operand; 3], widths: [u8; 3]) {
+        let Some(&model) = self.lifting.names.models.get(name) else {
+            return self.unknown("a copy or fill whose size or value depends on data", None);
+        };
+        let (params, _) = &self.lifting.signatures[model.index()];
+        let params = params.clone();
+        let mut args = Vec::new();
+        for ((operand, width), param) in operands.into_iter().zip(widths).zip(params) {
+            let value = self.operand(operand, width);
+            args.push(self.resized(value, width, param));
+        }
+        self.emit(Op::Call { callee: Callee::Direct(model), args }, None);
     }
 
     pub(crate) fn fill_with(&mut self, to: Operand, byte: u64, size: u64) {
@@ -482,4 +519,28 @@ fn is_harmless(name: &str) -> bool {
     ]
     .iter()
     .any(|start| name.starts_with(start))
+}
+
+/// Operations on numbers that have no effect, and are not modelled: those of floating point.
+fn is_number(name: &str) -> bool {
+    let first = name.split(' ').next().unwrap_or(name);
+    let plain = ["fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp"];
+    let casts = ["sitofp", "uitofp", "fptosi", "fptoui", "fpext", "fptrunc"];
+    let intrinsics = [
+        "llvm.fabs.",
+        "llvm.sqrt.",
+        "llvm.fmuladd.",
+        "llvm.fma.",
+        "llvm.floor.",
+        "llvm.ceil.",
+        "llvm.trunc.",
+        "llvm.round.",
+        "llvm.rint.",
+        "llvm.ctpop.",
+        "llvm.ctlz.",
+        "llvm.cttz.",
+    ];
+    plain.contains(&first)
+        || casts.contains(&first)
+        || intrinsics.iter().any(|intrinsic| name.starts_with(intrinsic))
 }

@@ -35,6 +35,13 @@ pub use recorded::lift_recorded;
 /// Calls whose names begin with this do something that is not known.
 pub const UNKNOWN: &str = "unknown ";
 
+/// Results of calls whose names begin with this are some values; which, is not modelled. So a bug
+/// that needs one of them must be seen in the compiled program.
+pub const APPROXIMATE: &str = "approximate ";
+
+/// The function that code calls whose signed arithmetic overflows (`-ftrapv-handler`).
+pub const OVERFLOWS: &str = "signed.overflow";
+
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LiftError {
@@ -72,6 +79,9 @@ pub struct Lifted {
     pub models: FxHashSet<FunctionId>,
     /// Assertions that stand for undefined behaviour: divisions by zero, shifts by too much.
     pub implicit: FxHashSet<Site>,
+    /// Assertions that stand for signed overflow. Some of them are implicit as well: the quotient
+    /// of the least number and -1.
+    pub overflows: FxHashSet<Site>,
     /// Why nothing can be proved of it.
     pub doubts: Vec<String>,
 }

@@ -6,11 +6,12 @@
 
 use foretrace_image as image;
 use foretrace_program::{
-    Callee, FunctionId, LockId, MemoryOrder, Mode, Op, Operand, Patience, RegisterId, SyncRef,
-    TerminatorKind,
+    Callee, FunctionId, LockId, MemoryOrder, Mode, Op, Operand, Patience, RegisterId, Storage,
+    SyncRef, TerminatorKind,
 };
 use foretrace_words::{BinaryOp, Cast};
 
+use crate::OVERFLOWS;
 use crate::function::Body;
 use crate::object_file::{Meaning, symbol_of};
 
@@ -145,6 +146,7 @@ impl Body<'_> {
         match name {
             "" => self.indirect(callee, arguments, to),
             "__assert_fail" | "__assert" => self.fail(),
+            OVERFLOWS => self.overflows(),
             _ if self.lifting.errors.iter().any(|error| error == name) => self.fail(),
             "abort" if !self.lifting.is_task => self.fail(),
             "abort" | "exit" | "_exit" | "_Exit" | "quick_exit" => {
@@ -358,7 +360,7 @@ impl Body<'_> {
             ("malloc", &[size]) | ("aligned_alloc", &[_, size]) => {
                 let size = self.operand(size, 64);
                 let address = to.unwrap_or_else(|| self.register(64));
-                self.emit(Op::Alloc { size }, Some(address));
+                self.emit(Op::Alloc { size, storage: Storage::Heap }, Some(address));
                 if let Some(bytes) = Self::as_constant(size).filter(|&b| b <= MOST_UNKNOWN_BYTES) {
                     self.forget(Operand::Register(address), bytes);
                 }
@@ -416,7 +418,7 @@ impl Body<'_> {
     }
 
     /// The program fails.
-    fn fail(&mut self) {
+    pub(crate) fn fail(&mut self) {
         self.emit(Op::Assert { condition: Operand::constant(0, 1) }, None);
         self.ends = Some(TerminatorKind::Exit);
     }

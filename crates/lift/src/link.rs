@@ -83,8 +83,13 @@ pub(crate) fn link(
         models: FxHashMap::default(),
     };
     list_globals(&files, &mut program, &mut names)?;
-    let undefined: FxHashSet<&str> =
+    let mut undefined: FxHashSet<&str> =
         files.iter().flat_map(|file| &file.undefined).map(String::as_str).collect();
+    for function in files.iter().flat_map(|file| &file.functions) {
+        models::loops(function).for_each(|name| {
+            undefined.insert(name);
+        });
+    }
     for name in STREAMS.into_iter().filter(|name| undefined.contains(name)) {
         names.globals.insert(name.to_string(), GlobalId::from(program.globals.len()));
         program.globals.push(Global { name: name.to_string(), size: 8, initial: Vec::new() });
@@ -132,6 +137,7 @@ pub(crate) fn link(
         (params, model.result)
     }));
     let (mut silent, mut implicit) = (FxHashSet::default(), FxHashSet::default());
+    let mut overflows = FxHashSet::default();
     for (number, name, function) in &bodies {
         let lifting = Lifting {
             names: &names,
@@ -142,7 +148,7 @@ pub(crate) fn link(
             has_kinds,
             errors: &errors,
         };
-        let Made { function: made, silent: without_record, implicit: undefined } =
+        let Made { function: made, silent: without_record, implicit: undefined, overflows: found } =
             lifting.function(function, name.clone(), &mut program.locations);
         // As `canonicalise` will number them.
         let order = made.reverse_postorder();
@@ -153,6 +159,7 @@ pub(crate) fn link(
         };
         silent.extend(without_record.into_iter().filter_map(site));
         implicit.extend(undefined.into_iter().filter_map(site));
+        overflows.extend(found.into_iter().filter_map(site));
         program.functions.push(made);
     }
     program.functions.extend(models);
@@ -184,7 +191,7 @@ pub(crate) fn link(
             .to_string()
     });
     let doubts = doubts.into_iter().collect();
-    Ok(Lifted { program, is_task, silent, models, implicit, doubts })
+    Ok(Lifted { program, is_task, silent, models, implicit, overflows, doubts })
 }
 
 fn list_globals(

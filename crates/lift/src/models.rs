@@ -3,8 +3,12 @@
 //! **Computes.** Those of them that the files call, as functions behind those of the files, with
 //! the variables that they use.
 
+use foretrace_image as image;
 use foretrace_program::{Function, FunctionId, Global, GlobalId, Op, Operand, parse};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The largest copy or fill that becomes loads and stores.
+pub(crate) const MOST_BYTES: u64 = 4096;
 
 const TEXT: &str = include_str!("models.ftp");
 
@@ -58,6 +62,25 @@ pub(crate) fn called(
         }
     }
     (functions, globals)
+}
+
+/// The models that copies and fills of a function need.
+pub(crate) fn loops(function: &image::Function) -> impl Iterator<Item = &'static str> {
+    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.filter_map(|instruction| match &instruction.op {
+        image::Op::Copy { size, .. } if !is_short(*size) => Some("memmove"),
+        image::Op::Fill { size, byte, .. }
+            if !is_short(*size) || !matches!(byte, image::Operand::Constant(_)) =>
+        {
+            Some("memset")
+        }
+        _ => None,
+    })
+}
+
+/// Whether a copy or fill of this size becomes loads and stores.
+pub(crate) fn is_short(size: image::Operand) -> bool {
+    matches!(size, image::Operand::Constant(0..=MOST_BYTES))
 }
 
 /// The models by name, if the first has this number.

@@ -33,6 +33,10 @@ foretrace_faults::faults! {
         WaitForgotten,
         /// A write that may not have been done was not done.
         ExchangeFails,
+        /// What only one of two paths has done was not done.
+        PathForgotten,
+        /// A block whose size depends on data is as large as it may be.
+        LengthForgotten,
         /// What threads add to a cell is a sum even if another write may come between.
         SumDisturbed,
         /// Only accesses that begin at the same byte overlap.

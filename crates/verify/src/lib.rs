@@ -44,7 +44,7 @@ use compose::formula::Formula;
 use compose::order::Order;
 use compose::races::Races;
 use compose::stuck::{Stuck, is_too_large};
-use skeleton::{Check, Skeleton, Why};
+use skeleton::{Check, Object, ObjectKind, Skeleton, Why};
 use terms::Term;
 use unfold::{Bounds, Guesses, unfold};
 use witness::Moment;
@@ -83,6 +83,12 @@ pub struct Options {
     pub undefined: bool,
     /// Assertions that stand for undefined behaviour: divisions by zero and the like.
     pub implicit: FxHashSet<Site>,
+    /// Assertions that stand for signed overflow.
+    pub overflows: FxHashSet<Site>,
+    /// Whether signed overflow is asked for.
+    pub asks_overflow: bool,
+    /// Whether memory that is lost is asked for. So far, only programs without blocks are answered.
+    pub leaks: bool,
     /// Whether wrong uses of locks are asked for.
     pub lock_errors: bool,
     /// Whether data races are asked for.
@@ -99,6 +105,9 @@ impl Options {
             Violation::Deadlock(_) => self.deadlocks,
             Violation::Undefined(Undefined::BadAddress | Undefined::BadFree, _) => self.memory,
             Violation::Undefined(..) => self.undefined,
+            Violation::Assertion(site) if self.overflows.contains(site) && self.asks_overflow => {
+                true
+            }
             Violation::Assertion(site) if self.implicit.contains(site) => self.undefined,
             _ => self.assertions,
         }
@@ -133,6 +142,9 @@ impl Default for Options {
             memory: true,
             undefined: true,
             implicit: FxHashSet::default(),
+            overflows: FxHashSet::default(),
+            asks_overflow: false,
+            leaks: false,
             lock_errors: true,
             races: true,
             deadlocks: true,
@@ -457,7 +469,10 @@ impl<'p> Round<'p> {
         let large = large.then_some(("deadlocks", "too many waits and signals", None));
         let why = "a thread may take more signals than waits of it were unfolded";
         let again = self.waits_again.get().then_some(("deadlocks", why, None));
-        let all = races.chain(stuck).chain(large).chain(again);
+        let is_block = |object: &Object| object.kind == ObjectKind::Heap;
+        let leaks = self.options.leaks && self.skeleton.objects.iter().any(is_block);
+        let leaks = leaks.then_some(("leaks", "the program allocates memory", None));
+        let all = races.chain(leaks).chain(stuck).chain(large).chain(again);
         let mut reasons: Vec<Open> = all
             .map(|(what, why, site)| Open { reason: format!("{what} not asked: {why}"), site })
             .collect();

@@ -220,6 +220,12 @@ impl Terms {
                 _ => None,
             };
         }
+        // A sum with another constant than 0 is another number.
+        if let (BinaryOp::Eq | BinaryOp::Ne, true) =
+            (op, self.is_shifted(a, b) || self.is_shifted(b, a))
+        {
+            return Some(self.truth(op == BinaryOp::Ne));
+        }
         // A sum with a constant inside takes another constant to it.
         if let (BinaryOp::Add, Op::Binary(BinaryOp::Add, x, y), Op::Constant(_)) = (op, left, right)
             && matches!(self.op(y), Op::Constant(_) | Op::Address { .. })
@@ -281,6 +287,16 @@ impl Terms {
             BinaryOp::And if width == 1 => self.absorb(a, b).or_else(|| self.absorb(b, a)),
             BinaryOp::Or if width == 1 => self.join(a, b),
             _ => None,
+        }
+    }
+
+    /// Whether one number is the other and a constant that is not 0.
+    fn is_shifted(&self, a: Term, b: Term) -> bool {
+        match self.op(a) {
+            Op::Binary(BinaryOp::Add, x, y) => {
+                x == b && self.as_constant(y).is_some_and(|constant| constant != 0)
+            }
+            _ => false,
         }
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct Asked {
     pub(crate) call: Option<String>,
     pub(crate) races: bool,
     pub(crate) memory: bool,
+    pub(crate) overflow: bool,
+    pub(crate) leaks: bool,
     /// What it asks that cannot be proved here.
     pub(crate) missing: Option<&'static str>,
 }
@@ -55,11 +57,11 @@ impl Asked {
                 }
                 "Gvalid-memtrack" | "Gvalid-memcleanup" => {
                     asked.memory = true;
-                    asked.missing = Some("whether memory is lost is not checked");
+                    asked.leaks = true;
                     "valid-memsafety"
                 }
                 "G!overflow" => {
-                    asked.missing = Some("signed overflow is not checked");
+                    asked.overflow = true;
                     "no-overflow"
                 }
                 "Fend" => {
@@ -81,7 +83,7 @@ impl Asked {
     pub(crate) fn properties(&self) -> Vec<Property> {
         let asked = [
             (self.races, Property::Race),
-            (self.call.is_some() || self.memory, Property::Assertion),
+            (self.call.is_some() || self.memory || self.overflow, Property::Assertion),
         ];
         asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, property)| property).collect()
     }
@@ -94,6 +96,8 @@ impl Asked {
             races: self.races,
             deadlocks: false,
             memory: self.memory,
+            asks_overflow: self.overflow,
+            leaks: self.leaks,
             undefined: false,
             ..options
         }
@@ -114,6 +118,8 @@ mod tests {
         );
         assert!(parse("G ! data-race").unwrap().races);
         assert!(parse("G valid-deref").unwrap().memory);
+        assert!(parse("G ! overflow").unwrap().overflow);
+        assert!(parse("G valid-memtrack").unwrap().leaks);
         assert!(parse("F end").unwrap().missing.is_some());
         assert!(parse("G ! something").is_err() && Asked::parse("").is_err());
     }

@@ -89,7 +89,7 @@ fn bugs_are_replayed() {
         ("FREED_TWICE", "bug: undefined behaviour"),
         ("BOUNDS", "bug: undefined behaviour"),
         ("DIVISION", "bug: assertion violated"),
-        ("QUOTIENT", "bug: assertion violated"),
+        ("QUOTIENT", "bug: signed overflow"),
         ("UNLOCK", "bug: lock error"),
         ("INPUTS", "bug: assertion violated"),
     ] {

@@ -62,6 +62,17 @@ pub struct Instruction {
     pub location: Option<LocationId>,
 }
 
+/// What memory an `Alloc` gives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Storage {
+    /// Memory that lives until it is freed.
+    Heap,
+    /// The same; it is zero also where other new memory is indeterminate.
+    Zeroed,
+    /// Memory that lives until the function returns.
+    Call,
+}
+
 /// What an instruction does. The fields are named after what they are; sizes are in bytes.
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -90,8 +101,8 @@ pub enum Op {
     Fence { order: MemoryOrder },
     /// Memory that lives until the function returns; the result is its address.
     Slot { size: u32 },
-    /// Memory that lives until it is freed; the result is its address.
-    Alloc { size: Operand },
+    /// Memory whose size may depend on data; the result is its address.
+    Alloc { size: Operand, storage: Storage },
     /// Ends the life of what `Alloc` gave.
     Free { address: Operand },
     /// Runs a function; the result is what it returns.
@@ -192,7 +203,7 @@ macro_rules! operands {
             Op::CompareExchange { address, expected, new, .. } => {
                 all.extend([address, expected, new])
             }
-            Op::Alloc { size } => all.push(size),
+            Op::Alloc { size, .. } => all.push(size),
             Op::Call { callee, args } | Op::Fork { callee, args } => {
                 if let Callee::Indirect(operand) = callee {
                     all.push(operand);

@@ -181,9 +181,13 @@ impl<'p> Machine<'p> {
                     events,
                 );
             }
-            Op::Alloc { size } => {
+            Op::Alloc { size, storage } => {
                 let size = value(state, size);
-                return self.allocate(state, thread, size, ObjectKind::Heap, false, events);
+                let kind = match storage {
+                    Storage::Heap | Storage::Zeroed => ObjectKind::Heap,
+                    Storage::Call => ObjectKind::Slot,
+                };
+                return self.allocate(state, thread, size, kind, false, events);
             }
             Op::Load { address, size, .. }
                 if self.is_private(site.function, address.register()) =>

@@ -104,7 +104,14 @@ impl Printer<'_> {
             }
             Op::Fence { order } => format!("fence {}", order_word(*order)),
             Op::Slot { size } => format!("slot {size}"),
-            Op::Alloc { size } => format!("alloc {}", self.known(*size)),
+            Op::Alloc { size, storage } => {
+                let word = match storage {
+                    Storage::Heap => "alloc",
+                    Storage::Zeroed => "zalloc",
+                    Storage::Call => "alloca",
+                };
+                format!("{word} {}", self.known(*size))
+            }
             Op::Free { address } => format!("free {}", self.known(*address)),
             Op::Call { callee, args } => {
                 let width = match (callee, result) {

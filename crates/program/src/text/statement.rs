@@ -215,7 +215,15 @@ impl Body<'_, '_> {
                 let size = self.cursor.bounded("the size in bytes", 1, 1 << 30)? as u32;
                 (Op::Slot { size }, Some(ADDRESS_WIDTH))
             }
-            "alloc" => (Op::Alloc { size: self.operand(ADDRESS_WIDTH)? }, Some(ADDRESS_WIDTH)),
+            "alloc" | "zalloc" | "alloca" => {
+                let storage = match word {
+                    "alloc" => Storage::Heap,
+                    "zalloc" => Storage::Zeroed,
+                    _ => Storage::Call,
+                };
+                let size = self.operand(ADDRESS_WIDTH)?;
+                (Op::Alloc { size, storage }, Some(ADDRESS_WIDTH))
+            }
             "free" => (Op::Free { address: self.operand(ADDRESS_WIDTH)? }, None),
             "call" => self.call(is_wanted)?,
             "fork" => {

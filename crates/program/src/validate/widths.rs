@@ -174,7 +174,7 @@ fn operands(
         Op::Fence { order: MemoryOrder::Plain } => return Err(Broken::FenceOrder),
         Op::Slot { size: 0 } => return Err(Broken::SlotSize),
         Op::Slot { .. } => Gives::Value(ADDRESS_WIDTH),
-        Op::Alloc { size } => {
+        Op::Alloc { size, .. } => {
             expect(size, ADDRESS_WIDTH)?;
             Gives::Value(ADDRESS_WIDTH)
         }

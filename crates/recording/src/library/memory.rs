@@ -59,7 +59,8 @@ pub fn reads(name: &str) -> impl Iterator<Item = (u32, Amount)> {
     let whole = strings_read_by(name).iter().map(|&argument| (argument as u32, Text));
     let listed = READS.iter().filter(move |row| row.0 == plain).map(|row| (row.1, row.2));
     let cxx = CXX_READS.iter().filter(|row| name.starts_with(row.0)).map(|row| (row.1, row.2));
-    whole.chain(listed).chain(cxx)
+    let asked = attributes(plain).filter(|(_, does)| does.starts_with(['g', 's']));
+    whole.chain(listed).chain(cxx).chain(asked.map(|(size, _)| (0, size)))
 }
 
 /// Which arguments of a function are strings that it only reads, up to their ends. What it returns
@@ -78,7 +79,7 @@ pub fn strings_read_by(name: &str) -> &'static [usize] {
 const READ_FIRST: Names = Names(
     "
     atoi atol atoll atof strtol strtoll strtoul strtoull strtod strtof strtold strtoimax strtoumax
-    sscanf strchrnul index rindex inet_addr inet_aton
+    sscanf strchrnul index rindex inet_addr inet_aton nan nanf nanl
 ",
 );
 
@@ -91,7 +92,14 @@ const READ_BOTH: Names = Names(
 /// What a function has written: the argument that is the address, how many bytes, and when.
 pub fn writes(name: &str) -> impl Iterator<Item = (u32, Amount, Success)> {
     let plain = plain(name);
-    WRITES.iter().filter(move |row| row.0 == plain).map(|row| (row.1, row.2, row.3))
+    let listed = WRITES.iter().filter(move |row| row.0 == plain);
+    let listed = listed.map(|row| (row.1, row.2, row.3));
+    let of_attributes = attributes(plain).and_then(|(size, does)| match () {
+        () if does.starts_with("get") => Some((1, Fixed(4), Zero)),
+        () if does.starts_with("set") || does == "init" => Some((0, size, Zero)),
+        () => None,
+    });
+    listed.chain(of_attributes)
 }
 
 /// Where a function has its format, if it formats texts: the argument, and whether the values are a
@@ -117,7 +125,7 @@ pub fn scan(name: &str) -> Option<u32> {
 pub fn looks_elsewhere(name: &str) -> Option<Success> {
     match name {
         "process_vm_readv" | "process_vm_writev" | "vmsplice" | "mincore" => Some(Always),
-        "mallinfo" | "mallinfo2" | "malloc_stats" | "malloc_info" => Some(Always),
+        "mallinfo" | "mallinfo2" | "malloc_stats" | "malloc_info" | "malloc_trim" => Some(Always),
         // What they read is behind an address of an address.
         "mbsrtowcs" | "wcsrtombs" | "mbsnrtowcs" | "wcsnrtombs" | "iconv" => Some(Always),
         // They fail if another thread has given the pages back.
@@ -181,6 +189,17 @@ pub fn handed(name: &str, effect: Option<Effect>) -> Option<u8> {
     }
 }
 
+/// What says how a lock or the like is made, and what a function does with it.
+fn attributes(name: &str) -> Option<(Amount, &str)> {
+    let (of, does) = name.strip_prefix("pthread_")?.split_once("attr_")?;
+    let size = match of {
+        "mutex" | "cond" | "barrier" => 4,
+        "rwlock" => 8,
+        _ => return None,
+    };
+    Some((Fixed(size), does))
+}
+
 /// Parts of the names of functions of C++'s library that change the state of streams, which
 /// compiled code reads in place.
 const CXX_STATEFUL: Names = Names(
@@ -206,7 +225,7 @@ const RESULTS: Names = Names(
 const PARTLY: Names = Names(
     "
     mbstowcs wcstombs strtok_r strsep regcomp regexec strtof strtold strtoimax strtoumax inet_pton
-    inet_aton inet_ntop vsscanf strftime localtime_r gmtime_r asctime_r ctime_r
+    inet_aton inet_ntop vsscanf strftime localtime_r gmtime_r asctime_r ctime_r getsubopt
 ",
 );
 
@@ -246,6 +265,7 @@ const CXX_READS: &[(&str, u32, Amount)] = &[
 ];
 
 const READS: &[(&str, u32, Amount)] = &[
+    ("getsubopt", 0, TextBehind),
     ("fwrite", 0, Product(1, 2)),
     ("fputs", 0, Text),
     ("puts", 0, Text),

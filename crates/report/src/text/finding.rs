@@ -10,8 +10,8 @@ use super::snippet::{Label, write_snippet};
 use super::table::{Table, length};
 use super::{BOLD, Paint, RED, Style, YELLOW, schedule};
 use crate::{
-    CallFrame, Certainty, Evidence, Finding, Hold, Input, Kind, Replay, Report, Side, SideState,
-    Standing,
+    CallFrame, Certainty, EffectKind, Evidence, Finding, Hold, Input, Kind, Replay, Report, Side,
+    SideState, Standing,
 };
 
 /// So many other places of a cause are listed.
@@ -171,7 +171,7 @@ pub(crate) fn operation_of_side<'r>(
     finding: &'r Finding,
     side: &Side,
 ) -> Cow<'r, str> {
-    with_addresses(without_made_up_names(report.operation_in(finding, side.event)))
+    with_addresses(without_made_up_names(&report.operation_in(finding, side.event).text))
 }
 
 fn evidence(finding: &Finding) -> &'static str {
@@ -202,12 +202,12 @@ fn labels<'r>(report: &'r Report, finding: &'r Finding) -> Vec<Label<'r>> {
     for side in &finding.sides {
         let text = report.event(side.event);
         let thread = report.thread_name(text);
-        let operation = operation_of_side(report, finding, side);
-        let label = match operation.split_once(' ') {
-            Some(("read", _)) => format!("{thread} reads"),
-            Some(("write", _)) => format!("{thread} writes"),
-            Some(("rmw", _)) => format!("{thread} reads and writes"),
-            _ => format!("{thread}: {operation}"),
+        let operation = report.operation_in(finding, side.event);
+        let label = match (&operation.access, operation.kind) {
+            (Some(_), EffectKind::Read) => format!("{thread} reads"),
+            (Some(_), EffectKind::Write) => format!("{thread} writes"),
+            (Some(_), EffectKind::Update) => format!("{thread} reads and writes"),
+            _ => format!("{thread}: {}", operation_of_side(report, finding, side)),
         };
         add(text.location.as_deref(), label, true);
     }

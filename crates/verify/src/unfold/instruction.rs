@@ -1,9 +1,9 @@
 //! Instructions but synchronisation: values, accesses, calls, checks.
 
 use foretrace_program::{
-    Callee, FunctionId, Instruction, MemoryOrder, Op, Operand, Site, Violation,
+    Callee, FunctionId, Instruction, MemoryOrder, Op, Operand, Site, Storage, Violation,
 };
-use foretrace_words::{BinaryOp, RmwOp};
+use foretrace_words::{BinaryOp, Cast, RmwOp};
 
 use super::access::{Accessing, Found};
 use super::ways::Arrival;
@@ -13,6 +13,17 @@ use crate::terms::Term;
 
 /// The largest block that the unfolding follows.
 const MOST_BYTES: u64 = 1 << 20;
+/// The largest block whose size is not known when it is made.
+const MOST_DATA_BYTES: u64 = 64;
+
+/// What an operation that reads and writes does in its step.
+struct Change {
+    new: Term,
+    /// When memory changes.
+    changes: Term,
+    /// When it writes.
+    writes: Term,
+}
 
 impl Unfolder<'_> {
     pub(super) fn operand(&mut self, here: &Arrival, operand: Operand) -> Term {
@@ -101,7 +112,17 @@ impl Unfolder<'_> {
                 let address = self.operand(here, *address);
                 let operand = self.operand(here, *value);
                 let truth = self.skeleton.terms.truth(true);
-                let change = |this: &mut Self, old: Term| (this.changed(*op, old, operand), truth);
+                let change = |this: &mut Self, old: Term| {
+                    let new = this.changed(*op, old, operand);
+                    // To write what is there changes nothing, but can race.
+                    let changes = match op {
+                        RmwOp::Exchange | RmwOp::Or | RmwOp::And => {
+                            this.skeleton.terms.binary(BinaryOp::Ne, old, new)
+                        }
+                        _ => truth,
+                    };
+                    Change { new, changes, writes: truth }
+                };
                 let accessing = updating(site, *size, *order);
                 self.read_modify_write(here, address, accessing, change)
             }
@@ -110,7 +131,8 @@ impl Unfolder<'_> {
                 let expected = self.operand(here, *expected);
                 let new = self.operand(here, *new);
                 let change = |this: &mut Self, old: Term| {
-                    (new, this.skeleton.terms.binary(BinaryOp::Eq, old, expected))
+                    let writes = this.skeleton.terms.binary(BinaryOp::Eq, old, expected);
+                    Change { new, changes: writes, writes }
                 };
                 let accessing = updating(site, *size, *order);
                 let found = self.read_modify_write(here, address, accessing, change);
@@ -121,7 +143,7 @@ impl Unfolder<'_> {
             }
             Op::Fence { .. } | Op::RegionBegin | Op::RegionEnd => None,
             Op::Slot { size } => {
-                let object = self.allocate(site, *size, ObjectKind::Slot);
+                let object = self.allocate(site, *size, ObjectKind::Slot, false);
                 here.way.memory.forget(|other| other == object);
                 here.way.effects += 1;
                 let is_hidden = result.is_some_and(|result| {
@@ -132,19 +154,11 @@ impl Unfolder<'_> {
                 }
                 Some(self.skeleton.terms.address(object, 0))
             }
-            Op::Alloc { size } => {
+            Op::Alloc { size, storage } => {
                 let size = self.operand(here, *size);
-                let size = self.settled(&mut here.way, site, size);
-                match self.skeleton.terms.as_constant(size) {
-                    Some(size) if size <= MOST_BYTES => {
-                        let object = self.allocate(site, size.max(1) as u32, ObjectKind::Heap);
-                        here.way.effects += 1;
-                        Some(self.skeleton.terms.address(object, 0))
-                    }
-                    Some(_) => return self.refuse(here, site, "an allocation of more than 1 MiB"),
-                    None => {
-                        return self.refuse(here, site, "an allocation whose size depends on data");
-                    }
+                match self.allocated(here, site, size, *storage) {
+                    Some(object) => Some(self.skeleton.terms.address(object, 0)),
+                    None => return self.refuse(here, site, "an allocation of more than 1 MiB"),
                 }
             }
             Op::Free { address } => {
@@ -235,6 +249,49 @@ impl Unfolder<'_> {
         !here.way.is_dead(&self.skeleton.terms)
     }
 
+    /// New memory; `None` if it is too large. If its size is not known, it is as large as it may be
+    /// here, and how much of that there is, is a state of its own.
+    fn allocated(
+        &mut self,
+        here: &mut Arrival,
+        site: Site,
+        size: Term,
+        storage: Storage,
+    ) -> Option<u32> {
+        let way = &mut here.way;
+        let size = self.settled(way, site, size);
+        let kind = if storage == Storage::Call { ObjectKind::Slot } else { ObjectKind::Heap };
+        way.effects += 1;
+        let known = self.skeleton.terms.as_constant(size);
+        let bytes = known.unwrap_or(MOST_DATA_BYTES);
+        if bytes > MOST_BYTES {
+            return None;
+        }
+        let object = self.allocate(site, bytes.max(1) as u32, kind, storage == Storage::Zeroed);
+        if known.is_none() {
+            let terms = &mut self.skeleton.terms;
+            let most = terms.constant(MOST_DATA_BYTES, 64);
+            let is_larger = terms.binary(BinaryOp::Ult, most, size);
+            let (is_none, one) = (terms.equals(size, 0), terms.constant(1, 64));
+            let size = terms.ite(is_none, one, size);
+            let size = terms.cast(Cast::Truncate, size, 32);
+            let why = format!(
+                "an allocation whose size depends on data, of more than {MOST_DATA_BYTES} bytes"
+            );
+            self.exit_if(way, is_larger, site, Why::Unsupported(why));
+            let key = self.skeleton.objects[object as usize].key;
+            self.seen.sized.insert(key);
+            let length = self.length(object);
+            let truth = self.skeleton.terms.truth(true);
+            self.write(way, &mut None, length, size, truth);
+        }
+        if kind == ObjectKind::Slot {
+            way.memory.forget(|other| other == object);
+            here.slots.push(object);
+        }
+        Some(object)
+    }
+
     /// The way ends here, since this is not supported.
     pub(super) fn refuse(&mut self, here: &mut Arrival, site: Site, why: &str) -> bool {
         self.exit(&mut here.way, site, Why::Unsupported(why.to_string()));
@@ -273,12 +330,12 @@ impl Unfolder<'_> {
         here: &mut Arrival,
         address: Term,
         accessing: Accessing,
-        change: impl Fn(&mut Self, Term) -> (Term, Term),
+        change: impl Fn(&mut Self, Term) -> Change,
     ) -> Option<Term> {
         let writes = |this: &mut Self, way: &mut _, node: &mut _, found: Found| {
             let Found { place, condition, value } = found;
-            let (new, writes) = change(this, value);
-            let condition = this.skeleton.terms.and(condition, writes);
+            let Change { new, changes, writes } = change(this, value);
+            let condition = this.skeleton.terms.and(condition, changes);
             this.write(way, node, place, new, condition);
             writes
         };

@@ -24,15 +24,16 @@
 //! | `ways` | paths: their state, and how they merge |
 //! | `instruction` | instructions but accesses and synchronisation |
 //! | `critical` | critical sections as one node |
-//! | `access` | memory: objects, private and shared |
+//! | `access`, `addresses` | memory: objects, private and shared; what addresses may mean |
 //! | `races` | accesses that can race |
 //! | `reuse` | addresses of memory that is gone |
 //! | `settle` | values that must be known on the way |
-//! | `sync` | locks, semaphores, barriers, waits, threads |
+//! | `sync`, `threads` | locks, semaphores, barriers, waits; threads |
 //! | `stuck` | where threads can be blocked |
 //! | `meanings` | instructions whose operand may mean several things |
 
 mod access;
+mod addresses;
 mod critical;
 mod instruction;
 mod meanings;
@@ -43,6 +44,7 @@ mod settle;
 mod shape;
 mod stuck;
 mod sync;
+mod threads;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,6 +92,15 @@ pub(crate) struct Bounds {
     pub(crate) critical_sections: bool,
 }
 
+/// An object that a thread makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Made {
+    pub(crate) size: u32,
+    pub(crate) kind: ObjectKind,
+    /// Whether it is zero at first also where other new memory is indeterminate.
+    pub(crate) is_zero: bool,
+}
+
 /// What an earlier unfolding has shown: it only ever grows.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
@@ -97,8 +108,10 @@ pub(crate) struct Known {
     pub(crate) shared: FxHashSet<u64>,
     /// Objects whose life ends.
     pub(crate) ends: FxHashSet<u64>,
-    /// Size of each object that a thread makes, and whether it is a slot.
-    pub(crate) made: BTreeMap<u64, (u32, bool)>,
+    /// The objects that threads make.
+    pub(crate) made: BTreeMap<u64, Made>,
+    /// Objects whose size depends on data.
+    pub(crate) sized: FxHashSet<u64>,
     /// What values may be that must be known.
     pub(crate) guesses: Guesses,
     /// Addresses (object, offset) that may be stored at a place (object, offset).
@@ -113,6 +126,7 @@ impl Known {
     pub(crate) fn include(&mut self, other: Known) {
         self.shared.extend(other.shared);
         self.ends.extend(other.ends);
+        self.sized.extend(other.sized);
         self.made.extend(other.made);
         for (place, addresses) in other.stored {
             self.stored.entry(place).or_default().extend(addresses);
@@ -166,6 +180,8 @@ struct Unfolder<'p> {
     reads_of: FxHashMap<Term, Place>,
     /// Symbols of memory that was not initialised.
     indeterminate: FxHashSet<Term>,
+    /// The one of memory that nobody has written.
+    indeterminate_words: FxHashMap<Place, Term>,
     /// Values that the program was given for what it has not initialised: no pointer may be one.
     arbitrary: FxHashSet<Term>,
     /// What an atomic section has read at its begin.
@@ -211,6 +227,7 @@ impl<'p> Unfolder<'p> {
             seen: Known::default(),
             reads_of: FxHashMap::default(),
             indeterminate: FxHashSet::default(),
+            indeterminate_words: FxHashMap::default(),
             arbitrary: FxHashSet::default(),
             snapshots: FxHashMap::default(),
             finals: BTreeMap::new(),
@@ -494,7 +511,11 @@ impl<'p> Unfolder<'p> {
         if is_back {
             turns[common - 1] += 1;
             let turn = &mut next.turns[common - 1];
-            let is_idle = turn.is_idle(&next.way, &args) || is_seeded(Fault::IdleTurnCounts);
+            let is_busy = match is_seeded(Fault::IdleTurnCounts) {
+                true => Some(self.skeleton.terms.truth(false)),
+                false => turn.is_busy(&mut self.skeleton.terms, &next.way, &args),
+            };
+            let is_idle = is_busy.is_some_and(|busy| self.skeleton.terms.is_false(busy));
             let waits = turn.only_waits(&next.way, &args);
             let waits_again = waits && (turn.has_waited || is_seeded(Fault::WaitForgotten));
             turn.has_waited = waits;
@@ -507,6 +528,13 @@ impl<'p> Unfolder<'p> {
             let most = if turn.is_live(&next.way) { FREE_TURNS } else { FREE_STOPS };
             let is_free = turn.is_free(&next.way, &args) && turns[common - 1] < most;
             turn.counted += u32::from(!is_free);
+            // Where the turn is idle, the thread need not go on behind it.
+            if let (Some(busy), true) = (is_busy, self.bounds.idle_turns) {
+                next.way.path = self.skeleton.terms.and(next.way.path, busy);
+                if next.way.is_dead(&self.skeleton.terms) {
+                    return None;
+                }
+            }
             let of_loop = self.bounds.of_loops.get(&(site.function, target.block));
             let bound = of_loop.map_or(self.bounds.turns, |&more| more.max(self.bounds.turns));
             if turn.counted > bound {

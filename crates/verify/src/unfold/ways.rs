@@ -92,8 +92,10 @@ impl Turn {
         self.live == way.live
     }
 
-    /// Whether the turn, if it ends like this, was as if it had not been.
-    pub(super) fn is_idle(&self, way: &Way, args: &[Term]) -> bool {
+    /// Where the turn, if it ends like this, was not as if it had not been: something was done that
+    /// may have been done, or the thread's own state is another. `None` if that is always so, as
+    /// far as can be seen.
+    pub(super) fn is_busy(&self, terms: &mut Terms, way: &Way, args: &[Term]) -> Option<Term> {
         let is_same_section = match (&self.section, &way.section) {
             (None, None) => true,
             (Some((node, memory)), Some(section)) => {
@@ -101,7 +103,22 @@ impl Turn {
             }
             _ => false,
         };
-        self.is_quiet(way) && is_same_section && self.is_same(way, args)
+        let is_like_it = self.effects == way.effects
+            && is_same_section
+            && self.memory.is_same(&way.memory)
+            && self.holds == way.holds;
+        if !is_like_it {
+            return None;
+        }
+        let mut is_busy = terms.truth(false);
+        for &condition in way.maybes.iter().filter(|one| !self.maybes.contains(one)) {
+            is_busy = terms.or(is_busy, condition);
+        }
+        for (&param, &arg) in self.params.iter().zip(args) {
+            let differs = terms.binary(BinaryOp::Ne, param?, arg);
+            is_busy = terms.or(is_busy, differs);
+        }
+        Some(is_busy)
     }
 
     /// Whether nothing was done in the turn that others can notice.
@@ -338,9 +355,20 @@ impl Unfolder<'_> {
         merged.way.live = terms.ite(condition, other.way.live, merged.way.live);
         merged.way.path = terms.or(merged.way.path, other.way.path);
         if (merged.way.effects, merged.way.waits) != (other.way.effects, other.way.waits) {
-            // Waits do not count as such any more.
-            merged.way.effects = merged.way.effects.max(other.way.effects) + 1;
-            merged.way.waits = 0;
+            let (own, others) = (merged.way.effects, other.way.effects);
+            if merged.way.waits == other.way.waits {
+                // What only one of them has done, may have been done.
+                let not = terms.not(condition);
+                let more = if own < others { condition } else { not };
+                merged.way.effects = own.min(others);
+                if !is_seeded(Fault::PathForgotten) {
+                    Rc::make_mut(&mut merged.way.maybes).push(more);
+                }
+            } else {
+                // Waits do not count as such any more.
+                merged.way.effects = own.max(others) + 1;
+                merged.way.waits = 0;
+            }
         }
         if merged.way.holds != other.way.holds {
             let zero = terms.constant(0, 8);
@@ -422,7 +450,7 @@ impl Unfolder<'_> {
         }
     }
 
-    /// Bytes of an object as they are at first; what is indeterminate is a fresh symbol.
+    /// Bytes of an object as they are at first; what is indeterminate is a symbol.
     pub(super) fn initial_word(&mut self, place: Place) -> Term {
         let object = &self.skeleton.objects[place.object as usize];
         let value = object.initial.as_ref().map(|bytes| {
@@ -432,11 +460,16 @@ impl Unfolder<'_> {
         });
         match value {
             Some(value) => self.skeleton.terms.constant(value, 8 * place.size),
-            None => {
-                let unknown = self.skeleton.terms.symbol(8 * place.size);
-                self.indeterminate.insert(unknown);
-                unknown
-            }
+            // One word for all its bytes, so that they stay one word where paths meet.
+            None => match self.indeterminate_words.get(&place) {
+                Some(&unknown) => unknown,
+                None => {
+                    let unknown = self.skeleton.terms.symbol(8 * place.size);
+                    self.indeterminate.insert(unknown);
+                    self.indeterminate_words.insert(place, unknown);
+                    unknown
+                }
+            },
         }
     }
 }

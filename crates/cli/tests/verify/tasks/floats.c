@@ -1,5 +1,6 @@
 // -DGOOD: unknown
-// -DBUG: unknown
+// -DBUG: bug
+// -DUNUSED: proved
 #include "task.h"
 #include <pthread.h>
 
@@ -16,6 +17,8 @@ int main() {
   pthread_join(t, 0);
 #ifdef BUG
   __VERIFIER_assert(d == 1.5);
+#elif defined UNUSED
+  __VERIFIER_assert(fl < 3 || fl >= 3 || d == d || 1);
 #else
   __VERIFIER_assert(d == 3.5);
 #endif
