@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use foretrace_lift::{Lifted, lift};
+use foretrace_lift::{ANY, Lifted, lift};
 use foretrace_program::text::describe;
 use foretrace_program::{MemoryOrder, Op, Program, Site, parse, print, validate};
 use foretrace_report::verified::About;
@@ -95,6 +95,17 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         (Verdict::Bug(_), None) => Replayed::Not("there is no compiled program".to_string()),
         _ => Replayed::Not("--no-replay".to_string()),
     };
+    // What is outside of the program may never give such values.
+    if let (Verdict::Bug(bug), Replayed::Not(why)) = (&report.verdict, &replayed)
+        && let Some((name, site)) = given_from_outside(&subject, bug)
+    {
+        let what = bug.violation.describe(&subject.lifted.program);
+        let reason = format!(
+            "this is possible if {name} may be what it would have to be, but it was not replayed \
+             ({why}): {what}"
+        );
+        report.verdict = Verdict::Unknown(vec![Open { reason, site: Some(site) }]);
+    }
     if let Replayed::Diverged(what) = &replayed {
         let reason = format!(
             "a bug of foretrace: the compiled program does not follow a schedule that the \
@@ -125,6 +136,21 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         Verdict::Bug(_) => Status::Found,
         Verdict::Proved => Status::Nothing,
         Verdict::UpTo { .. } | Verdict::Unknown(_) => Status::Uncertain,
+    })
+}
+
+/// A value of a schedule that the program asks something outside for, if there is one.
+fn given_from_outside(subject: &Subject, bug: &Bug) -> Option<(String, Site)> {
+    bug.steps.iter().find_map(|step| {
+        let is_doubtful =
+            |name: &str| name.starts_with(ANY) || (subject.one_input && name != "indeterminate");
+        let op = subject.lifted.program.instruction(step.site).map(|instruction| &instruction.op);
+        match op {
+            Some(Op::External { name, .. }) if is_doubtful(name) && step.input.is_some() => {
+                Some((name.clone(), step.site))
+            }
+            _ => None,
+        }
     })
 }
 

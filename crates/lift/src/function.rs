@@ -14,6 +14,7 @@ use foretrace_words::BinaryOp;
 
 use crate::UNKNOWN;
 use crate::link::Names;
+use crate::models::{COPY, FILL};
 use crate::object_file::{ObjectFile, site_number, symbol_of};
 use crate::records;
 
@@ -251,12 +252,13 @@ impl Body<'_> {
                 self.emit(Op::CompareExchange { address, size, expected, new, order }, to);
             }
             image::Op::Fence { .. } => self.emit(Op::Fence { order: MemoryOrder::SeqCst }, None),
-            image::Op::Slot { size, .. } => match size {
-                image::Operand::Constant(size) if (1..=1 << 20).contains(size) => {
-                    self.emit(Op::Slot { size: *size as u32 }, to);
-                }
-                _ => self.unknown("an array whose size depends on data", result),
-            },
+            image::Op::Slot { size: image::Operand::Constant(0), .. } => {
+                self.emit(Op::Slot { size: Operand::constant(1, 64) }, to);
+            }
+            image::Op::Slot { size, .. } => {
+                let size = self.operand(*size, 64);
+                self.emit(Op::Slot { size }, to);
+            }
             // A variadic function cannot look at its other arguments: `va_start` is not known.
             image::Op::Call { callee, arguments, .. } => match self.address(*callee) {
                 Operand::Function(function) if is_scalar => {
@@ -283,6 +285,12 @@ impl Body<'_> {
             image::Op::Opaque { name, .. } if is_harmless(name) => {
                 if let Some(result) = to {
                     let name = "indeterminate".to_string();
+                    self.emit(Op::External { name, args: Vec::new() }, Some(result));
+                }
+            }
+            image::Op::Opaque { name, .. } if is_of_numbers(name) && is_scalar => {
+                if let Some(result) = to {
+                    let name = FLOATING.to_string();
                     self.emit(Op::External { name, args: Vec::new() }, Some(result));
                 }
             }
@@ -360,7 +368,10 @@ impl Body<'_> {
 
     fn copy(&mut self, to: image::Operand, from: image::Operand, size: image::Operand) {
         let image::Operand::Constant(size @ 0..=MOST_BYTES) = size else {
-            return self.unknown("a copy whose size depends on data", None);
+            return match self.lifting.names.models.get(COPY) {
+                Some(&model) => self.call(model, &[to, from, size], None, 0),
+                None => self.unknown("a copy of more than 4096 bytes", None),
+            };
         };
         let (to, from) = (self.address(to), self.address(from));
         let order = MemoryOrder::Plain;
@@ -379,7 +390,10 @@ impl Body<'_> {
         let (image::Operand::Constant(size @ 0..=MOST_BYTES), image::Operand::Constant(byte)) =
             (size, byte)
         else {
-            return self.unknown("a fill whose size or value depends on data", None);
+            return match self.lifting.names.models.get(FILL) {
+                Some(&model) => self.call(model, &[to, byte, size], None, 0),
+                None => self.unknown("a fill of more than 4096 bytes", None),
+            };
         };
         let to = self.address(to);
         self.fill_with(to, byte, size);
@@ -469,6 +483,30 @@ fn fails(function: &image::Function) -> bool {
 
 /// The address of a variable that each thread has for itself; its name follows.
 const THREAD_LOCAL: &str = "llvm.threadlocal.address";
+
+/// Results of floating-point operations may be anything.
+const FLOATING: &str = "any floating-point number";
+
+/// Whether an operation only computes with floating-point numbers.
+fn is_of_numbers(name: &str) -> bool {
+    let first = name.split(' ').next().unwrap_or(name);
+    matches!(
+        first,
+        "fadd"
+            | "fsub"
+            | "fmul"
+            | "fdiv"
+            | "frem"
+            | "fneg"
+            | "fcmp"
+            | "sitofp"
+            | "uitofp"
+            | "fptosi"
+            | "fptoui"
+            | "fpext"
+            | "fptrunc"
+    ) || first.starts_with("llvm.fmuladd")
+}
 
 /// Operations of the compiler that change nothing, and values that are not known.
 fn is_harmless(name: &str) -> bool {

@@ -5,10 +5,12 @@
 //! | --- | --- |
 //! | [`object_file`] | reads an object file: tables of the plugin, symbols, contents of variables |
 //! | [`recorded`] | the same of a recorded process |
+//! | [`executable`] | what the file of such a process says beside that |
 //! | [`link`] | which symbol of which file is which function or variable |
 //! | [`function`] | instructions of the image as instructions of the program |
 //! | [`records`] | which instructions the runtime of the compiled program sees |
 //! | [`library`] | functions that are not in the files: threads, locks, memory, conventions |
+//! | [`known`] | names of such functions |
 //! | [`models`] | those of them that are programs themselves |
 //!
 //! Nothing is linked or run, so functions that nobody defines are no problem until they are
@@ -19,7 +21,9 @@
 //! **Invariant.** The program does what the C program does, for sequentially consistent memory, as
 //! long as no such external is reached.
 
+mod executable;
 mod function;
+mod known;
 mod library;
 mod link;
 mod models;
@@ -34,6 +38,9 @@ pub use recorded::lift_recorded;
 
 /// Calls whose names begin with this do something that is not known.
 pub const UNKNOWN: &str = "unknown ";
+
+/// Calls whose names begin with this stand for something that has less values than they give.
+pub const ANY: &str = "any ";
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -62,10 +62,12 @@ impl Summariser<'_> {
                 result = self.access(context, frame, &instruction.op, step)?.map(Value::Bits);
             }
             Op::Fence { .. } => {}
-            Op::Slot { size } => match instruction.result {
-                Some(register) if self.private[frame.id.index()].contains(&register) => {
+            Op::Slot { size } => match (instruction.result, size) {
+                (Some(register), Operand::Constant(size))
+                    if self.private[frame.id.index()].contains(&register) =>
+                {
                     let slot = self.slots.len() as u32;
-                    self.slots.push(*size);
+                    self.slots.push(size.value as u32);
                     result = Some(Value::Slot { slot, offset: 0 });
                 }
                 _ => {

@@ -89,7 +89,7 @@ pub enum Op {
     /// A fence: no effect under sequential consistency.
     Fence { order: MemoryOrder },
     /// Memory that lives until the function returns; the result is its address.
-    Slot { size: u32 },
+    Slot { size: Operand },
     /// Memory that lives until it is freed; the result is its address.
     Alloc { size: Operand },
     /// Ends the life of what `Alloc` gave.
@@ -192,7 +192,7 @@ macro_rules! operands {
             Op::CompareExchange { address, expected, new, .. } => {
                 all.extend([address, expected, new])
             }
-            Op::Alloc { size } => all.push(size),
+            Op::Alloc { size } | Op::Slot { size } => all.push(size),
             Op::Call { callee, args } | Op::Fork { callee, args } => {
                 if let Callee::Indirect(operand) = callee {
                     all.push(operand);
@@ -229,7 +229,6 @@ macro_rules! operands {
             | Op::SemWait { .. }
             | Op::SemPost { .. }
             | Op::Fence { .. }
-            | Op::Slot { .. }
             | Op::Current
             | Op::Own { .. }
             | Op::RegionBegin

@@ -172,14 +172,8 @@ impl<'p> Machine<'p> {
             }
             Op::Slot { size } => {
                 let is_private = self.is_private(site.function, *result);
-                return self.allocate(
-                    state,
-                    thread,
-                    size.into(),
-                    ObjectKind::Slot,
-                    is_private,
-                    events,
-                );
+                let size = value(state, size);
+                return self.allocate(state, thread, size, ObjectKind::Slot, is_private, events);
             }
             Op::Alloc { size } => {
                 let size = value(state, size);

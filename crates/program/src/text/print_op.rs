@@ -103,7 +103,7 @@ impl Printer<'_> {
                 format!("{place}, {}, {}", self.known(*expected), self.known(*new))
             }
             Op::Fence { order } => format!("fence {}", order_word(*order)),
-            Op::Slot { size } => format!("slot {size}"),
+            Op::Slot { size } => format!("slot {}", self.known(*size)),
             Op::Alloc { size } => format!("alloc {}", self.known(*size)),
             Op::Free { address } => format!("free {}", self.known(*address)),
             Op::Call { callee, args } => {

@@ -211,10 +211,7 @@ impl Body<'_, '_> {
                 let order = self.order_word().unwrap_or(MemoryOrder::SeqCst);
                 (Op::Fence { order }, None)
             }
-            "slot" => {
-                let size = self.cursor.bounded("the size in bytes", 1, 1 << 30)? as u32;
-                (Op::Slot { size }, Some(ADDRESS_WIDTH))
-            }
+            "slot" => (Op::Slot { size: self.operand(ADDRESS_WIDTH)? }, Some(ADDRESS_WIDTH)),
             "alloc" => (Op::Alloc { size: self.operand(ADDRESS_WIDTH)? }, Some(ADDRESS_WIDTH)),
             "free" => (Op::Free { address: self.operand(ADDRESS_WIDTH)? }, None),
             "call" => self.call(is_wanted)?,

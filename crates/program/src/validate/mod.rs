@@ -73,7 +73,7 @@ pub enum Broken {
     Cast,
     #[error("an access has 1 to 8 bytes, not {0}")]
     AccessSize(u8),
-    #[error("a slot has at least one byte")]
+    #[error("a slot has at least one byte, and at most 2^30")]
     SlotSize,
     #[error("a fence has an order")]
     FenceOrder,

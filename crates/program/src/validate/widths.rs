@@ -6,6 +6,9 @@ use crate::ir::*;
 
 use super::Broken;
 
+/// Slots are smaller than this.
+const MAX_SLOT: u64 = (1 << 30) + 1;
+
 /// What an instruction gives.
 enum Gives {
     Nothing,
@@ -172,9 +175,10 @@ fn operands(
             Gives::Perhaps(size * 8)
         }
         Op::Fence { order: MemoryOrder::Plain } => return Err(Broken::FenceOrder),
-        Op::Slot { size: 0 } => return Err(Broken::SlotSize),
-        Op::Slot { .. } => Gives::Value(ADDRESS_WIDTH),
-        Op::Alloc { size } => {
+        Op::Slot { size: Operand::Constant(Constant { value: 0 | MAX_SLOT.., .. }) } => {
+            return Err(Broken::SlotSize);
+        }
+        Op::Slot { size } | Op::Alloc { size } => {
             expect(size, ADDRESS_WIDTH)?;
             Gives::Value(ADDRESS_WIDTH)
         }

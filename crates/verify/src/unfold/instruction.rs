@@ -101,7 +101,17 @@ impl Unfolder<'_> {
                 let address = self.operand(here, *address);
                 let operand = self.operand(here, *value);
                 let truth = self.skeleton.terms.truth(true);
-                let change = |this: &mut Self, old: Term| (this.changed(*op, old, operand), truth);
+                // Locks are taken like this again and again: what stays as it was is not written,
+                // but others race with it as if it were.
+                let may_stay = matches!(op, RmwOp::Exchange | RmwOp::Or | RmwOp::And);
+                let change = |this: &mut Self, old: Term| {
+                    let new = this.changed(*op, old, operand);
+                    let differs = match may_stay {
+                        true => this.skeleton.terms.binary(BinaryOp::Ne, new, old),
+                        false => truth,
+                    };
+                    (new, differs, truth)
+                };
                 let accessing = updating(site, *size, *order);
                 self.read_modify_write(here, address, accessing, change)
             }
@@ -110,7 +120,8 @@ impl Unfolder<'_> {
                 let expected = self.operand(here, *expected);
                 let new = self.operand(here, *new);
                 let change = |this: &mut Self, old: Term| {
-                    (new, this.skeleton.terms.binary(BinaryOp::Eq, old, expected))
+                    let writes = this.skeleton.terms.binary(BinaryOp::Eq, old, expected);
+                    (new, writes, writes)
                 };
                 let accessing = updating(site, *size, *order);
                 let found = self.read_modify_write(here, address, accessing, change);
@@ -121,7 +132,16 @@ impl Unfolder<'_> {
             }
             Op::Fence { .. } | Op::RegionBegin | Op::RegionEnd => None,
             Op::Slot { size } => {
-                let object = self.allocate(site, *size, ObjectKind::Slot);
+                let size = self.operand(here, *size);
+                let size = self.settled(&mut here.way, site, size);
+                let size = match self.skeleton.terms.as_constant(size) {
+                    Some(size) if size <= MOST_BYTES => size.max(1) as u32,
+                    _ => {
+                        let why = "an array whose size depends on data, or of more than 1 MiB";
+                        return self.refuse(here, site, why);
+                    }
+                };
+                let object = self.allocate(site, size, ObjectKind::Slot);
                 here.way.memory.forget(|other| other == object);
                 here.way.effects += 1;
                 let is_hidden = result.is_some_and(|result| {
@@ -267,20 +287,21 @@ impl Unfolder<'_> {
         widths.eq(args.iter().map(|&arg| self.skeleton.terms.width(arg)))
     }
 
-    /// One step that reads, and writes if what it found says so.
+    /// One step that reads, and writes if what it found says so: what it writes, whether it changes
+    /// anything, and whether it counts as a write.
     fn read_modify_write(
         &mut self,
         here: &mut Arrival,
         address: Term,
         accessing: Accessing,
-        change: impl Fn(&mut Self, Term) -> (Term, Term),
+        change: impl Fn(&mut Self, Term) -> (Term, Term, Term),
     ) -> Option<Term> {
         let writes = |this: &mut Self, way: &mut _, node: &mut _, found: Found| {
             let Found { place, condition, value } = found;
-            let (new, writes) = change(this, value);
-            let condition = this.skeleton.terms.and(condition, writes);
+            let (new, changes, counts) = change(this, value);
+            let condition = this.skeleton.terms.and(condition, changes);
             this.write(way, node, place, new, condition);
-            writes
+            counts
         };
         self.access(&mut here.way, address, accessing, writes)
     }

@@ -504,6 +504,18 @@ impl<'p> Unfolder<'p> {
                 }
                 return None;
             }
+            // Where nothing was done that may have been done, the turn is idle as well.
+            let maybe = turn.idle_without(&next.way, &args);
+            if !maybe.is_empty() && self.bounds.idle_turns && !is_seeded(Fault::IdleTurnCounts) {
+                let terms = &mut self.skeleton.terms;
+                let never = terms.truth(false);
+                let done = maybe.into_iter().fold(never, |done, more| terms.or(done, more));
+                next.way.path = terms.and(next.way.path, done);
+                if next.way.is_dead(terms) {
+                    return None;
+                }
+            }
+            let turn = &mut next.turns[common - 1];
             let most = if turn.is_live(&next.way) { FREE_TURNS } else { FREE_STOPS };
             let is_free = turn.is_free(&next.way, &args) && turns[common - 1] < most;
             turn.counted += u32::from(!is_free);

@@ -92,6 +92,17 @@ impl Turn {
         self.live == way.live
     }
 
+    /// What may have been done in the turn, if it was as if it had not been where none of that was
+    /// done.
+    pub(super) fn idle_without(&self, way: &Way, args: &[Term]) -> Vec<Term> {
+        let more = way.maybes.iter().filter(|condition| !self.maybes.contains(condition));
+        let more: Vec<Term> = more.copied().collect();
+        match self.effects == way.effects && self.is_same(way, args) && self.section.is_none() {
+            true if way.section.is_none() => more,
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the turn, if it ends like this, was as if it had not been.
     pub(super) fn is_idle(&self, way: &Way, args: &[Term]) -> bool {
         let is_same_section = match (&self.section, &way.section) {

