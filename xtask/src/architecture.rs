@@ -36,11 +36,11 @@ const MAY_USE: &str = "
     predict: faults trace verdict program model summarise causality explore solve witness
     # A second opinion.
     reference: trace verdict
-    replay: recording trace verdict witness
+    replay: recording trace verdict witness program lift verify
     # It makes English of what is known of a trace.
     report: trace verdict
     # It tells what others have decided, and knows neither encoder nor solver.
-    findings: trace verdict program summarise witness predict reference replay report
+    findings: trace verdict program summarise witness predict reference replay verify report
     # Compares the prediction with its own enumeration, and shares no code with model and encoder.
     # Its tests hold the second opinion and the refutations against it as well.
     oracle: testing trace verdict witness predict explore reference model causality importer

@@ -1,4 +1,5 @@
-//! The rules for what people read: documents name files that exist, and no line is too long.
+//! The rules for what people read: documents name files that exist; no line is too long, and no
+//! file of Rust.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,6 +8,8 @@ use crate::shell::{Stop, cannot_run};
 
 /// Lines of Rust and Markdown have so many columns at most.
 const COLUMNS: usize = 100;
+/// A file of Rust that has more lines holds two subjects.
+const LINES: usize = 600;
 
 /// Folders of the workspace that documents speak of.
 const FOLDERS: [&str; 8] =
@@ -23,7 +26,12 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, Stop> {
                 errors.extend(missing.map(|name| format!("{file}: there is no {name}")));
                 long_lines_of_markdown(&text)
             }
-            Some("rs") => long_lines_of_rust(&text),
+            Some("rs") => {
+                let lines = text.lines().count();
+                let is_long = lines > LINES;
+                errors.extend(is_long.then(|| format!("{file}: {lines} lines, more than {LINES}")));
+                long_lines_of_rust(&text)
+            }
             _ => continue,
         };
         errors

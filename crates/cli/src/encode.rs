@@ -71,11 +71,11 @@ fn list(trace: &Trace, violations: &[Violation], out: &mut dyn Write) -> std::io
         index = if before == Some(of) { index + 1 } else { 1 };
         before = Some(of);
         let event = |event: EventId| {
-            let thread = trace.threads().get(trace.thread_of(event).index());
+            let thread = trace.name(trace.thread_of(event));
             let location = trace
                 .event(event)
                 .location
-                .map_or(String::new(), |id| format!(" @ {}", trace.locations().get(id.index())));
+                .map_or(String::new(), |id| format!(" @ {}", trace.name(id)));
             format!("{thread}: {}{location}", operation(trace, event))
         };
         let events: Vec<String> = violation.events().into_iter().map(event).collect();

@@ -1,11 +1,10 @@
 //! What a project knows already: its suppressions and its baseline; `foretrace suppress`.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use foretrace_report::{Baseline, Finding, Known, Progress, Report, Standing, Suppressions};
+use foretrace_report::{Baseline, Known, Progress, Report, Suppressions, ToldBugs};
 
 use crate::args::{ProjectOptions, SuppressArguments};
 use crate::failure::{Failure, Status};
@@ -21,8 +20,8 @@ pub(crate) struct Project<'a> {
     suppressions: Suppressions,
     baseline: Option<Baseline>,
     progress: Progress,
-    /// What reports of this command have: by kind and places, how sure it was, and which report.
-    seen: HashMap<String, (u8, String)>,
+    /// What reports of this command have.
+    told: ToldBugs,
 }
 
 impl<'a> Project<'a> {
@@ -39,8 +38,8 @@ impl<'a> Project<'a> {
             read(Path::new(SUPPRESSIONS))?;
         }
         let baseline = options.baseline.as_deref().map(read_baseline).transpose()?;
-        let (progress, seen) = (Progress::default(), HashMap::new());
-        Ok(Project { options, suppressions, baseline, progress, seen })
+        let (progress, told) = (Progress::default(), ToldBugs::default());
+        Ok(Project { options, suppressions, baseline, progress, told })
     }
 
     /// Tells findings that the project knows from others.
@@ -64,19 +63,7 @@ impl<'a> Project<'a> {
             Some(name) => name.to_string(),
             None => "the report".to_string(),
         };
-        let bugs: Vec<Option<String>> =
-            report.findings.iter().map(|finding| bug(report, finding)).collect();
-        for (finding, bug) in report.findings.iter_mut().zip(bugs) {
-            let (Some(bug), sure) = (bug, sureness(finding)) else { continue };
-            match self.seen.get(&bug) {
-                Some((before, of)) if *before >= sure && *of != name => {
-                    if finding.standing.counts() {
-                        finding.standing = Standing::Repeated { of: of.clone() };
-                    }
-                }
-                _ => drop(self.seen.insert(bug, (sure, name.clone()))),
-            }
-        }
+        self.told.mark(report, &name);
     }
 
     /// Says what became of the baseline, and which suppressions are of no use; writes the next
@@ -114,25 +101,6 @@ fn read_baseline(path: &Path) -> Result<Baseline, Failure> {
         Failure::input(format_args!("{}: {error}", path.display()))
             .hint("give a file that --write-baseline or --output json=FILE wrote")
     })
-}
-
-/// How sure a finding is.
-fn sureness(finding: &Finding) -> u8 {
-    match finding.graded() {
-        _ if finding.is_confirmed() => 2,
-        foretrace_report::Certainty::Real => 1,
-        foretrace_report::Certainty::Possible => 0,
-    }
-}
-
-/// What makes two findings the same bug in different runs: the kind and the places, in any order.
-/// (Names of memory may differ.) `None` if a place is not known.
-pub(crate) fn bug(report: &Report, finding: &Finding) -> Option<String> {
-    let place = |event: u32| report.event(event).location.as_deref();
-    let places = finding.sides.iter().map(|side| place(side.event));
-    let mut places = places.collect::<Option<Vec<&str>>>()?;
-    places.sort_unstable();
-    Some(format!("{} {}", finding.kind.name(), places.join(" ")))
 }
 
 /// Appends a finding to the suppressions.

@@ -1,28 +1,27 @@
 //! `foretrace verify`: decides all schedules and inputs of a program without running it.
 
-mod answer;
 mod native;
 mod property;
 mod recorded;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use foretrace_findings::{Replayed, Verified};
 use foretrace_lift::{ANY, Lifted, lift};
-use foretrace_program::text::describe;
-use foretrace_program::{MemoryOrder, Op, Program, Site, parse, print, validate};
-use foretrace_report::verified::About;
+use foretrace_program::{Op, Site, parse, print, validate};
+use foretrace_report::verified::{About, Answer};
 use foretrace_verdict::Property;
-use foretrace_verify::{Bug, Open, Options, Report, Verdict, verify};
+use foretrace_verify::{Bug, Open, Options, Verdict, verify};
 
 use crate::args::{VERIFIED, VerifyArguments};
 use crate::compile;
 use crate::failure::{Failure, Status};
 use crate::interrupt;
 use crate::output::{self, Folder};
-use native::{Native, Replayed, Started};
+use native::{Native, Started};
 use property::Asked;
 
 /// An unfolded instruction takes about so many bytes.
@@ -117,18 +116,23 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
             false => doubts,
         });
     }
+    let verified = Verified {
+        program: &subject.lifted.program,
+        checked: &checked,
+        report: &report,
+        replayed: &replayed,
+        indeterminate: subject.indeterminate,
+        one_input: subject.one_input,
+    };
     if let Some(file) = &arguments.witness {
-        write_witness(arguments, &subject, &report, file)?;
+        write_witness(arguments, &verified.answer(None), file)?;
     }
     let property = asked.as_ref().map(|asked| asked.name.as_str());
     output::to_stdout(|writer| match arguments.json {
-        true => {
-            let answer = answer::answer(&subject.lifted.program, &report, property);
-            writeln!(writer, "{}", answer.json())
-        }
+        true => writeln!(writer, "{}", verified.answer(property).json()),
         false => {
-            tell(&subject, &checked, &report, &replayed, writer)?;
-            let result = property.map(|property| answer::result(&report.verdict, property));
+            verified.write(writer)?;
+            let result = property.map(|property| verified.result(property));
             result.map_or(Ok(()), |result| writeln!(writer, "{result}"))
         }
     })?;
@@ -167,12 +171,7 @@ fn checked(arguments: &VerifyArguments, asked: Option<&Asked>, lifted: &Lifted) 
 }
 
 /// Writes the witness of a verdict for other tools, if there is one.
-fn write_witness(
-    arguments: &VerifyArguments,
-    subject: &Subject,
-    report: &Report,
-    to: &Path,
-) -> Result<(), Failure> {
+fn write_witness(arguments: &VerifyArguments, answer: &Answer, to: &Path) -> Result<(), Failure> {
     let file = &arguments.files[0];
     let cannot =
         |file: &Path, error: io::Error| Failure::input(format_args!("{}: {error}", file.display()));
@@ -183,7 +182,6 @@ fn write_witness(
     };
     let shown = file.display().to_string();
     let about = About { file: &shown, source: &source, specification: &specification };
-    let answer = answer::answer(&subject.lifted.program, report, None);
     match answer.witness(about) {
         Some(text) => fs::write(to, text).map_err(|error| cannot(to, error)),
         None => Ok(()),
@@ -227,151 +225,4 @@ fn compile_all(arguments: &VerifyArguments, asked: Option<&Asked>) -> Result<Sub
     let flags = arguments.flags.clone();
     let native = Some(Native { folder, how: Started::Linked { objects: paths, flags } });
     Ok(Subject { lifted, native, indeterminate: true, one_input: false })
-}
-
-fn tell(
-    subject: &Subject,
-    checked: &[Property],
-    report: &Report,
-    replayed: &Replayed,
-    writer: &mut dyn Write,
-) -> io::Result<()> {
-    let program = &subject.lifted.program;
-    tell_verdict(subject, checked, &report.verdict, replayed, writer)?;
-    if let Some(besides) = &report.besides {
-        let others: Vec<Property> =
-            checked.iter().copied().filter(|&property| property != Property::Race).collect();
-        if !others.is_empty() {
-            write!(writer, "besides, for sequentially consistent executions only: ")?;
-            tell_verdict(subject, &others, besides, replayed, writer)?;
-        }
-    }
-    let size = report.size;
-    writeln!(
-        writer,
-        "{} threads, {} instructions, {} shared accesses",
-        size.threads, size.instructions, size.accesses
-    )?;
-    let missing = Property::ALL.into_iter().filter(|property| !checked.contains(property));
-    let missing: Vec<&str> = missing.map(Property::name).collect();
-    let asks_locks = checked.contains(&Property::Lock);
-    let unasked = asks_locks.then_some("destroying a lock that is in use");
-    let missing: Vec<&str> = missing.into_iter().chain(unasked).collect();
-    writeln!(writer, "not checked: {}", missing.join(", "))?;
-    let mut assumed = vec!["sequentially consistent memory"];
-    if subject.indeterminate {
-        assumed.extend([
-            "signed overflow wraps",
-            "threads and memory can always be had",
-            "waits may wake up spuriously",
-        ]);
-    }
-    if has_weaker_orders(program) {
-        assumed.push("atomic operations of weaker orders order as if they were seq_cst");
-    }
-    if subject.one_input {
-        assumed.push("code that is not instrumented touches memory only where it is called");
-    }
-    writeln!(writer, "assumed: {}", assumed.join("; "))
-}
-
-/// Whether an atomic operation asks for less than sequential consistency.
-fn has_weaker_orders(program: &Program) -> bool {
-    let orders = program.functions.iter().flat_map(|function| function.instructions()).map(
-        |(_, _, instruction)| match instruction.op {
-            Op::Load { order, .. }
-            | Op::Store { order, .. }
-            | Op::Rmw { order, .. }
-            | Op::CompareExchange { order, .. }
-            | Op::Fence { order } => order,
-            _ => MemoryOrder::Plain,
-        },
-    );
-    let is_strong = |order: MemoryOrder| matches!(order, MemoryOrder::Plain | MemoryOrder::SeqCst);
-    orders.into_iter().any(|order| !is_strong(order))
-}
-
-fn tell_verdict(
-    subject: &Subject,
-    checked: &[Property],
-    verdict: &Verdict,
-    replayed: &Replayed,
-    writer: &mut dyn Write,
-) -> io::Result<()> {
-    let program = &subject.lifted.program;
-    let place = |site: Site| match program.location(site) {
-        Some(location) => location.to_string(),
-        None => program.function(site.function).name.clone(),
-    };
-    let list = |writer: &mut dyn Write, open: &[Open]| -> io::Result<()> {
-        for Open { reason, site } in open {
-            match site {
-                Some(site) => writeln!(writer, "  {}: {reason}", place(*site))?,
-                None => writeln!(writer, "  {reason}")?,
-            }
-        }
-        Ok(())
-    };
-    match verdict {
-        Verdict::Bug(bug) => tell_bug(program, bug, replayed, writer),
-        Verdict::Proved => {
-            let scope = match subject.one_input {
-                true => "no schedule of this program with this input",
-                false => "no schedule and no input",
-            };
-            let excluded: Vec<&str> = checked.iter().map(|&property| excluded(property)).collect();
-            writeln!(writer, "proved: {scope} {}", excluded.join(", or "))
-        }
-        Verdict::UpTo { bound, open } => {
-            writeln!(writer, "no bug up to bound {bound}; these loops may go on beyond it:")?;
-            list(writer, open)
-        }
-        Verdict::Unknown(open) => {
-            let name = if subject.one_input { "inconclusive" } else { "unknown" };
-            writeln!(writer, "{name}:")?;
-            list(writer, open)
-        }
-    }
-}
-
-/// What a proof excludes.
-fn excluded(property: Property) -> &'static str {
-    match property {
-        Property::Race => "leads to a data race",
-        Property::Atomicity => "violates the atomicity of a region",
-        Property::Deadlock => "leads to a deadlock of all threads",
-        Property::Lock => "locks twice, or unlocks or waits without the lock",
-        Property::Assertion => "violates an assertion or accesses memory outside of live objects",
-    }
-}
-
-fn tell_bug(
-    program: &Program,
-    bug: &Bug,
-    replayed: &Replayed,
-    writer: &mut dyn Write,
-) -> io::Result<()> {
-    writeln!(writer, "bug: {}", bug.violation.describe(program))?;
-    match replayed {
-        Replayed::Confirmed(ending) => {
-            writeln!(writer, "replayed on the compiled program, which {ending}; the schedule:")?;
-        }
-        Replayed::Not(reason) | Replayed::Diverged(reason) => {
-            writeln!(writer, "checked by the interpreter, not replayed ({reason}); the schedule:")?;
-        }
-    }
-    let width = bug.steps.iter().map(|step| step.thread.len()).max().unwrap_or(0);
-    for step in &bug.steps {
-        let kind = if is_indeterminate(program, step.site) { "uninitialised" } else { "input" };
-        let input = step.input.map_or(String::new(), |value| format!("   [{kind} {value}]"));
-        let what = describe(program, step.site);
-        writeln!(writer, "  {:width$}  {what}{input}", step.thread)?;
-    }
-    Ok(())
-}
-
-/// Whether a step gives memory or a variable that is not initialised its value.
-fn is_indeterminate(program: &Program, site: Site) -> bool {
-    let op = program.instruction(site).map(|instruction| &instruction.op);
-    matches!(op, Some(Op::External { name, .. }) if name == "indeterminate")
 }

@@ -60,5 +60,7 @@ foretrace_faults::faults! {
         SourcesLeftOut,
         /// What is found in a slice is not repeated with all objects.
         SliceUnchecked,
+        /// What feeds another call lets a thread leave its own at once.
+        FedWithOthers,
     }
 }

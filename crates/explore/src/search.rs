@@ -194,8 +194,8 @@ impl<'s> Search<'s> {
             }
             let thread = script.trace.thread_of(event);
             let op = script.step(event).op;
-            // A thread that waits for nothing that is there is blocked for good.
-            if op == Op::LeaveCall && script.is_unfed(world, event) {
+            // A thread that waits for what is not there may be blocked for good.
+            if op == Op::LeaveCall && !script.is_fed_for_good(world, event) {
                 continue;
             }
             let has_one_outcome = !matches!(op, Op::Signal { .. })

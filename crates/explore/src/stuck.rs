@@ -6,6 +6,7 @@ use foretrace_trace::{
     EventId, LockId, Mode as LockMode, Op, Patience, Request, ThreadId, WakeReason, ops,
 };
 
+use crate::fault::{Fault, is_seeded};
 use crate::script::Script;
 use crate::world::{Waits, World};
 
@@ -119,14 +120,25 @@ impl Script<'_> {
 
     /// Whether the thread is in a call that waits, and nothing that it waits for is there.
     pub(crate) fn is_unfed(&self, world: &World, point: EventId) -> bool {
-        let Some((_, source, own)) = self.skeleton.waiting_calls.at(point) else { return false };
+        let Some((_, source, _)) = self.skeleton.waiting_calls.at(point) else { return false };
         let executed = |event: EventId| self.is_executed(world, event);
-        let closers = source.closers.iter().filter(|&&closer| closer != own.enter);
-        let is_closed = closers.copied().any(executed);
-        !is_closed
+        !self.is_fed_for_good(world, point)
             && source.calls.iter().all(|call| {
                 call.leave.is_some_and(executed) || !call.feeds.iter().copied().any(executed)
             })
+    }
+
+    /// Whether the thread is in no call that waits, or will not be unfed before it leaves it: what
+    /// feeds itself is there until then, but what feeds others only until these have left.
+    pub(crate) fn is_fed_for_good(&self, world: &World, point: EventId) -> bool {
+        let Some((_, source, own)) = self.skeleton.waiting_calls.at(point) else { return true };
+        let executed = |event: EventId| self.is_executed(world, event);
+        let closers = source.closers.iter().filter(|&&closer| closer != own.enter);
+        closers.chain(&own.feeds).copied().any(executed)
+            || (is_seeded(Fault::FedWithOthers)
+                && source.calls.iter().any(|call| {
+                    !call.leave.is_some_and(executed) && call.feeds.iter().copied().any(executed)
+                }))
     }
 
     fn is_blocked(&self, world: &World, thread: ThreadId, point: EventId, is_last: bool) -> bool {

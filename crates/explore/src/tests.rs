@@ -104,3 +104,15 @@ fn free_values_are_refused() {
     let report = races(&trace, Model::Control, &Options::default());
     assert_eq!(report.answers, [Answer::GaveUp(Reason::FreeValues)]);
 }
+
+#[test]
+fn what_feeds_another_call_is_no_reason_to_leave_at_once() {
+    let text = "t1: enter-call waits-for p piece p1\nt2: acquire n\nt2: enter-call >p1\n\
+        t1: leave-call\nt2: release n\nt0: acquire n\nt0: enter-call >p2\n\
+        t0: enter-call waits-for p piece p2\nt0: leave-call\nt0: request acquire n\n";
+    let trace = text::parse(text).unwrap();
+    let skeleton = Skeleton::new(&trace, Model::ReadsFrom);
+    let leave = [EventId(3)];
+    let report = explore(&skeleton, &[Question::Stuck(&leave)], &Options::default());
+    assert!(matches!(report.answers[..], [Answer::Found { .. }]), "{report:?}");
+}

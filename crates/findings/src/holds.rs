@@ -172,9 +172,7 @@ mod tests {
         let trace = builder.finish();
         let all: Vec<EventId> = trace.events().map(|(id, _)| id).collect();
         let survey = Survey::along(&trace, all.iter().copied(), &all);
-        let words = |holds: &[OpenHold]| {
-            holds.iter().map(|hold| trace.locks().get(hold.lock.index())).collect()
-        };
+        let words = |holds: &[OpenHold]| holds.iter().map(|hold| trace.name(hold.lock)).collect();
         let mut result: Vec<String> =
             all.iter().map(|&event| words(survey.before(&trace, event))).collect();
         result.push(words(survey.after(&trace, *all.last().unwrap())));

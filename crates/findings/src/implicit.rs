@@ -143,5 +143,5 @@ pub(crate) fn freed<'t>(trace: &'t Trace, violation: &Violation) -> Option<(Even
     let &Violation::Assertion(assertion) = violation else { return None };
     let (access, free) = trace.access_and_free(assertion)?;
     let object = trace.access(access)?.at.object;
-    Some((free, trace.objects().get(object.index())))
+    Some((free, trace.name(object)))
 }

@@ -9,6 +9,7 @@
 //! | `explain` | why a candidate cannot happen |
 //! | `whatif` | whether one event can come before another, or a read see a value |
 //! | `fix` | what a small change of the program mends |
+//! | `verified` | what `verify` found out about a program |
 //! | `compare` | which models find what |
 //! | `second_opinion` | what a solver of SMT-LIB decides instead of our own |
 //! | `replayed` | what came of a replay |
@@ -37,6 +38,7 @@ mod replayed;
 mod second_opinion;
 mod stacks;
 mod trace;
+mod verified;
 mod whatif;
 
 pub use compare::compare_models;
@@ -51,4 +53,5 @@ pub use remarks::weak_accesses;
 pub use replayed::{recalled_schedule, recalled_violation, replay_in_words};
 pub use second_opinion::{left_out_by_solver, predict_by_solver};
 pub use trace::{Frame, report_finding, report_trace};
+pub use verified::{Replayed, Verified};
 pub use whatif::{Told, WhatIf, what_if};

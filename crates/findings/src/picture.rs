@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use foretrace_predict::Finding;
-use foretrace_report::{Effect, EffectKind, EventText, MemoryPlace, Picture};
-use foretrace_trace::{EventId, Op, Place, Trace, ops};
+use foretrace_report::{Effect, EffectKind, EventText, MemoryPlace, Operation, Picture};
+use foretrace_trace::{EventId, Place, Trace};
 
 use crate::reordering::reorderings;
 
@@ -21,8 +21,8 @@ pub const REFUTED_IN_PICTURE: usize = 20;
 /// The picture of a trace and of what was found in it.
 pub(crate) fn picture(trace: &Trace, excerpt: &[EventText], findings: &[Finding]) -> Picture {
     let mut tables = Tables::default();
-    let effects =
-        excerpt.iter().map(|text| tables.effect(trace, EventId(text.event))).collect::<Vec<_>>();
+    let thread = |name: &str| trace.threads().find(name);
+    let effects = excerpt.iter().map(|text| tables.effect(trace, &thread, text)).collect();
     Picture {
         effects,
         places: tables.places,
@@ -33,23 +33,16 @@ pub(crate) fn picture(trace: &Trace, excerpt: &[EventText], findings: &[Finding]
     }
 }
 
-/// The picture of a program, of which `trace` is the summary: no run was recorded, and a lock that
-/// not every path takes is a variable there, so that only the words of an event say what it does.
-pub(crate) fn picture_of_program(trace: &Trace, excerpt: &[EventText]) -> Picture {
+/// The picture of a program, of which `trace` is the summary; `threads` are the names of its
+/// threads in the report. No run was recorded.
+pub(crate) fn picture_of_program(
+    trace: &Trace,
+    threads: &[String],
+    excerpt: &[EventText],
+) -> Picture {
     let mut tables = Tables::default();
-    let effect = |text: &EventText| {
-        let operation = text.operation.as_str();
-        let lock = |verb: &str| operation.strip_prefix(verb).map(str::to_string);
-        match (lock("acquire "), lock("release ")) {
-            (Some(lock), _) => {
-                Effect { kind: EffectKind::Acquire, on: tables.name(&lock), with: None }
-            }
-            (_, Some(lock)) => {
-                Effect { kind: EffectKind::Release, on: tables.name(&lock), with: None }
-            }
-            (None, None) => tables.effect(trace, EventId(text.event)),
-        }
-    };
+    let thread = |name: &str| threads.iter().position(|known| known == name);
+    let effect = |text| tables.effect(trace, &thread, text);
     let effects = excerpt.iter().map(effect).collect();
     Picture { effects, places: tables.places, names: tables.names, ..Picture::default() }
 }
@@ -74,51 +67,40 @@ struct Tables {
 }
 
 impl Tables {
-    fn effect(&mut self, trace: &Trace, event: EventId) -> Effect {
-        let lock = |id: foretrace_trace::LockId| trace.locks().get(id.index());
-        let cond = |id: foretrace_trace::CondId| trace.conds().get(id.index());
-        let sem = |id: foretrace_trace::SemId| trace.semaphores().get(id.index());
-        let barrier = |id: foretrace_trace::BarrierId| trace.barriers().get(id.index());
-        let (kind, on, with) = match trace.op(event) {
-            Op::Read { at, .. } => (EffectKind::Read, self.place(trace, at), None),
-            Op::Write { at, .. } => (EffectKind::Write, self.place(trace, at), None),
-            Op::Rmw { at, .. } => (EffectKind::Update, self.place(trace, at), None),
-            Op::Acquire { lock: id, .. } => (EffectKind::Acquire, self.name(lock(id)), None),
-            Op::Release { lock: id, .. } => (EffectKind::Release, self.name(lock(id)), None),
-            Op::Wait { cond: on, lock: id, .. } => {
-                (EffectKind::Wait, self.name(lock(id)), Some(self.name(cond(on))))
+    /// What an event does, with numbers instead of names; `thread` finds a thread by its name.
+    fn effect(
+        &mut self,
+        trace: &Trace,
+        thread: &dyn Fn(&str) -> Option<usize>,
+        text: &EventText,
+    ) -> Effect {
+        let Operation { kind, on, .. } = &text.operation;
+        let first = on.first().map_or("", String::as_str);
+        let (number, with) = match kind {
+            EffectKind::Read | EffectKind::Write | EffectKind::Update => {
+                let access = trace.access(EventId(text.event));
+                (access.map_or(0, |access| self.place(trace, access.at)), None)
             }
-            Op::Wake { cond: on, lock: id, .. } => {
-                (EffectKind::Wake, self.name(lock(id)), Some(self.name(cond(on))))
+            EffectKind::Fork | EffectKind::Join => (thread(first).unwrap_or(0) as u32, None),
+            EffectKind::Begin | EffectKind::End | EffectKind::Condition | EffectKind::Other => {
+                (0, None)
             }
-            Op::Signal { cond: id } | Op::Broadcast { cond: id } => {
-                (EffectKind::Notify, self.name(cond(id)), None)
+            EffectKind::Acquire
+            | EffectKind::Release
+            | EffectKind::Wait
+            | EffectKind::Wake
+            | EffectKind::Notify
+            | EffectKind::Take => {
+                let number = self.name(first);
+                (number, on.get(1).map(|with| self.name(with)))
             }
-            Op::SemPost { sem: id } => (EffectKind::Notify, self.name(sem(id)), None),
-            Op::SemWait { sem: id, .. } => (EffectKind::Take, self.name(sem(id)), None),
-            Op::Arrive { barrier: id } => (EffectKind::Notify, self.name(barrier(id)), None),
-            Op::Leave { barrier: id } => (EffectKind::Take, self.name(barrier(id)), None),
-            Op::Fork { child } => (EffectKind::Fork, child.0, None),
-            Op::Join { child } => (EffectKind::Join, child.0, None),
-            Op::Begin => (EffectKind::Begin, 0, None),
-            Op::End => (EffectKind::End, 0, None),
-            Op::Branch { .. } | Op::Assert { .. } | Op::Assume { .. } => {
-                (EffectKind::Condition, 0, None)
-            }
-            Op::AcquireFailed { .. }
-            | Op::SemWaitFailed { .. }
-            | Op::Destroy { .. }
-            | Op::Request(_)
-            | Op::Exit
-            | Op::Let
-            | ops!(object mark call) => (EffectKind::Other, 0, None),
         };
-        Effect { kind, on, with }
+        Effect { kind: *kind, on: number, with }
     }
 
     fn place(&mut self, trace: &Trace, at: Place) -> u32 {
         *self.place_ids.entry(at).or_insert_with(|| {
-            let object = trace.objects().get(at.object.index()).to_string();
+            let object = trace.name(at.object).to_string();
             self.places.push(MemoryPlace { object, offset: at.offset, size: at.size });
             self.places.len() as u32 - 1
         })

@@ -41,7 +41,7 @@ impl<'t> Readable<'t> {
         let mut names: Vec<Named> = Vec::new();
         for &(name, _) in &used {
             if names.iter().all(|known| known.name != name) {
-                let word = trace.names().get(name.index()).to_string();
+                let word = trace.name(name).to_string();
                 names.push(Named { name, from: None, word, signed: None });
             }
         }
@@ -131,7 +131,7 @@ impl<'t> Readable<'t> {
     /// What a name is worth: `balance = -60`, or `r0 = 5 from stack of T0+16`.
     pub(crate) fn equation(&self, name: NameId, value: u64) -> String {
         let Some(named) = self.names.iter().find(|named| named.name == name) else {
-            return format!("{} = {}", self.trace.names().get(name.index()), value as i64);
+            return format!("{} = {}", self.trace.name(name), value as i64);
         };
         let value = match named.signed {
             Some(bits @ 1..=63) => (value << (64 - bits)) as i64 >> (64 - bits),
@@ -140,7 +140,7 @@ impl<'t> Readable<'t> {
         let mut text = format!("{} = ", named.word);
         number(value as u64, &mut text);
         if let Some(at) = named.from
-            && named.word == self.trace.names().get(name.index())
+            && named.word == self.trace.name(name)
         {
             text += &format!(" from {}", self.trace.place_name(at));
         }
@@ -170,7 +170,7 @@ fn collect(expression: &Expr, cast: Option<u32>, used: &mut Vec<(NameId, Option<
 /// A place that can stand in an expression: `accounts[8]`.
 fn variable(trace: &Trace, at: Place) -> Option<String> {
     let named = trace.source_name(at);
-    let name = named.as_deref().unwrap_or_else(|| trace.objects().get(at.object.index()));
+    let name = named.as_deref().unwrap_or_else(|| trace.name(at.object));
     let can_stand = |c: char| c.is_alphanumeric() || "_$.:@#<>()[]".contains(c);
     if !name.chars().all(can_stand) {
         return None;

@@ -82,7 +82,7 @@ pub(crate) fn unanswered(why: &Unanswered) -> Reason {
 
 /// The first few names.
 fn names(trace: &Trace, threads: &[ThreadId]) -> String {
-    let named = threads.iter().map(|thread| trace.threads().get(thread.index()));
+    let named = threads.iter().map(|thread| trace.name(thread));
     first_few(&named.collect::<Vec<_>>())
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn notes(trace: &Trace, prediction: &Prediction) -> Vec<String> {
     let asked = prediction.ledgers.iter().any(|(property, _)| *property == Property::Race);
     let mut harmless: Vec<(&str, &str)> = Vec::new();
     for (at, why) in trace.benign().iter().filter(|_| asked) {
-        let place = (trace.objects().get(at.object.index()), why.as_str());
+        let place = (trace.name(at.object), why.as_str());
         if !harmless.contains(&place) {
             harmless.push(place);
         }
@@ -160,7 +160,7 @@ fn kept_calls(trace: &Trace) -> Vec<String> {
         let is_kept = match on {
             Channels::Every => {
                 unknown += 1;
-                let name = by.map(|by| trace.functions().get(by.index()));
+                let name = by.map(|by| trace.name(by));
                 functions.extend(name.filter(|name| !functions.contains(name)));
                 true
             }

@@ -59,7 +59,7 @@ impl Schedule<'_> {
         let told = stops.map(|(thread, stop)| {
             let later = self.finding.schedule.iter().filter(|&&event| event > stop);
             let later = later.filter(|&&event| trace.thread_of(event) != thread).count();
-            let name = trace.threads().get(thread.index());
+            let name = trace.name(thread);
             Reordering {
                 what: format!(
                     "{name} stops before {} while the other threads take {later} more {}.",
@@ -92,7 +92,7 @@ impl Schedule<'_> {
                 what: format!(
                     "{} takes {} before {} does ({first}, then {second}).",
                     self.thread(before),
-                    trace.locks().get(lock.index()),
+                    trace.name(lock),
                     self.thread(event),
                 ),
                 why: "A lock keeps critical sections apart, but not in the recorded order; \
@@ -143,7 +143,7 @@ impl Schedule<'_> {
         let trace = self.trace;
         let explanation = self.finding.explanation.as_ref();
         let values = explanation.and_then(|all| all.steps.get(at));
-        let text = values.map(|values| operation_with(trace, event, values));
+        let text = values.map(|values| operation_with(trace, event, values).text);
         let changed = text.filter(|text| *text != operation(trace, event));
         let Some(changed) = changed else {
             return "The value is the recorded one, so its thread goes on as recorded.".to_string();
@@ -166,13 +166,13 @@ impl Schedule<'_> {
     }
 
     fn thread(&self, event: EventId) -> &str {
-        self.trace.threads().get(self.trace.thread_of(event).index())
+        self.trace.name(self.trace.thread_of(event))
     }
 
     /// `write x : 5 at a.c:3`
     fn event(&self, event: EventId) -> String {
         let place = self.trace.location_of(event).map(|id| {
-            let location = self.trace.locations().get(id.index());
+            let location = self.trace.name(id);
             format!(" at {}", Location::in_short(location))
         });
         format!("`{}`{}", operation(self.trace, event), place.unwrap_or_default())

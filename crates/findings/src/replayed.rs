@@ -76,8 +76,8 @@ pub fn replay_in_words(
 }
 
 fn expected(trace: &Trace, event: EventId) -> String {
-    let thread = trace.threads().get(trace.thread_of(event).index());
-    let place = trace.event(event).location.map(|id| trace.locations().get(id.index()));
+    let thread = trace.name(trace.thread_of(event));
+    let place = trace.event(event).location.map(|id| trace.name(id));
     let place = place.map_or(String::new(), |place| format!(" at {place}"));
     format!("{thread}: {}{place}", operation(trace, event))
 }

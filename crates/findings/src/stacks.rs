@@ -50,8 +50,8 @@ impl<'t> Stacks<'t> {
     pub(crate) fn origin(&mut self, event: EventId, size: Option<u32>) -> Origin {
         let trace = self.trace;
         Origin {
-            thread: trace.threads().get(trace.thread_of(event).index()).to_string(),
-            location: trace.location_of(event).map(|at| trace.locations().get(at.index()).into()),
+            thread: trace.name(trace.thread_of(event)).to_string(),
+            location: trace.location_of(event).map(|at| trace.name(at).into()),
             stack: self.of(event),
             size,
         }
@@ -72,7 +72,7 @@ impl<'t> Stacks<'t> {
 
     /// The tables of the report.
     pub(crate) fn tables(self) -> (Vec<CallFrame>, Vec<Vec<u32>>) {
-        let name = |at: LocationId| CallFrame::new(self.trace.locations().get(at.index()));
+        let name = |at: LocationId| CallFrame::new(self.trace.name(at));
         (self.frames.list.into_iter().map(name).collect(), self.stacks.list)
     }
 }

@@ -10,12 +10,14 @@ use foretrace_predict::{
     Finding, Granularity, NotAsked, Options, Prediction, Prune, Switches, Undecided,
 };
 use foretrace_report as report;
-use foretrace_report::{EventText, Hold, Report, Side, SideState, fingerprint};
+use foretrace_report::{EventText, Hold, Operation, Report, Side, SideState, fingerprint};
 use foretrace_trace::{Dependences, EventId, Location, Mode, ObjectId, Op, Request, Trace, ops};
 use foretrace_verdict::{Model, Property, Violation};
 use foretrace_witness::{context_switches, reported_order};
 
-use crate::describe::{coming_access, coming_store, failed_assertion, operation, operation_with};
+use crate::describe::{
+    coming_access, coming_store, failed_assertion, operation, operation_with, recorded,
+};
 use crate::holds::{OpenHold, Survey};
 use crate::implicit;
 use crate::picture::{REFUTED_IN_PICTURE, picture};
@@ -209,8 +211,7 @@ pub(crate) fn event_text(trace: &Trace, event: EventId) -> EventText {
     EventText {
         event: event.0,
         thread: trace.thread_of(event).0,
-        operation: operation(trace, event),
-        writes: trace.access(event).is_some_and(|access| access.writes),
+        operation: recorded(trace, event),
         location: location(trace, event),
         stack: None,
     }
@@ -226,7 +227,7 @@ fn location(trace: &Trace, event: EventId) -> Option<String> {
 }
 
 fn location_text(trace: &Trace, event: EventId) -> Option<&str> {
-    trace.location_of(event).map(|id| trace.locations().get(id.index()))
+    trace.location_of(event).map(|id| trace.name(id))
 }
 
 /// `is_by_object`: which places of an object it is about does not matter.
@@ -310,14 +311,14 @@ fn finding(
 }
 
 /// What the events of a witness do otherwise than in the recorded run.
-fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
+fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, Operation)> {
     let explained = finding.explanation.iter().flat_map(|explanation| &explanation.steps);
     let steps = || finding.schedule.iter().zip(explained.clone());
-    let mut changes: Vec<(u32, String)> = steps()
+    let mut changes: Vec<(u32, Operation)> = steps()
         .filter(|(event, _)| !trace.is_made_up(**event))
         .map(|(&event, values)| (event, operation_with(trace, event, values)))
-        .filter(|(event, text)| *text != operation(trace, *event))
-        .map(|(event, text)| (event.0, text))
+        .filter(|(event, changed)| *changed != recorded(trace, *event))
+        .map(|(event, changed)| (event.0, changed))
         .collect();
     let assertion = finding.explanation.as_ref().and_then(|all| all.assertion.as_ref());
     if let (Violation::Assertion(event), Some(assertion)) = (&finding.violation, assertion)
@@ -334,12 +335,12 @@ fn changes(trace: &Trace, finding: &Finding) -> Vec<(u32, String)> {
                 && trace.values(step).0 != values.seen
         });
         // What it will see is not known before: the recorded value may come from the other side.
-        let text = match reads(event) {
+        let coming = match reads(event) {
             true => coming_store(trace, event).or_else(|| Some(coming_access(trace, event))),
             false => coming_store(trace, event).filter(|_| reads_otherwise),
         };
-        let text = text.filter(|text| *text != operation(trace, event));
-        changes.extend(text.map(|text| (event.0, text)));
+        let coming = coming.filter(|coming| *coming != recorded(trace, event));
+        changes.extend(coming.map(|coming| (event.0, coming)));
     }
     changes.sort_unstable();
     changes
@@ -357,14 +358,14 @@ fn asserted_reads(trace: &Trace, finding: &Finding) -> Vec<u32> {
 /// Where the event is in the source, or else what it is.
 pub(crate) fn place(trace: &Trace, event: EventId) -> String {
     location(trace, event).unwrap_or_else(|| {
-        let thread = trace.threads().get(trace.thread_of(event).index());
+        let thread = trace.name(trace.thread_of(event));
         format!("{thread}: {}", operation(trace, event))
     })
 }
 
 fn named_hold(trace: &Trace, hold: &OpenHold, stacks: &mut Stacks) -> Hold {
     Hold {
-        lock: trace.locks().get(hold.lock.index()).to_string(),
+        lock: trace.name(hold.lock).to_string(),
         shared: hold.mode == Mode::Shared,
         since: hold.since.0,
         location: location(trace, hold.since),
@@ -419,7 +420,7 @@ fn refuted(trace: &Trace, refuted: &[(Property, Violation)]) -> Vec<report::Refu
 /// The name of what the finding is about.
 pub(crate) fn object_name(trace: &Trace, finding: &Finding) -> Option<String> {
     match finding.object {
-        Some(object) => Some(trace.objects().get(object.index()).to_string()),
+        Some(object) => Some(trace.name(object).to_string()),
         None => object_of(trace, &finding.violation),
     }
 }
@@ -442,22 +443,18 @@ fn object_of(trace: &Trace, violation: &Violation) -> Option<String> {
 /// What the event operates on; of a wait that blocks a cycle, the condition variable.
 fn operand(trace: &Trace, event: EventId) -> Option<&str> {
     Some(match trace.op(event) {
-        Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => {
-            trace.objects().get(at.object.index())
-        }
+        Op::Read { at, .. } | Op::Write { at, .. } | Op::Rmw { at, .. } => trace.name(at.object),
         Op::Acquire { lock, .. }
         | Op::AcquireFailed { lock, .. }
         | Op::Release { lock, .. }
         | Op::Destroy { lock }
-        | Op::Request(Request::Acquire(lock, _)) => trace.locks().get(lock.index()),
-        Op::Wait { cond, .. } | Op::Wake { cond, .. } => trace.conds().get(cond.index()),
+        | Op::Request(Request::Acquire(lock, _)) => trace.name(lock),
+        Op::Wait { cond, .. } | Op::Wake { cond, .. } => trace.name(cond),
         Op::SemWait { sem, .. } | Op::SemPost { sem } | Op::Request(Request::SemWait(sem)) => {
-            trace.semaphores().get(sem.index())
+            trace.name(sem)
         }
-        Op::Arrive { barrier } | Op::Leave { barrier } => trace.barriers().get(barrier.index()),
-        Op::Join { child } | Op::Request(Request::Join(child)) => {
-            trace.threads().get(child.index())
-        }
+        Op::Arrive { barrier } | Op::Leave { barrier } => trace.name(barrier),
+        Op::Join { child } | Op::Request(Request::Join(child)) => trace.name(child),
         Op::EnterCall { .. } => awaited(trace, event)?,
         Op::LeaveCall => awaited(trace, trace.enter_of(event)?)?,
         ops!(data object mark thread AcquireFailed SemWaitFailed Signal Broadcast Request) => {
@@ -469,7 +466,7 @@ fn operand(trace: &Trace, event: EventId) -> Option<&str> {
 /// What the call waits for that begins here.
 pub(crate) fn awaited(trace: &Trace, enter: EventId) -> Option<&str> {
     let source = trace.awaited_by(enter)?.source;
-    Some(trace.channels().get(source.index()))
+    Some(trace.name(source))
 }
 
 pub(crate) fn undecided(open: Undecided) -> report::Undecided {

@@ -369,7 +369,7 @@ impl Emit<'_> {
     fn stock(&mut self, (number, is_back): Stock) -> String {
         let whole = self.channel(number);
         let way = if is_back { " (the other way)" } else { "" };
-        format!("{}{way}", self.builder.so_far().channels().get(whole.index()))
+        format!("{}{way}", self.builder.so_far().name(whole))
     }
 
     /// The channels of a call on a stream of which more is known.
@@ -409,7 +409,7 @@ impl Emit<'_> {
     /// A part of what happens on a channel.
     fn part(&mut self, number: u32, what: String) -> ChannelId {
         let whole = self.channel(number);
-        let name = self.builder.so_far().channels().get(whole.index()).to_string();
+        let name = self.builder.so_far().name(whole).to_string();
         self.builder.channel(&format!("{name}: {what}"))
     }
 

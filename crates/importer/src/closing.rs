@@ -111,9 +111,7 @@ impl Emit<'_> {
         unknown.sort_by_key(|&(location, count)| (std::cmp::Reverse(count), location));
         for (number, (location, count)) in unknown.into_iter().enumerate() {
             let location = location.filter(|_| number < COUNTED_LOCATIONS);
-            let at = location.map(|location| {
-                self.builder.so_far().locations().get(location.index()).to_string()
-            });
+            let at = location.map(|location| self.builder.so_far().name(location).to_string());
             self.builder.tell(Provenance::UnknownWriter { at }, count);
         }
     }

@@ -294,9 +294,8 @@ impl Emit<'_> {
     }
 
     fn may_have_looked(&mut self, now: Now) {
-        let at = self
-            .location(now)
-            .map(|location| self.builder.so_far().locations().get(location.index()).to_string());
+        let at =
+            self.location(now).map(|location| self.builder.so_far().name(location).to_string());
         self.leave_out(now, Provenance::Unseen { what: Unseen::MemoryCall, at });
     }
 

@@ -218,6 +218,12 @@ impl Builder {
         Value(llvm!(LLVMBuildICmp(self.builder, equal, left.0, right.0, UNNAMED)))
     }
 
+    /// An element of a vector.
+    pub(crate) fn lane(&self, vector: Value, lane: u32) -> Value {
+        let lane = self.i32.number(lane.into());
+        Value(llvm!(LLVMBuildExtractElement(self.builder, vector.0, lane.0, UNNAMED)))
+    }
+
     /// Widens with zeros, or cuts.
     pub(crate) fn resize(&self, value: Value, to: Type) -> Value {
         let (from_width, to_width) = (value.type_of().width(), to.width());

@@ -1,13 +1,14 @@
 //! Calls that leave the instrumented code, and calls that enter a library's headers.
 
 use foretrace_recording::library::{self, Effect, effect};
-use foretrace_recording::record::unseen;
+use foretrace_recording::record::{handed, unseen};
 use llvm_sys::LLVMOpcode::{LLVMCall, LLVMInvoke};
 use llvm_sys::core::{LLVMAliasGetAliasee, LLVMIsAGlobalAlias};
 
 use crate::instrument::Instrumenter;
 use crate::ir::{self, Value};
 use crate::libc::Library;
+use crate::locals::Visibility;
 use crate::scope::{self, Scope};
 use crate::{assembly, libc, memory, ranges, shim};
 
@@ -63,7 +64,7 @@ pub(crate) fn call(to: &mut Instrumenter, call: Value) {
     match kind {
         Kind::Assembly => unseen_assembly(to, call),
         Kind::Hook => {}
-        Kind::Intrinsic => ranges::intrinsic(to, call),
+        Kind::Intrinsic => intrinsic(to, call),
         Kind::Inside(callee) => enter(to, call, callee),
         Kind::Library(library) => libc::redirect(to, call, library),
         Kind::Mark(_) => announce(to, call),
@@ -105,6 +106,7 @@ fn unseen_assembly(to: &mut Instrumenter, call: Value) {
     }
     let after = behind(call);
     to.build.stand_before_for(after, call);
+    hand_over(to, call);
     unseen(to, call, unseen::ASSEMBLY);
 }
 
@@ -114,6 +116,40 @@ pub(crate) fn unseen(to: &mut Instrumenter, instruction: Value, what: u8) {
     to.build.hook("__ft_unseen", to.build.void, &arguments);
 }
 
+/// Copies and fills are recorded. Others (vectors with masks) may access the memory at the
+/// addresses that they get: the runtime hears of these.
+fn intrinsic(to: &mut Instrumenter, call: Value) {
+    let name = call.callee().name();
+    let reaches = REACHING.iter().any(|prefix| name.starts_with(prefix))
+        && !HARMLESS.iter().any(|part| name.contains(part));
+    if !reaches {
+        return ranges::intrinsic(to, call);
+    }
+    let after = behind(call);
+    to.build.stand_before_for(after, call);
+    hand_over(to, call);
+}
+
+/// Says which addresses an instruction got that may access memory there.
+fn hand_over(to: &mut Instrumenter, call: Value) {
+    let mut addresses = Vec::new();
+    for argument in call.arguments() {
+        let of = argument.type_of();
+        if of.is_pointer() && to.locals.visibility(argument) == Visibility::Shared {
+            addresses.push(argument);
+        } else if of.is_vector_of_pointers() {
+            addresses.extend((0..of.lanes()).map(|lane| to.build.lane(argument, lane)));
+        }
+    }
+    memory::hand_over_addresses(to, call, addresses, handed::UNDESCRIBED.into());
+}
+
+/// Beginnings of the names of intrinsics that access memory at the addresses that they get.
+const REACHING: [&str; 4] = ["llvm.masked.", "llvm.vp.", "llvm.x86.", "llvm.experimental.vp."];
+
+/// Parts of the names of those that do not.
+const HARMLESS: [&str; 3] = ["clflush", "clwb", "cldemote"];
+
 /// Assembly that may go on at several places: the runtime hears of it there.
 pub(crate) fn jumping_assembly(to: &mut Instrumenter, call: Value) {
     // SAFETY: it is a callbr, and has so many targets.
@@ -122,6 +158,7 @@ pub(crate) fn jumping_assembly(to: &mut Instrumenter, call: Value) {
         // SAFETY: as above.
         let after = Value(unsafe { shim::ft_after_callbr(call.0, target) });
         to.build.stand_before_for(after, call);
+        hand_over(to, call);
         unseen(to, call, unseen::ASSEMBLY);
     }
 }

@@ -119,6 +119,17 @@ impl Type {
         self.kind() == LLVMPointerTypeKind
     }
 
+    pub(crate) fn is_vector_of_pointers(self) -> bool {
+        // SAFETY: a vector has elements.
+        self.kind() == LLVMVectorTypeKind
+            && Type(unsafe { LLVMGetElementType(self.0) }).is_pointer()
+    }
+
+    /// How many elements a vector has, or has at least.
+    pub(crate) fn lanes(self) -> u32 {
+        llvm!(LLVMGetVectorSize(self.0))
+    }
+
     /// The bits of an integer type.
     pub(crate) fn width(self) -> u32 {
         llvm!(LLVMGetIntTypeWidth(self.0))

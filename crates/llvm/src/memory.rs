@@ -36,6 +36,12 @@ pub(crate) fn before(
     }
     if let Some((argument, is_list)) = memory::format(name) {
         let format = pointer(call, argument)?;
+        if !format.is_constant_global() {
+            let kind = code::of(Amount::Text, Success::Always) | flags & code::PRINTS;
+            let (kind, zero) = (to.build.i32.number(kind.into()), to.build.i64.zero());
+            let site = to.site(call);
+            to.build.hook("__ft_looks", to.build.void, &[site, format, kind, zero, zero]);
+        }
         let (values, flags) = if is_list {
             let list = pointer(call, argument + 1)?;
             (Values { array: list, count: to.build.i64.zero() }, flags | code::LIST)
@@ -76,7 +82,17 @@ pub(crate) fn hand_over(
             && !argument.is_function()
             && !argument.is_constant_global()
     };
-    let mut addresses: Vec<Value> = call.arguments().into_iter().filter(is_memory).collect();
+    let addresses = call.arguments().into_iter().filter(is_memory).collect();
+    hand_over_addresses(to, call, addresses, what);
+}
+
+/// Says that somebody unseen got these addresses, and what he may have done with the memory there.
+pub(crate) fn hand_over_addresses(
+    to: &mut Instrumenter,
+    call: Value,
+    mut addresses: Vec<Value>,
+    what: u32,
+) {
     let Some(&last) = addresses.last() else { return };
     addresses.resize(addresses.len().next_multiple_of(HANDED_AT_ONCE), last);
     for addresses in addresses.chunks(HANDED_AT_ONCE) {

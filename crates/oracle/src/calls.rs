@@ -101,7 +101,7 @@ fn insert(
         return None;
     }
     let at = random.pick(&places);
-    let name = trace.threads().get(thread.index());
+    let name = trace.name(thread);
     let text = format!("{name}: {text} @ a.c:{}", 1 + random.below(4));
     lines.insert(at, Line { thread, old: None, text });
     Some(at)

@@ -118,27 +118,27 @@ struct Copy<'t> {
 
 impl Copy<'_> {
     fn thread(&mut self, id: ThreadId) -> ThreadId {
-        self.to.thread(self.from.threads().get(id.index()))
+        self.to.thread(self.from.name(id))
     }
 
     fn object(&mut self, id: ObjectId) -> ObjectId {
-        self.to.object(self.from.objects().get(id.index()))
+        self.to.object(self.from.name(id))
     }
 
     fn lock(&mut self, id: LockId) -> LockId {
-        self.to.lock(self.from.locks().get(id.index()))
+        self.to.lock(self.from.name(id))
     }
 
     fn cond(&mut self, id: CondId) -> CondId {
-        self.to.cond(self.from.conds().get(id.index()))
+        self.to.cond(self.from.name(id))
     }
 
     fn semaphore(&mut self, id: SemId) -> SemId {
-        self.to.semaphore(self.from.semaphores().get(id.index()))
+        self.to.semaphore(self.from.name(id))
     }
 
     fn barrier(&mut self, id: BarrierId) -> BarrierId {
-        self.to.barrier(self.from.barriers().get(id.index()))
+        self.to.barrier(self.from.name(id))
     }
 
     fn channels(&mut self, id: ChannelsId) -> ChannelsId {
@@ -147,23 +147,22 @@ impl Copy<'_> {
         };
         let mut copy = Vec::new();
         for &(channel, direction) in list {
-            let name = self.from.channels().get(channel.index());
+            let name = self.from.name(channel);
             copy.push((self.to.channel(name), direction));
         }
         let awaited = self.from.awaited(id).map(|Awaited { source, piece }| {
-            let mut copy =
-                |channel: ChannelId| self.to.channel(self.from.channels().get(channel.index()));
+            let mut copy = |channel: ChannelId| self.to.channel(self.from.name(channel));
             Awaited { source: copy(source), piece: piece.map(copy) }
         });
         self.to.channels_awaiting(&copy, awaited)
     }
 
     fn location(&mut self, id: LocationId) -> LocationId {
-        self.to.location(self.from.locations().get(id.index()))
+        self.to.location(self.from.name(id))
     }
 
     fn name(&mut self, id: NameId) -> NameId {
-        self.to.name(self.from.names().get(id.index()))
+        self.to.name(self.from.name(id))
     }
 
     fn expression(&mut self, expr: &Expr) -> Expr {
@@ -209,7 +208,7 @@ impl Copy<'_> {
             Op::Alloc { object, .. } | Op::Free { object } => *object = self.object(*object),
             Op::EnterCall { on, by } => {
                 *on = self.channels(*on);
-                *by = by.map(|by| self.to.function(self.from.functions().get(by.index())));
+                *by = by.map(|by| self.to.function(self.from.name(by)));
             }
             ops!(data mark Begin End Exit LeaveCall) => {}
         }

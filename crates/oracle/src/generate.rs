@@ -4,7 +4,7 @@
 //! uses every kind of event, declared and undeclared initial values, bytes that overlap, and
 //! threads that hang. Some are random programs, others scenes that are planted so that no primitive
 //! is rare next to any property. Half of them compute: reads have names, writes and conditions
-//! expressions. Some are about locks that are made of a variable; some have calls on channels, and
+//! expressions. Some are about locks that are made of variables; some have calls on channels, and
 //! some have calls that wait.
 //!
 //! **Follows.** A simulated run: a random thread tries a random action; if the simulated machine
@@ -26,6 +26,7 @@ use crate::latches::latched;
 use crate::machine::Machine;
 use crate::owned::owned;
 use crate::profile::{Action, PROFILES, RECKONERS, SCENERY};
+use crate::turns::in_turn;
 use crate::waits::{piped, with_waits};
 
 /// Of a hundred traces, which are planted scenes; the others are programs of a random profile.
@@ -41,6 +42,10 @@ const LATCHES: Range<usize> = 3..6;
 /// Of 32 traces, which are about a variable that says who owns another one. (None
 /// of the oldest seeds is.)
 const OWNERS: Range<usize> = 22..24;
+
+/// Of 32 traces, which are about a variable that says whose turn it is. (None
+/// of the oldest seeds is.)
+const TURNS: Range<usize> = 24..26;
 
 /// Of 32 traces, which have calls. (None of the oldest seeds has.)
 const CALLS: Range<usize> = 11..16;
@@ -86,6 +91,9 @@ fn without_calls(number: usize, mut random: Random) -> Trace {
     }
     if OWNERS.contains(&((number >> 48) % 32)) {
         return owned(random);
+    }
+    if TURNS.contains(&((number >> 48) % 32)) {
+        return in_turn(random);
     }
     let (nth, share) = (number % PROFILES.len(), number / PROFILES.len() % 100);
     let reckons = (number / PROFILES.len() / 100) & RECKONS != 0;

@@ -10,7 +10,7 @@
 //! | `state`, `contents`, `term` | section 3: states and steps, what reads see, and what expressions are worth |
 //! | `violations` | section 4: what is wrong in a state |
 //! | `explore`, `switches` | all feasible schedules, and those with the fewest context switches |
-//! | `generate`, `profile`, `machine`, `latches`, `calls` | random valid traces |
+//! | `generate`, `profile`, `machine`, `latches`, `turns`, `calls` | random valid traces |
 //! | `compare`, `class`, `shrink`, `draft` | predictor against oracle, on one case |
 //! | `engine` | explicit engine against oracle, on one case |
 //! | `run`, `candidates`, `coverage` | many cases, and what they covered |
@@ -41,6 +41,7 @@ mod shrink;
 mod state;
 mod switches;
 mod term;
+mod turns;
 mod violations;
 mod waits;
 

@@ -32,7 +32,7 @@ fn with_locks(trace: &Trace, accesses: &[EventId]) -> (Trace, Vec<EventId>) {
     let mut all: Vec<String> = lines[..header].iter().map(|line| line.to_string()).collect();
     let mut releases = Vec::new();
     for (event, described) in trace.events() {
-        let thread = trace.threads().get(described.thread.index());
+        let thread = trace.name(described.thread);
         if accesses.contains(&event) {
             let object = trace.access(event).unwrap().at.object;
             releases.push(EventId((all.len() - header) as u32));

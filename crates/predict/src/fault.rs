@@ -81,12 +81,14 @@ foretrace_faults::faults! {
         DemandAtRead,
         /// A write is taken for overwritten although the other write may come first.
         HiddenByAny,
-        /// A cell counts as a lock although somebody gives it back who has not taken it.
-        LatchGivenByAnyone,
         /// A cell that says who owns something may be freed by anyone.
-        OwnedGivenByAnyone,
+        GivenByAnyone,
         /// Whoever takes such a cell needs no lock from the read to the write.
         OwnedWithoutLock,
+        /// Whoever has seen that it is its turn may let others pass it on.
+        TurnPassedByAnyone,
+        /// Two threads may wait for the same turn.
+        TurnsAlike,
         /// A call leads to others on the first of its channels only.
         ChannelForgotten,
         /// A call rests only on those that lead to it directly.

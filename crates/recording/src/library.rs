@@ -19,7 +19,9 @@ use crate::channel::direction::{BOTH, GIVES, TAKES};
 use crate::channel::*;
 
 use silent::{MATHEMATICS, SILENT, SILENT_PREFIXES};
-use using::{ASKS, CONTENTS, CXX_LISTS, INTERPOSED, LISTS, NAMED, QUEUES, STANDARD, STREAMS};
+use using::{
+    ASKS, CONTENTS, CXX_LISTS, INTERPOSED, LISTS, NAMED, NOTIFIES, QUEUES, STANDARD, STREAMS,
+};
 
 /// Names, which white space separates.
 #[derive(Clone, Copy)]
@@ -76,7 +78,7 @@ pub enum Effect {
 }
 
 /// Lists of channels, each with a [`crate::channel::direction`].
-pub const HIDDEN: [&[(u32, u32)]; 19] = [
+pub const HIDDEN: [&[(u32, u32)]; 22] = [
     &[(RANDOM, BOTH)],
     &[(ENVIRONMENT, TAKES)],
     &[(ENVIRONMENT, BOTH)],
@@ -105,6 +107,12 @@ pub const HIDDEN: [&[(u32, u32)]; 19] = [
     &[(THREADS, TAKES)],
     &[(LIBRARY, TAKES), (THREADS, TAKES)],
     &[(SIGNALS, BOTH)],
+    // Memory of the program becomes a part of the environment.
+    &[(ENVIRONMENT, BOTH)],
+    // Threads refer to the same exception; what it is destroyed by may be code of the program, so
+    // that the runtime counts them as calls on all channels.
+    &[(LIBRARY, BOTH)],
+    &[(LIBRARY, BOTH)],
 ];
 
 /// The list of [`HIDDEN`] of functions on message queues and the like.
@@ -112,6 +120,19 @@ pub const QUEUES_LIST: u32 = 9;
 
 /// The list of [`HIDDEN`] of functions that start other processes.
 pub const CHILDREN_LIST: u32 = 8;
+
+/// The lists of [`HIDDEN`] of functions that ask for the environment, or change it.
+pub const ENVIRONMENT_LISTS: [u32; 2] = [1, 2];
+
+/// The list of [`HIDDEN`] of the function that makes memory of the program a part of it.
+pub const SHARED_ENVIRONMENT_LIST: u32 = 19;
+
+/// The list of [`HIDDEN`] of functions on references to exceptions.
+pub const EXCEPTIONS_LIST: u32 = 20;
+
+/// The list of [`HIDDEN`] of the end of a handler, which may destroy the exception. As long as
+/// there are no other references, nobody else has it.
+pub const END_OF_HANDLER_LIST: u32 = 21;
 
 /// What the plugin hands to the runtime: 0 if nothing is known, else what [`decode`] understands.
 pub fn code(effect: Option<Effect>) -> u32 {
@@ -192,6 +213,11 @@ pub fn effect(name: &str) -> Option<Effect> {
         || is_mathematical(plain)
         || SILENT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     is_silent.then_some(Effect::None)
+}
+
+/// Whether a function may let the kernel send signals when a thread reads or writes.
+pub fn asks_for_signals(name: &str) -> bool {
+    NOTIFIES.contains(name.strip_suffix("64").unwrap_or(name))
 }
 
 /// Whether the runtime stands before a function of the C library, and records it itself: so the C

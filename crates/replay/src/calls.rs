@@ -176,11 +176,8 @@ mod tests {
         let made = at_once(&trace, &schedule, false);
         let is_call = |id: &EventId| matches!(trace.op(*id), Op::EnterCall { .. });
         let place = |id: EventId| trace.event(id).location.unwrap();
-        let names: Vec<_> = made
-            .into_iter()
-            .filter(is_call)
-            .map(|id| trace.locations().get(place(id).index()).to_string())
-            .collect();
+        let names: Vec<_> =
+            made.into_iter().filter(is_call).map(|id| trace.name(place(id)).to_string()).collect();
         names.join(" ")
     }
 

@@ -147,7 +147,7 @@ impl Numbers {
         if let Some(known) = self.number[thread.index()] {
             return Ok(known);
         }
-        let name = || trace.threads().get(thread.index()).to_string();
+        let name = || trace.name(thread).to_string();
         let (parent, place) =
             lineages[thread.index()].ok_or_else(|| NotReplayable::UnknownThread(name()))?;
         let parent = self.add(trace, lineages, parent)?;
@@ -177,7 +177,7 @@ impl Numbers {
             ordinal,
             kind: u32::from(kind),
             event: event.0,
-            place: location.map_or(0, |id| place_hash(trace.locations().get(id.index()))),
+            place: location.map_or(0, |id| place_hash(trace.name(id))),
         })
     }
 

@@ -14,20 +14,20 @@ use crate::Plan;
 
 /// A step that makes a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ProgramStep {
+pub(crate) struct ProgramStep {
     /// The thread: the main one is 0, the others are numbered as the plan lists them.
-    pub thread: u32,
+    pub(crate) thread: u32,
     /// What kind of record it makes.
-    pub kind: u8,
+    pub(crate) kind: u8,
     /// Where it is in the source; 0 if unknown.
-    pub place: u64,
+    pub(crate) place: u64,
     /// Which step of the schedule it is, for messages.
-    pub number: u32,
+    pub(crate) number: u32,
 }
 
 /// What is to be seen behind the steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Aim {
+pub(crate) enum Aim {
     /// The thread fails before it ends; at this place, if it is not 0.
     Failure {
         /// Who.
@@ -53,7 +53,7 @@ impl Plan {
     /// The plan that leads a program through `steps` to `aim`. `threads` has the parent of each
     /// thread, and which of the parent's children it is; `values` the threads and values of their
     /// inputs.
-    pub fn of_program(
+    pub(crate) fn of_program(
         threads: Vec<(u32, u32)>,
         steps: &[ProgramStep],
         aim: Aim,

@@ -17,8 +17,8 @@ use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use layout::Lines;
 
 use crate::{
-    Column, Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Property, Report, Side,
-    Standing, Subject, Undecided, in_words,
+    Column, Compared, Comparison, EventText, Finding, Ledger, ModelVerdict, Operation, Property,
+    Report, Side, Standing, Subject, Undecided, in_words,
 };
 
 /// The name and version of the format, the value of the field `schema`.
@@ -381,7 +381,7 @@ impl<'a> Document<'a> {
         EventObject {
             event: text.event,
             thread: self.report.thread_name(text),
-            operation: &text.operation,
+            operation: &text.operation.text,
             location: text.location.as_deref(),
             source: text.location.as_deref().and_then(SourceObject::new),
             stack: text.stack,
@@ -390,6 +390,7 @@ impl<'a> Document<'a> {
 
     fn side(&self, finding: &'a Finding, side: &'a Side) -> SideObject<'a> {
         let operation = self.report.operation_in(finding, side.event);
+        let operation = &operation.text;
         let event = EventObject { operation, ..self.event(self.report.event(side.event)) };
         SideObject { event, state: side.state, locks_held: &side.holds }
     }
@@ -467,9 +468,9 @@ impl Serialize for FindingObject<'_> {
             &List(&finding.sides, |side| document.side(finding, side)),
         )?;
         if !finding.changes.is_empty() {
-            let change = |(event, operation): &(u32, String)| Change {
+            let change = |(event, operation): &(u32, Operation)| Change {
                 event: *event,
-                operation: operation.clone(),
+                operation: operation.text.clone(),
             };
             object.serialize_field("changes", &List(&finding.changes, change))?;
         }

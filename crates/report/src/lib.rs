@@ -22,6 +22,7 @@ mod json;
 mod junit;
 mod lines;
 mod oneline;
+mod operation;
 mod picture;
 mod provenance;
 mod read;
@@ -46,13 +47,14 @@ pub use html::write_html;
 pub use json::{SCHEMA, write_json};
 pub use junit::write_junit;
 pub use lines::write_lines;
-pub use picture::{Effect, EffectKind, MemoryPlace, Picture, Reordering};
+pub use operation::{Access, EffectKind, Operation};
+pub use picture::{Effect, MemoryPlace, Picture, Reordering};
 pub use provenance::{in_words, kept_in_words};
 pub use read::{ReadError, Recalled, read_json};
 pub use sarif::write_sarif;
 pub use source::{CallFrame, Origin, SourceFile};
 pub use stable::SourceLines;
-pub use standing::{Standing, Suppression};
+pub use standing::{Standing, Suppression, ToldBugs};
 pub use suppress::Suppressions;
 pub use text::{Style, in_order, write_explanation, write_finding, write_text};
 pub use topics::{TOPICS, Topic};
@@ -252,7 +254,7 @@ pub struct Finding {
     pub context_switches: u64,
     /// What operations do in this schedule, where that is not what they did in the recorded run: by
     /// event.
-    pub changes: Vec<(u32, String)>,
+    pub changes: Vec<(u32, Operation)>,
     /// Reads of the schedule whose memory it is about too: what an asserted condition is computed
     /// from.
     pub reads: Vec<u32>,
@@ -380,10 +382,8 @@ pub struct EventText {
     pub event: u32,
     /// Who: an index into [`TraceInfo::threads`].
     pub thread: u32,
-    /// What, as the text form of traces writes it.
-    pub operation: String,
-    /// Whether it changes memory.
-    pub writes: bool,
+    /// What.
+    pub operation: Operation,
     /// Where, as the trace writes it.
     pub location: Option<String>,
     /// The calls that led there: a number of [`Report::stacks`]; `None` if they are not known.
@@ -488,7 +488,7 @@ impl Report {
     }
 
     /// What an event does in the schedule of a finding.
-    pub fn operation_in<'a>(&'a self, finding: &'a Finding, event: u32) -> &'a str {
+    pub fn operation_in<'a>(&'a self, finding: &'a Finding, event: u32) -> &'a Operation {
         match finding.changes.binary_search_by_key(&event, |&(event, _)| event) {
             Ok(at) => &finding.changes[at].1,
             Err(_) => &self.event(event).operation,

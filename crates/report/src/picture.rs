@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::Explanations;
+use crate::{EffectKind, Explanations};
 
 /// What a picture of the run shows that no sentence of the report says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -42,65 +42,6 @@ pub struct Effect {
     pub on: u32,
     /// The condition variable of a wait: an index into [`Picture::names`].
     pub with: Option<u32>,
-}
-
-/// The kinds of effects that a picture shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum EffectKind {
-    /// None of the others.
-    #[default]
-    Other,
-    /// Reads a place.
-    Read,
-    /// Writes a place.
-    Write,
-    /// Reads and writes a place at once.
-    Update,
-    /// Takes a lock.
-    Acquire,
-    /// Gives a lock back.
-    Release,
-    /// Gives a lock back to wait.
-    Wait,
-    /// Has the lock again.
-    Wake,
-    /// Wakes others: signal, broadcast, or post of a semaphore.
-    Notify,
-    /// Takes what a post gave.
-    Take,
-    /// Starts a thread.
-    Fork,
-    /// Waits for the end of a thread.
-    Join,
-    /// The first event of a thread.
-    Begin,
-    /// The last event of a thread.
-    End,
-    /// A condition, an assertion or an assumption.
-    Condition,
-}
-
-impl EffectKind {
-    /// One letter, for compact tables.
-    pub fn letter(self) -> char {
-        match self {
-            EffectKind::Other => '-',
-            EffectKind::Read => 'r',
-            EffectKind::Write => 'w',
-            EffectKind::Update => 'u',
-            EffectKind::Acquire => 'a',
-            EffectKind::Release => 'l',
-            EffectKind::Wait => 't',
-            EffectKind::Wake => 'k',
-            EffectKind::Notify => 'n',
-            EffectKind::Take => 's',
-            EffectKind::Fork => 'f',
-            EffectKind::Join => 'j',
-            EffectKind::Begin => 'b',
-            EffectKind::End => 'e',
-            EffectKind::Condition => 'c',
-        }
-    }
 }
 
 /// One difference between a schedule and the recorded run, and why it is allowed.

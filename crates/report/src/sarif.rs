@@ -313,7 +313,7 @@ fn code_flow(report: &Report, finding: &Finding) -> Value {
         flows.entry(text.thread).or_default().push(json!({
             "executionOrder": step.order,
             "importance": importance,
-            "location": located(spot, operation),
+            "location": located(spot, &operation.text),
         }));
     }
     let flows: Vec<Value> = flows
@@ -355,7 +355,7 @@ fn steps(report: &Report, finding: &Finding) -> Vec<Step> {
         let operation = report.operation_in(finding, event);
         switches
             || marked.contains(&event)
-            || object.is_some_and(|object| operation.contains(object))
+            || object.is_some_and(|object| object.split(", ").any(|one| operation.is_on(one)))
     };
     let mut chosen: Vec<usize> = (0..schedule.len()).collect();
     if chosen.len() > MOST_STEPS {

@@ -1,9 +1,11 @@
 //! What a project already knows of a finding: it is in the baseline, somebody has suppressed it, or
 //! an earlier report of the same command has it.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
-use crate::{Finding, Report};
+use crate::{Certainty, Finding, Report};
 
 /// How a finding stands with its project.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -56,7 +58,50 @@ impl Standing {
     }
 }
 
+/// The bugs that earlier reports of a command have: how sure they were, and which report.
+#[derive(Default, Debug)]
+pub struct ToldBugs(HashMap<String, (u8, String)>);
+
+impl ToldBugs {
+    /// Marks what an earlier report has as surely, and remembers the rest; `name` is that of the
+    /// report.
+    pub fn mark(&mut self, report: &mut Report, name: &str) {
+        let bugs: Vec<Option<String>> =
+            report.findings.iter().map(|finding| report.bug(finding)).collect();
+        for (finding, bug) in report.findings.iter_mut().zip(bugs) {
+            let (Some(bug), sure) = (bug, sureness(finding)) else { continue };
+            match self.0.get(&bug) {
+                Some((before, of)) if *before >= sure && of != name => {
+                    if finding.standing.counts() {
+                        finding.standing = Standing::Repeated { of: of.clone() };
+                    }
+                }
+                _ => drop(self.0.insert(bug, (sure, name.to_string()))),
+            }
+        }
+    }
+}
+
+/// How sure a finding is.
+fn sureness(finding: &Finding) -> u8 {
+    match finding.graded() {
+        _ if finding.is_confirmed() => 2,
+        Certainty::Real => 1,
+        Certainty::Possible => 0,
+    }
+}
+
 impl Report {
+    /// What makes two findings the same bug in different runs: the kind and the places, in any
+    /// order. (Names of memory may differ.) `None` if a place is not known.
+    pub fn bug(&self, finding: &Finding) -> Option<String> {
+        let place = |event: u32| self.event(event).location.as_deref();
+        let places = finding.sides.iter().map(|side| place(side.event));
+        let mut places = places.collect::<Option<Vec<&str>>>()?;
+        places.sort_unstable();
+        Some(format!("{} {}", finding.kind.name(), places.join(" ")))
+    }
+
     /// The findings that the user has to hear of.
     pub fn open_findings(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.standing.counts())

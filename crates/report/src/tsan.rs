@@ -87,7 +87,7 @@ impl Warning<'_> {
             };
             return format!("{} {state} {operation}{held}", capital(&by));
         }
-        let word = if text.writes { "write" } else { "read" };
+        let word = if text.operation.writes() { "write" } else { "read" };
         let word = if index == 0 { capital(word) } else { format!("Previous {word}") };
         format!("{word} of size 1 at {ADDRESS} by {by}{held}")
     }

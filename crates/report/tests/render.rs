@@ -7,8 +7,26 @@ use foretrace_trace::provenance::{Kept, LeftOut, Lost, Private, Unseen, Walked};
 
 fn text(event: u32, thread: u32, operation: &str, location: &str) -> EventText {
     let location = (!location.is_empty()).then(|| location.to_string());
-    let writes = operation.starts_with("write");
-    EventText { event, thread, operation: operation.to_string(), writes, location, stack: None }
+    EventText { event, thread, operation: operation_of(operation), location, stack: None }
+}
+
+/// `write x : 5` and the like.
+fn operation_of(text: &str) -> Operation {
+    let ends = [" : ", " = "].iter().filter_map(|sign| text.find(sign));
+    let (what, value) = text.split_at(ends.min().unwrap_or(text.len()));
+    let value = value.strip_prefix(" : ").map(str::to_string);
+    let (verb, name) = what.rsplit_once(' ').unwrap_or((what, ""));
+    let is_plain = !verb.contains(' ');
+    let access = |seen, stored| Some(Access { place: name.into(), seen, stored, is_plain });
+    let (kind, access) = match verb.rsplit(' ').next() {
+        Some("read") => (EffectKind::Read, access(value, None)),
+        Some("write") => (EffectKind::Write, access(None, value)),
+        Some("acquire") => (EffectKind::Acquire, None),
+        _ => (EffectKind::Other, None),
+    };
+    let object = name.split('[').next().filter(|object| !object.is_empty());
+    let on = object.map(str::to_string).into_iter().collect();
+    Operation { text: text.to_string(), kind, on, access }
 }
 
 fn side(event: u32, state: SideState, holds: Vec<Hold>) -> Side {
@@ -235,8 +253,8 @@ fn accesses_to_other_memory_are_folded() {
     let mut report = long();
     report.findings[0].object = Some("x".into());
     report.findings[0].schedule = (0..40).collect();
-    report.excerpt[7].operation = "acquire m".into();
-    report.excerpt[20].operation = "read x : 5".into();
+    report.excerpt[7].operation = operation_of("acquire m");
+    report.excerpt[20].operation = operation_of("read x : 5");
     check(
         &report,
         Style { width: 80, ..Style::default() },
@@ -414,7 +432,8 @@ fn no_bug_within_a_bound() {
 fn changed_values() {
     let mut report = small();
     report.undecided.clear();
-    report.findings[0].changes = vec![(3, "read y : 7".into()), (4, "read x : 7".into())];
+    report.findings[0].changes =
+        vec![(3, operation_of("read y : 7")), (4, operation_of("read x : 7"))];
     report.summary.clear();
     check(
         &report,
@@ -510,7 +529,7 @@ fn facts_become_words_in_the_report() {
 fn a_narrow_column_keeps_what_an_operation_comes_to() {
     let mut report = long();
     for text in &mut report.excerpt {
-        text.operation = "branch a_long_name >= another_long_name : false".into();
+        text.operation = operation_of("branch a_long_name >= another_long_name : false");
     }
     let mut bytes = Vec::new();
     write_text(&report, Style { width: 60, ..Style::default() }, &mut bytes).unwrap();

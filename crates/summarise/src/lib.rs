@@ -58,6 +58,8 @@ pub struct Summary {
     pub origins: Vec<Origin>,
     /// Of each thread of the trace the event that starts it; `None`: it runs from the start.
     pub forks: Vec<Option<EventId>>,
+    /// The thread that each join is for. A join that does not always happen is a look at a flag.
+    pub joins: FxHashMap<EventId, ThreadId>,
 }
 
 impl Summary {
@@ -138,6 +140,7 @@ fn walk_all(program: &Program, plain: FxHashSet<LockId>) -> Result<Summariser<'_
         occurs: FxHashMap::default(),
         origins: Vec::new(),
         forks: Vec::new(),
+        joins: FxHashMap::default(),
         exchanged: Vec::new(),
         plain,
         varying: FxHashSet::default(),
@@ -184,6 +187,7 @@ struct Summariser<'p> {
     occurs: FxHashMap<EventId, TermId>,
     origins: Vec<Origin>,
     forks: Vec<Option<EventId>>,
+    joins: FxHashMap<EventId, ThreadId>,
     /// Places of compare-and-exchanges, which write only sometimes.
     exchanged: Vec<Place>,
     /// Locks that are events of their own, not cells.
@@ -234,7 +238,13 @@ impl Summariser<'_> {
         let trace = self.trace.finish();
         let threads = trace.threads().len();
         let data = Data::of_program(self.terms, threads, self.results, self.assumed, self.occurs);
-        Summary { trace, data: Some(data), origins: self.origins, forks: self.forks }
+        Summary {
+            trace,
+            data: Some(data),
+            origins: self.origins,
+            forks: self.forks,
+            joins: self.joins,
+        }
     }
 
     fn unsupported<T>(&self, what: impl Into<String>, site: Site) -> Result<T, Unsupported> {

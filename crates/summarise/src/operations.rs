@@ -401,7 +401,9 @@ impl Summariser<'_> {
 
     fn join(&mut self, context: &Context, child: trace::ThreadId, step: Origin) {
         if self.terms.as_constant(context.condition) == Some(1) {
-            self.emit(context.thread, trace::Op::Join { child }, context.condition, step);
+            let op = trace::Op::Join { child };
+            let event = self.emit(context.thread, op, context.condition, step);
+            self.joins.insert(event, child);
             return;
         }
         let done = self.done_flag(child);
@@ -409,5 +411,6 @@ impl Summariser<'_> {
         let is_done = self.terms.truth(old);
         self.assumed.insert(event, is_done);
         self.results.insert(event, old);
+        self.joins.insert(event, child);
     }
 }

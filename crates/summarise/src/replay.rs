@@ -89,7 +89,7 @@ struct Run<'r> {
 impl Run<'_> {
     fn thread_of(&self, event: EventId) -> Result<ThreadId, String> {
         let thread = self.summary.trace.thread_of(event);
-        let name = || self.summary.trace.threads().get(thread.index()).to_string();
+        let name = || self.summary.trace.name(thread).to_string();
         self.threads[thread.index()].ok_or_else(|| format!("{} is not started", name()))
     }
 

@@ -116,7 +116,7 @@ impl<'p> Summariser<'p> {
 
     /// The flag that a thread has ended.
     pub(crate) fn done_flag(&mut self, thread: ThreadId) -> Place {
-        let name = self.trace.so_far().threads().get(thread.index()).to_string();
+        let name = self.trace.so_far().name(thread).to_string();
         let at = self.flag(&format!("end of {name}"));
         if !self.trace.so_far().initial().iter().any(|&(place, _)| place == at) {
             self.trace.set_initial(at, 0);
@@ -126,7 +126,7 @@ impl<'p> Summariser<'p> {
 
     /// The flag that a thread is started, if its fork does not always happen.
     fn late_start(&mut self, thread: ThreadId) -> Option<Place> {
-        let name = self.trace.so_far().threads().get(thread.index()).to_string();
+        let name = self.trace.so_far().name(thread).to_string();
         let flag = self.own_name(&format!("start of {name}"));
         let object = self.trace.so_far().objects().find(&flag)?;
         Some(Place { object: ObjectId::from(object), offset: 0, size: 1 })

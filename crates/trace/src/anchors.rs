@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn children_are_counted_in_program_order() {
         let trace = text::parse("a: fork b\nb: fork d\na: fork c\nd: begin\n").unwrap();
-        let names = |thread: ThreadId| trace.threads().get(thread.index()).to_string();
+        let names = |thread: ThreadId| trace.name(thread).to_string();
         let all: Vec<_> =
             trace.thread_ids().map(|thread| (names(thread), trace.lineage(thread))).collect();
         let find = |name: &str| ThreadId::from(trace.threads().find(name).unwrap());

@@ -65,7 +65,7 @@ pub fn write_std(trace: &Trace, out: &mut dyn Write) -> Result<(), ExportError> 
         let thread = name(trace.threads(), event.thread.index(), id)?;
         let location = match event.location {
             Some(location) => {
-                let text = trace.locations().get(location.index());
+                let text = trace.name(location);
                 // A location may have parentheses, as in `f(int):3`: the field ends with the line.
                 if text.is_empty() || text.contains(['|', '\n', '\r']) {
                     return Err(ExportError::Name { event: id, name: text.to_string() });
@@ -176,7 +176,7 @@ impl Cells {
             places.sort();
             places.dedup_by_key(|&mut (place, _)| place);
             if let Some(pair) = places.windows(2).find(|pair| pair[0].0.overlaps(pair[1].0)) {
-                let object = trace.objects().get(object.index()).to_string();
+                let object = trace.name(object).to_string();
                 return Err(ExportError::Overlap { event: pair[0].1.max(pair[1].1), object });
             }
             cells.insert(object, places.into_iter().map(|(place, _)| place).collect());

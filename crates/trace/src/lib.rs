@@ -31,6 +31,6 @@ pub use location::Location;
 pub use open::{Format, OpenError, Opened, open, open_as};
 pub use provenance::Provenance;
 pub use store::{
-    Builder, Called, Calls, Dependences, Layout, LockKind, Member, Names, Otherwise, Shape, Trace,
-    TypeInfo,
+    Builder, Called, Calls, Dependences, Layout, LockKind, Member, Named, Names, Otherwise, Shape,
+    Trace, TypeInfo,
 };

@@ -18,7 +18,7 @@
 //! **Cost.** O(n) for n events, counting an access once per cell and per thread that reads the
 //! cell.
 
-use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, Trace};
+use foretrace_trace::{EventId, LockId, Mode, Op, ThreadId, Trace, ops};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::Checker;
@@ -415,7 +415,8 @@ impl<'a> Pass<'a> {
                 *taken += 1;
                 after.extend(post.map(|post| self.posts[&sem.0][post]));
             }
-            _ => {}
+            ops!(memory data lock cond mark Free SemWaitFailed Fork Begin End Exit)
+            | ops!(Request EnterCall) => {}
         }
     }
 }

@@ -24,7 +24,6 @@ use crate::output::{self, Folder};
 use crate::predict::{self, verdict};
 use crate::program;
 use crate::progress::ProgressLine;
-use crate::project::bug;
 use crate::reports::{Reports, numbered};
 
 /// How long import, prediction and replays may take together.
@@ -109,7 +108,7 @@ struct Test<'a> {
     arguments: &'a TestArguments,
     folder: &'a Folder,
     reports: Reports<'a>,
-    /// Bugs that a replay has confirmed: see [`bug`].
+    /// Bugs that a replay has confirmed: see [`Report::bug`].
     confirmed: HashSet<String>,
     /// What the last run got from outside.
     inputs: Vec<u8>,
@@ -329,7 +328,7 @@ impl Test<'_> {
         }
         let is_new = |finding: &&Finding| {
             let is_known = |bug: String| self.confirmed.contains(&bug);
-            finding.graded() == Certainty::Real && !bug(&report, finding).is_some_and(is_known)
+            finding.graded() == Certainty::Real && !report.bug(finding).is_some_and(is_known)
         };
         let new = report.findings.iter().filter(is_new).count();
         if new > 0 {
@@ -352,7 +351,7 @@ impl Test<'_> {
         let (most, progress) = (self.arguments.replays, ProgressLine::new());
         let (replayer, mut replays) = (self.replayer(), Vec::new());
         for (index, finding) in report.findings.iter().enumerate() {
-            let is_known = bug(report, finding).is_some_and(|bug| self.confirmed.contains(&bug));
+            let is_known = report.bug(finding).is_some_and(|bug| self.confirmed.contains(&bug));
             replays.push(if is_known {
                 let detail =
                     "a replay of an earlier run confirmed it at the same places".to_string();
@@ -388,7 +387,7 @@ impl Test<'_> {
 
     fn remember(&mut self, report: &Report) {
         let confirmed = report.findings.iter().filter(|finding| finding.is_confirmed());
-        let bugs = confirmed.filter_map(|finding| bug(report, finding));
+        let bugs = confirmed.filter_map(|finding| report.bug(finding));
         self.confirmed.extend(bugs);
     }
 }

@@ -17,7 +17,8 @@ fn the_example() {
           inputs: wanted = 100 (main)
           schedule: 20 steps, 6 context switches
            step  main                                       main/a              main/b
-               ⋮  main: 2 steps
+              1  wanted = external wanted : 100
+              2  fork main/a                                                                        bank:3
               3                                             acquire m                               bank:10
               4                                             load balance : 100                      bank:11
               5                                             release m                               bank:12

@@ -35,7 +35,7 @@ pub(crate) struct Recording {
 }
 
 pub(crate) fn thread_number(trace: &Trace, event: EventId) -> u32 {
-    let name = trace.threads().get(trace.thread_of(event).index());
+    let name = trace.name(trace.thread_of(event));
     name[1..].parse().expect("threads of a recording are called T0, T1, ...")
 }
 
@@ -181,6 +181,6 @@ impl Predicted {
 
     fn place(&self, event: EventId) -> &str {
         let location = self.trace.location_of(event);
-        location.map_or("an unknown place", |at| self.trace.locations().get(at.index()))
+        location.map_or("an unknown place", |at| self.trace.name(at))
     }
 }

@@ -203,7 +203,7 @@ impl Waiting {
         wrong
             .map(|(point, at, _)| {
                 let place = self.trace.location_of(*point);
-                let place = place.map_or("?", |at| self.trace.locations().get(at.index()));
+                let place = place.map_or("?", |at| self.trace.name(at));
                 format!("{FALSE_ALARM}: {at:?} waits for ever at {place}")
             })
             .collect()

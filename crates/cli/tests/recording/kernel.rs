@@ -55,8 +55,40 @@ fn what_affects_another_thread_is_no_race() {
     learns_without_race("affected");
 }
 
+/// The same if it finds memory changed that functions and instructions use unseen, or hears of it
+/// in a roundabout way.
+#[test]
+fn what_is_easily_overlooked_is_no_race() {
+    learns_without_race("overlooked");
+}
+
+#[test]
+fn what_the_library_of_cxx_keeps_is_no_race() {
+    let program = compile("overlooked_cxx", &["overlooked.cpp"]);
+    for way in ["exception", "index", "pool"] {
+        for seed in ["1", "2", "3", "4"] {
+            let done = program.with(&["test", "--seed", seed], &[way]).ended_with(0);
+            done.says_not("race-").says_not("assertion-");
+        }
+    }
+}
+
+/// The clock of the processor is one of ours: the same seed gives the same times, and they never
+/// decrease.
+#[test]
+fn time_stamps_of_the_processor_are_times() {
+    let program = compile("time_stamps", &["overlooked.cpp"]);
+    for way in ["assembly", "time stamp", "and processor"] {
+        for seed in ["1", "2", "3"] {
+            program.with(&["test", "--seed", seed], &[way]).ended_with(0);
+        }
+        let run = program.run(&[], &[way]).ended_with(0);
+        assert!(run.count("clock") >= 2, "{way}: {}", run.shown());
+    }
+}
+
 fn learns_without_race(name: &str) {
-    let program = compile(name, &[&format!("{name}.c")]);
+    let program = compile(name, &[&format!("{name}.c"), "-lm"]);
     let folder = program.beside("folder");
     let ways = program.alone(&[], "").ended_with(0).out;
     assert!(ways.lines().count() >= 15, "{ways}");
@@ -229,6 +261,12 @@ fn what_a_library_waits_for_before_it_calls_back_is_no_race() {
 fn timers_that_start_threads_are_refused() {
     let run = compile("timer_thread", &["timer_thread.c"]).run(&[], &[]).ended_with(125);
     run.done.says("SIGEV_THREAD");
+}
+
+#[test]
+fn rings_that_the_kernel_polls_are_refused() {
+    let run = compile("polled_ring", &["polled_ring.c"]).run(&[], &[]).ended_with(125);
+    run.done.says("SQPOLL");
 }
 
 /// What a thread does when it is cancelled comes behind what the other one did before.

@@ -282,7 +282,7 @@ impl Drawing {
             contradicted: cycle.ends.contains(&event),
         };
         let threads = threads.iter().map(|(thread, events)| ThreadNodes {
-            name: words.trace.threads().get(thread.index()).to_string(),
+            name: words.trace.name(thread).to_string(),
             nodes: events.iter().map(node).collect(),
         });
         Graph { title, threads: threads.collect(), edges }

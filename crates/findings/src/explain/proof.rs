@@ -412,7 +412,7 @@ impl<'a> Proof<'a> {
         let trace = self.telling.words.trace;
         match (self.steps[step as usize].rule, trace.op(event)) {
             (Rule::Candidate, Op::Fork { child }) => {
-                format!(", since {} runs", trace.threads().get(child.index()))
+                format!(", since {} runs", trace.name(child))
             }
             (Rule::Candidate, Op::Alloc { .. }) => ", since it is in use".to_string(),
             _ => String::new(),

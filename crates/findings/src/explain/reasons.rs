@@ -140,7 +140,7 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
             format!("{} with a count that no other wait takes", does(wait))
         }
         Reason::NoToken { event, semaphore } => {
-            let name = quoted(words.trace.semaphores().get(semaphore.index()));
+            let name = quoted(words.trace.name(semaphore));
             match event {
                 Some(event) => format!("{} only while {name} is 0", does(event)),
                 None => format!("A thread that waits at {name} at the end finds it 0"),
@@ -172,17 +172,17 @@ fn sentence(words: Words, violation: &Violation, reason: &Reason) -> String {
             format!("When {}, {state}", words.is_about_to(*event))
         }
         Reason::Halted { thread } => {
-            let name = words.trace.threads().get(thread.index());
+            let name = words.trace.name(thread);
             format!("At the end {name} is not started, has finished, or cannot go on")
         }
         Reason::Drained { source } => {
-            let name = quoted(words.trace.channels().get(source.index()));
+            let name = quoted(words.trace.name(source));
             format!(
                 "A thread waits for {name} only while all that others gave there has been taken, and it is open"
             )
         }
         Reason::Signals { condition } => {
-            let name = quoted(words.trace.conds().get(condition.index()));
+            let name = quoted(words.trace.name(condition));
             let (signals, broadcasts) = notifies(words, *condition);
             let one = "wakes a thread that waits then, if there is one";
             match (signals, broadcasts) {
@@ -212,8 +212,7 @@ fn notifies(words: Words, condition: CondId) -> (bool, bool) {
 /// `` `x` (a.c:1)``
 fn object(words: Words, access: EventId) -> String {
     let trace = words.trace;
-    let name =
-        trace.access(access).map_or("?", |access| trace.objects().get(access.at.object.index()));
+    let name = trace.access(access).map_or("?", |access| trace.name(access.at.object));
     format!("{} ({})", quoted(name), words.at(access))
 }
 

@@ -158,7 +158,7 @@ impl Proof<'_> {
                 Some(self.path(other, &links, wait))
             })
             .collect();
-        let name = quoted(trace.semaphores().get(sem.index()));
+        let name = quoted(trace.name(sem));
         let needed = 1 + earlier.len() as i64 - semaphore.initial;
         let mut why = format!("{name} begins with {}", semaphore.initial);
         if !earlier.is_empty() {

@@ -27,13 +27,13 @@ pub(super) struct Words<'t> {
 impl Words<'_> {
     /// Who does it.
     pub(super) fn thread(&self, event: EventId) -> &str {
-        self.trace.threads().get(self.trace.thread_of(event).index())
+        self.trace.name(self.trace.thread_of(event))
     }
 
     /// Where it is: the source location without folders and function, or the number of the event.
     pub(super) fn at(&self, event: EventId) -> String {
         match self.trace.location_of(event) {
-            Some(location) => Location::in_short(self.trace.locations().get(location.index())),
+            Some(location) => Location::in_short(self.trace.name(location)),
             None => format!("event {}", event.0),
         }
     }
@@ -72,7 +72,7 @@ impl Words<'_> {
     /// `T1 waits for `m` (a.c:1)`: what it does before an event that blocks it.
     pub(super) fn waits(&self, event: EventId) -> String {
         let (preposition, object) = match self.trace.op(event) {
-            Op::Wake { cond, .. } => ("for", quoted(self.trace.conds().get(cond.index()))),
+            Op::Wake { cond, .. } => ("for", quoted(self.trace.name(cond))),
             Op::LeaveCall => {
                 let enter = self.trace.enter_of(event);
                 let source = enter.and_then(|enter| crate::trace::awaited(self.trace, enter));
@@ -122,7 +122,7 @@ impl Words<'_> {
 
     /// The lock that an event opens or closes a hold of, in quotes.
     pub(super) fn lock(&self, lock: LockId) -> String {
-        quoted(self.trace.locks().get(lock.index()))
+        quoted(self.trace.name(lock))
     }
 
     /// What an event does to its lock, with `it` for the lock if that is to be so:
@@ -185,16 +185,16 @@ fn verb(trace: &Trace, event: EventId) -> Verb {
     let op = trace.op(event);
     let lock = |id: LockId, mode: Mode| {
         let shared = if mode == Mode::Shared { " shared" } else { "" };
-        format!("{}{shared}", quoted(trace.locks().get(id.index())))
+        format!("{}{shared}", quoted(trace.name(id)))
     };
     let object = |at: Place| {
-        let name = trace.objects().get(at.object.index());
+        let name = trace.name(at.object);
         if at.offset == 0 { quoted(name) } else { format!("`{name}+{}`", at.offset) }
     };
-    let cond = |id: foretrace_trace::CondId| quoted(trace.conds().get(id.index()));
-    let semaphore = |id: foretrace_trace::SemId| quoted(trace.semaphores().get(id.index()));
-    let barrier = |id: foretrace_trace::BarrierId| quoted(trace.barriers().get(id.index()));
-    let thread = |id: foretrace_trace::ThreadId| trace.threads().get(id.index()).to_string();
+    let cond = |id: foretrace_trace::CondId| quoted(trace.name(id));
+    let semaphore = |id: foretrace_trace::SemId| quoted(trace.name(id));
+    let barrier = |id: foretrace_trace::BarrierId| quoted(trace.name(id));
+    let thread = |id: foretrace_trace::ThreadId| trace.name(id).to_string();
     let condition = |what: &str| match trace.expression(event) {
         Some(expression) => {
             format!("the {what} `{}`", Readable::of(trace, event, expression).show())
@@ -248,11 +248,9 @@ fn verb(trace: &Trace, event: EventId) -> Verb {
         Op::End => ("end", "ends", "ended", String::new()),
         Op::Exit => ("exit", "exits", "exited", String::new()),
         Op::Alloc { object: id, .. } => {
-            ("allocate", "allocates", "allocated", quoted(trace.objects().get(id.index())))
+            ("allocate", "allocates", "allocated", quoted(trace.name(id)))
         }
-        Op::Free { object: id } => {
-            ("free", "frees", "freed", quoted(trace.objects().get(id.index())))
-        }
+        Op::Free { object: id } => ("free", "frees", "freed", quoted(trace.name(id))),
         Op::RegionBegin => ("enter", "enters", "entered", "an atomic region".to_string()),
         Op::RegionEnd => ("leave", "leaves", "left", "an atomic region".to_string()),
         Op::Fence { .. } => ("pass", "passes", "passed", "a fence".to_string()),
@@ -264,7 +262,7 @@ fn verb(trace: &Trace, event: EventId) -> Verb {
             ("leave", "leaves", "left", call)
         }
         Op::Let => {
-            let name = trace.binding(event).map_or("?", |name| trace.names().get(name.index()));
+            let name = trace.binding(event).map_or("?", |name| trace.name(name));
             ("compute", "computes", "computed", quoted(name))
         }
     };
@@ -274,13 +272,12 @@ fn verb(trace: &Trace, event: EventId) -> Verb {
 /// `its call of `read` on `pipe#1``: the call that an event enters.
 fn call(trace: &Trace, enter: EventId) -> String {
     let Op::EnterCall { on, by } = trace.op(enter) else { return "its call".to_string() };
-    let by = by.map(|by| format!(" of `{}()`", trace.functions().get(by.index())));
+    let by = by.map(|by| format!(" of `{}()`", trace.name(by)));
     let on = match trace.channels_of(on) {
         Channels::Every => "every channel".to_string(),
         Channels::Only([]) => "no channel".to_string(),
         Channels::Only(on) => {
-            let name =
-                |(channel, _): &(ChannelId, _)| quoted(trace.channels().get(channel.index()));
+            let name = |(channel, _): &(ChannelId, _)| quoted(trace.name(channel));
             list(&on.iter().map(name).collect::<Vec<String>>())
         }
     };

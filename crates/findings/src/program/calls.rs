@@ -29,9 +29,8 @@ impl<'a> Calls<'a> {
             mixing.traces[run].callers(event).map(|_| (mixing.traces[run], event))
         })?;
         let places = trace.location_of(event).into_iter().chain(trace.callers(event)?);
-        let stack: Vec<u32> = places
-            .map(|at| self.frames.number(trace.locations().get(at.index()).to_string()))
-            .collect();
+        let stack: Vec<u32> =
+            places.map(|at| self.frames.number(trace.name(at).to_string())).collect();
         (!stack.is_empty()).then(|| self.stacks.number(stack))
     }
 

@@ -6,6 +6,7 @@ use foretrace_program::{
     Callee, Function, Instruction, LockId, MemoryOrder, Op, Program, RmwOp, SemId, Site, SyncRef,
     TerminatorKind,
 };
+use foretrace_report::{Access, EffectKind, Operation};
 use foretrace_summarise::{Part, Summary};
 use foretrace_trace as trace;
 use foretrace_trace::{EventId, Place};
@@ -64,31 +65,32 @@ impl<'a> ProgramEvents<'a> {
     }
 
     /// What the program has there.
-    pub(super) fn operation(&self, event: EventId) -> String {
-        self.text(event, None)
+    pub(super) fn operation(&self, event: EventId) -> Operation {
+        self.described(event, None)
     }
 
     /// What happens there.
-    pub(super) fn happening(&self, event: EventId, action: Action) -> String {
-        self.text(event, Some(action))
+    pub(super) fn happening(&self, event: EventId, action: Action) -> Operation {
+        self.described(event, Some(action))
     }
 
-    fn text(&self, event: EventId, action: Option<Action>) -> String {
+    fn described(&self, event: EventId, action: Option<Action>) -> Operation {
         let origin = self.summary.origins[event.index()];
         let function = self.program.function(origin.site.function);
+        let of_thread =
+            |text: &str, kind| Operation { text: text.to_string(), kind, ..Operation::default() };
         if origin.part == Part::End {
-            return "end".to_string();
+            return of_thread("end", EffectKind::End);
         }
         if self.summary.trace.op(event) == trace::Op::Begin {
-            return "begin".to_string();
+            return of_thread("begin", EffectKind::Begin);
         }
         let Some(instruction) = self.program.instruction(origin.site) else {
             return match function.block(origin.site.block).terminator.kind {
-                TerminatorKind::Exit => "exit",
-                TerminatorKind::Unreachable => "unreachable",
-                _ => "end",
-            }
-            .to_string();
+                TerminatorKind::Exit => of_thread("exit", EffectKind::Other),
+                TerminatorKind::Unreachable => of_thread("unreachable", EffectKind::Other),
+                _ => of_thread("end", EffectKind::End),
+            };
         };
         let name = instruction.result.and_then(|result| {
             function.registers[result.index()].name.as_ref().map(|name| format!("{name} = "))
@@ -96,7 +98,57 @@ impl<'a> ProgramEvents<'a> {
         // The thread that it starts has the name.
         let name = name.filter(|_| !matches!(instruction.op, Op::Fork { .. }));
         let text = self.instruction(event, function, instruction, action);
-        format!("{}{text}", name.unwrap_or_default())
+        let (kind, on) = self.effect(event, &instruction.op, action);
+        let text = format!("{}{text}", name.unwrap_or_default());
+        Operation { text, kind, on, access: self.accessed(event, &instruction.op, action) }
+    }
+
+    /// What kind of effect it has, and on what.
+    fn effect(&self, event: EventId, op: &Op, action: Option<Action>) -> (EffectKind, Vec<String>) {
+        let object = || match self.summary.trace.access(event) {
+            Some(access) => vec![self.program.globals[access.at.object.index()].name.clone()],
+            None => Vec::new(),
+        };
+        match op {
+            Op::Load { .. } => (EffectKind::Read, object()),
+            Op::Store { .. } => (EffectKind::Write, object()),
+            Op::Rmw { .. } | Op::CompareExchange { .. } => (EffectKind::Update, object()),
+            Op::Acquire { lock, .. } => match action {
+                Some(Action::AcquireFailed { .. }) => (EffectKind::Other, vec![self.lock(lock)]),
+                _ => (EffectKind::Acquire, vec![self.lock(lock)]),
+            },
+            Op::Release { lock, .. } => (EffectKind::Release, vec![self.lock(lock)]),
+            Op::SemWait { sem, .. } => match action {
+                Some(Action::SemWaitFailed { .. }) => {
+                    (EffectKind::Other, vec![self.semaphore(sem)])
+                }
+                _ => (EffectKind::Take, vec![self.semaphore(sem)]),
+            },
+            Op::SemPost { sem } => (EffectKind::Notify, vec![self.semaphore(sem)]),
+            Op::Fork { .. } => (EffectKind::Fork, vec![self.forked(event).to_string()]),
+            Op::Join { .. } => (EffectKind::Join, vec![self.joined(event).to_string()]),
+            Op::Assert { .. } | Op::Assume { .. } => (EffectKind::Condition, Vec::new()),
+            // Nothing else becomes an event.
+            _ => (EffectKind::Other, Vec::new()),
+        }
+    }
+
+    /// What an access finds and leaves.
+    fn accessed(&self, event: EventId, op: &Op, action: Option<Action>) -> Option<Access> {
+        op.access()?;
+        let (place, size) = self.place(event);
+        let shown = |value: Option<u64>| value.map(|value| number(value, size as u8 * 8));
+        let (seen, stored) = match action {
+            Some(Action::Read { value, .. }) => (shown(value), None),
+            Some(Action::Write { value, .. }) => (None, shown(value)),
+            Some(Action::Rmw { read, written, .. }) => (shown(read), shown(written)),
+            _ => (None, None),
+        };
+        let is_plain = match op {
+            Op::Load { order, .. } | Op::Store { order, .. } => *order == MemoryOrder::Plain,
+            _ => false,
+        };
+        Some(Access { place, seen, stored, is_plain })
     }
 
     fn instruction(
@@ -157,10 +209,7 @@ impl<'a> ProgramEvents<'a> {
                     false => format!("external {name}({})", args.join(", ")),
                 }
             }
-            Op::Fork { .. } => {
-                let child = self.summary.forks.iter().position(|&fork| fork == Some(event));
-                format!("fork {}", child.map_or("?", |child| &self.threads[child]))
-            }
+            Op::Fork { .. } => format!("fork {}", self.forked(event)),
             Op::Join { .. } => format!("join {}", self.joined(event)),
             Op::Assert { condition } => format!("assert {}", expression(*condition)),
             Op::Assume { condition } => format!("assume {}", expression(*condition)),
@@ -217,17 +266,13 @@ impl<'a> ProgramEvents<'a> {
         }
     }
 
-    /// The thread that is joined. A join that does not always happen is a look at a flag.
-    fn joined(&self, event: EventId) -> &str {
-        let trace = &self.summary.trace;
-        let child = match trace.op(event) {
-            trace::Op::Join { child } => Some(child.index()),
-            _ => trace.access(event).and_then(|access| {
-                let flag = trace.objects().get(access.at.object.index());
-                trace.threads().find(flag.strip_prefix("end of ")?)
-            }),
-        };
+    fn forked(&self, event: EventId) -> &str {
+        let child = self.summary.forks.iter().position(|&fork| fork == Some(event));
         child.map_or("?", |child| &self.threads[child])
+    }
+
+    fn joined(&self, event: EventId) -> &str {
+        self.summary.joins.get(&event).map_or("?", |child| &self.threads[child.index()])
     }
 }
 

@@ -19,7 +19,7 @@ use foretrace_program::run::{Action, Event, LockError, Status, Why};
 use foretrace_program::text::describe;
 use foretrace_program::{Op, Operand, Program};
 use foretrace_report as report;
-use foretrace_report::{EventText, Hold, Kind, Report, Side, SideState, Subject};
+use foretrace_report::{EventText, Hold, Kind, Operation, Report, Side, SideState, Subject};
 use foretrace_summarise::{Part, Replayed, Wrong, explain};
 use foretrace_trace::{EventId, Location, Mode, ThreadId};
 use foretrace_verdict::{Certainty, Model, Property, Violation};
@@ -87,7 +87,6 @@ pub fn report_program(
         event,
         thread: summary.trace.thread_of(EventId(event)).0,
         operation: events.operation(EventId(event)),
-        writes: summary.trace.access(EventId(event)).is_some_and(|access| access.writes),
         location: events.location(EventId(event)),
         stack: calls.of(EventId(event)),
     });
@@ -132,7 +131,8 @@ pub fn report_program(
     report.slicing = prediction.slicing;
     report.not_asked = not_asked;
     report.notes = notes;
-    report.picture = with_picture.then(|| picture_of_program(&summary.trace, &excerpt));
+    report.picture =
+        with_picture.then(|| picture_of_program(&summary.trace, &events.threads, &excerpt));
     report.excerpt = excerpt;
     report.created = created;
     (report.frames, report.stacks) = calls.tables();
@@ -233,9 +233,7 @@ impl<'a> Scene<'a> {
         let (events, finding, kind) = (self.events, self.finding, self.kind());
         let object = match self.check() {
             Some((event, _)) => events.lock_of(event),
-            None => finding
-                .object
-                .map(|object| events.summary.trace.objects().get(object.index()).to_string()),
+            None => finding.object.map(|object| events.summary.trace.name(object).to_string()),
         };
         let place = |event: &EventId| {
             let described = || describe(events.program, events.site(*event));
@@ -311,14 +309,14 @@ impl<'a> Scene<'a> {
     }
 
     /// What happens in this schedule, by event.
-    fn changes(&self) -> Vec<(u32, String)> {
+    fn changes(&self) -> Vec<(u32, Operation)> {
         let events = self.events;
         let mut changes = Vec::new();
         for (&event, happened) in self.finding.schedule.iter().zip(&self.replayed.steps) {
             let (site, thread) = (events.site(event), self.thread(event));
             let own = happened.iter().find(|own| own.site == site && Some(own.thread) == thread);
-            let text = match events.summary.origins[event.index()].part {
-                Part::Assertion => format!("{} : true", events.operation(event)),
+            let changed = match events.summary.origins[event.index()].part {
+                Part::Assertion => worth(events.operation(event), "true"),
                 Part::Input => self.given(event),
                 Part::Step => match own {
                     Some(own) => events.happening(event, own.action),
@@ -328,33 +326,35 @@ impl<'a> Scene<'a> {
                     continue;
                 }
             };
-            changes.push((event.0, text));
+            changes.push((event.0, changed));
         }
         for event in self.finding.violation.events() {
             if !self.finding.schedule.contains(&event) {
                 changes.push((event.0, self.coming(event)));
             }
         }
-        changes.retain(|(event, text)| *text != events.operation(EventId(*event)));
+        changes.retain(|(event, changed)| *changed != events.operation(EventId(*event)));
         changes.sort_unstable();
         changes.dedup_by_key(|(event, _)| *event);
         changes
     }
 
     /// A value from outside.
-    fn given(&self, event: EventId) -> String {
-        let text = self.events.operation(event);
+    fn given(&self, event: EventId) -> Operation {
+        let operation = self.events.operation(event);
         match self.inputs().iter().find(|input| input.event == event.0) {
-            Some(input) => format!("{text} : {}", input.value),
-            None => text,
+            Some(input) => worth(operation, &input.value.to_string()),
+            None => operation,
         }
     }
 
     /// What is about to happen: a store with its value, a condition with what it is computed from.
-    fn coming(&self, event: EventId) -> String {
+    fn coming(&self, event: EventId) -> Operation {
         let events = self.events;
-        let text = events.operation(event);
-        let (site, Some(thread)) = (events.site(event), self.thread(event)) else { return text };
+        let operation = events.operation(event);
+        let (site, Some(thread)) = (events.site(event), self.thread(event)) else {
+            return operation;
+        };
         let function = events.program.function(site.function);
         let value = |operand: Operand| match operand {
             Operand::Constant(constant) => Some(constant.value),
@@ -370,8 +370,8 @@ impl<'a> Scene<'a> {
                 };
                 let names: Vec<String> = shown.leaves.into_iter().filter_map(named).collect();
                 match names.is_empty() {
-                    true => format!("{text} : false"),
-                    false => format!("{text} : false ({})", names.join(", ")),
+                    true => worth(operation, "false"),
+                    false => worth(operation, &format!("false ({})", names.join(", "))),
                 }
             }
             Some(Op::Store { value: stored, order, .. }) => match value(*stored) {
@@ -380,9 +380,14 @@ impl<'a> Scene<'a> {
                     let (value, order) = (Some(value), *order);
                     events.happening(event, Action::Write { at, value, order })
                 }
-                None => text,
+                None => operation,
             },
-            _ => text,
+            _ => operation,
         }
     }
+}
+
+/// The operation and its value.
+fn worth(operation: Operation, value: &str) -> Operation {
+    Operation { text: format!("{operation} : {value}"), ..operation }
 }

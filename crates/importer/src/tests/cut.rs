@@ -42,7 +42,7 @@ fn a_part_is_a_prefix() {
         assert!(part.len() <= all.len() && (is_cut(&part) || part.len() == all.len()));
         for ((_, one), (_, other)) in part.events().zip(all.events()) {
             let shown = |trace: &Trace, event: foretrace_trace::Event| {
-                (trace.threads().get(event.thread.index()).to_string(), event.op)
+                (trace.name(event.thread).to_string(), event.op)
             };
             // The last wait of a thread may end without a signal.
             if !matches!(one.op, Op::Wait { .. }) {

@@ -53,7 +53,7 @@ fn leave(writer: &mut Writer, thread: u32, returned: i64) {
 /// The calls of a trace, each with what it waits for and what it feeds:
 /// `T1 waits data/1; T2 feeds 1 all`.
 fn shown(trace: &Trace) -> String {
-    let name = |channel: ChannelId| trace.channels().get(channel.index());
+    let name = |channel: ChannelId| trace.name(channel);
     let short = |channel: ChannelId| {
         let rest = name(channel).strip_prefix("data in pipe")?;
         let rest = rest.strip_prefix(" or other").unwrap_or(rest);
@@ -73,7 +73,7 @@ fn shown(trace: &Trace) -> String {
             words.push(format!("feeds {}", feeds.join(" ")));
         }
         if !words.is_empty() {
-            let thread = trace.threads().get(trace.thread_of(event).index());
+            let thread = trace.name(trace.thread_of(event));
             all.push(format!("{thread} {}", words.join(" ")));
         }
     }

@@ -192,7 +192,7 @@ fn a_load_pulls_the_store_that_it_saw() {
     assert_eq!(unexplained(&trace), 0);
     let accesses: Vec<ThreadId> =
         trace.accesses().map(|(event, _)| trace.thread_of(event)).collect();
-    let name = |thread: ThreadId| trace.threads().get(thread.index());
+    let name = |thread: ThreadId| trace.name(thread);
     assert_eq!(accesses.into_iter().map(name).collect::<Vec<_>>(), ["T1", "T0"]);
 }
 

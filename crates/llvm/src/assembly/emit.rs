@@ -45,6 +45,11 @@ impl Builder {
         self.hook("__ft_pause", void, &[]);
     }
 
+    /// What the clock of the processor shows, which the runtime stands before.
+    pub(super) fn time_stamp(&mut self) -> Value {
+        self.hook("ft_time_stamp", self.i64, &[])
+    }
+
     /// An atomic change of memory; gives what was there. The operation is one of [`rmw`].
     pub(super) fn atomic_change(&self, operation: u32, address: Value, operand: Value) -> Value {
         let operation = match operation {

@@ -108,6 +108,7 @@ impl<'a> Machine<'a> {
             ("lfence", []) => self.build.fence(Order::Acquire),
             ("sfence", []) => self.build.fence(Order::Release),
             (name, [_]) if name.starts_with("prefetch") => {}
+            ("rdtsc" | "rdtscp", []) => self.time_stamp(name == "rdtscp"),
             _ if *is_repeated => return Err(format!("`rep {name}`")),
             (name, [target]) if name.starts_with("set") && !is_locked => {
                 let set = self.flags.condition(self.build, &name[3..])?;
@@ -129,6 +130,19 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The time stamp in two halves, and, for `rdtscp`, the number of the processor.
+    fn time_stamp(&mut self, with_processor: bool) {
+        let time = self.build.time_stamp();
+        let above = self.build.shift_right(time, self.build.i64.number(32));
+        let half = self.build.i32;
+        let [low, high] = [time, above].map(|value| self.build.resize(value, half));
+        let processor = with_processor.then(|| ("rcx", half.zero()));
+        for (name, value) in [("rax", low), ("rdx", high)].into_iter().chain(processor) {
+            let held = Held { value, width: 32, is_zero_above: true };
+            self.held.insert(Location::Register(name), held);
+        }
     }
 
     /// `movzbl` and its kin.

@@ -95,12 +95,26 @@ pub(crate) fn replace(build: &mut Builder, function: Value) {
     }
 }
 
-/// What the compiler's own functions for barriers and waiting stand for.
+/// The compiler's own functions that read the clock of the processor.
+const TIME_STAMPS: [&str; 4] =
+    ["llvm.x86.rdtsc", "llvm.x86.rdtscp", "llvm.readcyclecounter", "llvm.readsteadycounter"];
+
+/// What the compiler's own functions for barriers, time and waiting stand for.
 fn replace_intrinsic(build: &mut Builder, call: Value) {
     if !call.callee().is_intrinsic() {
         return;
     }
-    let order = match call.callee().name().as_str() {
+    let name = call.callee().name();
+    if TIME_STAMPS.contains(&name.as_str()) {
+        build.stand_before(call);
+        let time = build.time_stamp();
+        match call.type_of().kind() {
+            LLVMStructTypeKind => put_results(build, call, &[time, build.i32.zero()]),
+            _ => call.replace_uses(time),
+        }
+        return call.erase();
+    }
+    let order = match name.as_str() {
         "llvm.x86.sse2.pause" => None,
         "llvm.x86.sse2.mfence" => Some(Order::Sequential),
         "llvm.x86.sse2.lfence" => Some(Order::Acquire),
@@ -225,7 +239,7 @@ fn is_unused(instruction: Value) -> bool {
 
 /// Instructions that ask the processor or wait, and touch no memory, whatever the constraints say
 /// to be safe.
-const HARMLESS: [&str; 17] = [
+const HARMLESS: [&str; 15] = [
     "nop",
     "pause",
     "mfence",
@@ -234,8 +248,6 @@ const HARMLESS: [&str; 17] = [
     "endbr64",
     "serialize",
     "cpuid",
-    "rdtsc",
-    "rdtscp",
     "rdpmc",
     "xgetbv",
     "rdrand",
@@ -246,8 +258,8 @@ const HARMLESS: [&str; 17] = [
 ];
 
 /// Words of instructions that touch memory which no operand shows.
-const REACHING: [&str; 10] =
-    ["syscall", "sysenter", "int ", "call", "jmp", "movs", "stos", "lods", "cmps", "scas"];
+const REACHING: [&str; 11] =
+    ["syscall", "sysenter", "int ", "call", "jmp", "movs", "stos", "lods", "cmps", "scas", "rdtsc"];
 
 /// Whether assembly that was not replaced may touch memory.
 pub(crate) fn touches_memory(callee: Value) -> bool {
@@ -261,6 +273,7 @@ pub(crate) fn touches_memory(callee: Value) -> bool {
     if constraints.have_memory() {
         return true;
     }
+    // Who reads the time comes behind those who have read an earlier one.
     let reaches = || REACHING.iter().any(|word| text.to_lowercase().contains(word));
     !is_harmless && (constraints.clobber_memory() || text.contains(['(', '[']) || reaches())
 }

@@ -20,7 +20,7 @@ pub(crate) fn read(name: &str) -> Trace {
 /// The event at a location.
 pub(crate) fn at(trace: &Trace, location: &str) -> EventId {
     let is_there = |event: &EventId| {
-        let known = trace.location_of(*event).map(|known| trace.locations().get(known.index()));
+        let known = trace.location_of(*event).map(|known| trace.name(known));
         known == Some(location)
     };
     (0..trace.len()).map(EventId::from).find(is_there).expect("something is there")
@@ -35,7 +35,7 @@ fn race(trace: &Trace) -> Violation {
 fn shown(trace: &Trace, refutation: &Refutation) -> String {
     let name = |event| {
         let location = trace.location_of(event).expect("every event has one");
-        trace.locations().get(location.index()).to_string()
+        trace.name(location).to_string()
     };
     let line = |(number, step): (usize, &foretrace_verdict::ProofStep)| {
         let fact = match step.fact {

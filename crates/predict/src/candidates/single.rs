@@ -71,7 +71,7 @@ fn at(context: &Context, event: EventId) -> String {
     let trace = context.skeleton.trace;
     match trace.location_of(event) {
         Some(location) => {
-            format!("event {} ({})", event.0, trace.locations().get(location.index()))
+            format!("event {} ({})", event.0, trace.name(location))
         }
         None => format!("event {}", event.0),
     }
@@ -187,8 +187,8 @@ fn cycle(context: &Context, points: &[EventId]) -> Result<(), String> {
         };
         let holder = points[(at + 1) % points.len()];
         if !has(context, holder, wanted, false) {
-            let lock = trace.locks().get(wanted.0.index());
-            let thread = trace.threads().get(trace.thread_of(holder).index());
+            let lock = trace.name(wanted.0);
+            let thread = trace.name(trace.thread_of(holder));
             let place = self::at(context, holder);
             return Err(match has(context, holder, wanted, true) {
                 true => format!(
@@ -206,7 +206,7 @@ fn cycle(context: &Context, points: &[EventId]) -> Result<(), String> {
 fn stuck(context: &Context, point: EventId) -> Result<(), String> {
     let (skeleton, trace) = (context.skeleton, context.skeleton.trace);
     if let Op::Join { child } | Op::Request(Request::Join(child)) = trace.op(point) {
-        let child = trace.threads().get(child.index());
+        let child = trace.name(child);
         return Err(format!(
             "a join is not a candidate of its own; what the joined thread, {child}, waits for is one"
         ));

@@ -1,18 +1,9 @@
 //! Cells that threads use as locks: an atomic exchange in a loop, a compare-exchange, a flag that
 //! is tested and set; and where reads are pinned, the owners of `owned`.
 //!
-//! **Computes.** For a cell that holds a number f at first, *free*, and whose every write stores a
-//! number: the holds. A hold begins with a *take*: a read-modify-write that stores something else
-//! than f, of which the thread's way behind it says that it has found f. It ends when the thread
-//! stores f.
-//!
-//! **Follows.** If each store of f ends a hold of its thread, two holds of different threads
-//! exclude each other. Call a write that finds f and stores something else *effective*. By
-//! induction over a schedule, the cell differs from f exactly if one effective write has not been
-//! answered by a store of f, and there is at most one such: the next effective write needs f, which
-//! only the store that ends a hold leaves; and that hold's own take was effective, because its
-//! thread has gone on. Writes of other numbers that nobody has tested (an exchange whose loop goes
-//! on) may be effective too; nobody ends them, so nobody takes the cell any more.
+//! **Computes.** For each such cell the holds: where every read returns its recorded value, and
+//! where every write stores a number and the thread's way says what its reads have found, those of
+//! `owned`; else those of `turns`.
 //!
 //! **Cost.** Linear in the accesses and conditions, times the numbers that a cell may hold.
 
@@ -24,9 +15,10 @@ use foretrace_model::{CellId, Data, Skeleton};
 use foretrace_trace::{EventId, Op, ThreadId, Trace, ops};
 use foretrace_verdict::Model;
 
-use super::number_written;
-use super::owned::holds_of_owned;
-use crate::fault::{Fault, is_seeded};
+use super::owned::{holds, holds_of_owned};
+use super::sums::Sums;
+use super::turns::holds_of_turns;
+use super::{behind_first_writes, number_written};
 
 /// A cell that may hold more numbers than this is no lock.
 const MOST_NUMBERS: usize = 16;
@@ -38,12 +30,11 @@ const LARGEST_CONDITION: usize = 32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Latched {
     pub(crate) thread: ThreadId,
-    /// The read-modify-write that takes the cell.
+    /// The read with which it begins.
     pub(crate) take: EventId,
-    /// The event that says so: if it is executed, the take has found the cell free. The take itself
-    /// if it assumes that.
+    /// The event that says so: if it is executed, the thread has the cell for itself.
     pub(crate) tested: EventId,
-    /// The store that ends it.
+    /// The write that ends it.
     pub(crate) give: Option<EventId>,
 }
 
@@ -51,6 +42,7 @@ pub(crate) struct Latched {
 #[derive(Default, Debug)]
 pub(crate) struct Latches {
     cells: FxHashMap<CellId, Vec<Latched>>,
+    tests: Tests,
 }
 
 impl Latches {
@@ -76,7 +68,27 @@ impl Latches {
                 latches.cells.insert(cell, holds);
             }
         }
+        latches.tests = tests;
         latches
+    }
+
+    /// Adds cells that say whose turn it is. Returns whether there are any.
+    pub(super) fn add_turns(
+        &mut self,
+        skeleton: &Skeleton,
+        order: &MustHappenBefore,
+        sums: &Sums,
+    ) -> bool {
+        let tests = std::mem::take(&mut self.tests);
+        let known = self.cells.len();
+        for cell in (0..skeleton.memory.cell_count() as u32).map(CellId) {
+            if !self.cells.contains_key(&cell)
+                && let Some(holds) = holds_of_turns(skeleton, order, &tests, sums, cell)
+            {
+                self.cells.insert(cell, holds);
+            }
+        }
+        self.cells.len() > known
     }
 
     /// The cells that are used as locks.
@@ -132,24 +144,28 @@ impl Latches {
     }
 }
 
-/// A condition on what one read-modify-write has found.
-struct Test {
-    event: EventId,
-    condition: TermId,
-    outcome: bool,
+/// A condition on what one read has found.
+#[derive(Debug)]
+pub(super) struct Test {
+    /// The event that is executed only if it has this outcome.
+    pub(super) event: EventId,
+    pub(super) condition: TermId,
+    pub(super) outcome: bool,
 }
 
-/// The conditions on what single read-modify-writes have found, by these, in program order.
-fn tests(skeleton: &Skeleton, data: &Data) -> FxHashMap<EventId, Vec<Test>> {
+/// The conditions on what single reads have found, or one and another, by reads.
+pub(super) type Tests = FxHashMap<EventId, Vec<Test>>;
+
+fn tests(skeleton: &Skeleton, data: &Data) -> Tests {
     let trace = skeleton.trace;
-    let mut tests: FxHashMap<EventId, Vec<Test>> = FxHashMap::default();
+    let mut tests = Tests::default();
     let mut add = |event: EventId, condition: TermId, outcome: bool| {
-        let symbols = few_symbols(data.terms(), condition);
-        if let Some([symbol]) = symbols.as_deref()
-            && let take = EventId(symbol.0)
-            && matches!(trace.op(take), Op::Rmw { .. })
-        {
-            tests.entry(take).or_default().push(Test { event, condition, outcome });
+        let symbols = few_symbols(data.terms(), condition).unwrap_or_default();
+        if symbols.len() <= 2 {
+            for symbol in symbols {
+                let test = Test { event, condition, outcome };
+                tests.entry(EventId(symbol.0)).or_default().push(test);
+            }
         }
     };
     for (event, recorded) in trace.events() {
@@ -186,77 +202,118 @@ pub(super) fn few_symbols(terms: &Terms, term: TermId) -> Option<Vec<SymbolId>> 
     None
 }
 
+/// What a cell may hold, if every write stores the same number in every schedule.
+pub(super) struct Numbers<'s> {
+    pub(super) accesses: &'s [EventId],
+    initial: u64,
+    stored: FxHashMap<EventId, u64>,
+    pub(super) all: Vec<u64>,
+}
+
+impl<'s> Numbers<'s> {
+    pub(super) fn new(
+        skeleton: &'s Skeleton,
+        order: &MustHappenBefore,
+        cell: CellId,
+    ) -> Option<Self> {
+        let (trace, memory) = (skeleton.trace, &skeleton.memory);
+        let (first, accesses) = behind_first_writes(skeleton, order, cell);
+        let initial = match first {
+            Some(first) => number_written(skeleton, order, first, cell, 0)?,
+            None => memory.initial_value(cell)?,
+        };
+        let (mut stored, mut all) = (FxHashMap::default(), vec![initial]);
+        for &event in accesses {
+            if trace.access(event)?.writes {
+                let number = number_written(skeleton, order, event, cell, 0)?;
+                stored.insert(event, number);
+                if !all.contains(&number) {
+                    all.push(number);
+                }
+                if all.len() > MOST_NUMBERS {
+                    return None;
+                }
+            }
+        }
+        Some(Numbers { accesses, initial, stored, all })
+    }
+
+    /// Which of the numbers a read may have found if the test has its outcome.
+    pub(super) fn found(&self, data: &Data, read: EventId, test: &Test) -> Option<Vec<u64>> {
+        if few_symbols(data.terms(), test.condition)?.as_slice() != [SymbolId(read.0)] {
+            return None;
+        }
+        let is_possible = |&&number: &&u64| {
+            let value = |_| u128::from(number);
+            let outcome = Values::default().value(data.terms(), test.condition, value) != 0;
+            outcome == test.outcome
+        };
+        Some(self.all.iter().filter(is_possible).copied().collect())
+    }
+}
+
+/// Whether all that happens to the cell is known of reads that see all of it.
+pub(super) fn is_plain(skeleton: &Skeleton, cell: CellId) -> bool {
+    let (trace, memory) = (skeleton.trace, &skeleton.memory);
+    memory.accesses(cell).iter().all(|&event| {
+        trace.access(event).is_some_and(|access| {
+            !(access.reads && memory.has_unknown_writer(event))
+                && access.at.size == memory.size_of(cell)
+        })
+    })
+}
+
 fn holds_of(
     skeleton: &Skeleton,
     data: &Data,
     order: &MustHappenBefore,
-    tests: &FxHashMap<EventId, Vec<Test>>,
+    tests: &Tests,
     cell: CellId,
 ) -> Option<Vec<Latched>> {
-    let (trace, memory) = (skeleton.trace, &skeleton.memory);
-    let accesses = memory.accesses(cell);
-    if !accesses.iter().any(|event| tests.contains_key(event)) {
+    let trace = skeleton.trace;
+    let writes = |event: EventId| trace.access(event).is_some_and(|access| access.writes);
+    let accesses = skeleton.memory.accesses(cell);
+    if !accesses.iter().any(|event| tests.contains_key(event)) || !is_plain(skeleton, cell) {
         return None;
     }
-    let mut writes = Vec::new();
-    for &event in accesses {
-        let access = trace.access(event)?;
-        if access.reads && memory.has_unknown_writer(event) {
-            return None;
-        }
-        if access.writes {
-            writes.push((event, number_written(skeleton, order, event, cell, 0)?));
-        }
+    let numbers = Numbers::new(skeleton, order, cell)?;
+    // Of each read that may have found less than all, the test that says so.
+    let mut found: FxHashMap<EventId, Vec<(EventId, Vec<u64>)>> = FxHashMap::default();
+    for &read in numbers.accesses {
+        let tests = tests.get(&read).into_iter().flatten();
+        let those = tests.filter_map(|test| Some((test.event, numbers.found(data, read, test)?)));
+        found.insert(read, those.collect());
     }
-    // What is written before everything else is what the cell holds at first.
-    let mut free = memory.initial_value(cell);
-    let mut numbers: Vec<u64> = Vec::new();
-    while let [(first, number), rest @ ..] = writes.as_slice()
-        && matches!(trace.op(*first), Op::Write { .. })
-        && rest.iter().all(|&(other, _)| order.precedes(trace, *first, other))
-    {
-        free = Some(*number);
-        writes.remove(0);
-    }
-    let free = free?;
-    numbers.push(free);
-    numbers.extend(writes.iter().map(|&(_, number)| number));
-    numbers.sort_unstable();
-    numbers.dedup();
-    if numbers.len() > MOST_NUMBERS {
-        return None;
-    }
-    let tested = |take: EventId| {
-        let says_so = |test: &&Test| {
-            let outcome = |number: u64| {
-                let value = |_| u128::from(number);
-                Values::default().value(data.terms(), test.condition, value) != 0
-            };
-            numbers.iter().all(|&number| (outcome(number) == test.outcome) == (number == free))
+    let tested = |read: EventId, free: &[u64]| {
+        let is_free = |(_, found): &&(EventId, Vec<u64>)| {
+            !found.is_empty() && found.iter().all(|number| free.contains(number))
         };
-        Some(tests.get(&take)?.iter().find(says_so)?.event)
+        Some(found.get(&read)?.iter().find(is_free)?.0)
     };
-    // The last hold of each thread, as long as it is open and nothing else was written by it.
-    let mut open: FxHashMap<ThreadId, usize> = FxHashMap::default();
-    let mut holds: Vec<Latched> = Vec::new();
-    for (write, number) in writes {
-        let thread = trace.thread_of(write);
-        let last = open.remove(&thread);
-        if number == free {
-            if last.is_none() && is_seeded(Fault::LatchGivenByAnyone) {
-                continue;
+    // What a thread stores that has found something free, and has stored something else, is free.
+    let mut free = vec![numbers.initial];
+    let mut holders: FxHashMap<ThreadId, bool> = FxHashMap::default();
+    let mut last_found: FxHashMap<ThreadId, bool> = FxHashMap::default();
+    let mut known = 0;
+    while known < free.len() {
+        known = free.len();
+        holders.clear();
+        for &event in numbers.accesses {
+            let thread = trace.thread_of(event);
+            if trace.access(event).is_some_and(|access| access.reads) {
+                last_found.insert(thread, tested(event, &free).is_some());
             }
-            let hold = &mut holds[last?];
-            if hold.tested > write {
-                return None;
+            if writes(event) {
+                let number = numbers.stored[&event];
+                let holds = holders.entry(thread).or_default();
+                let takes = last_found.insert(thread, false) == Some(true);
+                if *holds && !takes && !free.contains(&number) {
+                    free.push(number);
+                }
+                *holds = takes && !free.contains(&number);
             }
-            hold.give = Some(write);
-        } else if matches!(trace.op(write), Op::Rmw { .. })
-            && let Some(tested) = tested(write)
-        {
-            open.insert(thread, holds.len());
-            holds.push(Latched { thread, take: write, tested, give: None });
         }
     }
-    Some(holds)
+    let is_free = |write: EventId| free.contains(&numbers.stored[&write]);
+    holds(skeleton, numbers.accesses, |read| tested(read, &free), is_free)
 }

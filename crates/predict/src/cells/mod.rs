@@ -4,6 +4,7 @@
 mod latches;
 mod owned;
 mod sums;
+mod turns;
 
 use foretrace_causality::MustHappenBefore;
 use foretrace_model::terms::{SymbolId, TermId, Values};
@@ -22,14 +23,38 @@ pub(crate) struct Cells {
 
 impl Cells {
     pub(crate) fn new(skeleton: &Skeleton, order: &MustHappenBefore) -> Self {
-        let latches = Latches::new(skeleton, order);
-        Cells { sums: Sums::new(skeleton, order, &latches), latches }
+        let mut latches = Latches::new(skeleton, order);
+        let mut sums = Sums::new(skeleton, order, &latches);
+        // Who adds in turn, adds for itself.
+        if latches.add_turns(skeleton, order, &sums) {
+            sums = Sums::new(skeleton, order, &latches);
+        }
+        Cells { sums, latches }
     }
 }
 
 /// Reads of more accesses than this, or through more writes, are not looked through.
 const MOST_ACCESSES: usize = 64;
 const DEEPEST: usize = 4;
+
+/// The last of the writes of a cell that come one after the other before everything else there, and
+/// the accesses behind it.
+fn behind_first_writes<'s>(
+    skeleton: &'s Skeleton,
+    order: &MustHappenBefore,
+    cell: CellId,
+) -> (Option<EventId>, &'s [EventId]) {
+    let (trace, mut first) = (skeleton.trace, None);
+    let mut accesses = skeleton.memory.accesses(cell);
+    while let [next, rest @ ..] = accesses
+        && matches!(trace.op(*next), Op::Write { .. })
+        && rest.iter().all(|&other| order.precedes(trace, *next, other))
+    {
+        first = Some(*next);
+        accesses = rest;
+    }
+    (first, accesses)
+}
 
 /// What a write leaves in a cell that it covers, if that is the same number in every schedule.
 fn number_written(

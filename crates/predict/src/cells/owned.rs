@@ -1,18 +1,19 @@
-//! Cells that say who owns something, where every read returns its recorded value.
+//! Cells that say who owns something.
 //!
-//! **Computes.** For a cell, the holds. What the cell holds at first, and what the first read finds
-//! behind which its thread writes the cell, is *free*. A *take* is a read that finds free and the
-//! write of something else behind it; a *give* is a write of free. Between the two writes, the
-//! thread has a hold.
+//! **Computes.** For a cell, the holds. Some of what it may hold is *free*, what it holds at first
+//! among it. A *take* is a read that finds something free, and the write of something that is not,
+//! behind it; a *give* is a write of something free. Between the read and the give, the thread has
+//! a hold.
 //!
-//! **Follows.** Two holds of different threads exclude each other, if each write of free ends a
-//! hold of its own thread, and the takes exclude each other: each is one atomic step, or all hold a
-//! common lock from the read to the write. By induction over a schedule, at most one take has been
-//! begun (its read is executed) that has not been answered by its give. Where a second one begins,
-//! its read finds free. The first one cannot be between read and write, because its thread has the
-//! lock; so it has stored something else, and whoever stores free after that ends a hold that was
-//! begun and not answered: it is the first one itself. Writes of other things by others make no
-//! difference: they only keep takes from happening.
+//! **Follows.** Two holds of different threads exclude each other, if each write of something free
+//! ends a hold of its own thread, and the takes exclude each other: each is one atomic step, or all
+//! hold a common lock from the read to the write. By induction over a schedule, at most one take
+//! has been begun (its read is executed, and has found something free) that has not been answered
+//! by its give. Where a second one begins, its read finds something free. The first one cannot be
+//! between read and write, because its thread has the lock; so it has stored something else, and
+//! whoever stores something free after that ends a hold that was begun and not answered: it is the
+//! first one itself. Writes of other things by others make no difference: they only keep takes from
+//! happening.
 //!
 //! **Cost.** Linear in the accesses of the cell, times the locks that the first take holds.
 
@@ -22,41 +23,28 @@ use foretrace_causality::MustHappenBefore;
 use foretrace_model::{CellId, Identity, Skeleton};
 use foretrace_trace::{EventId, LockId, Op, ThreadId};
 
-use super::holds_around;
 use super::latches::Latched;
+use super::{behind_first_writes, holds_around};
 use crate::fault::{Fault, is_seeded};
 
 /// What a thread has done to the cell so far.
 #[derive(Clone, Copy, Default)]
 struct Use {
-    /// Its last access, if that is a read that found free.
-    found_free: Option<EventId>,
+    /// Its last access, if that is a read that may find something free, and what says that it did.
+    found: Option<(EventId, EventId)>,
     /// Its hold that has not ended.
     open: Option<usize>,
 }
 
-/// The holds of a cell that is used so; `None`: it is not.
-pub(super) fn holds_of_owned(
+/// The holds of a cell that is used so; `None`: it is not. `found_free`: the event that says, if it
+/// is executed, that a read has found something free; `is_free`: whether a write stores that.
+pub(super) fn holds(
     skeleton: &Skeleton,
-    order: &MustHappenBefore,
-    cell: CellId,
+    accesses: &[EventId],
+    found_free: impl Fn(EventId) -> Option<EventId>,
+    is_free: impl Fn(EventId) -> bool,
 ) -> Option<Vec<Latched>> {
-    let (trace, memory) = (skeleton.trace, &skeleton.memory);
-    let mut accesses = memory.accesses(cell);
-    // What is written before everything else is what the cell holds at first.
-    let mut initial = memory.initial(cell);
-    while let [first, rest @ ..] = accesses
-        && matches!(trace.op(*first), Op::Write { .. })
-        && rest.iter().all(|&other| order.precedes(trace, *first, other))
-    {
-        initial = memory.written(trace, *first, cell);
-        accesses = rest;
-    }
-    let expected = |read: EventId| {
-        (!memory.has_unknown_writer(read)).then(|| memory.expected(trace, read, cell))
-    };
-    let free = [initial, first_found(skeleton, accesses, cell)?];
-    let is_free = |identity: Identity| free.contains(&identity);
+    let trace = skeleton.trace;
     let mut uses: FxHashMap<ThreadId, Use> = FxHashMap::default();
     let mut holds: Vec<Latched> = Vec::new();
     // The locks that all takes hold; whether one of them is more than one step.
@@ -64,28 +52,34 @@ pub(super) fn holds_of_owned(
     let mut is_divided = false;
     for &event in accesses {
         let access = trace.access(event)?;
-        let of_thread = uses.entry(trace.thread_of(event)).or_default();
+        let thread = trace.thread_of(event);
+        let of_thread = uses.entry(thread).or_default();
         if access.reads {
-            of_thread.found_free = expected(event).is_some_and(is_free).then_some(event);
+            of_thread.found = found_free(event).map(|tested| (event, tested));
         }
         if !access.writes {
             continue;
         }
-        let read = of_thread.found_free.take();
-        if is_free(memory.written(trace, event, cell)) {
-            let Some(open) = of_thread.open.take() else {
-                if is_seeded(Fault::OwnedGivenByAnyone) {
+        let found = of_thread.found.take();
+        if is_free(event) {
+            let ends = |open: &usize| holds[*open].tested < event;
+            let Some(open) = of_thread.open.take().filter(ends) else {
+                if is_seeded(Fault::GivenByAnyone) {
                     continue;
                 }
                 return None;
             };
             holds[open].give = Some(event);
-        } else if let Some(read) = read {
+        } else if let Some((read, tested)) = found {
             // One that is taken twice was given in between.
             if of_thread.open.is_some() {
                 return None;
             }
-            is_divided |= !(read == event && matches!(trace.op(event), Op::Rmw { .. }));
+            let is_one_step = read == event && matches!(trace.op(event), Op::Rmw { .. });
+            if !is_one_step && tested > event {
+                return None;
+            }
+            is_divided |= !is_one_step;
             let has = |lock: &LockId| holds_around(skeleton, *lock, read, event);
             match &mut common {
                 Some(common) => common.retain(has),
@@ -99,11 +93,30 @@ pub(super) fn holds_of_owned(
                 return None;
             }
             of_thread.open = Some(holds.len());
-            let (thread, give) = (trace.thread_of(event), None);
-            holds.push(Latched { thread, take: event, tested: event, give });
+            holds.push(Latched { thread, take: read, tested: tested.max(event), give: None });
         }
     }
     (holds.len() > 1).then_some(holds)
+}
+
+/// The holds of a cell where every read returns its recorded value. What the first read finds
+/// behind which its thread writes the cell is free as well.
+pub(super) fn holds_of_owned(
+    skeleton: &Skeleton,
+    order: &MustHappenBefore,
+    cell: CellId,
+) -> Option<Vec<Latched>> {
+    let (trace, memory) = (skeleton.trace, &skeleton.memory);
+    let (first, accesses) = behind_first_writes(skeleton, order, cell);
+    let initial =
+        first.map_or_else(|| memory.initial(cell), |first| memory.written(trace, first, cell));
+    let free = [initial, first_found(skeleton, accesses, cell)?];
+    let is_free = |identity: Identity| free.contains(&identity);
+    let found_free = |read: EventId| {
+        let is_known = !memory.has_unknown_writer(read);
+        (is_known && is_free(memory.expected(trace, read, cell))).then_some(read)
+    };
+    holds(skeleton, accesses, found_free, |write| is_free(memory.written(trace, write, cell)))
 }
 
 /// What the first read finds behind which its thread writes the cell.

@@ -371,6 +371,10 @@ impl Encoder<'_> {
     /// apart. Returns whether this is new. Mostly this is all that matters of what the read sees,
     /// so its sources are left for later.
     fn exclude_latched(&mut self, read: EventId, cell: CellId) -> bool {
+        // A released read may have found something else than what makes it a take.
+        if self.skeleton.pins_reads() {
+            return false;
+        }
         let holds = self.cells.latches.of(cell);
         let Ok(at) = holds.binary_search_by_key(&read, |hold| hold.take) else { return false };
         if self.data.latched.contains(&read) {

@@ -119,7 +119,7 @@ impl Encoder<'_> {
         let clauses = cond.signals.len().saturating_mul(cond.waits.len()).saturating_mul(notifies);
         if clauses > MOST_CLAUSES {
             return Err(Unanswered::Notifications {
-                name: self.skeleton.trace.conds().get(id.index()).to_string(),
+                name: self.skeleton.trace.name(id).to_string(),
                 waits: cond.waits.len(),
                 signals: cond.signals.len(),
                 broadcasts: cond.broadcasts.len(),

@@ -61,7 +61,7 @@ impl Litmus {
     /// Where an event is: its location, or else its line in the file.
     fn spot(&self, event: EventId) -> String {
         match self.trace.location_of(event) {
-            Some(location) => self.trace.locations().get(location.index()).to_string(),
+            Some(location) => self.trace.name(location).to_string(),
             None => format!("line:{}", self.lines.line(event)),
         }
     }
@@ -72,7 +72,7 @@ impl Litmus {
         };
         let object = || {
             let object = finding.object.expect("it is about an object");
-            self.trace.objects().get(object.index()).to_string()
+            self.trace.name(object).to_string()
         };
         let (kind, mut words) = match finding.violation {
             Violation::Race(a, b) => ("race", [vec![object()], spots(&[a, b])].concat()),

@@ -23,9 +23,7 @@ fn paper_002_figure_1_run_1_has_one_race_and_it_is_on_a_x() {
         let prediction = litmus.predict(model, false, Switches::Any).expect("it is decided");
         let [finding] = &prediction.findings[..] else { panic!("{:?}", prediction.findings) };
         let Violation::Race(write, read) = finding.violation else { panic!("{finding:?}") };
-        let thread = |event: EventId| {
-            litmus.trace.threads().get(litmus.trace.thread_of(event).index()).to_string()
-        };
+        let thread = |event: EventId| litmus.trace.name(litmus.trace.thread_of(event)).to_string();
         assert_eq!([thread(write), thread(read)], ["t2", "t3"]);
         assert!(matches!(litmus.trace.op(write), Op::Write { .. }));
         assert!(matches!(litmus.trace.op(read), Op::Read { .. }));

@@ -142,7 +142,7 @@ type Named = (String, Vec<(String, usize)>);
 
 fn named(trace: &Trace, violation: &Violation) -> Named {
     let point = |&event: &EventId| {
-        let thread = trace.threads().get(trace.thread_of(event).index()).to_string();
+        let thread = trace.name(trace.thread_of(event)).to_string();
         (thread, trace.position(event))
     };
     let (kind, mut points): (String, Vec<_>) = match violation {

@@ -37,7 +37,7 @@ fn fails_by(program: &Program, order: &[(&str, &str)], x: u64) {
     for &(name, location) in order {
         let thread = trace.threads().find(name).unwrap_or_else(|| panic!("no thread {name}"));
         for &event in trace.thread_events(ThreadId::from(thread)) {
-            let at = trace.location_of(event).map(|at| trace.locations().get(at.index()));
+            let at = trace.location_of(event).map(|at| trace.name(at));
             let part = summary.origins[event.index()].part;
             let is_there = match part {
                 Part::End => location == "end" && trace.op(event) == Op::End,
@@ -112,7 +112,7 @@ fn paper_003_section_1_1_is_summarised() {
         let is_there = |event: &EventId| {
             let at = summary.trace.location_of(*event);
             summary.trace.is_access(*event)
-                && at.is_some_and(|at| summary.trace.locations().get(at.index()) == location)
+                && at.is_some_and(|at| summary.trace.name(at) == location)
         };
         (0..summary.trace.len()).map(EventId::from).find(is_there).expect("the program has it")
     };

@@ -172,7 +172,7 @@ impl<'t> Run<'t> {
 
     pub(super) fn spot(&self, event: EventId) -> Spot {
         let location = self.trace.location_of(event);
-        let location = location.map(|location| self.trace.locations().get(location.index()));
+        let location = location.map(|location| self.trace.name(location));
         Spot { run: self.number, event: Some(event), location: location.map(str::to_string) }
     }
 }
@@ -418,14 +418,14 @@ impl Declared {
                 key = format!(".{child}{key}");
                 at = parent;
             }
-            format!("{}{key}", trace.threads().get(at.index()))
+            format!("{}{key}", trace.name(at))
         };
         let threads = trace.thread_ids().map(|thread| {
             let key = lineage(thread);
             if let Some(&known) = self.lineages.get(&key) {
                 return known;
             }
-            let mut name = trace.threads().get(thread.index()).to_string();
+            let mut name = trace.name(thread).to_string();
             while self.threads.find(&name).is_some() {
                 name.push('\'');
             }
@@ -444,7 +444,7 @@ impl Declared {
         }
         let places = trace.accesses().map(|(_, access)| access.at);
         for at in places.chain(trace.initial().iter().map(|&(at, _)| at)) {
-            let name = trace.objects().get(at.object.index());
+            let name = trace.name(at.object);
             if !self.paged.contains(name) {
                 continue;
             }
@@ -462,7 +462,7 @@ impl Declared {
         let is_large = |at: &Place| at.end() > MOST_BYTES;
         let places = trace.accesses().map(|(_, access)| access.at).filter(is_large);
         let objects: FxHashSet<ObjectId> = places.map(|at| at.object).collect();
-        objects.into_iter().map(|object| trace.objects().get(object.index()).to_string())
+        objects.into_iter().map(|object| trace.name(object).to_string())
     }
 
     fn starts_with(

@@ -128,7 +128,7 @@ impl Mixture {
 fn push(builder: &mut Builder, trace: &Trace, threads: &[usize], event: EventId) -> EventId {
     let thread = |thread: ThreadId| ThreadId::from(threads[thread.index()]);
     let place = |builder: &mut Builder, at: Place| Place {
-        object: builder.object(trace.objects().get(at.object.index())),
+        object: builder.object(trace.name(at.object)),
         ..at
     };
     let op = match trace.op(event) {
@@ -138,68 +138,52 @@ fn push(builder: &mut Builder, trace: &Trace, threads: &[usize], event: EventId)
             Op::Rmw { at: place(builder, at), read, written, order }
         }
         Op::Acquire { lock, mode, patience } => {
-            let lock = builder.lock(trace.locks().get(lock.index()));
+            let lock = builder.lock(trace.name(lock));
             Op::Acquire { lock, mode, patience }
         }
         Op::AcquireFailed { lock, mode, patience } => {
-            let lock = builder.lock(trace.locks().get(lock.index()));
+            let lock = builder.lock(trace.name(lock));
             Op::AcquireFailed { lock, mode, patience }
         }
-        Op::Release { lock, mode } => {
-            Op::Release { lock: builder.lock(trace.locks().get(lock.index())), mode }
-        }
-        Op::Destroy { lock } => Op::Destroy { lock: builder.lock(trace.locks().get(lock.index())) },
+        Op::Release { lock, mode } => Op::Release { lock: builder.lock(trace.name(lock)), mode },
+        Op::Destroy { lock } => Op::Destroy { lock: builder.lock(trace.name(lock)) },
         Op::Wait { cond, lock, timed } => Op::Wait {
-            cond: builder.cond(trace.conds().get(cond.index())),
-            lock: builder.lock(trace.locks().get(lock.index())),
+            cond: builder.cond(trace.name(cond)),
+            lock: builder.lock(trace.name(lock)),
             timed,
         },
         Op::Wake { cond, lock, reason } => Op::Wake {
-            cond: builder.cond(trace.conds().get(cond.index())),
-            lock: builder.lock(trace.locks().get(lock.index())),
+            cond: builder.cond(trace.name(cond)),
+            lock: builder.lock(trace.name(lock)),
             reason,
         },
-        Op::Signal { cond } => Op::Signal { cond: builder.cond(trace.conds().get(cond.index())) },
-        Op::Broadcast { cond } => {
-            Op::Broadcast { cond: builder.cond(trace.conds().get(cond.index())) }
-        }
+        Op::Signal { cond } => Op::Signal { cond: builder.cond(trace.name(cond)) },
+        Op::Broadcast { cond } => Op::Broadcast { cond: builder.cond(trace.name(cond)) },
         Op::SemWait { sem, patience } => {
-            Op::SemWait { sem: builder.semaphore(trace.semaphores().get(sem.index())), patience }
+            Op::SemWait { sem: builder.semaphore(trace.name(sem)), patience }
         }
         Op::SemWaitFailed { sem, patience } => {
-            let sem = builder.semaphore(trace.semaphores().get(sem.index()));
+            let sem = builder.semaphore(trace.name(sem));
             Op::SemWaitFailed { sem, patience }
         }
-        Op::SemPost { sem } => {
-            Op::SemPost { sem: builder.semaphore(trace.semaphores().get(sem.index())) }
-        }
-        Op::Arrive { barrier } => {
-            Op::Arrive { barrier: builder.barrier(trace.barriers().get(barrier.index())) }
-        }
-        Op::Leave { barrier } => {
-            Op::Leave { barrier: builder.barrier(trace.barriers().get(barrier.index())) }
-        }
+        Op::SemPost { sem } => Op::SemPost { sem: builder.semaphore(trace.name(sem)) },
+        Op::Arrive { barrier } => Op::Arrive { barrier: builder.barrier(trace.name(barrier)) },
+        Op::Leave { barrier } => Op::Leave { barrier: builder.barrier(trace.name(barrier)) },
         Op::Request(request) => Op::Request(match request {
-            Request::Acquire(lock, mode) => {
-                Request::Acquire(builder.lock(trace.locks().get(lock.index())), mode)
-            }
-            Request::SemWait(sem) => {
-                Request::SemWait(builder.semaphore(trace.semaphores().get(sem.index())))
-            }
+            Request::Acquire(lock, mode) => Request::Acquire(builder.lock(trace.name(lock)), mode),
+            Request::SemWait(sem) => Request::SemWait(builder.semaphore(trace.name(sem))),
             Request::Join(child) => Request::Join(thread(child)),
         }),
         Op::Fork { child } => Op::Fork { child: thread(child) },
         Op::Join { child } => Op::Join { child: thread(child) },
         Op::Alloc { object, size, address } => {
-            let object = builder.object(trace.objects().get(object.index()));
+            let object = builder.object(trace.name(object));
             Op::Alloc { object, size, address }
         }
-        Op::Free { object } => {
-            Op::Free { object: builder.object(trace.objects().get(object.index())) }
-        }
+        Op::Free { object } => Op::Free { object: builder.object(trace.name(object)) },
         Op::EnterCall { on, by } => {
             let on = channels(builder, trace, on);
-            let by = by.map(|by| builder.function(trace.functions().get(by.index())));
+            let by = by.map(|by| builder.function(trace.name(by)));
             Op::EnterCall { on, by }
         }
         same @ (Op::Let
@@ -216,7 +200,7 @@ fn push(builder: &mut Builder, trace: &Trace, threads: &[usize], event: EventId)
         | Op::External) => same,
     };
     let location = trace.location_of(event);
-    let location = location.map(|at| builder.location(trace.locations().get(at.index())));
+    let location = location.map(|at| builder.location(trace.name(at)));
     let copy = Event { thread: thread(trace.thread_of(event)), op, location };
     match (trace.ordinal(event), trace.record_kind(event)) {
         (Some(ordinal), Some(kind)) => builder.push_recorded(copy, ordinal, kind),
@@ -229,7 +213,7 @@ fn channels(builder: &mut Builder, trace: &Trace, on: ChannelsId) -> ChannelsId 
     let Channels::Only(list) = trace.channels_of(on) else { return builder.every_channel() };
     let mut copy = Vec::with_capacity(list.len());
     for &(channel, direction) in list {
-        copy.push((builder.channel(trace.channels().get(channel.index())), direction));
+        copy.push((builder.channel(trace.name(channel)), direction));
     }
     builder.channels(&copy)
 }

@@ -223,7 +223,7 @@ fn merge_as(traces: &[&Trace], is_recorded: bool) -> Result<Merged, MergeError> 
     let mut errors = Vec::new();
     for run in &runs {
         for thread in run.trace.thread_ids() {
-            let name = run.trace.threads().get(thread.index());
+            let name = run.trace.name(thread);
             let tree = &mut trees[run.thread(thread).index()];
             let steps = steps::steps(run, thread, &declared, &mut errors)?;
             match is_recorded {

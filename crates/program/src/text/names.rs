@@ -1,6 +1,8 @@
 //! Which names need quotes.
 
-use super::token::{comment_start, is_word};
+use foretrace_trace::text::quoting::{is_bare_location, quote};
+
+use super::token::is_word;
 
 /// Words that begin a statement or mean something in an expression.
 const KEYWORDS: &str = "
@@ -24,32 +26,17 @@ pub(super) fn is_keyword(word: &str) -> bool {
 
 /// The name as it is written where a name may stand.
 pub(super) fn show_name(name: &str) -> String {
-    if is_word(name) && !is_keyword(name) { name.to_string() } else { quote(name) }
+    if is_word(name) && !is_keyword(name) { name.to_string() } else { in_quotes(name) }
 }
 
 /// The location as it is written behind `@`.
 pub(super) fn show_location(location: &str) -> String {
-    let is_bare = !location.is_empty()
-        && !location.starts_with('"')
-        && location == location.trim()
-        && !location.contains(char::is_control)
-        && comment_start(location) == location.len();
-    if is_bare { location.to_string() } else { quote(location) }
+    if is_bare_location(location) { location.to_string() } else { in_quotes(location) }
 }
 
-fn quote(name: &str) -> String {
-    let mut out = String::from('"');
-    for c in name.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if c.is_control() => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+fn in_quotes(name: &str) -> String {
+    let mut out = String::new();
+    quote(name, &mut out);
     out
 }
 

@@ -5,6 +5,8 @@
 //!
 //! **Cost.** Linear in the text.
 
+use foretrace_trace::text::quoting::{ESCAPES, comment_start, unescape};
+
 use super::Error;
 
 /// Where a token begins, from 1, in characters.
@@ -187,45 +189,20 @@ impl<'t> Scanner<'t> {
         let mut text = String::new();
         loop {
             text.push_str(self.take_while(|c| c != '"' && c != '\\'));
-            let escape = self.position();
-            match self.take(self.rest().chars().next().map_or(0, char::len_utf8)) {
-                "" => return Err(Error::new(start, "the quote is not closed on this line")),
-                "\"" => return Ok(text),
-                _ => text.push(self.escaped().ok_or_else(|| {
-                    Error::new(escape, "unknown escape")
-                        .hint(r#"the escapes are \" \\ \n \t \r and \u{…} with hexadecimal digits"#)
-                })?),
-            }
-        }
-    }
-
-    /// The character that an escape means, behind its backslash.
-    fn escaped(&mut self) -> Option<char> {
-        let first = self.rest().chars().next()?;
-        self.take(first.len_utf8());
-        match first {
-            '"' | '\\' => Some(first),
-            'n' => Some('\n'),
-            't' => Some('\t'),
-            'r' => Some('\r'),
-            'u' => {
-                let digits = self.rest().strip_prefix('{')?;
-                let digits = &digits[..digits.find('}').filter(|&length| length <= 6)?];
-                if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                    return None;
+            let at = self.position();
+            match self.rest().chars().next() {
+                None => return Err(Error::new(start, "the quote is not closed on this line")),
+                Some('"') => {
+                    self.take(1);
+                    return Ok(text);
                 }
-                self.take(digits.len() + 2);
-                char::from_u32(u32::from_str_radix(digits, 16).ok()?)
+                Some(_) => {
+                    let (escaped, length) = unescape(self.rest())
+                        .ok_or_else(|| Error::new(at, "unknown escape").hint(ESCAPES))?;
+                    text.push(escaped);
+                    self.take(length);
+                }
             }
-            _ => None,
         }
     }
-}
-
-/// Where a comment begins behind a location: at a `#` after white space.
-pub(super) fn comment_start(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let starts =
-        |at: usize| bytes[at] == b'#' && (at == 0 || matches!(bytes[at - 1], b' ' | b'\t'));
-    (0..bytes.len()).find(|&at| starts(at)).unwrap_or(bytes.len())
 }

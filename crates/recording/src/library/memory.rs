@@ -78,7 +78,7 @@ pub fn strings_read_by(name: &str) -> &'static [usize] {
 const READ_FIRST: Names = Names(
     "
     atoi atol atoll atof strtol strtoll strtoul strtoull strtod strtof strtold strtoimax strtoumax
-    sscanf strchrnul index rindex inet_addr inet_aton
+    sscanf strchrnul index rindex inet_addr inet_aton nan nanf nanl
 ",
 );
 
@@ -117,7 +117,7 @@ pub fn scan(name: &str) -> Option<u32> {
 pub fn looks_elsewhere(name: &str) -> Option<Success> {
     match name {
         "process_vm_readv" | "process_vm_writev" | "vmsplice" | "mincore" => Some(Always),
-        "mallinfo" | "mallinfo2" | "malloc_stats" | "malloc_info" => Some(Always),
+        "mallinfo" | "mallinfo2" | "malloc_stats" | "malloc_info" | "malloc_trim" => Some(Always),
         // What they read is behind an address of an address.
         "mbsrtowcs" | "wcsrtombs" | "mbsnrtowcs" | "wcsnrtombs" | "iconv" => Some(Always),
         // They fail if another thread has given the pages back.
@@ -174,11 +174,16 @@ pub fn handed(name: &str, effect: Option<Effect>) -> Option<u8> {
         Some(Effect::Cxx) => Some(handed::WRITTEN),
         Some(_) if name.starts_with("_Z") => is_stream().then_some(handed::UNDESCRIBED),
         Some(Effect::None) if RESULTS.contains(plain) => Some(handed::WRITTEN),
-        Some(Effect::None) if plain.starts_with("pthread_attr_") => Some(handed::UNDESCRIBED),
+        Some(Effect::None) if is_attribute(plain) => Some(handed::UNDESCRIBED),
         Some(Effect::None) if !silent::touches_only_memory(plain) => None,
         Some(_) if !PARTLY.contains(plain) && is_described() => None,
         Some(_) => Some(handed::UNDESCRIBED),
     }
+}
+
+/// Functions on what says how a thread, lock or the like is made.
+fn is_attribute(name: &str) -> bool {
+    name.starts_with("pthread_") && name.contains("attr_")
 }
 
 /// Parts of the names of functions of C++'s library that change the state of streams, which
@@ -206,7 +211,7 @@ const RESULTS: Names = Names(
 const PARTLY: Names = Names(
     "
     mbstowcs wcstombs strtok_r strsep regcomp regexec strtof strtold strtoimax strtoumax inet_pton
-    inet_aton inet_ntop vsscanf strftime localtime_r gmtime_r asctime_r ctime_r
+    inet_aton inet_ntop vsscanf strftime localtime_r gmtime_r asctime_r ctime_r getsubopt
 ",
 );
 
@@ -246,6 +251,7 @@ const CXX_READS: &[(&str, u32, Amount)] = &[
 ];
 
 const READS: &[(&str, u32, Amount)] = &[
+    ("getsubopt", 0, TextBehind),
     ("fwrite", 0, Product(1, 2)),
     ("fputs", 0, Text),
     ("puts", 0, Text),

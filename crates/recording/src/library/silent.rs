@@ -20,7 +20,7 @@ pub(super) const SILENT: Names = Names(
     __xpg_strerror_r strerrorname_np strerrordesc_np index rindex ffs ffsl ffsll basename
     __xpg_basename dirname swab atoi atol atoll atof strtol strtoll strtoul strtoull strtod strtof
     strtold strtoimax strtoumax strtol_l strtod_l abs labs llabs imaxabs div ldiv lldiv qsort
-    qsort_r bsearch rand_r random_r srandom_r initstate_r erand48 nrand48 jrand48 wctomb mbstowcs
+    qsort_r bsearch rand_r random_r srandom_r initstate_r wctomb mbstowcs
     wcstombs wcrtomb wcsrtombs mbsinit btowc wctob wcslen wcsnlen wcscpy wcsncpy wcscat wcsncat
     wcscmp wcsncmp wcschr wcsrchr wcsstr wcstol wcstoul wcstoll wcstoull wcstod wmemcpy wmemmove
     wmemset wmemcmp wmemchr wcwidth wcswidth swprintf vswprintf isalnum isalpha isascii isblank

@@ -60,10 +60,15 @@ pub(super) const LISTS: &[(&str, u32)] = &[
     ("mrand48", 0),
     ("srand48", 0),
     ("seed48", 0),
+    ("lcong48", 0),
+    // The numbers are the caller's, what they are multiplied by is not.
+    ("erand48", 0),
+    ("nrand48", 0),
+    ("jrand48", 0),
     ("getenv", 1),
     ("secure_getenv", 1),
     ("setenv", 2),
-    ("putenv", 2),
+    ("putenv", 19),
     ("unsetenv", 2),
     ("clearenv", 2),
     ("strtok", 3),
@@ -87,6 +92,7 @@ pub(super) const LISTS: &[(&str, u32)] = &[
     ("optarg", 3),
     ("hcreate", 3),
     ("hsearch", 3),
+    ("__cxa_end_catch", 21),
     ("atexit", 3),
     ("__cxa_atexit", 3),
     ("on_exit", 3),
@@ -112,7 +118,6 @@ pub(super) const LISTS: &[(&str, u32)] = &[
     ("get_current_dir_name", 5),
     ("pathconf", 5),
     ("chdir", 6),
-    ("fchdir", 6),
     ("symlink", 6),
     ("symlinkat", 6),
     ("mkdir", 6),
@@ -284,9 +289,14 @@ pub(super) const NAMED: &[(&str, u32, u32)] = &[
 /// Functions on message queues that have descriptors, which can be polled as well.
 pub(super) const QUEUES: Names = Names(
     "
-    mq_close mq_send mq_timedsend mq_receive mq_timedreceive mq_getattr mq_setattr mq_notify
+    mq_close mq_send mq_timedsend mq_receive mq_timedreceive mq_getattr mq_setattr
 ",
 );
+
+/// Functions of which nothing else is known than that they may ask for signals when something can
+/// be read or written, or was.
+pub(super) const NOTIFIES: Names =
+    Names("mq_notify aio_read aio_write aio_fsync lio_listio getaddrinfo_a");
 
 /// Name, whether only the number of the descriptor that is argument number 0 matters.
 pub(super) const ASKS: &[(&str, bool)] =
@@ -301,6 +311,17 @@ pub(super) const CXX_LISTS: &[(&str, u32)] = &[
     ("13get_terminate", 14),
     ("20set_default_resource", 3),
     ("20get_default_resource", 14),
+    ("8ios_base6xalloc", 3),
+    ("6locale6global", 3),
+    ("_ZNSt6localeC1Ev", 14),
+    // Blocks of memory go from one thread to another.
+    ("26synchronized_pool_resource", 3),
+    ("28unsynchronized_pool_resource", 3),
+    ("25monotonic_buffer_resource", 3),
+    // An exception is gone when nobody refers to it any more.
+    ("15__exception_ptr", 20),
+    ("17current_exception", 20),
+    ("17rethrow_exception", 20),
 ];
 
 /// Parts of the names of those functions of `std::filesystem` that do the same.
@@ -351,6 +372,6 @@ pub(super) const INTERPOSED: Names = Names(
     clock_gettime gettimeofday time timespec_get clock times syscall clock_nanosleep nanosleep
     sleep usleep sched_yield malloc calloc realloc free memalign aligned_alloc posix_memalign
     reallocarray valloc pvalloc mmap munmap mremap shmat shmdt prctl exit _exit _Exit quick_exit
-    abort longjmp _longjmp siglongjmp __longjmp_chk call_once
+    abort longjmp _longjmp siglongjmp __longjmp_chk call_once ft_time_stamp
 ",
 );

@@ -144,12 +144,12 @@ impl Sync {
         }
         sync.variables = in_order(locks, |lock: LockId| lock.index())
             .map(|(lock, updates)| {
-                let name = format!("lock {}", trace.locks().get(lock.index()));
+                let name = format!("lock {}", trace.name(lock));
                 let plain_lock = Some(lock).filter(|_| updates.iter().all(is_plain));
                 Variable { name, plain_lock, initial: 0, updates }
             })
             .chain(in_order(semaphores, |sem: SemId| sem.index()).map(|(sem, updates)| {
-                let name = format!("semaphore {}", trace.semaphores().get(sem.index()));
+                let name = format!("semaphore {}", trace.name(sem));
                 let declared = trace.semaphore_count(sem).map(i64::from);
                 let initial = declared.unwrap_or_else(|| least_count(&updates));
                 Variable { name, plain_lock: None, initial, updates }

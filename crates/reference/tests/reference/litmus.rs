@@ -156,7 +156,7 @@ fn found(
     let options = Options { infer_regions, bound, ..Options::new(model) };
     let checker = Checker::new(&trace, model, CheckOptions { infer_regions });
     let spot = |event: &EventId| match trace.location_of(*event) {
-        Some(location) => trace.locations().get(location.index()).to_string(),
+        Some(location) => trace.name(location).to_string(),
         None => format!("line:{}", lines.line(*event)),
     };
     let candidates = candidates(&trace);

@@ -147,7 +147,7 @@ impl<'a> Data<'a> {
             events.number.push(text.event - previous);
             previous = text.event;
             events.thread.push(text.thread);
-            events.operation.push(operations.id(&text.operation));
+            events.operation.push(operations.id(&text.operation.text));
             let location = text.location.as_deref();
             events.location.push(location.map_or(0, |text| locations.id(text) + 1));
             events.stack.push(text.stack.map_or(0, |stack| stack + 1));
@@ -277,7 +277,11 @@ impl<'a> FindingData<'a> {
             runs,
             steps: list,
             switches: finding.context_switches,
-            changes: finding.changes.iter().map(|(event, text)| (*event, text.as_str())).collect(),
+            changes: finding
+                .changes
+                .iter()
+                .map(|(event, text)| (*event, text.text.as_str()))
+                .collect(),
             reads: finding.reads.clone(),
             inputs: &finding.inputs,
             replay: finding.replay.as_ref(),
@@ -296,7 +300,7 @@ fn cause(report: &Report, finding: &Finding) -> String {
             SideState::Next if matches!(finding.kind, Kind::LockCycle | Kind::Stuck) => {
                 format!("waits to {operation}")
             }
-            SideState::Executed | SideState::Next => third_person(operation),
+            SideState::Executed | SideState::Next => third_person(&operation.text),
         };
         let place = event.location.as_deref().map(Location::in_short);
         let place = place.map_or(String::new(), |place| format!(" at {place}"));

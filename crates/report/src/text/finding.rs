@@ -8,8 +8,8 @@ use super::snippet::{Label, write_snippet};
 use super::table::{Table, length};
 use super::{BOLD, Paint, RED, Style, YELLOW, schedule};
 use crate::{
-    CallFrame, Certainty, Evidence, Finding, Hold, Input, Kind, Replay, Report, Side, SideState,
-    Standing,
+    CallFrame, Certainty, EffectKind, Evidence, Finding, Hold, Input, Kind, Replay, Report, Side,
+    SideState, Standing,
 };
 
 /// So many other places of a cause are listed.
@@ -183,10 +183,10 @@ fn labels<'r>(report: &'r Report, finding: &'r Finding) -> Vec<Label<'r>> {
         let text = report.event(side.event);
         let thread = report.thread_name(text);
         let operation = report.operation_in(finding, side.event);
-        let label = match operation.split_once(' ') {
-            Some(("read", _)) => format!("{thread} reads"),
-            Some(("write", _)) => format!("{thread} writes"),
-            Some(("rmw", _)) => format!("{thread} reads and writes"),
+        let label = match (&operation.access, operation.kind) {
+            (Some(_), EffectKind::Read) => format!("{thread} reads"),
+            (Some(_), EffectKind::Write) => format!("{thread} writes"),
+            (Some(_), EffectKind::Update) => format!("{thread} reads and writes"),
             _ => format!("{thread}: {operation}"),
         };
         add(text.location.as_deref(), label, true);

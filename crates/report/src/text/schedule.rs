@@ -8,7 +8,7 @@ use foretrace_trace::Location;
 
 use super::table::{cut_operation, cut_start, length};
 use super::{Style, counted};
-use crate::{EventText, Finding, Kind, Report, Side, SideState};
+use crate::{Access, EffectKind, EventText, Finding, Kind, Report, Side, SideState};
 
 /// Of a long schedule the beginning and the end are shown: the end is where the bug is.
 const HEAD_STEPS: usize = 4;
@@ -33,8 +33,8 @@ pub(super) fn write_schedule(
     let lines = lines(report, finding, style.full_schedule);
     let changes = changes(report, finding);
     let text = |event: u32| {
-        let operation = report.operation_in(finding, event);
-        let operation = changes.get(&event).cloned().unwrap_or_else(|| operation.to_string());
+        let mut operation = report.operation_in(finding, event).clone();
+        operation.text = changes.get(&event).cloned().unwrap_or(operation.text);
         EventText { operation, ..report.event(event).clone() }
     };
     let texts: Vec<EventText> = lines.iter().filter_map(|line| line.event).map(text).collect();
@@ -65,9 +65,10 @@ fn lines(report: &Report, finding: &Finding, full: bool) -> Vec<Line> {
         let mark = if involved(event) { "*" } else { " " };
         Line { label: format!("{}{mark}", at + 1), event: Some(event), steps: 1 }
     };
-    let changed = finding.changes.iter().filter_map(|(_, operation)| accessed(operation));
-    let reads = finding.reads.iter().filter_map(|&read| accessed(&report.event(read).operation));
-    let changed: HashSet<&str> = changed.chain(reads).map(place).collect();
+    let changed = finding.changes.iter().map(|(_, operation)| operation);
+    let reads = finding.reads.iter().map(|&read| &report.event(read).operation);
+    let accesses = changed.chain(reads).filter_map(|operation| operation.access.as_ref());
+    let changed: HashSet<&str> = accesses.map(|access| access.place.as_str()).collect();
     // Runs of steps that have nothing to do with it say little but whose they are.
     let folds = |at: usize| {
         let event = finding.schedule[at];
@@ -138,33 +139,23 @@ fn folded(report: &Report, steps: &[u32]) -> Vec<(String, usize)> {
 /// Whether a step has to do with the finding: it accesses its place, or what its schedule changes;
 /// or operates on its locks, or on those that its sides hold.
 fn concerns(finding: &Finding, changed: &HashSet<&str>, text: &EventText) -> bool {
-    if let Some(accessed) = accessed(&text.operation) {
-        let is_object = finding.object.as_deref().is_some_and(|object| {
-            let rest = accessed.strip_prefix(object);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '+', '[']))
-        });
+    let operation = &text.operation;
+    if let Some(access) = &operation.access {
         let is_place = match finding.place.as_deref() {
-            Some(name) => place(accessed) == name,
-            None => is_object,
+            Some(name) => access.place == name,
+            None => finding.object.as_deref().is_some_and(|object| operation.is_on(object)),
         };
-        return is_place || changed.contains(place(accessed));
+        return is_place || changed.contains(access.place.as_str());
     }
-    let is_changed = finding.changes.binary_search_by_key(&text.event, |&(event, _)| event).is_ok();
-    let verb = text.operation.split(' ').next().unwrap_or_default();
-    match verb {
-        "branch" | "assert" | "assume" | "let" | "fork" | "begin" | "end" | "alloc"
-        | "external" | "fence" | "enter" | "leave" => is_changed,
-        // What synchronises.
-        _ => {
-            let objects = finding.object.as_deref().unwrap_or_default();
-            let operand = text.operation[verb.len()..].trim_start();
-            let operand = operand.strip_prefix("shared ").unwrap_or(operand);
-            let is = |name: &str| operand == name || operand.split(' ').any(|one| one == name);
-            let mut held = finding.sides.iter().flat_map(|side| &side.holds);
-            let is_of_deadlock = matches!(finding.kind, Kind::LockCycle | Kind::Stuck);
-            is_of_deadlock || objects.split(", ").any(is) || held.any(|hold| is(&hold.lock))
-        }
+    if operation.on.is_empty() || operation.kind == EffectKind::Fork {
+        return finding.changes.binary_search_by_key(&text.event, |&(event, _)| event).is_ok();
     }
+    // What synchronises.
+    let objects = finding.object.as_deref().unwrap_or_default();
+    let mut held = finding.sides.iter().flat_map(|side| &side.holds);
+    matches!(finding.kind, Kind::LockCycle | Kind::Stuck)
+        || objects.split(", ").any(|object| operation.is_on(object))
+        || held.any(|hold| operation.is_on(&hold.lock))
 }
 
 /// What writes of the schedule do, where it is known what was there before: `balance: 100 → 90`.
@@ -173,41 +164,19 @@ fn changes(report: &Report, finding: &Finding) -> HashMap<u32, String> {
     let mut changes = HashMap::new();
     for &event in &finding.schedule {
         let operation = report.operation_in(finding, event);
-        let Some(accessed) = accessed(operation) else { continue };
-        let at = place(accessed);
-        let Some(value) = accessed[at.len()..].strip_prefix(" : ") else { continue };
-        let (seen, stored) = match value.split_once(" -> ") {
-            Some((seen, stored)) => (Some(seen), Some(stored)),
-            None if operation.starts_with("write ") || operation.starts_with("store ") => {
-                (contents.get(at).copied(), Some(value))
-            }
-            None => (None, None),
-        };
-        if let (Some(seen), Some(stored)) = (seen, stored) {
-            changes.insert(event, format!("{at}: {seen} → {stored}"));
+        let Some(Access { place, seen, stored, is_plain }) = &operation.access else { continue };
+        let before = seen.as_deref().or_else(|| contents.get(place.as_str()).copied());
+        if let (Some(before), Some(after), true) = (before, stored, is_plain) {
+            changes.insert(event, format!("{place}: {before} → {after}"));
         }
-        contents.insert(at, stored.unwrap_or(value));
+        match (stored, seen) {
+            (Some(value), _) => drop(contents.insert(place, value)),
+            (None, _) if operation.writes() => drop(contents.remove(place.as_str())),
+            (None, Some(value)) => drop(contents.insert(place, value)),
+            (None, None) => {}
+        }
     }
     changes
-}
-
-/// What an access says behind its verb. In a program it may be given a name: `a = load x`.
-fn accessed(operation: &str) -> Option<&str> {
-    let verbs = ["read ", "write ", "rmw ", "load ", "store "];
-    let behind = |operation: &'_ str| {
-        verbs.iter().find_map(|verb| Some(operation.strip_prefix(verb)?.len()))
-    };
-    let length = behind(operation).or_else(|| {
-        let (name, operation) = operation.split_once(" = ")?;
-        behind(operation).filter(|_| !name.contains(' '))
-    })?;
-    Some(&operation[operation.len() - length..])
-}
-
-/// The place, without the value.
-fn place(accessed: &str) -> &str {
-    let ends = [" : ", " = ", " -> ", ", "].iter().filter_map(|sign| accessed.find(sign));
-    &accessed[..ends.min().unwrap_or(accessed.len())]
 }
 
 /// Which thread is shown in which column.
@@ -275,8 +244,8 @@ impl Grid {
     /// Which column an event is in, and what stands there.
     fn cell<'t>(&self, report: &Report, text: &'t EventText) -> (usize, Cow<'t, str>) {
         let operation = match self.is_short {
-            true => Cow::from(unqualified(&text.operation)),
-            false => Cow::from(&text.operation),
+            true => Cow::from(unqualified(&text.operation.text)),
+            false => Cow::from(&text.operation.text),
         };
         match self.columns.binary_search(&text.thread) {
             Ok(column) => (column, operation),

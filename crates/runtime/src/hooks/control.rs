@@ -165,6 +165,13 @@ fn look_elsewhere(thread: &mut Thread, site: *const Site, effect: Option<Effect>
             let is_mapped = || hold().kernel.is_mapped(streams::descriptor_of(stream as *mut _));
             (!output && stream != 0 && is_mapped()).then_some(unseen::MAPPED_FILE)
         }
+        Some(Effect::Hidden(library::SHARED_ENVIRONMENT_LIST)) => {
+            hold().kernel.shares_environment = true;
+            None
+        }
+        Some(Effect::Hidden(list)) if library::ENVIRONMENT_LISTS.contains(&list) => {
+            hold().kernel.shares_environment.then_some(unseen::LOOKED)
+        }
         _ => None,
     };
     if let Some(what) = what {
@@ -175,6 +182,17 @@ fn look_elsewhere(thread: &mut Thread, site: *const Site, effect: Option<Effect>
 /// The channels of a function of which this is known.
 fn uses(effect: Option<Effect>, stream: u64) -> Uses {
     match effect {
+        Some(Effect::Hidden(library::EXCEPTIONS_LIST)) => {
+            hold().kernel.shares_exceptions = true;
+            Uses::every()
+        }
+        Some(Effect::Hidden(library::END_OF_HANDLER_LIST)) => {
+            if hold().kernel.shares_exceptions {
+                Uses::every()
+            } else {
+                Uses::default()
+            }
+        }
         Some(Effect::Hidden(list)) => Uses::of(library::HIDDEN[list as usize]),
         Some(Effect::Named { list, .. }) => {
             let name = stream as *const c_char;

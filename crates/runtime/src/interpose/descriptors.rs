@@ -47,6 +47,7 @@ mod next {
     real!(fn inotify_init1(flags: c_int) -> c_int);
     real!(fn memfd_create(name: *const c_char, flags: c_uint) -> c_int);
     real!(fn lseek(fd: c_int, offset: off_t, from: c_int) -> off_t);
+    real!(fn ftruncate(fd: c_int, size: off_t) -> c_int);
     real!(fn fstat(fd: c_int, to: *mut libc::stat) -> c_int);
     real!(fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong) -> c_int);
     real!(fn fcntl(fd: c_int, command: c_int, argument: c_ulong) -> c_int);
@@ -76,6 +77,7 @@ pub(super) fn open_one(
     around_then(all, None, call, |kernel, &fd| {
         if fd >= 0 {
             kernel.closed(fd);
+            kernel.has_opened(fd);
             then(kernel, fd);
         }
     })
@@ -359,9 +361,21 @@ unsafe extern "C-unwind" fn memfd_create(name: *const c_char, flags: c_uint) -> 
     )
 }
 
+/// `F_SETOWN`, `F_SETSIG`, `F_SETOWN_EX`, `F_SETLEASE`, `F_NOTIFY`: the kernel is to send signals.
+const SIGNALLING: [c_int; 5] = [8, 10, 15, 1024, 1026];
+/// `FIOASYNC`, `FIOSETOWN`, `SIOCSPGRP`.
+const SIGNALLING_REQUESTS: [c_ulong; 3] = [0x5452, 0x8901, 0x8902];
+
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
     let call = || pass_on!(next::fcntl(fd, command, argument));
+    let asks_for_signals = match command {
+        libc::F_SETFL => argument as c_int & libc::O_ASYNC != 0,
+        _ => SIGNALLING.contains(&command),
+    };
+    if asks_for_signals {
+        enter(|_| hold().kernel.sends_signals = true);
+    }
     match command {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
             open_one(|_| Uses::default(), call, |kernel, new| kernel.duplicated(fd, new))
@@ -401,6 +415,9 @@ unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: c_ulong
         // It may fill pages for which others wait.
         let call = || pass_on!(next::ioctl(fd, request, argument));
         return noticed::noticed_by_all(|| around(|kernel| kernel.both(fd), None, call));
+    }
+    if SIGNALLING_REQUESTS.contains(&request) {
+        enter(|_| hold().kernel.sends_signals = true);
     }
     // How much there is to read depends on who sends it; most others only concern the descriptor.
     let outside =
@@ -444,7 +461,18 @@ variants! {
     fn fcntl64(fd: c_int, command: c_int, argument: c_ulong) -> c_int
         = fcntl(fd, command, argument);
     fn fstat64(fd: c_int, to: *mut libc::stat) -> c_int = fstat(fd, to);
+    fn ftruncate64(fd: c_int, size: off_t) -> c_int = ftruncate(fd, size);
     fn lseek64(fd: c_int, offset: off_t, from: c_int) -> off_t = lseek(fd, offset, from);
+}
+
+/// Who accesses pages that the file no longer has gets a fault.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn ftruncate(fd: c_int, size: off_t) -> c_int {
+    let cut = || around(|kernel| kernel.both(fd), None, || pass_on!(next::ftruncate(fd, size)));
+    match enter(|_| hold().kernel.is_mapped(fd)) {
+        Some(true) => noticed::noticed_by_all(cut),
+        _ => cut(),
+    }
 }
 
 /// Calls that ask or change something about one descriptor: `name(arguments) -> result`, the first
@@ -471,8 +499,6 @@ macro_rules! about {
 }
 
 about! {
-    ftruncate(fd, size: off_t) -> c_int;
-    ftruncate64(fd, size: off_t) -> c_int;
     fallocate(fd, mode: c_int, offset: off_t, size: off_t) -> c_int;
     fallocate64(fd, mode: c_int, offset: off_t, size: off_t) -> c_int;
     posix_fallocate(fd, offset: off_t, size: off_t) -> c_int;

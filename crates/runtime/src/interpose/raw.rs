@@ -1,13 +1,15 @@
 //! System calls that the program makes by number.
 
 use std::ffi::{c_int, c_long, c_void};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use foretrace_recording::channel::direction::BOTH;
+use foretrace_recording::channel::LIBRARY;
+use foretrace_recording::channel::direction::{BOTH, TAKES};
 use foretrace_recording::file::flags;
 use foretrace_recording::record::{handed, kind};
 
 use super::{children, memory, noticed, numbers, process, sending};
-use crate::errno::keeping_errno;
+use crate::errno::{keeping_errno, set_errno};
 use crate::kernel::calls::around;
 use crate::kernel::uses::Uses;
 use crate::real::{pass_on, real};
@@ -21,13 +23,19 @@ mod next {
 }
 
 /// Those that nobody else notices.
-const SILENT: [c_long; 4] =
-    [libc::SYS_membarrier, libc::SYS_sched_yield, libc::SYS_set_robust_list, libc::SYS_rseq];
+const SILENT: [c_long; 3] = [libc::SYS_sched_yield, libc::SYS_set_robust_list, libc::SYS_rseq];
 
 /// Those that all other threads may notice. (The ones that set users and groups change the calling
 /// thread only.)
 const NOTICED: [c_long; 4] =
     [libc::SYS_seccomp, libc::SYS_setrlimit, libc::SYS_sethostname, libc::SYS_setdomainname];
+
+/// The commands of `membarrier` that say which barriers the process wants.
+const MEMBARRIER_REGISTER: [c_long; 4] = [4, PRIVATE_BARRIERS, 64, 256];
+/// `MEMBARRIER_CMD_PRIVATE_EXPEDITED`, and the one that says that it is wanted.
+const PRIVATE_BARRIER: c_long = 8;
+const PRIVATE_BARRIERS: c_long = 16;
+static HAS_BARRIERS: AtomicBool = AtomicBool::new(false);
 
 /// What is certainly no address.
 const FIRST_PAGES: c_long = 1 << 16;
@@ -131,6 +139,29 @@ unsafe extern "C-unwind" fn syscall(
             let time = b as *mut libc::timespec;
             c_long::from(pass_on!(super::clocks::clock_gettime(a as c_int, time)))
         }
+        libc::SYS_io_uring_setup if pass_on!(is_polled(b)) && enter(|_| ()).is_some() => {
+            process::refuse("an io_uring whose submissions the kernel polls (IORING_SETUP_SQPOLL)")
+        }
+        // Barriers fail until the process has said that it wants them.
+        libc::SYS_membarrier => {
+            let says_so = MEMBARRIER_REGISTER.contains(&a);
+            let direction = if says_so { BOTH } else { TAKES };
+            around(
+                |_| Uses::of(&[(LIBRARY, direction)]),
+                None,
+                || match a {
+                    // The runtime has said it for itself.
+                    PRIVATE_BARRIER if !HAS_BARRIERS.load(Relaxed) => {
+                        set_errno(libc::EPERM);
+                        -1
+                    }
+                    _ => {
+                        HAS_BARRIERS.fetch_or(a == PRIVATE_BARRIERS, Relaxed);
+                        call()
+                    }
+                },
+            )
+        }
         libc::SYS_futex => around(
             |kernel| {
                 let mut uses = Uses::of(&[(kernel.futex(a as u64), BOTH)]);
@@ -145,6 +176,18 @@ unsafe extern "C-unwind" fn syscall(
         ),
         _ => unknown([a, b, c, d, e, f], call),
     }
+}
+
+/// Whether these parameters of an `io_uring` say that the kernel polls its submissions.
+///
+/// # Safety
+///
+/// They are null, or such parameters: numbers of 32 bits, the third of which are the flags.
+unsafe fn is_polled(parameters: c_long) -> bool {
+    const SQPOLL: u32 = 2;
+    let parameters = parameters as *const u32;
+    // SAFETY: the caller says so.
+    !parameters.is_null() && unsafe { parameters.add(2).read() } & SQPOLL != 0
 }
 
 /// A system call of which nothing is known. It may fail for what others did to memory or threads,

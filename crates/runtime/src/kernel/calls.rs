@@ -94,6 +94,7 @@ pub(super) fn begin_on(
     let mut world = hold();
     // Another thread may have changed what a number stands for while this one waited for its turn.
     let uses = uses(&mut world.kernel);
+    let uses = world.kernel.with_signals(uses);
     let world_ref = &mut *world;
     let list = world_ref.kernel.list(&mut world_ref.tables, &uses);
     let (detail, size) = source
@@ -141,6 +142,7 @@ pub(crate) fn end_with(thread: &mut Thread, result: i64) {
     let mut world = hold();
     world.kernel.changing(-i32::from(changes));
     world.stamped(thread, kind::LEAVE_CALL, 0, site, [result as u64]);
+    world.kernel.knows_numbers(thread.index);
     if world.kernel.has_new_answer(thread.index) {
         world.stamped(thread, kind::UNSEEN, unseen::LOOKED, site, []);
     }
@@ -210,6 +212,7 @@ pub(crate) fn begin_library(thread: &mut Thread, site: u64, target: u64, uses: i
     thread.point(kind::ENTER_CALL, site, 0, 0);
     // Another thread may have changed what a number stands for while this one waited for its turn.
     let uses = uses();
+    let uses = hold().kernel.with_signals(uses);
     let (every, inside) = (uses.is_every(), uses.is_inside());
     let here = Open { site, stack: stack(), every, inside, changes: true };
     if thread.calls.contains(&here) {
@@ -253,6 +256,7 @@ fn leave_upto(thread: &mut Thread, is_last: impl Fn(&Open) -> bool) {
         world.kernel.look_anew();
         world.kernel.changing(-i32::from(call.changes));
         world.stamped(thread, kind::LEAVE_CALL, 0, call.site, [0]);
+        world.kernel.knows_numbers(thread.index);
         if world.kernel.has_new_answer(thread.index) {
             world.stamped(thread, kind::UNSEEN, unseen::LOOKED, call.site, []);
         }

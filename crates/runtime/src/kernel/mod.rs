@@ -29,6 +29,7 @@ mod usage;
 pub(crate) mod uses;
 
 use foretrace_recording::channel;
+use foretrace_recording::channel::direction::GIVES;
 use foretrace_recording::file::table;
 use foretrace_recording::library::{self, Effect};
 use rustc_hash::FxHashMap;
@@ -50,6 +51,12 @@ pub(crate) struct Kernel {
     since: (i64, u32),
     /// The program has, or has had, more than one thread.
     pub(crate) has_several_threads: bool,
+    /// Memory of the program is a part of the environment.
+    pub(crate) shares_environment: bool,
+    /// Threads may refer to the same exceptions.
+    pub(crate) shares_exceptions: bool,
+    /// The kernel has been asked for signals when something can be read: whoever writes sends them.
+    pub(crate) sends_signals: bool,
     /// The lists of channels that calls have used, with their numbers.
     lists: FxHashMap<Vec<u64>, u64>,
     /// Which channel a channel has become a part of; itself if none.
@@ -156,6 +163,15 @@ impl Kernel {
         }
     }
 
+    /// The channels of a call, with those of the signals that it may send.
+    pub(crate) fn with_signals(&self, mut uses: Uses) -> Uses {
+        if self.sends_signals && !uses.is_empty() {
+            uses.add(channel::SIGNALS, GIVES);
+            uses.add(channel::OUTSIDE, GIVES);
+        }
+        uses
+    }
+
     /// Whether a function that is called through a pointer touches no channel: it is one of the C
     /// library's, or of those by which we stand before them.
     pub(crate) fn is_silent(&mut self, function: u64) -> bool {
@@ -198,6 +214,7 @@ impl Kernel {
         if let Err(at) = self.unknown.binary_search(&function) {
             self.unknown.insert(at, function);
             let name = symbol(function);
+            self.sends_signals |= library::asks_for_signals(&name);
             tables.table(table::UNKNOWN_FUNCTION, &[&function.to_le_bytes(), name.as_bytes()]);
         }
     }

@@ -86,6 +86,10 @@ pub(crate) struct Objects {
     /// Numbers that were given back while there were several threads: who uses one later depends on
     /// who has taken it since.
     pub(super) given_back: Vec<bool>,
+    /// Numbers that were opened while there were several threads, with the threads that know of it.
+    pub(super) opened: FxHashMap<i32, Vec<u32>>,
+    /// The calls that are under way on such numbers: the thread, which did not know of it before.
+    pub(super) guessed: Vec<(u32, i32)>,
     /// There are, or were, other processes that share our descriptors.
     pub(crate) forked: bool,
     /// In a replay: children are started again.
@@ -249,6 +253,9 @@ impl Kernel {
 
     fn set(&mut self, descriptor: i32, slot: Option<Slot>) {
         let Ok(at) = usize::try_from(descriptor) else { return };
+        if slot.is_some() {
+            self.has_opened(descriptor);
+        }
         if self.objects.slots.len() <= at {
             self.objects.slots.resize(at + 1, None);
         }
@@ -324,6 +331,7 @@ impl Kernel {
 
     /// What the kernel calls the object of this descriptor is this from now on.
     fn know(&mut self, descriptor: i32, channel: u32, kind: Kind, end: End) -> Option<Slot> {
+        self.has_opened(descriptor);
         let slot = Slot { identity: look(descriptor)?.identity, channel, kind, end };
         self.objects.known.insert(slot.identity, slot);
         self.set(descriptor, None);
@@ -415,9 +423,11 @@ impl Kernel {
     pub(crate) fn duplicated(&mut self, old: i32, new: i32) {
         let slot = usize::try_from(old).ok().and_then(|at| *self.objects.slots.get(at)?);
         self.set(new, slot);
+        self.has_opened(new);
     }
 
     pub(crate) fn closed(&mut self, descriptor: i32) {
+        self.objects.opened.remove(&descriptor);
         self.set(descriptor, None);
         self.remove_timer(descriptor);
         self.objects.watched.retain(|(_, known, _)| *known != descriptor);

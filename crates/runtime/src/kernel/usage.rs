@@ -31,8 +31,10 @@ impl Kernel {
     }
 
     /// What a call on this number depends on before it comes to an object: a number that is not
-    /// open may have been, or be soon, and one that was given back before has been taken again.
-    fn number(&self, descriptor: i32, is_open: bool) -> Uses {
+    /// open may have been, or be soon, one that was given back before has been taken again, and one
+    /// that another thread has opened may not have been open when the thread guesses it. That a
+    /// thread guesses right it notices the first time that it uses the number.
+    fn number(&mut self, descriptor: i32, is_open: bool) -> Uses {
         let Ok(at) = usize::try_from(descriptor) else { return Uses::default() };
         match is_open {
             // Who closes only takes.
@@ -40,7 +42,33 @@ impl Kernel {
             true if self.objects.given_back.get(at) == Some(&true) => {
                 Uses::of(&[(DESCRIPTORS, TAKES)])
             }
+            true if self.objects.opened.contains_key(&descriptor) => {
+                let thread = crate::thread::glance().map_or(u32::MAX, |thread| thread.index);
+                if self.objects.opened[&descriptor].contains(&thread) {
+                    return Uses::default();
+                }
+                if !self.objects.guessed.contains(&(thread, descriptor)) {
+                    self.objects.guessed.push((thread, descriptor));
+                }
+                Uses::of(&[(DESCRIPTORS, TAKES)])
+            }
             true => Uses::default(),
+        }
+    }
+
+    /// Behind a call of a thread: it knows the numbers that the call was about.
+    pub(super) fn knows_numbers(&mut self, thread: u32) {
+        for (_, number) in self.objects.guessed.extract_if(.., |(by, _)| *by == thread) {
+            self.objects.opened.entry(number).and_modify(|knowing| knowing.push(thread));
+        }
+    }
+
+    /// A thread has opened a number.
+    pub(crate) fn has_opened(&mut self, number: i32) {
+        let thread = crate::thread::glance().map(|thread| thread.index);
+        match self.has_several_threads {
+            true => drop(self.objects.opened.insert(number, thread.into_iter().collect())),
+            false => drop(self.objects.opened.remove(&number)),
         }
     }
 

@@ -389,9 +389,9 @@ fn change_bytes(trace: &Trace) -> (u32, u32) {
 /// Uses every id and number of a trace.
 fn look_at(trace: &Trace) {
     for (id, event) in trace.events() {
-        trace.threads().get(event.thread.index());
+        trace.name(event.thread);
         if let Some(access) = event.op.access() {
-            trace.objects().get(access.at.object.index());
+            trace.name(access.at.object);
             assert!(access.at.end() >= access.at.offset);
         }
         if let Op::EnterCall { on, by } = event.op {
@@ -400,14 +400,14 @@ fn look_at(trace: &Trace) {
             }
             if let Some(awaited) = trace.awaited(on) {
                 let both = awaited.piece.into_iter().chain([awaited.source]);
-                both.for_each(|channel| _ = trace.channels().get(channel.index()));
+                both.for_each(|channel| _ = trace.name(channel));
             }
-            by.map(|by| trace.functions().get(by.index()));
+            by.map(|by| trace.name(by));
         }
         trace.next(id);
         trace.previous(id);
-        trace.binding(id).map(|name| trace.names().get(name.index()));
-        event.location.map(|location| trace.locations().get(location.index()));
+        trace.binding(id).map(|name| trace.name(name));
+        event.location.map(|location| trace.name(location));
     }
     assert_eq!(decode(&encode(trace).unwrap()).unwrap(), *trace);
     let _ = crate::validate::validate(trace);

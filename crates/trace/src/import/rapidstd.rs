@@ -114,19 +114,19 @@ mod tests {
     /// The imported events, one per line, and the notes.
     fn show(trace: &Trace) -> String {
         let mut text = String::new();
-        let name = |thread: crate::ThreadId| trace.threads().get(thread.index());
+        let name = |thread: crate::ThreadId| trace.name(thread);
         for (_, event) in trace.events() {
             let what = match event.op {
-                Op::Read { at, .. } => format!("r({})", trace.objects().get(at.object.index())),
-                Op::Write { at, .. } => format!("w({})", trace.objects().get(at.object.index())),
-                Op::Acquire { lock, .. } => format!("acq({})", trace.locks().get(lock.index())),
-                Op::Release { lock, .. } => format!("rel({})", trace.locks().get(lock.index())),
+                Op::Read { at, .. } => format!("r({})", trace.name(at.object)),
+                Op::Write { at, .. } => format!("w({})", trace.name(at.object)),
+                Op::Acquire { lock, .. } => format!("acq({})", trace.name(lock)),
+                Op::Release { lock, .. } => format!("rel({})", trace.name(lock)),
                 Op::Fork { child } => format!("fork({})", name(child)),
                 Op::Join { child } => format!("join({})", name(child)),
                 Op::Request(_) => "req".to_string(),
                 other => format!("{other:?}"),
             };
-            let location = event.location.map(|at| trace.locations().get(at.index()));
+            let location = event.location.map(|at| trace.name(at));
             writeln!(text, "{} {what} {}", name(event.thread), location.unwrap_or("-")).unwrap();
         }
         for (fact, count) in trace.provenance() {

@@ -477,7 +477,7 @@ impl Merger<'_> {
             return Ok(());
         }
         if let Some(other) = holds.iter().find(|hold| hold.0 != thread && hold.1.conflicts(mode)) {
-            let name = self.builder.so_far().locks().get(lock.index());
+            let name = self.builder.so_far().name(lock);
             let broken = format!("T{thread} acquires {name}, which T{} holds", other.0);
             return Err(Problem::rule(broken, "holds in conflicting modes exclude each other"));
         }
@@ -498,7 +498,7 @@ impl Merger<'_> {
     }
 
     fn not_held(&self, thread: i64, lock: LockId) -> Problem {
-        let name = self.builder.so_far().locks().get(lock.index());
+        let name = self.builder.so_far().name(lock);
         let broken = format!("T{thread} gives up {name}, which it does not hold");
         Problem::rule(broken, "a release ends a recorded hold of its own thread")
     }

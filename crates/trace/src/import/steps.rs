@@ -127,7 +127,7 @@ impl Steps {
     }
 
     pub(super) fn thread_name(&self, thread: ThreadId) -> &str {
-        self.builder.so_far().threads().get(thread.index())
+        self.builder.so_far().name(thread)
     }
 }
 
@@ -226,7 +226,7 @@ impl Emitter {
         let broken = format!(
             "{} acquires {}, which {} holds since {}",
             steps.thread_name(steps.list[number].thread),
-            steps.builder.so_far().locks().get(lock.index()),
+            steps.builder.so_far().name(lock),
             steps.thread_name(hold.thread),
             steps.position(hold.since).to_string().trim_end_matches(": "),
         );
@@ -247,7 +247,7 @@ impl Emitter {
                 let broken = format!(
                     "{} releases {}, which it does not hold",
                     self.steps.thread_name(step.thread),
-                    self.steps.builder.so_far().locks().get(lock.index()),
+                    self.steps.builder.so_far().name(lock),
                 );
                 let rule = "in this format a release ends a recorded hold of its own thread";
                 return Err(Problem::rule(broken, rule).at(self.steps.position(number)));

@@ -14,7 +14,8 @@ use crate::ids::NameId;
 use crate::store::Names;
 
 use super::Error;
-use super::cursor::{Cursor, quote};
+use super::cursor::Cursor;
+use super::quoting::quote;
 
 /// How many operators may lie on a path from the root of an expression to a leaf.
 pub const MAX_DEPTH: usize = 128;

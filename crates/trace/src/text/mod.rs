@@ -11,6 +11,7 @@
 //! | `expression` | expressions, with C's precedence |
 //! | `eval` | what an expression is worth |
 //! | `print` | the way back |
+//! | `quoting` | quotes, escapes and comments, of programs as well |
 //! | `appearance` | which names a text must declare so that they keep their ids |
 
 mod appearance;
@@ -19,6 +20,7 @@ pub mod eval;
 mod expression;
 mod parse;
 mod print;
+pub mod quoting;
 #[cfg(test)]
 pub(crate) mod random;
 mod statement;

@@ -301,7 +301,7 @@ impl Parser {
         if let Some(id) = id.filter(|&id| self.values.contains_key(&(thread, id))) {
             return Ok(id);
         }
-        let reader = so_far.threads().get(thread.index());
+        let reader = so_far.name(thread);
         let hint = if id.is_some() {
             "other threads' reads do not count: let this thread read the value first".to_string()
         } else {

@@ -17,10 +17,11 @@ use crate::provenance::Provenance;
 use crate::store::{Dependences, LockKind, Names, Trace};
 
 use super::appearance::{Appearance, InOrder};
-use super::cursor::{is_bare, is_bare_location, quote};
+use super::cursor::is_bare;
 use super::eval;
 use super::expression;
 use super::parse::DEFAULT_SIZE;
+use super::quoting::{is_bare_location, quote};
 
 /// The text form of a trace.
 pub fn print(trace: &Trace) -> String {
@@ -166,12 +167,12 @@ fn counted(out: &mut String, keyword: &str, name: &str, count: Option<u32>, alwa
 }
 
 fn show_event(trace: &Trace, id: EventId, event: Event, out: &mut String) {
-    push_name(trace.threads().get(event.thread.index()), out);
+    push_name(trace.name(event.thread), out);
     out.push_str(": ");
     show_statement(trace, id, event.op, out);
     if let Some(location) = event.location {
         out.push_str(" @ ");
-        push_location(trace.locations().get(location.index()), out);
+        push_location(trace.name(location), out);
     }
 }
 
@@ -179,7 +180,7 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
     if let Op::Read { .. } | Op::Rmw { .. } = op
         && let Some(name) = trace.binding(id)
     {
-        expression::show_name(trace.names().get(name.index()), out);
+        expression::show_name(trace.name(name), out);
         out.push_str(" = ");
     }
     let expr = match op {
@@ -189,12 +190,12 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
     };
     let expr = expr.map(|expr| expr.tree());
     let expr = expr.as_ref();
-    let lock = |lock: LockId| quoted_if(trace.locks().get(lock.index()), |name| name == "shared");
-    let cond = |cond: CondId| named(trace.conds().get(cond.index()));
-    let sem = |sem: SemId| named(trace.semaphores().get(sem.index()));
-    let barrier = |barrier: BarrierId| named(trace.barriers().get(barrier.index()));
-    let thread = |thread: ThreadId| named(trace.threads().get(thread.index()));
-    let object = |object: ObjectId| named(trace.objects().get(object.index()));
+    let lock = |lock: LockId| quoted_if(trace.name(lock), |name| name == "shared");
+    let cond = |cond: CondId| named(trace.name(cond));
+    let sem = |sem: SemId| named(trace.name(sem));
+    let barrier = |barrier: BarrierId| named(trace.name(barrier));
+    let thread = |thread: ThreadId| named(trace.name(thread));
+    let object = |object: ObjectId| named(trace.name(object));
     let _ = match op {
         Op::Read { at, value, order } => {
             out.push_str("read ");
@@ -237,7 +238,7 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
         Op::Let => {
             out.push_str("let ");
             if let (Some(name), Some(expr)) = (trace.binding(id), expr) {
-                expression::show_name(trace.names().get(name.index()), out);
+                expression::show_name(trace.name(name), out);
                 out.push_str(" = ");
                 expression::show(expr, trace.names(), out);
             }
@@ -306,7 +307,7 @@ fn show_statement(trace: &Trace, id: EventId, op: Op, out: &mut String) {
         Op::External => out.write_str("external"),
         Op::EnterCall { on, by } => {
             let _ = write!(out, "enter-call{}", channels(trace, on));
-            by.map_or(Ok(()), |by| write!(out, " by {}", named(trace.functions().get(by.index()))))
+            by.map_or(Ok(()), |by| write!(out, " by {}", named(trace.name(by))))
         }
         Op::LeaveCall => out.write_str("leave-call"),
     };
@@ -324,10 +325,10 @@ fn channels(trace: &Trace, on: ChannelsId) -> String {
             Direction::Takes => " <",
             Direction::Both => " ",
         });
-        out.push_str(&quoted_if(trace.channels().get(channel.index()), is_read_otherwise));
+        out.push_str(&quoted_if(trace.name(channel), is_read_otherwise));
     }
     if let Some(Awaited { source, piece }) = trace.awaited(on) {
-        let name = |channel: ChannelId| named(trace.channels().get(channel.index()));
+        let name = |channel: ChannelId| named(trace.name(channel));
         let _ = write!(out, " waits-for {}", name(source));
         if let Some(piece) = piece {
             let _ = write!(out, " piece {}", name(piece));
@@ -420,7 +421,7 @@ fn attempt(patience: Patience) -> &'static str {
 }
 
 fn push_place(trace: &Trace, at: Place, out: &mut String) {
-    push_name(trace.objects().get(at.object.index()), out);
+    push_name(trace.name(at.object), out);
     if at.offset != 0 || at.size != DEFAULT_SIZE {
         let _ = write!(out, "[{}:{}]", at.offset, at.size);
     }

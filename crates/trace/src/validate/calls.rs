@@ -51,7 +51,7 @@ impl<'t> Calls<'t> {
         if self.everywhere > 0 || is_given(source) || piece.is_some_and(is_given) {
             return Ok(());
         }
-        let source = self.trace.channels().get(source.index());
+        let source = self.trace.name(source);
         let why = format!("the call waits for {source}, and no other call has given there");
         Err(breach(Rule::LeaveUnfed, why))
     }

@@ -60,7 +60,7 @@ impl Invalid {
 
     pub(super) fn event(trace: &Trace, id: EventId, breach: Breach) -> Invalid {
         let thread = trace.thread_of(id);
-        let name = trace.threads().get(thread.index());
+        let name = trace.name(thread);
         let mut lead = format!(" ({name}): ");
         // An event whose names do not resolve, or whose expression has no end, cannot be shown.
         use Rule::{ExpressionDepth, Misplaced, UnboundName, UnknownId};

@@ -111,7 +111,7 @@ impl<'t> Locks<'t> {
                     hold.depth -= 1;
                     return Ok(());
                 }
-                let owner = self.trace.threads().get(owner.index());
+                let owner = self.trace.name(*owner);
                 let why = format!(
                     "{owner} holds it {} deep (a release by another thread is supported only at \
                      depth 1) since ",
@@ -154,7 +154,7 @@ impl<'t> Locks<'t> {
         match row.exclusive {
             None => Ok(()),
             Some((owner, hold)) => {
-                let owner = self.trace.threads().get(owner.index());
+                let owner = self.trace.name(owner);
                 let why = format!("it is not held shared: {owner} has held it exclusively since ");
                 Err(breach(Rule::ReleaseMode, why).event(hold.since))
             }
@@ -165,7 +165,7 @@ impl<'t> Locks<'t> {
         self.usable(lock)?;
         let row = &mut self.rows[lock.index()];
         if let Some((owner, hold)) = row.exclusive {
-            let owner = self.trace.threads().get(owner.index());
+            let owner = self.trace.name(owner);
             let why = format!("{owner} has held it since ");
             return Err(breach(Rule::DestroyHeld, why).event(hold.since));
         }
@@ -230,7 +230,7 @@ impl<'t> Locks<'t> {
         if let Some((owner, held)) = row.exclusive
             && owner != thread
         {
-            let owner = self.trace.threads().get(owner.index());
+            let owner = self.trace.name(owner);
             let why = format!("{owner} has held it since ");
             return Err(breach(Rule::LockHeld, why).event(held.since));
         }
@@ -271,6 +271,6 @@ impl<'t> Locks<'t> {
             .map(|((_, reader), hold)| (*reader, hold.since))
             .min_by_key(|(_, since)| *since)
             .expect("`readers` counts them");
-        (self.trace.threads().get(reader.index()), since)
+        (self.trace.name(reader), since)
     }
 }

@@ -106,7 +106,7 @@ pub(super) fn check_initial(trace: &Trace) -> Result<(), Breach> {
             return Err(breach(Rule::UnknownId, format!("{why}, which has no name")));
         }
         if at.size == 0 || at.offset.checked_add(at.size).is_none() {
-            let name = trace.objects().get(at.object.index());
+            let name = trace.name(at.object);
             let why = format!("init {name}[{}:{}] is not a place", at.offset, at.size);
             return Err(breach(Rule::PlaceSize, why));
         }

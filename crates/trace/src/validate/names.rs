@@ -213,7 +213,7 @@ impl Bound {
         let is_bound = |name: &NameId| self.values.contains_key(&(thread, *name));
         if let Some(name) = expr.names().find(|name| !is_bound(name)) {
             inside(name.0, trace.names(), "read name")?;
-            let name = trace.names().get(name.index());
+            let name = trace.name(name);
             let why = format!("no earlier read of the thread binds the name {name}");
             return Err(breach(Rule::UnboundName, why));
         }

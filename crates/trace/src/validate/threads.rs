@@ -73,8 +73,8 @@ impl<'t> Threads<'t> {
                 Ok(())
             }
             Op::Wake { .. } => {
-                let waits = self.trace.conds().get(cond.index());
-                let lock = self.trace.locks().get(lock.index());
+                let waits = self.trace.name(cond);
+                let lock = self.trace.name(lock);
                 let why = format!("its thread waits for {waits} with {lock} since ");
                 Err(breach(Rule::WaitWakePair, why).event(wait))
             }
@@ -113,7 +113,7 @@ impl<'t> Threads<'t> {
     }
 
     pub(super) fn fork(&mut self, id: EventId, child: ThreadId) -> Result<(), Breach> {
-        let name = self.trace.threads().get(child.index());
+        let name = self.trace.name(child);
         let first = self.trace.thread_events(child).first();
         let row = &mut self.rows[child.index()];
         if let Some(fork) = row.forked {
@@ -134,7 +134,7 @@ impl<'t> Threads<'t> {
     pub(super) fn join(&mut self, id: EventId, child: ThreadId) -> Result<(), Breach> {
         match self.trace.thread_events(child).last() {
             Some(&last) if last >= id => {
-                let name = self.trace.threads().get(child.index());
+                let name = self.trace.name(child);
                 let why = format!("{name} has events left, up to ");
                 Err(breach(Rule::JoinRunning, why).event(last))
             }

@@ -11,8 +11,9 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use super::Unfolder;
 use crate::skeleton::Place;
-use crate::terms::{Term, Terms};
+use crate::terms::{Op, Term, Terms};
 
 /// A byte: that of a word, counted from the lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +76,54 @@ pub(super) fn assemble(terms: &mut Terms, pieces: &[Piece]) -> Term {
     }
     let bytes: Vec<Term> = pieces.iter().map(|piece| terms.byte(piece.word, piece.index)).collect();
     terms.word(&bytes)
+}
+
+impl Unfolder<'_> {
+    /// A word of memory that only this thread knows.
+    pub(super) fn known_word(&mut self, memory: &Memory, place: Place) -> Term {
+        let known: Vec<Option<Piece>> = (0..u32::from(place.size))
+            .map(|index| memory.get(place.object, place.offset + index))
+            .collect();
+        if known.iter().all(Option::is_none) {
+            return self.initial_word(place);
+        }
+        let pieces: Vec<Piece> = known
+            .into_iter()
+            .zip(place.offset..)
+            .map(|(piece, offset)| {
+                piece.unwrap_or_else(|| {
+                    let byte = Place { offset, size: 1, ..place };
+                    Piece { word: self.initial_word(byte), index: 0 }
+                })
+            })
+            .collect();
+        assemble(&mut self.skeleton.terms, &pieces)
+    }
+
+    /// That a value is made of memory that was not initialised.
+    pub(super) fn is_indeterminate(&mut self, term: Term) -> Term {
+        if self.indeterminate.is_empty() {
+            return self.skeleton.terms.truth(false);
+        }
+        match self.skeleton.terms.op(term) {
+            Op::Symbol(_) => {
+                let is_unknown = self.indeterminate.contains(&term);
+                self.skeleton.terms.truth(is_unknown)
+            }
+            Op::Ite(condition, then, otherwise) => {
+                let then = self.is_indeterminate(then);
+                let otherwise = self.is_indeterminate(otherwise);
+                self.skeleton.terms.ite(condition, then, otherwise)
+            }
+            Op::Binary(_, a, b) => {
+                let a = self.is_indeterminate(a);
+                let b = self.is_indeterminate(b);
+                self.skeleton.terms.or(a, b)
+            }
+            Op::Cast(_, inner) => self.is_indeterminate(inner),
+            Op::Constant(_) | Op::Address { .. } => self.skeleton.terms.truth(false),
+        }
+    }
 }
 
 /// The byte of `then` if the condition is true, else that of `otherwise`.

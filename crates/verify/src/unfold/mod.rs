@@ -24,15 +24,16 @@
 //! | `ways` | paths: their state, and how they merge |
 //! | `instruction` | instructions but accesses and synchronisation |
 //! | `critical` | critical sections as one node |
-//! | `access` | memory: objects, private and shared |
+//! | `access`, `addresses` | memory: objects, private and shared; what addresses may mean |
 //! | `races` | accesses that can race |
 //! | `reuse` | addresses of memory that is gone |
 //! | `settle` | values that must be known on the way |
-//! | `sync` | locks, semaphores, barriers, waits, threads |
+//! | `sync`, `threads` | locks, semaphores, barriers, waits; threads |
 //! | `stuck` | where threads can be blocked |
 //! | `meanings` | instructions whose operand may mean several things |
 
 mod access;
+mod addresses;
 mod critical;
 mod instruction;
 mod meanings;
@@ -43,6 +44,7 @@ mod settle;
 mod shape;
 mod stuck;
 mod sync;
+mod threads;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -23,7 +23,7 @@ fn explain(model: Model, text: &str, violation: Violation, numbers: &str, expect
     if let Some(failed) = assertion {
         told += &format!("assertion: {}", shown(failed.value));
         for name in failed.names {
-            let called = trace.names().get(name.name.index());
+            let called = trace.name(name.name);
             told += &format!(", {called} = {} of {}", shown(name.value), name.of.0);
         }
         told += "\n";

@@ -1,0 +1,157 @@
+//! Addresses: which objects and offsets a term may mean.
+//!
+//! **Computes.** For an access, one case for each object and offset that its address may have.
+
+use foretrace_words::BinaryOp;
+
+use super::Unfolder;
+use crate::skeleton::*;
+use crate::terms::{Op, Term};
+
+/// How many offsets inside one object an access may have.
+const MOST_OFFSETS: u32 = 256;
+/// A meaning of an address: under the condition, this byte of this object.
+pub(super) struct Case {
+    pub(super) condition: Term,
+    pub(super) object: u32,
+    pub(super) offset: u32,
+}
+
+impl Unfolder<'_> {
+    /// The bytes that an address may mean.
+    pub(super) fn cases(&mut self, address: Term, size: u8) -> Result<Vec<Case>, String> {
+        let truth = self.skeleton.terms.truth(true);
+        let mut cases = Vec::new();
+        // Condition, term, and a number that is added to it.
+        let mut open = vec![(truth, address, 0u64)];
+        while let Some((condition, term, added)) = open.pop() {
+            if cases.len() > MOST_OFFSETS as usize {
+                return Err("an address with too many possible targets".into());
+            }
+            match self.skeleton.terms.op(term) {
+                Op::Constant(_) => (),
+                Op::Address { object, offset } => {
+                    if let Ok(offset) = u32::try_from(offset.wrapping_add(added)) {
+                        cases.push(Case { condition, object, offset });
+                    }
+                }
+                Op::Ite(choice, then, otherwise) => {
+                    let terms = &mut self.skeleton.terms;
+                    let not = terms.not(choice);
+                    open.push((terms.and(condition, choice), then, added));
+                    open.push((terms.and(condition, not), otherwise, added));
+                }
+                Op::Binary(BinaryOp::Add, x, y) => {
+                    match (self.skeleton.terms.op(y), self.has_address(x)) {
+                        (Op::Constant(more), _) => {
+                            open.push((condition, x, added.wrapping_add(more)));
+                        }
+                        (Op::Address { object, offset }, false) => {
+                            let start = offset.wrapping_add(added);
+                            self.offsets(&mut cases, condition, object, start, x, size)?;
+                        }
+                        (_, true) if !self.has_address(y) => {
+                            for (choice, object, offset) in self.pointees(x)? {
+                                let condition = self.skeleton.terms.and(condition, choice);
+                                let start = offset.wrapping_add(added);
+                                self.offsets(&mut cases, condition, object, start, y, size)?;
+                            }
+                        }
+                        (_, false) if self.has_address(y) => {
+                            for (choice, object, offset) in self.pointees(y)? {
+                                let condition = self.skeleton.terms.and(condition, choice);
+                                let start = offset.wrapping_add(added);
+                                self.offsets(&mut cases, condition, object, start, x, size)?;
+                            }
+                        }
+                        _ => return Err("an address that is computed from data".into()),
+                    }
+                }
+                Op::Symbol(_) => {
+                    for (choice, object, offset) in self.pointees(term)? {
+                        let condition = self.skeleton.terms.and(condition, choice);
+                        if let Ok(offset) = u32::try_from(offset.wrapping_add(added)) {
+                            cases.push(Case { condition, object, offset });
+                        }
+                    }
+                }
+                _ => return Err("an address that is computed from data".into()),
+            }
+        }
+        Ok(cases)
+    }
+
+    /// One case for each offset that `start + index` can have inside an object.
+    fn offsets(
+        &mut self,
+        cases: &mut Vec<Case>,
+        condition: Term,
+        object: u32,
+        start: u64,
+        index: Term,
+        size: u8,
+    ) -> Result<(), String> {
+        let bytes = self.skeleton.objects.get(object as usize).map_or(0, |object| object.size);
+        let step = 1u32 << self.trailing_zeros(index).min(8);
+        let first = start as u32 % step;
+        if bytes / step > MOST_OFFSETS {
+            return Err("an index that depends on data, in a large array".into());
+        }
+        let mut offset = first;
+        while offset + u32::from(size) <= bytes {
+            let wanted = u64::from(offset).wrapping_sub(start);
+            let equal = self.skeleton.terms.equals(index, wanted);
+            let condition = self.skeleton.terms.and(condition, equal);
+            cases.push(Case { condition, object, offset });
+            offset += step;
+        }
+        Ok(())
+    }
+
+    /// How many of the lowest bits of a value are known to be 0.
+    fn trailing_zeros(&self, term: Term) -> u32 {
+        let terms = &self.skeleton.terms;
+        match terms.op(term) {
+            Op::Constant(0) => 63,
+            Op::Constant(value) => value.trailing_zeros(),
+            Op::Binary(BinaryOp::Mul, a, b) => {
+                (self.trailing_zeros(a) + self.trailing_zeros(b)).min(63)
+            }
+            Op::Binary(BinaryOp::Shl, a, b) => match terms.as_constant(b) {
+                Some(amount) => (self.trailing_zeros(a) + amount.min(63) as u32).min(63),
+                None => self.trailing_zeros(a),
+            },
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or, a, b) => {
+                self.trailing_zeros(a).min(self.trailing_zeros(b))
+            }
+            Op::Ite(_, a, b) => self.trailing_zeros(a).min(self.trailing_zeros(b)),
+            Op::Cast(_, inner) => self.trailing_zeros(inner),
+            _ => 0,
+        }
+    }
+
+    /// Whether a value is made of an address.
+    pub(super) fn has_address(&self, term: Term) -> bool {
+        match self.skeleton.terms.op(term) {
+            Op::Address { .. } => true,
+            Op::Ite(_, a, b) => self.has_address(a) || self.has_address(b),
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
+                self.has_address(a) || self.has_address(b)
+            }
+            Op::Symbol(_) => {
+                let place = self.reads_of.get(&term).filter(|place| place.size == 8);
+                place.is_some_and(|place| self.known.stored.contains_key(&self.place_key(*place)))
+            }
+            _ => false,
+        }
+    }
+
+    /// The key of an object; that of a function or thread, which has no bytes, is its number.
+    pub(super) fn object_key(&self, object: u32) -> u64 {
+        self.skeleton.objects.get(object as usize).map_or(object.into(), |object| object.key)
+    }
+
+    pub(super) fn place_key(&self, place: Place) -> (u64, u32) {
+        (self.skeleton.objects[place.object as usize].key, place.offset)
+    }
+}
