@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use foretrace_findings::{Replayed, Verified};
-use foretrace_lift::{APPROXIMATE, Lifted, lift};
-use foretrace_program::{Op, Program, parse, print, validate};
+use foretrace_lift::{ANY, Lifted, lift};
+use foretrace_program::{Op, Site, parse, print, validate};
 use foretrace_report::verified::{About, Answer};
 use foretrace_verdict::Property;
 use foretrace_verify::{Bug, Open, Options, Verdict, verify};
@@ -96,7 +96,22 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         (Verdict::Bug(_), None) => Replayed::Not("there is no compiled program".to_string()),
         _ => Replayed::Not("--no-replay".to_string()),
     };
-    if let Replayed::Diverged(what) = &replayed {
+    // What is outside of the program, or is not modelled, may never give such values.
+    let outside = match (&report.verdict, &replayed) {
+        (Verdict::Bug(bug), Replayed::Not(why) | Replayed::Diverged(why)) => {
+            given_from_outside(&subject, bug).map(|given| (given, why, bug))
+        }
+        _ => None,
+    };
+    if let Some(((name, site), why, bug)) = outside {
+        let what = bug.violation.describe(&subject.lifted.program);
+        let reason = format!(
+            "this is possible if {name} may be what it would have to be, but it was not replayed \
+             ({why}): {what}"
+        );
+        report.verdict = Verdict::Unknown(vec![Open { reason, site: Some(site) }]);
+        report.besides = None;
+    } else if let Replayed::Diverged(what) = &replayed {
         let reason = format!(
             "a bug of foretrace: the compiled program does not follow a schedule that the \
              interpreter has checked: {what}"
@@ -106,14 +121,6 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
             // What is verified may not be all that runs.
             false => doubts,
         });
-    }
-    let is_seen = matches!(replayed, Replayed::Confirmed(_));
-    if let (Verdict::Bug(bug), false) = (&report.verdict, is_seen) {
-        let approximated = approximated(&subject.lifted.program, bug);
-        if !approximated.is_empty() {
-            report.verdict = Verdict::Unknown(approximated);
-            report.besides = None;
-        }
     }
     let verified = Verified {
         program: &subject.lifted.program,
@@ -142,19 +149,19 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
     })
 }
 
-/// Steps of a bug whose result is only some value, because the operation is not modelled.
-fn approximated(program: &Program, bug: &Bug) -> Vec<Open> {
-    let steps = bug.steps.iter().filter_map(|step| {
-        let op = program.instruction(step.site).map(|instruction| &instruction.op);
-        let Some(Op::External { name, .. }) = op else { return None };
-        let name = name.strip_prefix(APPROXIMATE)?;
-        let reason = format!("there may be a bug, but an operation is not modelled: {name}");
-        Some(Open { reason, site: Some(step.site) })
-    });
-    let mut steps: Vec<Open> = steps.collect();
-    steps.sort();
-    steps.dedup();
-    steps
+/// A value of a schedule that the program asks something outside for, if there is one.
+fn given_from_outside(subject: &Subject, bug: &Bug) -> Option<(String, Site)> {
+    bug.steps.iter().find_map(|step| {
+        let is_doubtful =
+            |name: &str| name.starts_with(ANY) || (subject.one_input && name != "indeterminate");
+        let op = subject.lifted.program.instruction(step.site).map(|instruction| &instruction.op);
+        match op {
+            Some(Op::External { name, .. }) if is_doubtful(name) && step.input.is_some() => {
+                Some((name.clone(), step.site))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// What is looked for if no property file says it.

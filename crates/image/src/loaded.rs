@@ -27,6 +27,8 @@ pub struct Variable {
     pub address: u64,
     pub size: u64,
     pub name: String,
+    /// Whether nobody can write to it.
+    pub is_constant: bool,
     /// What it held before the program began, if that is known.
     pub bytes: Option<Vec<u8>>,
 }

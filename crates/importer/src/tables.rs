@@ -466,7 +466,9 @@ impl Tables {
         for Global { start, end, name, .. } in &self.globals {
             let (address, size, name) = (*start, end - start, name.clone());
             let bytes = (address..*end).map(|at| self.content(at)).collect();
-            variables.insert(address, loaded::Variable { address, size, name, bytes });
+            let is_constant = false;
+            let variable = loaded::Variable { address, size, name, is_constant, bytes };
+            variables.insert(address, variable);
         }
         for (address, bytes) in with_image.flat_map(|(_, image)| image.constants()) {
             let end = address.saturating_add(bytes.len() as u64);
@@ -476,7 +478,9 @@ impl Tables {
             }
             let (size, name) = (bytes.len() as u64, format!("constant at {address:#x}"));
             let bytes = Some(bytes.to_vec());
-            variables.insert(address, loaded::Variable { address, size, name, bytes });
+            let is_constant = true;
+            let variable = loaded::Variable { address, size, name, is_constant, bytes };
+            variables.insert(address, variable);
         }
         Loaded { modules: modules.collect(), variables: variables.into_values().collect() }
     }

@@ -16,7 +16,7 @@ use crate::link::Names;
 use crate::models::MOST_BYTES;
 use crate::object_file::{ObjectFile, site_number, symbol_of};
 use crate::records;
-use crate::{APPROXIMATE, UNKNOWN};
+use crate::{ANY, UNKNOWN};
 
 /// What a function is lifted with.
 pub(crate) struct Lifting<'a> {
@@ -303,9 +303,11 @@ impl Body<'_> {
                     self.emit(Op::External { name, args: Vec::new() }, Some(result));
                 }
             }
-            image::Op::Opaque { name, .. } if is_number(name) && is_scalar && to.is_some() => {
-                let name = format!("{APPROXIMATE}{name}");
-                self.emit(Op::External { name, args: Vec::new() }, to);
+            image::Op::Opaque { name, .. } if is_number(name) && is_scalar => {
+                if let Some(result) = to {
+                    let name = format!("{ANY}result of {name}");
+                    self.emit(Op::External { name, args: Vec::new() }, Some(result));
+                }
             }
             image::Op::Opaque { name, .. } => {
                 self.unknown(&format!("an operation that is not modelled: {name}"), result);

@@ -5,10 +5,12 @@
 //! | --- | --- |
 //! | [`object_file`] | reads an object file: tables of the plugin, symbols, contents of variables |
 //! | [`recorded`] | the same of a recorded process |
+//! | [`executable`] | what the file of such a process says beside that |
 //! | [`link`] | which symbol of which file is which function or variable |
 //! | [`function`] | instructions of the image as instructions of the program |
 //! | [`records`] | which instructions the runtime of the compiled program sees |
 //! | [`library`] | functions that are not in the files: threads, locks, memory, conventions |
+//! | [`known`] | names of such functions |
 //! | [`models`] | those of them that are programs themselves |
 //!
 //! Nothing is linked or run, so functions that nobody defines are no problem until they are
@@ -19,7 +21,9 @@
 //! **Invariant.** The program does what the C program does, for sequentially consistent memory, as
 //! long as no such external is reached.
 
+mod executable;
 mod function;
+mod known;
 mod library;
 mod link;
 mod models;
@@ -37,7 +41,7 @@ pub const UNKNOWN: &str = "unknown ";
 
 /// Results of calls whose names begin with this are some values; which, is not modelled. So a bug
 /// that needs one of them must be seen in the compiled program.
-pub const APPROXIMATE: &str = "approximate ";
+pub const ANY: &str = "any ";
 
 /// The function that code calls whose signed arithmetic overflows (`-ftrapv-handler`).
 pub const OVERFLOWS: &str = "signed.overflow";

@@ -13,6 +13,9 @@ use foretrace_words::{BinaryOp, Cast};
 
 use crate::OVERFLOWS;
 use crate::function::Body;
+use crate::known::{PRINTING, SILENT, START_THREAD, SUCCEEDING, common_name, texts_of};
+use crate::link::SINGLE_THREADED;
+use crate::models::{FORGET, READ, STARTS};
 use crate::object_file::{Meaning, symbol_of};
 
 /// What a try gives if the lock is taken.
@@ -27,100 +30,6 @@ const THRD_TIMEDOUT: u64 = 4;
 const MTX_RECURSIVE: u64 = 1;
 /// The largest block of which the contents are given one by one: they are not known.
 const MOST_UNKNOWN_BYTES: u64 = 64;
-
-/// Functions without effect on what is verified; their results are unknown.
-const SILENT: [&str; 26] = [
-    "fflush",
-    "fprintf",
-    "fputc",
-    "fputs",
-    "fwrite",
-    "getpid",
-    "gettid",
-    "nanosleep",
-    "perror",
-    "printf",
-    "putchar",
-    "putc",
-    "puts",
-    "rand",
-    "random",
-    "setbuf",
-    "setvbuf",
-    "sleep",
-    "srand",
-    "srandom",
-    "syslog",
-    "thrd_sleep",
-    "usleep",
-    "vfprintf",
-    "vprintf",
-    "write",
-];
-
-/// Functions that only begin or end the life of something, or ask for what makes no difference,
-/// and succeed.
-const SUCCEEDING: [&str; 39] = [
-    "cnd_destroy",
-    "cnd_init",
-    "mtx_destroy",
-    "pthread_attr_destroy",
-    "pthread_attr_init",
-    "pthread_attr_setdetachstate",
-    "pthread_attr_setinheritsched",
-    "pthread_attr_setschedparam",
-    "pthread_attr_setschedpolicy",
-    "pthread_attr_setscope",
-    "pthread_attr_setstacksize",
-    "pthread_barrier_destroy",
-    "pthread_barrierattr_destroy",
-    "pthread_barrierattr_init",
-    "pthread_cond_destroy",
-    "pthread_cond_init",
-    "pthread_condattr_destroy",
-    "pthread_condattr_init",
-    "pthread_condattr_setclock",
-    "pthread_condattr_setpshared",
-    "pthread_detach",
-    "pthread_key_delete",
-    "pthread_mutex_destroy",
-    "pthread_mutexattr_destroy",
-    "pthread_mutexattr_init",
-    "pthread_mutexattr_setprotocol",
-    "pthread_mutexattr_setpshared",
-    "pthread_rwlock_destroy",
-    "pthread_rwlockattr_destroy",
-    "pthread_rwlockattr_init",
-    "pthread_setconcurrency",
-    "pthread_spin_destroy",
-    "pthread_spin_init",
-    "pthread_yield",
-    "sched_yield",
-    "sem_destroy",
-    "thrd_detach",
-    "thrd_yield",
-    "tss_delete",
-];
-
-/// The names that C11 and others have for the same function.
-fn common_name(name: &str) -> &str {
-    match name {
-        "tss_get" => "pthread_getspecific",
-        "tss_set" => "pthread_setspecific",
-        "tss_create" => "pthread_key_create",
-        "cnd_signal" => "pthread_cond_signal",
-        "cnd_broadcast" => "pthread_cond_broadcast",
-        "cnd_wait" => "pthread_cond_wait",
-        "mtx_lock" => "pthread_mutex_lock",
-        "mtx_unlock" => "pthread_mutex_unlock",
-        "thrd_current" => "pthread_self",
-        "thrd_equal" => "pthread_equal",
-        "pthread_spin_lock" => "spin lock",
-        "pthread_spin_trylock" => "spin trylock",
-        "pthread_spin_unlock" => "spin unlock",
-        name => name,
-    }
-}
 
 /// What became of a call.
 enum Outcome {
@@ -145,14 +54,20 @@ impl Body<'_> {
         let to = result.map(RegisterId);
         match name {
             "" => self.indirect(callee, arguments, to),
-            "__assert_fail" | "__assert" => self.fail(),
+            "__assert_fail" | "__assert" | "_ZSt9terminatev" => self.fail(),
             OVERFLOWS => self.overflows(),
             _ if self.lifting.errors.iter().any(|error| error == name) => self.fail(),
             "abort" if !self.lifting.is_task => self.fail(),
             "abort" | "exit" | "_exit" | "_Exit" | "quick_exit" => {
+                if let ("exit", Some(function)) = (name, self.lifting.names.at_exit()) {
+                    self.call(function, &[], None, 0);
+                }
                 self.ends = Some(TerminatorKind::Exit);
             }
             "pthread_exit" | "thrd_exit" => {
+                if self.lifting.names.at_exit().is_some() {
+                    self.unknown("the last thread ends, and runs what was asked for at exit", None);
+                }
                 let value = arguments.first().map(|&value| self.word(value));
                 self.ends = Some(TerminatorKind::ThreadExit(value));
             }
@@ -185,11 +100,28 @@ impl Body<'_> {
         let to = result.map(RegisterId);
         let name = common_name(name);
         if let Some(&model) = self.lifting.names.models.get(name) {
+            if name == START_THREAD {
+                self.starts_thread();
+            }
             return self.call(model, arguments, to, width);
         }
+        if PRINTING.contains(&name) {
+            // A stream gives itself.
+            let stream = arguments.first().map_or(image::Operand::Constant(0), |&stream| stream);
+            let left = self.operand(stream, 64);
+            if let Some(to) = to {
+                let right = Operand::constant(0, 64);
+                self.emit(Op::Binary { op: BinaryOp::Add, left, right }, Some(to));
+            }
+            return;
+        }
         if SILENT.contains(&name) {
-            if self.prints_memory(name, arguments) {
+            let Some(read) = self.printed(name, arguments) else {
                 return self.unknown(&format!("what {name} reads"), result);
+            };
+            for text in read {
+                let model = self.lifting.names.models[READ];
+                self.call(model, &[text], None, 0);
             }
             if let Some(to) = to {
                 self.emit(Op::External { name: name.to_string(), args: Vec::new() }, Some(to));
@@ -212,37 +144,37 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a function without effect may read memory that somebody can write.
-    fn prints_memory(&self, name: &str, arguments: &[image::Operand]) -> bool {
+    /// The texts in memory that somebody can write which a function without effect reads; `None` if
+    /// it may read something else.
+    fn printed(&self, name: &str, arguments: &[image::Operand]) -> Option<Vec<image::Operand>> {
         let text = match name {
             "fputs" | "fwrite" | "perror" | "printf" | "puts" => 0,
             "fprintf" | "syslog" | "write" => 1,
-            _ => return matches!(name, "vprintf" | "vfprintf"),
+            "vprintf" | "vfprintf" => return None,
+            _ => return Some(Vec::new()),
         };
-        let Some((&text, others)) = arguments.get(text..).and_then(<[_]>::split_first) else {
-            return true;
+        let (&text, others) = arguments.get(text..).and_then(<[_]>::split_first)?;
+        let Some(constant) = self.constant(text) else {
+            return matches!(name, "fputs" | "perror" | "puts").then(|| vec![text]);
         };
-        let Some(text) = self.constant(text) else { return true };
         if !matches!(name, "printf" | "fprintf" | "syslog") {
-            return false;
+            return Some(Vec::new());
         }
-        // Only numbers are printed: `s`, `S` and `n` want addresses.
-        let text = text.map(String::from_utf8_lossy);
-        let conversions = text.as_ref().map(|text| text.split('%').skip(1));
-        let are_numbers = conversions.is_some_and(|mut conversions| {
-            conversions.all(|conversion| {
-                let is_flag = |c: char| c.is_ascii_digit() || " #+-.*hljztLq'$".contains(c);
-                let kind = conversion.trim_start_matches(is_flag).chars().next();
-                kind.is_none_or(|kind| !matches!(kind, 's' | 'S' | 'n'))
-            })
-        });
-        let may_be_address = |&other: &image::Operand| match other {
+        let may_be_written = |other: &image::Operand| match *other {
             image::Operand::Constant(_) => false,
-            image::Operand::Register(_) => self.width(other) == Some(64),
-            image::Operand::Address(_) => self.constant(other).is_none(),
+            image::Operand::Register(_) => self.width(*other) == Some(64),
+            image::Operand::Address(_) => self.constant(*other).is_none(),
             image::Operand::Unknown => true,
         };
-        !are_numbers && others.iter().any(may_be_address)
+        let read = match constant {
+            Some(format) => texts_of(format)?,
+            // It may ask for any of them.
+            None if others.iter().any(may_be_written) => return None,
+            None => Vec::new(),
+        };
+        let read: Option<Vec<image::Operand>> =
+            read.into_iter().map(|number| others.get(number).copied()).collect();
+        Some(read?.into_iter().filter(may_be_written).collect())
     }
 
     /// Memory that nobody can write, if an operand is the address of such: its contents as far as
@@ -291,7 +223,8 @@ impl Body<'_> {
                 let same = self.compute(Op::Binary { op: BinaryOp::Eq, left, right }, 1);
                 return self.result(Op::Cast { cast: Cast::ZeroExtend, value: same }, to);
             }
-            ("pthread_mutex_init", &[_, image::Operand::Constant(0)]) => (),
+            // Only kinds make a difference.
+            ("pthread_mutex_init", &[_, _]) if self.is_plain() => (),
             ("mtx_init", &[_, image::Operand::Constant(kind)]) if kind & MTX_RECURSIVE == 0 => (),
             ("pthread_mutex_lock" | "spin lock", &[mutex]) => {
                 self.acquire(mutex, exclusive, Patience::Blocking);
@@ -308,7 +241,7 @@ impl Body<'_> {
                 let has = self.attempt(mutex, exclusive, Patience::Try);
                 return self.choose(to, has, 0, THRD_BUSY, width);
             }
-            ("pthread_mutex_timedlock" | "mtx_timedlock", &[mutex, _]) if self.is_plain() => {
+            ("pthread_mutex_timedlock" | "mtx_timedlock", &[mutex, ..]) if self.is_plain() => {
                 let has = self.attempt(mutex, exclusive, Patience::Timed);
                 let no = if name == "mtx_timedlock" { THRD_TIMEDOUT } else { ETIMEDOUT };
                 return self.choose(to, has, 0, no, width);
@@ -320,7 +253,7 @@ impl Body<'_> {
                 let has = self.attempt(lock, Mode::Shared, Patience::Try);
                 return self.choose(to, has, 0, EBUSY, width);
             }
-            ("pthread_rwlock_timedrdlock", &[lock, _]) => {
+            ("pthread_rwlock_timedrdlock", &[lock, ..]) => {
                 let has = self.attempt(lock, Mode::Shared, Patience::Timed);
                 return self.choose(to, has, 0, ETIMEDOUT, width);
             }
@@ -329,7 +262,9 @@ impl Body<'_> {
                 let (cond, lock) = (SyncRef::At(cond), SyncRef::At(lock));
                 self.emit(Op::Wait { cond, lock, timed: false }, None);
             }
-            ("pthread_cond_timedwait" | "cnd_timedwait", &[cond, mutex, _]) if self.is_plain() => {
+            ("pthread_cond_timedwait" | "cnd_timedwait", &[cond, mutex, ..])
+                if self.is_plain() && arguments.len() >= 3 =>
+            {
                 let (cond, lock) = (self.address(cond), self.address(mutex));
                 let (cond, lock) = (SyncRef::At(cond), SyncRef::At(lock));
                 let woken = self.compute(Op::Wait { cond, lock, timed: true }, 1);
@@ -357,16 +292,68 @@ impl Body<'_> {
                 let takes = self.compute(Op::SemWait { sem, patience: Patience::Try }, 1);
                 return self.choose(to, takes, 0, u64::MAX, width);
             }
-            ("malloc", &[size]) | ("aligned_alloc", &[_, size]) => {
-                let size = self.operand(size, 64);
-                let address = to.unwrap_or_else(|| self.register(64));
-                self.emit(Op::Alloc { size, storage: Storage::Heap }, Some(address));
-                if let Some(bytes) = Self::as_constant(size).filter(|&b| b <= MOST_UNKNOWN_BYTES) {
-                    self.forget(Operand::Register(address), bytes);
+            ("_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", &[cond, lock])
+                if self.is_plain() =>
+            {
+                let address = self.address(lock);
+                let order = MemoryOrder::Plain;
+                let mutex = self.compute(Op::Load { address, size: 8, order }, 64);
+                let (cond, lock) = (SyncRef::At(self.address(cond)), SyncRef::At(mutex));
+                self.emit(Op::Wait { cond, lock, timed: false }, None);
+            }
+            ("__cxa_atexit", &[function, argument, _]) => {
+                let model = self.lifting.names.models[&format!("{name} with argument")];
+                self.call(model, &[function, argument], to, width);
+                return Outcome::Given;
+            }
+            (
+                "snprintf",
+                &[
+                    buffer,
+                    image::Operand::Constant(size @ 1..=MOST_UNKNOWN_BYTES),
+                    ref printed @ ..,
+                ],
+            ) => {
+                let format = printed.first().and_then(|&format| self.constant(format).flatten());
+                let Some(read) = format.and_then(texts_of) else { return Outcome::Unknown };
+                for number in read {
+                    let Some(&text) = printed.get(1 + number) else { return Outcome::Unknown };
+                    if self.constant(text).is_none() {
+                        let model = self.lifting.names.models[READ];
+                        self.call(model, &[text], None, 0);
+                    }
+                }
+                let place = self.address(buffer);
+                self.forget(place, size - 1, "any text that is printed");
+                let address = self.at(place, size - 1);
+                let (value, order) = (Operand::constant(0, 8), MemoryOrder::Plain);
+                self.emit(Op::Store { address, size: 1, value, order }, None);
+                if let Some(to) = to {
+                    let name = "any length of a text".to_string();
+                    self.emit(Op::External { name, args: Vec::new() }, Some(to));
                 }
                 return Outcome::Given;
             }
-            ("free", &[address]) => {
+            ("malloc", &[size, ..])
+            | ("aligned_alloc", &[_, size])
+            | ("operator new with alignment", &[size, _]) => {
+                let size = self.operand(size, 64);
+                let address = to.unwrap_or_else(|| self.register(64));
+                self.emit(Op::Alloc { size, storage: Storage::Heap }, Some(address));
+                match Self::as_constant(size) {
+                    Some(bytes @ ..=MOST_UNKNOWN_BYTES) => {
+                        self.forget(Operand::Register(address), bytes, "indeterminate");
+                    }
+                    Some(_) => (),
+                    None => {
+                        let callee = Callee::Direct(self.lifting.names.models[FORGET]);
+                        let args = vec![Operand::Register(address), size];
+                        self.emit(Op::Call { callee, args }, None);
+                    }
+                }
+                return Outcome::Given;
+            }
+            ("free", &[address, ..]) => {
                 let address = self.address(address);
                 self.emit(Op::Free { address }, None);
             }
@@ -398,9 +385,9 @@ impl Body<'_> {
     }
 
     /// Memory whose contents are not known.
-    fn forget(&mut self, place: Operand, bytes: u64) {
+    fn forget(&mut self, place: Operand, bytes: u64, name: &str) {
         for (offset, size) in Self::words(bytes) {
-            let name = "indeterminate".to_string();
+            let name = name.to_string();
             let value = self.compute(Op::External { name, args: Vec::new() }, 8 * size);
             let address = self.at(place, offset);
             self.emit(Op::Store { address, size, value, order: MemoryOrder::Plain }, None);
@@ -471,6 +458,7 @@ impl Body<'_> {
         function: image::Operand,
         argument: image::Operand,
     ) {
+        self.starts_thread();
         let (handle, function) = (self.address(handle), self.address(function));
         let argument = self.address(argument);
         let (callee, args) = match function {
@@ -491,6 +479,17 @@ impl Body<'_> {
         let value = self.compute(Op::Fork { callee, args }, 64);
         let order = MemoryOrder::Plain;
         self.emit(Op::Store { address: handle, size: 8, value, order }, None);
+    }
+
+    /// From now on there may be several threads.
+    fn starts_thread(&mut self) {
+        let names = self.lifting.names;
+        if let (Some(model), Some(place)) =
+            (names.models.get(STARTS), names.library(SINGLE_THREADED))
+        {
+            let callee = Callee::Direct(*model);
+            self.emit(Op::Call { callee, args: vec![place] }, None);
+        }
     }
 
     /// A call of a function of the program, which may have more arguments than the function takes.

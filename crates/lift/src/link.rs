@@ -1,5 +1,6 @@
 //! Which symbol of which file is which function or variable; the start of the program.
 
+use foretrace_image::Op as Opcode;
 use foretrace_program::{
     Block, BlockId, Callee, Function, FunctionId, Global, GlobalId, Instruction, MemoryOrder, Op,
     Operand, Program, Register, RegisterId, Site, Terminator, TerminatorKind, Thread, validate,
@@ -7,7 +8,9 @@ use foretrace_program::{
 use foretrace_words::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::executable::Imported;
 use crate::function::{Lifting, Made, signature};
+use crate::known::{common_name, prints};
 use crate::object_file::{Meaning, ObjectFile, symbol_of};
 use crate::{LiftError, Lifted, UNKNOWN, models};
 
@@ -35,6 +38,9 @@ impl Names {
             }
             Meaning::Name(name) => match self.function(file, name) {
                 Some(function) => (offset == 0).then_some(Operand::Function(function)),
+                None if offset == 0 && self.model_at(name).is_some() => {
+                    self.model_at(name).map(Operand::Function)
+                }
                 None => {
                     let global = *self.globals.get(name)?;
                     Some(Operand::Global { global, offset })
@@ -44,6 +50,7 @@ impl Names {
                 let function = self.function(file, name)?;
                 (offset == 0).then_some(Operand::Function(function))
             }
+            Meaning::Null => Some(Operand::constant(offset, 64)),
             Meaning::Unknown => None,
         }
     }
@@ -54,6 +61,23 @@ impl Names {
         own.or_else(|| self.own.get(&(None, name.to_string()))).copied()
     }
 
+    /// A variable of the library.
+    pub(crate) fn library(&self, name: &str) -> Option<Operand> {
+        let global = *self.globals.get(name)?;
+        Some(Operand::Global { global, offset: 0 })
+    }
+
+    /// The function of the library that code means that takes its address.
+    fn model_at(&self, name: &str) -> Option<FunctionId> {
+        let by_address = self.models.get(&format!("{name} by address"));
+        by_address.or_else(|| self.models.get(name)).copied()
+    }
+
+    /// What runs when the process ends by `exit`, or by a return from `main`, if anything can.
+    pub(crate) fn at_exit(&self) -> Option<FunctionId> {
+        self.models.get(models::AT_EXIT).copied()
+    }
+
     /// The function that a file means by a name.
     pub(crate) fn function(&self, file: usize, name: &str) -> Option<FunctionId> {
         let own = self.functions.get(&(Some(file), name.to_string()));
@@ -61,18 +85,24 @@ impl Names {
     }
 }
 
-/// What the process is started with.
-pub(crate) struct Arguments {
+/// How the process is started. Variables and functions are those of the first file.
+pub(crate) struct Process {
+    /// The value of `argc`.
     pub(crate) count: u64,
-    /// The variable of the first file that holds their addresses.
+    /// The variable that holds the addresses of the arguments.
     pub(crate) argv: usize,
+    /// The same of the environment.
+    pub(crate) environ: usize,
+    /// Functions that run before `main`, and behind it.
+    pub(crate) before: Vec<Meaning>,
+    pub(crate) after: Vec<Meaning>,
 }
 
-/// The program of the files; without arguments, for all of them.
+/// The program of the files; without a process, for all arguments.
 pub(crate) fn link(
     files: Vec<ObjectFile>,
     error: Option<&str>,
-    arguments: Option<Arguments>,
+    process: Option<Process>,
 ) -> Result<Lifted, LiftError> {
     let mut program = Program::default();
     let mut names = Names {
@@ -90,9 +120,18 @@ pub(crate) fn link(
             undefined.insert(name);
         });
     }
-    for name in STREAMS.into_iter().filter(|name| undefined.contains(name)) {
+    undefined.extend(helpers(&files));
+    let imported = files.iter().flat_map(|file| &file.imported);
+    for Imported { name, .. } in imported.filter(|one| !one.is_function) {
+        if LIBRARY.iter().all(|(other, ..)| other != name) {
+            names.globals.insert(name.clone(), GlobalId::from(program.globals.len()));
+            let (name, size) = (name.clone(), IMPORTED_SIZE);
+            program.globals.push(Global { name, size, initial: Vec::new() });
+        }
+    }
+    for (name, size, initial) in LIBRARY.into_iter().filter(|(name, ..)| undefined.contains(name)) {
         names.globals.insert(name.to_string(), GlobalId::from(program.globals.len()));
-        program.globals.push(Global { name: name.to_string(), size: 8, initial: Vec::new() });
+        program.globals.push(Global { name: name.to_string(), size, initial: initial.to_vec() });
     }
     let mut bodies = Vec::new();
     for (number, file) in files.iter().enumerate() {
@@ -127,9 +166,28 @@ pub(crate) fn link(
             .any(|(_, name, _)| name == "reach_error" || name.starts_with("__VERIFIER_"));
     let has_kinds = undefined.contains("pthread_mutexattr_settype")
         || program.globals.iter().any(|global| models::may_hold_kind(&global.bytes()));
-    let (models, variables) = models::called(&undefined, has_kinds, program.globals.len());
+    let uses = models::Uses { has_kinds, has_environment: process.is_some() };
+    let first = (bodies.len(), program.globals.len());
+    let (mut models, variables) = models::called(&undefined, uses, first);
     program.globals.extend(variables);
+    for name in OWN_LIBRARY.map(str::to_string) {
+        let known = program.globals.iter().position(|global| global.name == name);
+        let id = GlobalId::from(known.unwrap_or(program.globals.len()));
+        if known.is_none() && uses_own(&files, &name) {
+            program.globals.push(Global { name: name.clone(), size: 8, initial: Vec::new() });
+        }
+        names.own.entry((None, name)).or_insert(id);
+    }
     names.models = models::numbered(&models, bodies.len());
+    for Imported { name, is_function } in files.iter().flat_map(|file| &file.imported) {
+        let is_known = names.model_at(name).is_some() || names.function(0, name).is_some();
+        if *is_function && !is_known {
+            let stub = models::unknown(name);
+            let id = FunctionId::from(bodies.len() + models.len());
+            names.models.insert(stub.name.clone(), id);
+            models.push(stub);
+        }
+    }
     let mut signatures: Vec<(Vec<u8>, Option<u8>)> =
         bodies.iter().map(|(_, _, function)| signature(function)).collect();
     signatures.extend(models.iter().map(|model| {
@@ -173,7 +231,7 @@ pub(crate) fn link(
             function.name = format!("{name}#{count}");
         }
     }
-    let start = start(&files, &names, &program, main, arguments);
+    let start = start(&files, &names, &program, main, process);
     let function = FunctionId::from(program.functions.len());
     // What variables hold at first is stored by nobody.
     let stores = 0..start.blocks[0].instructions.len() as u32;
@@ -240,16 +298,51 @@ fn list_globals(
 /// Functions that must not be called, if nobody says otherwise.
 const ERRORS: [&str; 2] = ["reach_error", "__VERIFIER_error"];
 
-/// Variables of the C library that hold some address.
-const STREAMS: [&str; 3] = ["stderr", "stdin", "stdout"];
+/// Variables of the C and C++ libraries: their names, sizes and what is known of them.
+const LIBRARY: [(&str, u32, &[u8]); 4] =
+    [("stderr", 8, &[]), ("stdin", 8, &[]), ("stdout", 8, &[]), (SINGLE_THREADED, 1, &[1])];
 
-/// Stores the addresses that variables hold at first, calls `main`, and ends the process.
+/// As many bytes are taken for a variable of a library of which nothing is known.
+const IMPORTED_SIZE: u32 = 280;
+
+/// Whether there never was another thread.
+pub(crate) const SINGLE_THREADED: &str = "__libc_single_threaded";
+
+/// Variables of the C++ library of which each thread has its own.
+const OWN_LIBRARY: [&str; 2] = ["_ZSt15__once_callable", "_ZSt11__once_call"];
+
+/// Models that code needs which names no function.
+fn helpers(files: &[ObjectFile]) -> impl Iterator<Item = &str> {
+    let functions = files.iter().flat_map(|file| &file.functions);
+    let blocks = functions.flat_map(|function| &function.blocks);
+    blocks.flat_map(|block| &block.instructions).filter_map(|instruction| match &instruction.op {
+        Opcode::Leave { name, .. } | Opcode::Hooked { name, .. } => match common_name(name) {
+            "malloc" | "aligned_alloc" | "operator new with alignment" => Some(models::FORGET),
+            name if prints(name) => Some(models::READ),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// Whether code uses a variable of which each thread has its own.
+fn uses_own(files: &[ObjectFile], variable: &str) -> bool {
+    let functions = files.iter().flat_map(|file| &file.functions);
+    let blocks = functions.flat_map(|function| &function.blocks);
+    blocks.flat_map(|block| &block.instructions).any(|instruction| match &instruction.op {
+        Opcode::Opaque { name, .. } => name.ends_with(&format!(" {variable}")),
+        _ => false,
+    })
+}
+
+/// Stores the addresses that variables hold at first, calls `main` and what runs before and behind
+/// it, and ends the process.
 fn start(
     files: &[ObjectFile],
     names: &Names,
     program: &Program,
     main: FunctionId,
-    given: Option<Arguments>,
+    given: Option<Process>,
 ) -> Function {
     let mut instructions = Vec::new();
     let mut registers: Vec<Register> = Vec::new();
@@ -279,14 +372,51 @@ fn start(
             }
         }
     }
-    for global in STREAMS.iter().filter_map(|&name| names.globals.get(name)) {
-        let value = register(64);
-        let name = "indeterminate".to_string();
-        instructions.push(plain(Op::External { name, args: Vec::new() }, Some(value)));
-        let address = Operand::Global { global: *global, offset: 0 };
-        let (value, order) = (Operand::Register(value), MemoryOrder::Plain);
+    let library = LIBRARY.iter().filter(|(.., known)| known.is_empty());
+    let library = library.filter_map(|(name, size, _)| Some((*names.globals.get(*name)?, *size)));
+    let imported = files.iter().flat_map(|file| &file.imported);
+    let imported = imported.filter(|one| !one.is_function && one.name != SINGLE_THREADED);
+    let imported = imported.filter_map(|one| {
+        let known = LIBRARY.iter().any(|(name, ..)| *name == one.name);
+        (!known).then_some((*names.globals.get(&one.name)?, IMPORTED_SIZE))
+    });
+    let named = |name: &str| program.globals.iter().position(|global| global.name == name);
+    let clocks = models::CLOCKS.iter().filter_map(|name| Some((named(name)?.into(), 8)));
+    for (global, size) in library.chain(imported).chain(clocks) {
+        for offset in (0..u64::from(size)).step_by(8) {
+            let value = register(64);
+            let known = LIBRARY.iter().any(|(name, ..)| names.globals.get(*name) == Some(&global));
+            let name = if known { "indeterminate" } else { "any value of the library" };
+            let name = name.to_string();
+            instructions.push(plain(Op::External { name, args: Vec::new() }, Some(value)));
+            let address = Operand::Global { global, offset };
+            let (value, order) = (Operand::Register(value), MemoryOrder::Plain);
+            instructions.push(plain(Op::Store { address, size: 8, value, order }, None));
+        }
+    }
+    if let (Some(given), Some(environment)) = (&given, named(models::ENVIRONMENT)) {
+        let address = Operand::Global { global: environment.into(), offset: 0 };
+        let global = names.variables[&(0, given.environ)];
+        let (value, order) = (Operand::Global { global, offset: 0 }, MemoryOrder::Plain);
         instructions.push(plain(Op::Store { address, size: 8, value, order }, None));
     }
+    let call = |function: FunctionId| {
+        plain(Op::Call { callee: Callee::Direct(function), args: Vec::new() }, None)
+    };
+    let asked = |list: &[Meaning]| -> Vec<Instruction> {
+        let functions = list.iter().filter_map(|meaning| names.operand(0, meaning, 0));
+        let calls = functions.map(|operand| match operand {
+            Operand::Function(function) if program.function(function).params.is_empty() => {
+                call(function)
+            }
+            _ => {
+                let name = format!("{UNKNOWN}a function with arguments that nobody calls");
+                plain(Op::External { name, args: Vec::new() }, None)
+            }
+        });
+        calls.collect()
+    };
+    instructions.extend(given.iter().flat_map(|given| asked(&given.before)));
     let head = program.function(main);
     let mut args = Vec::new();
     for (at, &param) in head.params.iter().enumerate() {
@@ -317,6 +447,8 @@ fn start(
         args.push(Operand::Register(value));
     }
     instructions.push(plain(Op::Call { callee: Callee::Direct(main), args }, None));
+    instructions.extend(names.at_exit().map(call));
+    instructions.extend(given.iter().flat_map(|given| asked(&given.after)));
     let terminator = Terminator { kind: TerminatorKind::Exit, location: None };
     let block = Block { label: None, params: Vec::new(), instructions, terminator };
     let name = "start of the process".to_string();

@@ -3,9 +3,18 @@
 //! **Computes.** Those of them that the files call, as functions behind those of the files, with
 //! the variables that they use.
 
+use std::collections::BTreeSet;
+
 use foretrace_image as image;
-use foretrace_program::{Function, FunctionId, Global, GlobalId, Op, Operand, parse};
+use foretrace_program::{
+    Block, Callee, Function, FunctionId, Global, GlobalId, Instruction, Op, Operand, Terminator,
+    TerminatorKind, parse,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::UNKNOWN;
+use crate::known::common_name;
+use crate::link::SINGLE_THREADED;
 
 /// The largest copy or fill that becomes loads and stores.
 pub(crate) const MOST_BYTES: u64 = 4096;
@@ -23,22 +32,84 @@ const KINDS: [&str; 7] = [
     "pthread_cond_wait",
 ];
 
-/// The models of the functions that are `called`, and their variables, of which the first gets the
-/// number `first_global`.
+/// What runs when the process ends; functions can ask for it.
+pub(crate) const AT_EXIT: &str = "what runs at exit";
+const ASK_FOR_EXIT: [&str; 2] = ["__cxa_atexit", "atexit"];
+
+/// The variable that holds the address of the list of the environment's strings.
+pub(crate) const ENVIRONMENT: &str = "environment";
+
+/// Variables that hold what clocks show.
+pub(crate) const CLOCKS: [&str; 4] = [
+    "wall clock",
+    "monotonic clock",
+    "nanoseconds of the wall clock",
+    "nanoseconds since some time",
+];
+
+/// Reads a text, copies bytes, and gives bytes a value.
+pub(crate) const READ: &str = "bytes are read";
+/// New memory.
+pub(crate) const FORGET: &str = "bytes are unknown";
+
+/// Whether a thread starts for the first time.
+pub(crate) const STARTS: &str = "starts a thread";
+
+/// Which models a program needs beside those that it calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Uses {
+    /// Whether mutexes may be of other kinds than the default one.
+    pub(crate) has_kinds: bool,
+    /// Whether the environment is known.
+    pub(crate) has_environment: bool,
+}
+
+/// The models of the functions that are `called`, and their variables; `first` are the numbers
+/// that the first of both get.
 pub(crate) fn called(
     called: &FxHashSet<&str>,
-    has_kinds: bool,
-    first_global: usize,
+    uses: Uses,
+    first: (usize, usize),
 ) -> (Vec<Function>, Vec<Global>) {
+    let (first_function, first_global) = first;
     let library = parse(TEXT).expect("the models are a program");
     let is_wanted = |name: &str| {
+        if name == AT_EXIT {
+            return ASK_FOR_EXIT.iter().any(|name| called.contains(name));
+        }
+        if name == STARTS {
+            return called.contains(SINGLE_THREADED);
+        }
+        if [READ, FORGET].contains(&name) {
+            return called.contains(name);
+        }
         // Some have a word behind their name, since they are for some calls only.
         let name = name.split(' ').next().unwrap_or(name);
-        let is_called = called.contains(name) || called.contains(format!("__ft_{name}").as_str());
-        is_called && (has_kinds || !KINDS.contains(&name))
+        let is_called = called.contains(name)
+            || called.contains(format!("__ft_{name}").as_str())
+            || called.iter().any(|&other| common_name(other) == name);
+        is_called
+            && (uses.has_kinds || !KINDS.contains(&name))
+            && (uses.has_environment || name != "getenv")
     };
+    let functions = library.functions.iter().enumerate();
+    let mut chosen: BTreeSet<usize> = functions
+        .clone()
+        .filter(|(_, function)| is_wanted(&function.name))
+        .map(|(number, _)| number)
+        .collect();
+    // And what these call.
+    let mut left: Vec<usize> = chosen.iter().copied().collect();
+    while let Some(number) = left.pop() {
+        let callees = library.callees(FunctionId::from(number));
+        left.extend(callees.iter().map(|callee| callee.index()).filter(|&at| chosen.insert(at)));
+    }
+    let wanted: Vec<(usize, &Function)> =
+        functions.filter(|(number, _)| chosen.contains(number)).collect();
+    let places: FxHashMap<usize, usize> =
+        wanted.iter().zip(first_function..).map(|((old, _), new)| (*old, new)).collect();
     let mut functions: Vec<Function> =
-        library.functions.iter().filter(|function| is_wanted(&function.name)).cloned().collect();
+        wanted.into_iter().map(|(_, function)| function.clone()).collect();
     let mut globals = Vec::new();
     let mut numbers: FxHashMap<GlobalId, GlobalId> = FxHashMap::default();
     let mut number = |global: GlobalId| {
@@ -50,8 +121,13 @@ pub(crate) fn called(
     for function in &mut functions {
         for block in &mut function.blocks {
             for instruction in &mut block.instructions {
-                if let Op::Own { global } = &mut instruction.op {
-                    *global = number(*global);
+                match &mut instruction.op {
+                    Op::Own { global } => *global = number(*global),
+                    Op::Call { callee: Callee::Direct(callee), .. }
+                    | Op::Fork { callee: Callee::Direct(callee), .. } => {
+                        *callee = FunctionId::from(places[&callee.index()]);
+                    }
+                    _ => (),
                 }
                 for operand in instruction.op.operands_mut() {
                     if let Operand::Global { global, .. } = operand {
@@ -81,6 +157,17 @@ pub(crate) fn loops(function: &image::Function) -> impl Iterator<Item = &'static
 /// Whether a copy or fill of this size becomes loads and stores.
 pub(crate) fn is_short(size: image::Operand) -> bool {
     matches!(size, image::Operand::Constant(0..=MOST_BYTES))
+}
+
+/// What stands at the address of a function of which nothing is known.
+pub(crate) fn unknown(name: &str) -> Function {
+    let op = Op::External { name: format!("{UNKNOWN}a call of {name}"), args: Vec::new() };
+    let instructions = vec![Instruction { op, result: None, location: None }];
+    let terminator = Terminator { kind: TerminatorKind::Exit, location: None };
+    let block = Block { label: None, params: Vec::new(), instructions, terminator };
+    let (params, registers) = (Vec::new(), Vec::new());
+    let name = format!("{name} by address");
+    Function { name, params, result: None, registers, blocks: vec![block] }
 }
 
 /// The models by name, if the first has this number.

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use foretrace_recording::site::SYSTEM;
 
 use crate::LiftError;
+use crate::executable::Imported;
 
 /// What a file has.
 pub(crate) struct ObjectFile {
@@ -21,6 +22,8 @@ pub(crate) struct ObjectFile {
     pub(crate) sites: Vec<String>,
     /// Names that nobody here defines.
     pub(crate) undefined: Vec<String>,
+    /// What lies in shared libraries at addresses that are known.
+    pub(crate) imported: Vec<Imported>,
     /// Whether what is no variable here is memory that nobody writes.
     pub(crate) others_are_constant: bool,
     /// Whether it has code that runs before or after `main` without being called.
@@ -36,6 +39,8 @@ pub(crate) enum Meaning {
     OwnFunction(String),
     /// A name that others can see.
     Name(String),
+    /// A name that nobody defines, which is allowed: it is at address 0.
+    Null,
     /// Nothing that is known.
     Unknown,
 }
@@ -95,6 +100,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ObjectFile, LiftError> {
         variables: reader.variables,
         sites,
         undefined,
+        imported: Vec::new(),
         others_are_constant: false,
         has_constructors,
     })

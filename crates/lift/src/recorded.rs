@@ -11,19 +11,20 @@
 
 use foretrace_image::loaded::{Loaded, Module};
 use foretrace_image::{Code, Function, Op, Operand, decode};
-use object::read::elf::ElfFile64;
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::link::{self, Arguments};
-use crate::object_file::{APART, Meaning, ObjectFile, SITES, UNASKED, Variable, symbol_of};
+use crate::executable::{Executable, Imported, Own};
+use crate::link::{self, Process};
+use crate::object_file::{APART, Meaning, ObjectFile, SITES, Variable, symbol_of};
 use crate::{LiftError, Lifted};
 
-/// The program that a recorded process ran, started with these arguments.
+/// The program that a recorded process ran, started with these arguments, in this environment (a
+/// list of `NAME=value`).
 pub fn lift_recorded(
     loaded: &Loaded,
     executable: &[u8],
     arguments: &[Vec<u8>],
+    environment: &[Vec<u8>],
 ) -> Result<Lifted, LiftError> {
     let mut code = Decoded::default();
     loaded.modules.iter().try_for_each(|module| code.add(module))?;
@@ -32,7 +33,7 @@ pub fn lift_recorded(
     }
     let main = code.functions.iter().find(|function| function.name == "main");
     let main = code.address(main.ok_or(LiftError::NoMain)?);
-    let executable = Executable::read(executable, main);
+    let mut executable = Executable::read(executable, main, &loaded.modules);
     let mut doubts = Vec::new();
     match &executable {
         None => doubts.push(
@@ -40,13 +41,12 @@ pub fn lift_recorded(
                 .to_string(),
         ),
         Some(executable) => {
-            let runs = |function: &&Function| executable.unasked.contains(&code.address(function));
-            doubts.extend(
-                code.functions
-                    .iter()
-                    .filter(runs)
-                    .map(|function| format!("{} runs before or after main", function.name)),
-            );
+            let known: FxHashSet<u64> =
+                code.functions.iter().map(|one| code.address(one)).collect();
+            let mut unasked = executable.before.iter().chain(&executable.after);
+            if unasked.any(|address| !known.contains(address)) {
+                doubts.push("code that is not instrumented runs before or after main".to_string());
+            }
             let outside = |function: &&Function| {
                 let address = code.address(function);
                 address != 0 && !executable.extent.contains(&address)
@@ -64,19 +64,45 @@ pub fn lift_recorded(
     let known = loaded.variables.iter().filter_map(|one| Some((one, one.bytes.as_ref()?)));
     let places = Places {
         functions: &names,
+        imported: executable
+            .as_mut()
+            .map(|one| std::mem::take(&mut one.imported))
+            .unwrap_or_default(),
         variables: known.clone().map(|(one, _)| (one.address, one.size)).collect(),
     };
-    let symbols = code.symbols.iter().map(|&address| places.meaning(address)).collect();
+    let symbols = code.symbols.iter().map(|&address| match address {
+        0 => Meaning::Null,
+        address => places.meaning(address),
+    });
+    let symbols = symbols.collect();
     let mut variables: Vec<Variable> = Vec::new();
     for (variable, bytes) in known {
         let addresses = places.addresses(variable.address, bytes);
         let (name, bytes) = (variable.name.clone(), bytes.clone());
-        let (is_global, is_own, is_constant) = (false, false, false);
+        let (is_global, is_own, is_constant) = (false, false, variable.is_constant);
         variables.push(Variable { name, is_global, is_own, is_constant, bytes, addresses });
     }
-    let argv = add_arguments(&mut variables, arguments);
+    for Own { name, bytes } in executable.iter_mut().flat_map(|one| one.own.drain(..)) {
+        let (is_global, is_own, is_constant) = (true, true, false);
+        let addresses = Vec::new();
+        variables.push(Variable { name, is_global, is_own, is_constant, bytes, addresses });
+    }
+    let argv = add_strings(&mut variables, "argument", arguments);
+    let environ = add_strings(&mut variables, "environment", environment);
     let mut seen = FxHashSet::default();
-    let (undefined, mut functions) = (code.called(), code.functions);
+    let run = |addresses: &[u64]| -> Vec<Meaning> {
+        addresses.iter().filter_map(|address| names.get(address).cloned()).collect()
+    };
+    let (before, after) = match &executable {
+        Some(executable) => (run(&executable.before), run(&executable.after)),
+        None => (Vec::new(), Vec::new()),
+    };
+    let mut undefined = code.called();
+    undefined.extend(places.imported.values().map(|one| one.name.clone()));
+    let mut imported: Vec<Imported> = places.imported.values().cloned().collect();
+    imported.sort_unstable();
+    imported.dedup();
+    let mut functions = code.functions;
     functions.retain(|function| {
         let (symbol, _) = symbol_of(function.address);
         let address = code.symbols.get(symbol).copied().unwrap_or(0);
@@ -92,44 +118,32 @@ pub fn lift_recorded(
         variables,
         sites: code.places,
         undefined,
+        imported,
         // Code that accesses what the recording does not show is an exit.
         others_are_constant: true,
         // The executable's own lists tell.
         has_constructors: false,
     };
-    let arguments = Arguments { count: arguments.len() as u64, argv };
-    let mut lifted = link::link(vec![file], None, Some(arguments))?;
+    let process = Process { count: arguments.len() as u64, argv, environ, before, after };
+    let mut lifted = link::link(vec![file], None, Some(process))?;
     lifted.doubts = doubts;
     Ok(lifted)
 }
 
-/// The strings of `argv`, and then itself: its number.
-fn add_arguments(variables: &mut Vec<Variable>, arguments: &[Vec<u8>]) -> usize {
+/// Strings, and then the list of their addresses: its number.
+fn add_strings(variables: &mut Vec<Variable>, what: &str, strings: &[Vec<u8>]) -> usize {
+    let mut add = |name: String, bytes: Vec<u8>, addresses: Vec<(u64, Meaning)>| {
+        let (is_global, is_own, is_constant) = (false, false, false);
+        variables.push(Variable { name, is_global, is_own, is_constant, bytes, addresses });
+        variables.len() - 1
+    };
     let mut addresses = Vec::new();
-    for (number, argument) in arguments.iter().enumerate() {
-        addresses.push((8 * number as u64, Meaning::Variable(variables.len(), 0)));
-        let mut bytes = argument.clone();
-        bytes.push(0);
-        let name = format!("argument {number}");
-        variables.push(Variable {
-            name,
-            is_global: false,
-            is_own: false,
-            is_constant: false,
-            bytes,
-            addresses: Vec::new(),
-        });
+    for (number, string) in strings.iter().enumerate() {
+        let bytes = [string, &b"\0"[..]].concat();
+        let string = add(format!("{what} {number}"), bytes, Vec::new());
+        addresses.push((8 * number as u64, Meaning::Variable(string, 0)));
     }
-    let bytes = vec![0; 8 * arguments.len() + 8];
-    variables.push(Variable {
-        name: "argv".to_string(),
-        is_global: false,
-        is_own: false,
-        is_constant: false,
-        bytes,
-        addresses,
-    });
-    variables.len() - 1
+    add(format!("{what}s"), vec![0; 8 * strings.len() + 8], addresses)
 }
 
 /// The functions of all modules. Symbols and sites are numbered through.
@@ -190,7 +204,7 @@ impl Decoded {
         let blocks = self.functions.iter().flat_map(|function| &function.blocks);
         let instructions = blocks.flat_map(|block| &block.instructions);
         let names = instructions.filter_map(|instruction| match &instruction.op {
-            Op::Leave { name, .. } => Some(name.clone()),
+            Op::Leave { name, .. } | Op::Hooked { name, .. } => Some(name.clone()),
             _ => None,
         });
         let names: FxHashSet<String> = names.collect();
@@ -232,6 +246,8 @@ impl Decoded {
 /// What addresses of the process mean.
 struct Places<'a> {
     functions: &'a FxHashMap<u64, Meaning>,
+    /// What shared libraries define.
+    imported: FxHashMap<u64, Imported>,
     /// First addresses and sizes, sorted.
     variables: Vec<(u64, u64)>,
 }
@@ -240,6 +256,9 @@ impl Places<'_> {
     fn meaning(&self, address: u64) -> Meaning {
         if let Some(function) = self.functions.get(&address) {
             return function.clone();
+        }
+        if let Some(imported) = self.imported.get(&address) {
+            return Meaning::Name(imported.name.clone());
         }
         let behind = self.variables.partition_point(|&(start, _)| start <= address);
         let Some(at) = behind.checked_sub(1) else { return Meaning::Unknown };
@@ -260,48 +279,5 @@ impl Places<'_> {
             (meaning != Meaning::Unknown).then_some((skipped + 8 * at as u64, meaning))
         });
         meanings.collect()
-    }
-}
-
-/// What the file of the program says.
-struct Executable {
-    /// Functions that all can see, with their addresses in the process.
-    functions: FxHashMap<String, u64>,
-    /// Addresses of functions that nobody calls: they run before and after `main`.
-    unasked: FxHashSet<u64>,
-    /// The addresses that it takes.
-    extent: std::ops::Range<u64>,
-}
-
-impl Executable {
-    /// `None` if it does not tell; `main` is where that is in the process.
-    fn read(bytes: &[u8], main: u64) -> Option<Executable> {
-        let file: ElfFile64 = ElfFile64::parse(bytes).ok()?;
-        let is_function = |symbol: &object::read::elf::ElfSymbol64<'_, '_>| {
-            symbol.kind() == SymbolKind::Text && symbol.is_global() && !symbol.is_undefined()
-        };
-        let functions = || file.symbols().filter(is_function);
-        let is_main = |symbol: &object::read::elf::ElfSymbol64<'_, '_>| symbol.name() == Ok("main");
-        let base = main.wrapping_sub(functions().find(is_main)?.address());
-        let named = functions().filter_map(|symbol| {
-            Some((symbol.name().ok()?.to_string(), base.wrapping_add(symbol.address())))
-        });
-        let functions = named.collect();
-        let mut unasked = FxHashSet::default();
-        for section in UNASKED.iter().filter_map(|name| file.section_by_name(name)) {
-            let (start, end) = (section.address(), section.address() + section.size());
-            for word in section.data().ok()?.chunks_exact(8) {
-                let address = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-                unasked.insert(base.wrapping_add(address));
-            }
-            for (at, relocation) in file.dynamic_relocations().into_iter().flatten() {
-                if (start..end).contains(&at) {
-                    unasked.insert(base.wrapping_add_signed(relocation.addend()));
-                }
-            }
-        }
-        let ends = file.sections().map(|section| section.address() + section.size());
-        let extent = base..base.wrapping_add(ends.max()?);
-        Some(Executable { functions, unasked, extent })
     }
 }

@@ -62,8 +62,7 @@ pub(crate) fn is_called_as_defined(call: Value, function: Value) -> bool {
     call.called_type() == function.value_type()
 }
 
-/// A naked function has no frame to call from; the entry of a module's static constructors only
-/// calls them.
+/// A naked function has no frame to call from.
 fn is_instrumentable(function: Value) -> bool {
     let has = |name| function.has_attribute(u32::MAX, ir::attribute_kind(name));
     let name = function.name();
@@ -72,7 +71,6 @@ fn is_instrumentable(function: Value) -> bool {
         && !has("disable_sanitizer_instrumentation")
         && !function.has_text_attribute("no_sanitize_thread")
         && !name.starts_with("__ft_")
-        && !name.starts_with("_GLOBAL__sub_I_")
 }
 
 /// Functions that the dynamic linker calls while it still has no runtime to offer.

@@ -284,6 +284,17 @@ impl Tables {
         }
     }
 
+    /// Takes all constants of the module: also those that other code reads or that constants name.
+    fn add_constants(&mut self, build: &Builder) {
+        for global in ir::globals(build.module) {
+            let name = global.name();
+            let is_ours = name.starts_with("__ft_") || name.starts_with("llvm.");
+            if global.is_constant_global() && !is_ours {
+                self.add_constant(build, global);
+            }
+        }
+    }
+
     /// Takes the code of a function.
     pub(crate) fn add_code(&mut self, code: &[u8]) {
         self.image.extend(code);
@@ -306,6 +317,7 @@ impl Tables {
         let sites = constant(build, "__ft_sites", array(build.i32, words));
         replace(self.sites_placeholder, sites);
 
+        self.add_constants(build);
         let globals: Vec<Value> =
             self.globals.clone().iter().map(|one| self.global(build, *one)).collect();
         let functions: Vec<Value> =

@@ -471,9 +471,13 @@ impl Terms {
     /// The conjuncts of a condition.
     pub(crate) fn conjuncts(&self, term: Term) -> Vec<Term> {
         let (mut parts, mut open) = (Vec::new(), vec![term]);
+        // Paths have parts in common.
+        let mut seen = FxHashSet::default();
         while let Some(term) = open.pop() {
             match self.op(term) {
-                Op::Binary(BinaryOp::And, x, y) if self.width(term) == 1 => open.extend([x, y]),
+                Op::Binary(BinaryOp::And, x, y) if self.width(term) == 1 => {
+                    open.extend([x, y].into_iter().filter(|&part| seen.insert(part)));
+                }
                 Op::Constant(1) => (),
                 _ => parts.push(term),
             }

@@ -37,7 +37,12 @@ pub(super) fn subject(arguments: &VerifyArguments) -> Result<Subject, Failure> {
     let executable = fs::read(&path)
         .map_err(|error| Failure::input(format_args!("{}: {error}", path.display())))?;
     let given: Vec<Vec<u8>> = command.iter().map(|one| one.as_bytes().to_vec()).collect();
-    let lifted = lift_recorded(&loaded, &executable, &given)
+    let environment = env::vars_os().filter(|(name, _)| name != "_");
+    let environment = environment.chain([("_".into(), command[0].clone())]);
+    let environment: Vec<Vec<u8>> = environment
+        .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
+        .collect();
+    let lifted = lift_recorded(&loaded, &executable, &given, &environment)
         .map_err(|error| Failure::input(format_args!("{}: {error}", name.display())))?;
     let native = Some(Native { folder, how: Started::Command(command.clone()) });
     Ok(Subject { lifted, native, indeterminate: true, one_input: true })
