@@ -1,5 +1,5 @@
 // -DGOOD: unknown
-// -DBUG: unknown
+// -DBUG: bug
 #include "task.h"
 #include <pthread.h>
 
