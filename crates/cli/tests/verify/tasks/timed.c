@@ -1,4 +1,4 @@
-// -DGOOD: unknown
+// -DGOOD: proved
 // -DBUG: unknown
 #include "task.h"
 #include <pthread.h>
