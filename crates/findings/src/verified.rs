@@ -122,11 +122,12 @@ impl Verified<'_> {
     }
 
     fn write_bug(&self, bug: &Bug, writer: &mut dyn Write) -> io::Result<()> {
-        match &bug.violation {
-            Violation::Assertion(site) if self.options.overflows.contains(site) => {
-                writeln!(writer, "bug: signed overflow: {}", describe(self.program, *site))?;
-            }
-            violation => writeln!(writer, "bug: {}", violation.describe(self.program))?,
+        if let Violation::Assertion(site) = &bug.violation
+            && self.options.overflows.contains(site)
+        {
+            writeln!(writer, "bug: signed overflow: {}", describe(self.program, *site))?;
+        } else {
+            writeln!(writer, "bug: {}", bug.violation.describe(self.program))?;
         }
         match self.replayed {
             Replayed::Confirmed(ending) => {

@@ -328,7 +328,8 @@ impl Test<'_> {
         }
         let is_new = |finding: &&Finding| {
             let is_known = |bug: String| self.confirmed.contains(&bug);
-            finding.graded() == Certainty::Real && !report.bug(finding).is_some_and(is_known)
+            let counts = finding.standing.counts() && finding.graded() == Certainty::Real;
+            counts && !report.bug(finding).is_some_and(is_known)
         };
         let new = report.findings.iter().filter(is_new).count();
         if new > 0 {

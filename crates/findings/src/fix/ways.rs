@@ -290,7 +290,8 @@ impl<'t> Ways<'t> {
         }
         nested
     }
-    /// What goes wrong because of what a thread read: nobody comes between the accesses to
+
+    /// For what goes wrong because of what a thread read: nobody comes between the accesses to
     /// something that it read before this event, in each line, or in each function.
     pub(super) fn of_data(&self, event: EventId) -> Vec<Named> {
         let mut ways: Vec<Named> = Vec::new();
@@ -399,7 +400,7 @@ fn is_inside(trace: &Trace, event: EventId) -> bool {
     }
 }
 
-/// Whether a thread that holds a lock may do it, since it waits there for another lock at most.
+/// Whether a thread that holds a lock may do it: it waits there for no more than another lock.
 fn is_free(trace: &Trace, event: EventId, held: &str) -> bool {
     let is_other = |lock: LockId| trace.locks().get(lock.index()) != held;
     use foretrace_trace::ops;
