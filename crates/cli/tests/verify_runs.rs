@@ -110,6 +110,12 @@ fn threads_of_cpp_are_understood() {
     }
 }
 
+#[test]
+fn each_thread_has_variables_of_its_own() {
+    check("examples/runs/thread-local.c", "", "", 0, PROVED);
+    check("examples/runs/thread-local.c", "-DWRONG", "", 1, "bug: assertion violated: work");
+}
+
 /// Locks that a thread takes by exchanging a word again and again.
 #[test]
 fn spinning_by_exchanges_is_waiting() {

@@ -117,7 +117,9 @@ fn own(file: &ElfFile64) -> Vec<Own> {
     let found = file.symbols().filter(is_own).filter_map(|symbol| {
         let name = symbol.name().ok().filter(|name| count[name] == 1)?.to_string();
         let at = symbol.address()..symbol.address() + symbol.size();
-        let in_file = start + at.start..start + at.end;
+        // What is zero at first has no place in the file; something else stands there.
+        let place = |offset: u64| start + offset.min(data.len() as u64);
+        let in_file = place(at.start)..place(at.end);
         let mut relocations = file.dynamic_relocations().into_iter().flatten();
         if relocations.any(|(place, _)| in_file.contains(&place)) {
             return None;

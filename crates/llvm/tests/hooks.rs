@@ -338,17 +338,17 @@ int caught() {
         "exceptions.cpp",
         source,
         &expect![[r#"
-        _Z6caughtv:
-          enter -
-          at 6
-          call_on 7
-          return 7
-          land 11
-          call 8
-          return 8
-          call 10
-          return 10
-    "#]],
+            _Z6caughtv:
+              enter -
+              at 6
+              call_on 7
+              return 7
+              land 11
+              call 8
+              return 8
+              call_on 10
+              return 10
+        "#]],
     );
 }
 
@@ -503,15 +503,22 @@ zero:
         &expect![[r#"
             opaque:
               enter -
+              handed 4
               unseen 4
+              handed 5
               unseen 5
               unseen 6
+              handed 7
               unseen 7
+              call 9
+              return 9
               load8 11
               store8 11
             jump:
               enter -
+              handed 16
               unseen 16
+              handed 16
               unseen 16
         "#]],
     );

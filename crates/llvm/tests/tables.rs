@@ -62,9 +62,9 @@ fn globals_functions_and_sites() {
             @__ft_strings = internal constant [75 x i8] c"\00src/work.c\00work\00llvm.threadlocal.address.p0 own\00work.calls\00counter\00hidden\00", align 16
             @__ft_globals = internal constant [3 x { ptr, i64, i32, i32, i32, i32 }] [{ ptr, i64, i32, i32, i32, i32 } { ptr @work.calls, i64 4, i32 49, i32 1, i32 0, i32 2 }, { ptr, i64, i32, i32, i32, i32 } { ptr @counter, i64 4, i32 60, i32 1, i32 0, i32 2 }, { ptr, i64, i32, i32, i32, i32 } { ptr @hidden, i64 16, i32 68, i32 1, i32 0, i32 2 }], align 16
             @__ft_functions = internal constant [1 x { ptr, i32, i32 }] [{ ptr, i32, i32 } { ptr @work, i32 12, i32 0 }], align 16
-            @__ft_constants = internal constant [0 x i8] zeroinitializer, align 16
+            @__ft_constants = internal constant [1 x { ptr, i64 }] [{ ptr, i64 } { ptr @constant, i64 4 }], align 16
             @__ft_names = internal constant [0 x i8] zeroinitializer, align 16
-            @__ft_module_tables = internal constant { i32, i32, ptr, i64, ptr, i64, ptr, i64, ptr, i64, ptr, i64, ptr, i64, ptr, i64, ptr, i64 } { i32 ABI, i32 0, ptr @__ft_sites, i64 5, ptr @__ft_strings, i64 75, ptr @__ft_globals, i64 3, ptr @__ft_functions, i64 1, ptr @__ft_image, i64 147, ptr @__ft_symbols, i64 5, ptr @__ft_constants, i64 0, ptr @__ft_names, i64 0 }, align 16
+            @__ft_module_tables = internal constant { i32, i32, ptr, i64, ptr, i64, ptr, i64, ptr, i64, ptr, i64, ptr, i64, ptr, i64, ptr, i64 } { i32 ABI, i32 0, ptr @__ft_sites, i64 5, ptr @__ft_strings, i64 75, ptr @__ft_globals, i64 3, ptr @__ft_functions, i64 1, ptr @__ft_image, i64 147, ptr @__ft_symbols, i64 5, ptr @__ft_constants, i64 1, ptr @__ft_names, i64 0 }, align 16
             @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 1, ptr @__ft_constructor, ptr null }]
         "#]],
     );

@@ -106,7 +106,6 @@ fn a_race_in_words() {
         Style::default(),
         expect![[r#"
             small.trace: 6 events, 2 threads, model values
-            import: joined twice (2 times)
 
             race-1 (real): data race on x
               t1  is about to write x = 1  at a.c:3  holding m from a.c:2
@@ -120,6 +119,7 @@ fn a_race_in_words() {
 
             undecided: 1 candidate (race): the limit of conflicts is reached
 
+            import: joined twice (2 times)
             verdict: 1 bug that can happen, 1 undecided
         "#]],
     );
@@ -262,8 +262,10 @@ fn accesses_to_other_memory_are_folded() {
             small.trace: 6 events, 6 threads, model values
 
             race-1 (possible): data race on x
-              worker-3  did write a_long_name[50] = 1          at d/file.c:1  holding no lock
-              worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
+              worker-3  did write a_long_name[50] = 1
+                          at d/file.c:1, holding no lock
+              worker-4  is about to write a_long_name[99] = 1
+                          at d/file.c:1, holding no lock
               schedule: 40 steps, 2 context switches
                step  worker-3                   worker-4
                    ⋮  20 steps of 6 threads
@@ -287,31 +289,32 @@ fn a_long_schedule_is_shown_by_its_ends() {
             small.trace: 6 events, 6 threads, model values
 
             race-1 (possible): data race on a_long_name
-              worker-4  is about to write a_long_name[99] = 1  at d/file.c:1  holding no lock
+              worker-4  is about to write a_long_name[99] = 1
+                          at d/file.c:1, holding no lock
               schedule: 99 steps, 2 context switches
-               step  worker-4                   other threads
-                  1                             worker-1: write a_long_name[0] =…  file.c:1
-                  2                             worker-2: write a_long_name[1] =…  file.c:1
-                  3                             worker-3: write a_long_name[2] =…  file.c:1
-                  4  write a_long_name[3] = 1                                      file.c:1
+               step  worker-1                   worker-4
+                  1  write a_long_name[0] = 1                              file.c:1
+                  2  worker-2: write a_long_name[1] = 1                    file.c:1
+                  3  worker-3: write a_long_name[2] = 1                    file.c:1
+                  4                             write a_long_name[3] = 1   file.c:1
                    ⋮  79 steps (shown with --full-schedule)
-                 84                             worker-6: write a_long_name[83] …  file.c:1
-                 85                             worker-1: write a_long_name[84] …  file.c:1
-                 86                             worker-2: write a_long_name[85] …  file.c:1
-                 87                             worker-3: write a_long_name[86] …  file.c:1
-                 88  write a_long_name[87] = 1                                     file.c:1
-                 89                             worker-5: write a_long_name[88] …  file.c:1
-                 90                             worker-6: write a_long_name[89] …  file.c:1
-                 91                             worker-1: write a_long_name[90] …  file.c:1
-                 92                             worker-2: write a_long_name[91] …  file.c:1
-                 93                             worker-3: write a_long_name[92] …  file.c:1
-                 94  write a_long_name[93] = 1                                     file.c:1
-                 95                             worker-5: write a_long_name[94] …  file.c:1
-                 96                             worker-6: write a_long_name[95] …  file.c:1
-                 97                             worker-1: write a_long_name[96] …  file.c:1
-                 98                             worker-2: write a_long_name[97] …  file.c:1
-                 99                             worker-3: write a_long_name[98] …  file.c:1
-               next* write a_long_name[99] = 1                                     file.c:1
+                 84  worker-6: write a_long_name[83] = 1                   file.c:1
+                 85  write a_long_name[84] = 1                             file.c:1
+                 86  worker-2: write a_long_name[85] = 1                   file.c:1
+                 87  worker-3: write a_long_name[86] = 1                   file.c:1
+                 88                             write a_long_name[87] = 1  file.c:1
+                 89  worker-5: write a_long_name[88] = 1                   file.c:1
+                 90  worker-6: write a_long_name[89] = 1                   file.c:1
+                 91  write a_long_name[90] = 1                             file.c:1
+                 92  worker-2: write a_long_name[91] = 1                   file.c:1
+                 93  worker-3: write a_long_name[92] = 1                   file.c:1
+                 94                             write a_long_name[93] = 1  file.c:1
+                 95  worker-5: write a_long_name[94] = 1                   file.c:1
+                 96  worker-6: write a_long_name[95] = 1                   file.c:1
+                 97  write a_long_name[96] = 1                             file.c:1
+                 98  worker-2: write a_long_name[97] = 1                   file.c:1
+                 99  worker-3: write a_long_name[98] = 1                   file.c:1
+               next*                            write a_long_name[99] = 1  file.c:1
 
             verdict: 1 possible, 1 undecided
         "#]],
@@ -367,6 +370,7 @@ fn models_side_by_side() {
         values is the first to find race-1
         control is the first to find race on y at a.c:3, a.c:9; race on z at a.c:3, a.c:9; race on v at a.c:3, a.c:9 and 1 more
 
+        import: joined twice (2 times)
         verdict: 1 bug that can happen, 1 undecided
     "#]].assert_eq(table);
     let mut bytes = Vec::new();
@@ -440,7 +444,6 @@ fn changed_values() {
         Style::default(),
         expect![[r#"
             small.trace: 6 events, 2 threads, model values
-            import: joined twice (2 times)
 
             race-1 (real): data race on x
               t1  is about to write x = 1  at a.c:3  holding m from a.c:2
@@ -452,6 +455,7 @@ fn changed_values() {
                next*              read x : 7   a.c:9
                next* write x = 1               a.c:3
 
+            import: joined twice (2 times)
             verdict: 1 bug that can happen
         "#]],
     );

@@ -214,6 +214,10 @@ pub struct Size {
 
 /// The first bound, if none is given.
 const FIRST_BOUND: u32 = 2;
+/// So many waits in a row are as one, but for the signals that they take.
+const FEWEST_WAITS: u32 = 2;
+/// The most waits in a row that are unfolded.
+const MOST_WAITS: u32 = 12;
 /// How many times bounds grow.
 const MOST_ROUNDS: u32 = 12;
 
@@ -256,6 +260,7 @@ impl Bounds {
         Bounds {
             turns: options.unwind.unwrap_or(FIRST_BOUND),
             of_loops: FxHashMap::default(),
+            waits: FEWEST_WAITS,
             calls: 64,
             instructions: options.instructions,
             limits: options.limits(),
@@ -280,8 +285,15 @@ fn by_bounds(program: &Program, options: &Options) -> (Report, Bounds) {
             Verdict::UpTo { .. } | Verdict::Unknown(_)
                 if options.unwind.is_none() && !loops.is_empty() => {}
             // What a smaller bound has shown still holds.
-            Verdict::Unknown(_) if last.is_some() => {
+            Verdict::Unknown(_) if last.is_some() && !round.waits_again.get() => {
                 return (last.expect("there is one"), bounds);
+            }
+            Verdict::Unknown(_) if round.waits_again.get() && options.unwind.is_none() => {
+                let enough = waits_for_signals(&round.skeleton);
+                if enough <= bounds.waits || enough > MOST_WAITS {
+                    return (report, bounds);
+                }
+                bounds.waits = enough;
             }
             _ => return (report, bounds),
         }
@@ -297,10 +309,24 @@ fn by_bounds(program: &Program, options: &Options) -> (Report, Bounds) {
     (last.expect("there was a round"), bounds)
 }
 
+/// How many waits in a row lose nothing: each signal ends one, a wait that ends spuriously behind
+/// one of these is a part of it, one may come before them, and one go on for ever.
+fn waits_for_signals(skeleton: &Skeleton) -> u32 {
+    let signals = skeleton.ending.signals.iter().filter(|signal| !signal.is_broadcast);
+    u32::try_from(signals.count()).unwrap_or(u32::MAX).saturating_add(2)
+}
+
 /// All violations of a program up to a bound, one by one: `None` if that could not be decided.
 /// For tests: they compare it with exhaustive exploration.
 pub fn violations_up_to(program: &Program, options: &Options) -> Option<Found> {
-    Round::new(program, options, &Bounds::first(options)).all()
+    let mut bounds = Bounds::first(options);
+    let round = Round::new(program, options, &bounds);
+    let enough = waits_for_signals(&round.skeleton);
+    if round.skeleton.ending.again.is_empty() || enough > MOST_WAITS {
+        return round.all();
+    }
+    bounds.waits = enough;
+    Round::new(program, options, &bounds).all()
 }
 
 /// What is possible up to a bound.
@@ -334,7 +360,7 @@ type Loops = Vec<(FunctionId, BlockId)>;
 impl<'p> Round<'p> {
     fn new(program: &'p Program, options: &'p Options, bounds: &Bounds) -> Round<'p> {
         let mut guesses = Guesses::default();
-        let (skeleton, order, cells) = loop {
+        let (mut skeleton, order, cells) = loop {
             let mut skeleton = unfold(program, bounds, &guesses);
             split(&mut skeleton);
             let order = Order::new(&skeleton);
@@ -343,6 +369,9 @@ impl<'p> Round<'p> {
                 break (skeleton, order, cells);
             }
         };
+        if bounds.waits >= waits_for_signals(&skeleton) {
+            skeleton.ending.again.clear();
+        }
         let races = if options.races { Races::new(&skeleton, &order) } else { Races::default() };
         let waits_again = Cell::new(false);
         Round { program, options, skeleton, order, cells, races, waits_again }
@@ -521,7 +550,7 @@ impl<'p> Round<'p> {
         (Verdict::UpTo { bound, open: reasons }, loops)
     }
 
-    fn all(&mut self) -> Option<Found> {
+    fn all(self) -> Option<Found> {
         let mut formula =
             Formula::new(&self.skeleton, &self.order, &self.cells, self.options.narrow).ok()?;
         let mut asked: BTreeMap<Violation, Vec<(Bit, Moment)>> = BTreeMap::new();

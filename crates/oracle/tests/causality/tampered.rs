@@ -11,7 +11,7 @@ use foretrace_trace::{EventId, Trace, text};
 use foretrace_verdict::{Model, Violation};
 use foretrace_witness::{RefutationChecker, RefutationError};
 
-const CASES: u64 = 1_500;
+const CASES: u64 = 2_000;
 const SEED: u64 = 40;
 
 #[test]

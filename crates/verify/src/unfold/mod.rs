@@ -77,6 +77,8 @@ pub(crate) struct Bounds {
     pub(crate) turns: u32,
     /// The same of single loops, where it is more.
     pub(crate) of_loops: FxHashMap<(FunctionId, BlockId), u32>,
+    /// How many turns of a loop may do nothing but wait, one behind the other.
+    pub(crate) waits: u32,
     /// How many calls may be inside each other.
     pub(crate) calls: u32,
     /// How many instructions there may be in all.
@@ -517,8 +519,9 @@ impl<'p> Unfolder<'p> {
             };
             let is_idle = is_busy.is_some_and(|busy| self.skeleton.terms.is_false(busy));
             let waits = turn.only_waits(&next.way, &args);
-            let waits_again = waits && (turn.has_waited || is_seeded(Fault::WaitForgotten));
-            turn.has_waited = waits;
+            turn.waited = if waits { turn.waited + 1 } else { 0 };
+            let most = if is_seeded(Fault::WaitForgotten) { 1 } else { self.bounds.waits };
+            let waits_again = turn.waited >= most;
             if (is_idle || waits_again) && self.bounds.idle_turns {
                 if !is_idle && !is_seeded(Fault::SignalsOnce) {
                     self.skeleton.ending.again.insert(self.thread);

@@ -70,8 +70,8 @@ pub(super) struct Turn {
     maybes: Rc<Vec<Term>>,
     section: Option<(NodeId, Memory)>,
     params: Vec<Option<Term>>,
-    /// Whether the turn before did nothing but wait.
-    pub(super) has_waited: bool,
+    /// How many turns in a row did nothing but wait before this one.
+    pub(super) waited: u32,
     /// How many turns there were that a branch decided.
     pub(super) counted: u32,
     /// Whether a constant has decided that the thread stays in the loop.
@@ -204,7 +204,7 @@ impl Arrival {
     pub(super) fn begin_turn(&mut self, loops: usize, block: &Block) {
         let last = self.turns.get(loops - 1);
         let counted = last.map_or(0, |turn| turn.counted);
-        let has_waited = last.is_some_and(|turn| turn.has_waited);
+        let waited = last.map_or(0, |turn| turn.waited);
         let section = self.way.section.as_ref();
         let section = section.map(|section| (section.node, section.memory.clone()));
         self.turns.truncate(loops - 1);
@@ -217,7 +217,7 @@ impl Arrival {
             waits: self.way.waits,
             maybes: self.way.maybes.clone(),
             section,
-            has_waited,
+            waited,
             params: block.params.iter().map(|param| self.registers[param.index()]).collect(),
             counted,
             is_decided: false,
@@ -384,7 +384,7 @@ impl Unfolder<'_> {
         }
         for (turn, new) in merged.turns.iter_mut().zip(&other.turns) {
             turn.counted = turn.counted.max(new.counted);
-            turn.has_waited &= new.has_waited;
+            turn.waited = turn.waited.min(new.waited);
             turn.is_decided &= new.is_decided;
         }
         for slot in other.slots {
