@@ -21,6 +21,7 @@
 //! assert!(matches!(report.verdict, Verdict::Bug(_)));
 //! ```
 
+mod all;
 mod compose;
 mod fault;
 mod skeleton;
@@ -29,7 +30,6 @@ mod unfold;
 mod witness;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -49,6 +49,7 @@ use terms::Term;
 use unfold::{Bounds, Guesses, unfold};
 use witness::Moment;
 
+pub use all::{Found, violations_up_to};
 pub use fault::Fault;
 #[cfg(feature = "seeded-faults")]
 pub use fault::seed_fault;
@@ -316,32 +317,6 @@ fn waits_for_signals(skeleton: &Skeleton) -> u32 {
     u32::try_from(signals.count()).unwrap_or(u32::MAX).saturating_add(2)
 }
 
-/// All violations of a program up to a bound, one by one: `None` if that could not be decided.
-/// For tests: they compare it with exhaustive exploration.
-pub fn violations_up_to(program: &Program, options: &Options) -> Option<Found> {
-    let mut bounds = Bounds::first(options);
-    let round = Round::new(program, options, &bounds);
-    let enough = waits_for_signals(&round.skeleton);
-    if round.skeleton.ending.again.is_empty() || enough > MOST_WAITS {
-        return round.all();
-    }
-    bounds.waits = enough;
-    Round::new(program, options, &bounds).all()
-}
-
-/// What is possible up to a bound.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// What can go wrong.
-    pub violations: Vec<Violation>,
-    /// Schedules that the interpreter did not confirm: bugs of ours.
-    pub diverged: Vec<(Violation, Diverged)>,
-    /// Whether nothing lies beyond the bound.
-    pub complete: bool,
-    /// Why not, if that is not the bound of a loop.
-    pub unsupported: Vec<Open>,
-}
-
 /// One unfolding, and what is asked of it.
 struct Round<'p> {
     program: &'p Program,
@@ -548,66 +523,6 @@ impl<'p> Round<'p> {
         }
         let bound = self.options.unwind.unwrap_or(FIRST_BOUND);
         (Verdict::UpTo { bound, open: reasons }, loops)
-    }
-
-    fn all(self) -> Option<Found> {
-        let mut formula =
-            Formula::new(&self.skeleton, &self.order, &self.cells, self.options.narrow).ok()?;
-        let mut asked: BTreeMap<Violation, Vec<(Bit, Moment)>> = BTreeMap::new();
-        for check in self.skeleton.checks.iter().filter(|check| self.options.asks(check)) {
-            let question = (formula.bit(check.guard), Moment::of_check(check));
-            asked.entry(check.what.clone()).or_default().push(question);
-        }
-        for pair in &self.races.pairs {
-            let question = (formula.race(&self.order, pair), Moment::of_race(&self.skeleton, pair));
-            asked.entry(question.1.what.clone()).or_default().push(question);
-        }
-        let limits = self.limits();
-        let (mut violations, mut diverged) = (Vec::new(), Vec::new());
-        for (kind, questions) in asked {
-            let bits = questions.iter().map(|&(bit, _)| bit).collect();
-            match formula.ask(bits, &limits) {
-                Outcome::Interrupted => return None,
-                Outcome::Unsatisfiable => continue,
-                Outcome::Satisfiable => (),
-            }
-            let happens = |(bit, _): &&(Bit, Moment)| formula.is_true(*bit);
-            let (_, moment) = questions.iter().find(happens).expect("one was asked for");
-            match self.confirm(&formula, moment) {
-                Ok(bug) => violations.push(bug.violation),
-                Err(error) => diverged.push((kind, error)),
-            }
-        }
-        let stuck = self.stuck(&mut formula);
-        while let Some(stuck) = &stuck {
-            match formula.ask(vec![stuck.happens], &limits) {
-                Outcome::Interrupted => return None,
-                Outcome::Unsatisfiable => break,
-                Outcome::Satisfiable => (),
-            }
-            let state = formula.stuck_state(stuck);
-            match self.confirm(&formula, &Moment::of_stuck(&self.skeleton, &state)) {
-                Ok(bug) => violations.push(bug.violation),
-                Err(error) => {
-                    diverged.push((state.violation(), error));
-                    break;
-                }
-            }
-            formula.exclude(stuck, &state);
-        }
-        match stuck.and_then(|stuck| stuck.may_happen).map(|bit| formula.ask(vec![bit], &limits)) {
-            Some(Outcome::Unsatisfiable) | None => (),
-            Some(_) => self.waits_again.set(true),
-        }
-        let exits: Vec<Term> = self.skeleton.exits.iter().map(|exit| exit.guard).collect();
-        let complete = match formula.can_be(&exits, &limits) {
-            Outcome::Interrupted => return None,
-            Outcome::Unsatisfiable => self.not_asked().is_empty(),
-            Outcome::Satisfiable => false,
-        };
-        let others = self.skeleton.exits.iter().filter(|exit| exit.why != Why::Loop);
-        let unsupported = others.map(|exit| told(&exit.why, Some(exit.site))).collect();
-        Some(Found { violations, diverged, complete, unsupported })
     }
 }
 
