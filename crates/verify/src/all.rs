@@ -1,5 +1,5 @@
-//! All violations of a program up to a bound, not only the first: for tests, which compare them with
-//! exhaustive exploration.
+//! All violations of a program up to a bound, not only the first: for tests, which compare them
+//! with exhaustive exploration.
 
 use std::collections::BTreeMap;
 
