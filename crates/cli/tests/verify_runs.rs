@@ -103,7 +103,7 @@ fn functions_of_the_library_are_known() {
 
 #[test]
 fn threads_of_cpp_are_understood() {
-    for source in ["threads.cpp", "once.cpp"] {
+    for source in ["condition.cpp", "threads.cpp", "once.cpp"] {
         let source = format!("examples/runs/{source}");
         check(&source, "", "", 0, PROVED);
         check(&source, "-DWRONG", "", 1, "bug: ");
@@ -135,7 +135,7 @@ fn names_of_the_library_may_be_the_programs_own() {
 #[test]
 fn examples_are_decided() {
     let decided = "aba-stack atomic-counter audit bank-transfer bit-flags bounded-queue \
-                   check-then-act double-unlock foreign-unlock lock-order-2 lock-order-3 \
+                   check-then-act double-unlock foreign-unlock if-not-while lock-order-2 lock-order-3 \
                    lost-update missed-signal overdraft philosophers printed-counter \
                    refcount-c11 running-maximum rwlock-upgrade semaphore-handoff spin-flag \
                    two-step-update work-queue";

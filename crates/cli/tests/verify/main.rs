@@ -58,6 +58,12 @@ fn stuck_states_are_found() {
         check(&arguments, 0, "proved: no schedule and no input leads to");
     }
     check("--check deadlock stuck.c -- -DCASE=9", 1, "bug: deadlock: first: acquire");
+    check(
+        "buffer.c",
+        0,
+        "proved: no schedule and no input leads to a data race, or leads to a dead",
+    );
+    replayed("buffer.c -- -DONE_CONDITION", "bug: deadlock: main: join");
     // A task asks only what it names.
     let property = "--property ../tasks/unreach-call.prp";
     check(&format!("{property} stuck.c -- -DCASE=1"), 0, "proved");

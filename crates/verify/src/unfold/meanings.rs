@@ -71,6 +71,7 @@ impl Unfolder<'_> {
         let mut ways: Vec<Arrival> = Vec::new();
         let mut going = self.skeleton.terms.truth(false);
         let mut all_go = true;
+        let mut is_whole = true;
         for (condition, meaning) in meanings {
             let mut next = here.clone();
             next.way.path = self.skeleton.terms.and(next.way.path, condition);
@@ -78,7 +79,9 @@ impl Unfolder<'_> {
             if next.way.is_dead(&self.skeleton.terms) {
                 continue;
             }
+            let path = next.way.path;
             if self.instruction(&mut next, site, depth) {
+                is_whole &= next.way.path == path;
                 going = self.skeleton.terms.or(going, condition);
                 next.set(register, value);
                 ways.push(next);
@@ -91,7 +94,10 @@ impl Unfolder<'_> {
             return Some(false);
         };
         *here = merged;
-        here.way.path = path;
+        // A function that was called may have ended paths, in turns that are left out.
+        if is_whole {
+            here.way.path = path;
+        }
         if !all_go {
             let stops = self.skeleton.terms.not(going);
             here.way.stop_if(&mut self.skeleton.terms, stops);
