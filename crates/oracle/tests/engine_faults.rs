@@ -12,8 +12,12 @@ const SEED: u64 = 1;
 const CASES: u64 = 20_000;
 
 /// Traces that random ones come to rarely.
-const MADE_BY_HAND: [&str; 1] = ["a: begin\nb: begin\nb: trysemwait s : fail\n\
-    b: write x = 1\na: sempost s\na: write x = 2\n"];
+const MADE_BY_HAND: [&str; 2] = [
+    "a: begin\nb: begin\nb: trysemwait s : fail\nb: write x = 1\na: sempost s\na: write x = 2\n",
+    // What the assertion reads depends on a second variable.
+    "a: begin\nb: begin\nc: begin\nd: begin\na: write y = 1\nb: write y = 2\nc: r = read y : 2\n\
+     c: write x = r\nd: q = read x : 2\nd: assert q != 1 : true\n",
+];
 
 // One test, since a fault is seeded in the whole process.
 #[test]
