@@ -1,7 +1,7 @@
 //! Which violations count as one finding at a coarse granularity.
 
 use foretrace_predict::Granularity;
-use foretrace_trace::{EventId, LocationId, ObjectId, Trace};
+use foretrace_trace::{EventId, ImplicitFault, LocationId, ObjectId, Trace};
 use foretrace_verdict::{LockMisuse, Violation};
 
 /// Where an event is in the source. Events without a location are each a place of their own.
@@ -24,17 +24,17 @@ pub enum ClassKey {
     LockCycle(Vec<Spot>),
     Stuck(Spot),
     Lock(LockMisuse, Spot),
-    Assertion(Spot),
+    Assertion(Spot, Option<ImplicitFault>),
     Exact(Violation),
 }
 
 /// The class of a violation.
 ///
-/// | granularity | race | atomicity | lock cycle | stuck, assertion | lock error |
-/// | --- | --- | --- | --- | --- | --- |
-/// | event | the violation itself | | | | |
-/// | location | object, unordered pair of spots | object, spots of c, r, c' in this order | the spots in cyclic order, told from the rotation that is smallest | spot | misuse, spot |
-/// | variable | object | object | as for location | as for location | as for location |
+/// | granularity | race | atomicity | lock cycle | stuck | lock error | assertion |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | event | the violation itself | | | | | |
+/// | location | object, unordered pair of spots | object, spots of c, r, c' in this order | the spots in cyclic order, told from the rotation that is smallest | spot | misuse, spot | spot, implicit fault |
+/// | variable | object | object | as for location | as for location | as for location | as for location |
 ///
 /// The object of an atomicity violation is the one that all three accesses are on: since r overlaps
 /// both others there is exactly one.
@@ -65,7 +65,7 @@ pub fn class_key(trace: &Trace, granularity: Granularity, violation: &Violation)
         }
         (_, Violation::Stuck(point)) => ClassKey::Stuck(spot(*point)),
         (_, Violation::Lock(misuse, point)) => ClassKey::Lock(*misuse, spot(*point)),
-        (_, Violation::Assertion(point)) => ClassKey::Assertion(spot(*point)),
+        (_, Violation::Assertion(point)) => ClassKey::Assertion(spot(*point), trace.fault(*point)),
     }
 }
 
