@@ -1,5 +1,5 @@
 /* Threads that sleep, poll with time limits, wait for timers and talk over sockets. Times are kept in memory, so that a
-   trace has them. With the argument `order`, only what must hold of every clock. */
+   trace has them. With the argument `slowly`, all limits are a hundred times as long. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -19,6 +19,8 @@
 
 #define SECOND 1000000000ll
 
+/* How many times as long as usual everything takes. */
+static int slow = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long long seen[64];
 static int count;
@@ -43,8 +45,8 @@ static long long note(void) {
 static void *sleeps(void *unused) {
   for (int i = 0; i < 3; i++) {
     long long before = note();
-    usleep(200000);
-    CHECK(note() - before >= SECOND / 5);
+    usleep(200000 * slow);
+    CHECK(note() - before >= slow * (SECOND / 5));
   }
   return unused;
 }
@@ -54,16 +56,17 @@ static void *polls(void *ends) {
   char byte;
   long long before = note();
   int limited = 0;
-  while (poll(&one, 1, 50) == 0)
+  while (poll(&one, 1, 50 * slow) == 0)
     limited++;
-  CHECK(note() - before >= limited * (SECOND / 20));
+  CHECK(note() - before >= limited * slow * (SECOND / 20));
   CHECK(read(one.fd, &byte, 1) == 1 && byte == 'x');
   return NULL;
 }
 
 static void *ticks(void *unused) {
   int timer = timerfd_create(CLOCK_MONOTONIC, 0), all = epoll_create1(0);
-  struct itimerspec every = {{0, 100000000}, {0, 100000000}}, left;
+  struct timespec tenth = {slow / 10, slow % 10 * 100000000};
+  struct itimerspec every = {tenth, tenth}, left;
   struct epoll_event event = {.events = EPOLLIN, .data.u32 = 7};
   uint64_t times = 0, sum = 0;
   long long before = note();
@@ -74,10 +77,10 @@ static void *ticks(void *unused) {
     CHECK(epoll_wait(all, &event, 1, -1) == 1 && event.data.u32 == 7);
     CHECK(read(timer, &times, sizeof times) == 8 && times >= 1);
     sum += times;
-    CHECK(note() - before >= (long long)sum * (SECOND / 10));
+    CHECK(note() - before >= (long long)sum * slow * (SECOND / 10));
   }
-  CHECK(timerfd_gettime(timer, &left) == 0 && left.it_interval.tv_nsec == 100000000);
-  usleep(350000);
+  CHECK(timerfd_gettime(timer, &left) == 0 && left.it_interval.tv_nsec == tenth.tv_nsec);
+  usleep(350000 * slow);
   CHECK(read(timer, &times, sizeof times) == 8 && times >= 3);
   every = (struct itimerspec){{0, 0}, {0, 0}};
   CHECK(timerfd_settime(timer, 0, &every, NULL) == 0);
@@ -116,11 +119,12 @@ static void converse(void) {
   close(listening);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   pthread_t threads[3];
   int ends[2];
   fd_set none;
-  struct timeval limit = {0, 500000};
+  slow = argc > 1 && strcmp(argv[1], "slowly") == 0 ? 100 : 1;
+  struct timeval limit = {slow / 2, slow % 2 * 500000};
   long long wall = now(CLOCK_REALTIME), before = note();
   CHECK(time(NULL) >= wall / SECOND);
   CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
@@ -130,7 +134,7 @@ int main(void) {
   FD_ZERO(&none);
   FD_SET(ends[1], &none);
   CHECK(select(ends[1] + 1, &none, NULL, NULL, &limit) == 0);
-  CHECK(note() - before >= SECOND / 2);
+  CHECK(note() - before >= slow * (SECOND / 2));
   CHECK(write(ends[1], "x", 1) == 1);
   for (int i = 0; i < 3; i++)
     pthread_join(threads[i], NULL);
