@@ -117,7 +117,7 @@ fn a_time_limit_of_a_socket_ends_the_wait() {
             for seed in ["1", "2", "3", "4"] {
                 let options = ["--schedule", schedule, "--seed", seed];
                 let run = program.run(&options, &[way]).ended_with(0);
-                assert!(run.done.took.as_secs() < 3, "{way}: {:?}", run.done.took);
+                assert!(run.done.took.as_secs() < 20, "{way}: {:?}", run.done.took);
                 run.predicted().ended_with(0);
             }
         }

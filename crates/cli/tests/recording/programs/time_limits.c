@@ -42,7 +42,7 @@ static void *speak_with_lock(void *unused)
 
 int main(int count, char **arguments)
 {
-    struct timeval limit = {3, 500000};
+    struct timeval limit = {60, 500000};
     pthread_t threads[2];
 
     way = count > 1 ? arguments[1] : "recv";
