@@ -259,6 +259,10 @@ pub(crate) struct VerifyArguments {
     #[arg(long)]
     pub(crate) no_replay: bool,
 
+    /// Show all steps of the schedule of a bug, not only those that matter
+    #[arg(long)]
+    pub(crate) full_schedule: bool,
+
     /// Print the program that the files become, in the program form, instead of verifying it
     #[arg(long)]
     pub(crate) print_program: bool,

@@ -19,8 +19,9 @@ use foretrace_verify::{Bug, Open, Options, Verdict, verify};
 use crate::args::{VERIFIED, VerifyArguments};
 use crate::compile;
 use crate::failure::{Failure, Status};
-use crate::interrupt;
 use crate::output::{self, Folder};
+use crate::predict::style;
+use crate::{interrupt, sources};
 use native::{Native, Started};
 use property::Asked;
 
@@ -134,10 +135,13 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Failure> {
         write_witness(arguments, &verified.answer(None), file)?;
     }
     let property = asked.as_ref().map(|asked| asked.name.as_str());
+    let mut told = verified.told();
+    told.iter_mut().for_each(sources::attach);
+    let style = style(arguments.full_schedule);
     output::to_stdout(|writer| match arguments.json {
         true => writeln!(writer, "{}", verified.answer(property).json()),
         false => {
-            verified.write(writer)?;
+            verified.write(told.as_ref(), style, writer)?;
             let result = property.map(|property| verified.result(property));
             result.map_or(Ok(()), |result| writeln!(writer, "{result}"))
         }

@@ -25,6 +25,10 @@ pub struct Bug {
     pub stand: Vec<Stand>,
     /// What is wrong with the access, if the violation is one.
     pub access: Option<BadAccess>,
+    /// All that happened on the way.
+    pub events: Vec<Event>,
+    /// Where that led.
+    pub end: Box<State>,
 }
 
 /// Where a thread stands.
@@ -120,10 +124,12 @@ pub(crate) fn confirm(
 ) -> Result<Bug, Diverged> {
     let input = Cell::new(0);
     let machine = Machine::new(program).with_spurious_wakeups().with_inputs(|_| vec![input.get()]);
+    let (state, events) = machine.start();
     let mut runner = Runner {
         machine: &machine,
         input: &input,
-        state: machine.start().0,
+        state,
+        events,
         ids: (0..skeleton.threads.len()).map(|_| None).collect(),
         steps: Vec::new(),
         values,
@@ -189,13 +195,16 @@ pub(crate) fn confirm(
     });
     let stand: Vec<Stand> = stand.collect();
     let access = stand.iter().find_map(|stand| machine.bad_access(state, stand.thread));
-    Ok(Bug { violation: moment.what.clone(), steps: runner.steps, stand, access })
+    let Runner { steps, events, state, .. } = runner;
+    let end = Box::new(state);
+    Ok(Bug { violation: moment.what.clone(), steps, stand, access, events, end })
 }
 
 struct Runner<'m, 'p> {
     machine: &'m Machine<'p>,
     input: &'m Cell<u64>,
     state: State,
+    events: Vec<Event>,
     /// The interpreter's names of threads.
     ids: Vec<Option<ThreadId>>,
     steps: Vec<BugStep>,
@@ -251,9 +260,11 @@ impl Runner<'_, '_> {
         let frees = events.iter().any(|event| is_free(event) && event.site == site);
         let thread = name;
         self.steps.push(BugStep { thread, id, site, kind, choice, input, ended, frees });
+        self.events.extend(events);
         if let Some(then) = then {
             // A wait that is a lock error has not begun.
-            let _ = self.machine.step(&mut self.state, Move { thread: id, choice: then });
+            let ends = self.machine.step(&mut self.state, Move { thread: id, choice: then });
+            self.events.extend(ends.into_iter().flatten());
         }
         Ok(())
     }

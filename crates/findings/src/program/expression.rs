@@ -10,13 +10,13 @@ use foretrace_program::{BinaryOp, Cast, Function, Op, Operand, Program, Register
 const DEPTH: u8 = 8;
 
 /// An expression in words, with the registers that are its leaves, each once.
-pub(super) struct Shown {
-    pub(super) text: String,
-    pub(super) leaves: Vec<(RegisterId, String)>,
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    pub(crate) leaves: Vec<(RegisterId, String)>,
 }
 
 /// The expression that an operand of a function stands for.
-pub(super) fn show(program: &Program, function: &Function, operand: Operand) -> Shown {
+pub(crate) fn show(program: &Program, function: &Function, operand: Operand) -> Shown {
     let mut writer = Writer { program, function, leaves: Vec::new() };
     let text = writer.operand(operand, Level(0), DEPTH);
     Shown { text, leaves: writer.leaves }

@@ -32,7 +32,8 @@ use crate::remarks::weak_accesses;
 use crate::trace::{self, Frame};
 use calls::Calls;
 use events::ProgramEvents;
-use expression::{number, show};
+use expression::number;
+pub(crate) use expression::show;
 
 pub use mixture::{Mixing, Replayable, tell_what_is_left_out};
 

@@ -6,7 +6,7 @@ use crate::ir::*;
 
 use super::memory::{NULL_PAGE, ObjectKind};
 use super::state::{Phase, State, Status, Undefined, Wait, Why};
-use super::{Choice, Input, Machine, Move};
+use super::{Action, Choice, Event, Input, Machine, Move};
 
 /// The visible operation at which a thread is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,6 +166,54 @@ impl Machine<'_> {
             },
         };
         Some(Next { site: state.site(thread), kind })
+    }
+
+    /// What a thread is about to do that has not ended, as far as that is an event; values are left
+    /// out. A thread that was stopped is about to do what it was stopped for.
+    pub fn coming(&self, state: &State, thread: ThreadId) -> Option<Event> {
+        if state.status(thread) == Status::Finished {
+            return None;
+        }
+        let site = state.site(thread);
+        let op = self.instruction(state, thread).map(|instruction| &instruction.op);
+        let action = op.map_or(Action::External, |op| self.coming_action(state, thread, op));
+        Some(Event { thread, action, site })
+    }
+
+    fn coming_action(&self, state: &State, thread: ThreadId, op: &Op) -> Action {
+        let at = self.next_access(state, thread).map(|access| access.at);
+        let action = match op {
+            Op::Load { order, .. } => at.map(|at| Action::Read { at, value: None, order: *order }),
+            Op::Store { order, .. } => {
+                at.map(|at| Action::Write { at, value: None, order: *order })
+            }
+            Op::Rmw { order, .. } | Op::CompareExchange { order, .. } => {
+                at.map(|at| Action::Rmw { at, read: None, written: None, order: *order })
+            }
+            Op::Acquire { lock, mode, patience } => {
+                let lock = self.find_lock(state, thread, lock);
+                lock.map(|lock| Action::Acquire { lock, mode: *mode, patience: *patience })
+            }
+            Op::Release { lock, mode } => {
+                let lock = self.find_lock(state, thread, lock);
+                lock.map(|lock| Action::Release { lock, mode: *mode })
+            }
+            Op::Wait { cond, lock, timed, .. } => {
+                let cond = self.find_cond(state, thread, cond);
+                let lock = self.find_lock(state, thread, lock);
+                cond.zip(lock).map(|(cond, lock)| Action::Wait { cond, lock, timed: *timed })
+            }
+            Op::SemWait { sem, patience } => {
+                let sem = self.find_semaphore(state, thread, sem);
+                sem.map(|sem| Action::SemWait { sem, patience: *patience })
+            }
+            Op::Join { thread: handle } => {
+                let child = state.thread_of_handle(self.value(state, thread, *handle));
+                child.map(|child| Action::Join { child })
+            }
+            _ => None,
+        };
+        action.unwrap_or(Action::External)
     }
 
     fn next_access(&self, state: &State, thread: ThreadId) -> Option<Access> {

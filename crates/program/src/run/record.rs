@@ -2,6 +2,7 @@
 
 use foretrace_trace as trace;
 use foretrace_trace::{LockKind, ObjectId, Place, Trace};
+use rustc_hash::FxHashSet;
 
 use crate::ir::Program;
 
@@ -22,22 +23,28 @@ pub fn record(program: &Program, state: &State, events: &[Event]) -> Trace {
         let id = builder.lock(&lock.name);
         builder.set_lock_kind(id, kind);
     }
-    for address in &state.lock_addresses {
-        let id = builder.lock(&format!("at {address:#x}"));
+    let known: FxHashSet<&str> = declared(program).collect();
+    // Ids are given by names, so no two may be the same.
+    let name = |address: u64| match state.name_at(address) {
+        Some(name) if !known.contains(name.as_str()) => name,
+        _ => format!("at {address:#x}"),
+    };
+    for &address in &state.lock_addresses {
+        let id = builder.lock(&name(address));
         builder.set_lock_kind(id, LockKind::Plain);
     }
     for cond in &program.conds {
         builder.cond(cond);
     }
-    for address in &state.cond_addresses {
-        builder.cond(&format!("at {address:#x}"));
+    for &address in &state.cond_addresses {
+        builder.cond(&name(address));
     }
     for semaphore in &program.semaphores {
         let id = builder.semaphore(&semaphore.name);
         builder.set_semaphore(id, semaphore.count);
     }
-    for address in &state.sem_addresses {
-        let id = builder.semaphore(&format!("at {address:#x}"));
+    for &address in &state.sem_addresses {
+        let id = builder.semaphore(&name(address));
         builder.set_semaphore(id, 0);
     }
     for barrier in &program.barriers {
@@ -45,7 +52,7 @@ pub fn record(program: &Program, state: &State, events: &[Event]) -> Trace {
         builder.set_barrier(id, barrier.parties);
     }
     for &(address, parties) in &state.barrier_addresses {
-        let id = builder.barrier(&format!("at {address:#x}"));
+        let id = builder.barrier(&name(address));
         builder.set_barrier(id, parties);
     }
     for (index, global) in program.globals.iter().enumerate() {
@@ -64,4 +71,13 @@ pub fn record(program: &Program, state: &State, events: &[Event]) -> Trace {
         builder.push(trace::Event { thread, op: action, location });
     }
     builder.finish()
+}
+
+/// The names of synchronisation that the program declares.
+fn declared(program: &Program) -> impl Iterator<Item = &str> {
+    let locks = program.locks.iter().map(|lock| lock.name.as_str());
+    let conds = program.conds.iter().map(String::as_str);
+    let semaphores = program.semaphores.iter().map(|semaphore| semaphore.name.as_str());
+    let barriers = program.barriers.iter().map(|barrier| barrier.name.as_str());
+    locks.chain(conds).chain(semaphores).chain(barriers)
 }

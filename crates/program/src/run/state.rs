@@ -1,6 +1,6 @@
 //! The state of a run at one moment.
 
-use foretrace_trace::{CondId, LockId, Mode, ObjectId, ThreadId};
+use foretrace_trace::{CondId, LockId, Mode, ObjectId, Place, ThreadId};
 
 use crate::ir::*;
 
@@ -252,6 +252,23 @@ impl State {
     pub fn site(&self, thread: ThreadId) -> Site {
         let frame = self.frame(thread);
         Site { function: frame.function, block: frame.block, index: frame.index }
+    }
+
+    /// Where a thread is, and the calls that led there, the innermost first.
+    pub fn calls(&self, thread: ThreadId) -> impl Iterator<Item = Site> {
+        let site = |frame: &Frame| Site {
+            function: frame.function,
+            block: frame.block,
+            index: frame.index,
+        };
+        self.thread(thread).frames.iter().rev().map(site)
+    }
+
+    /// What is at an address, by its name: `queue`, or `queue+8`.
+    pub(super) fn name_at(&self, address: u64) -> Option<String> {
+        let Place { object, offset, .. } = self.resolve(address, 1)?;
+        let name = &self.object(object).name;
+        Some(if offset == 0 { name.clone() } else { format!("{name}+{offset}") })
     }
 
     /// The thread will not go on.

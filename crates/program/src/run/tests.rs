@@ -314,10 +314,10 @@ thread b { k = tryacquire r; l = timedacquire m; assert k && l; acquire shared m
         "lock m; thread a { p = alloc 8; acquire at p }",
         &["a"],
         expect![[r#"
-        a: begin
-        a: alloc p#0 size 8 at 0x1000000000
-        a: acquire "at 0x1000000000"
-        a: end"#]],
+            a: begin
+            a: alloc p#0 size 8 at 0x1000000000
+            a: acquire p#0
+            a: end"#]],
     );
 }
 

@@ -102,6 +102,33 @@ pub fn write_finding(
         Standing::Suppressed(by) => writeln!(writer, "  suppressed by {}: {}", by.by, by.rule)?,
         Standing::Repeated { of } => writeln!(writer, "  {of} has it as well")?,
     }
+    write_story(report, finding, style, writer)?;
+    if let Some(replay) = &finding.replay {
+        write_replay(replay, writer)?;
+    }
+    Ok(())
+}
+
+/// Writes how a finding comes about: where its threads are, and how they got there.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_whole_story(
+    report: &Report,
+    finding: &Finding,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    write_sides(report, finding, style, writer)?;
+    write_story(report, finding, style, writer)
+}
+
+fn write_story(
+    report: &Report,
+    finding: &Finding,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
     if !finding.inputs.is_empty() {
         let input = |input: &Input| {
             let thread = report.thread_name(report.event(input.event));
@@ -112,11 +139,7 @@ pub fn write_finding(
     }
     write_snippet(report, &labels(report, finding), style, writer)?;
     write_origins(report, finding, style, writer)?;
-    schedule::write_schedule(report, finding, style, writer)?;
-    if let Some(replay) = &finding.replay {
-        write_replay(replay, writer)?;
-    }
-    Ok(())
+    schedule::write_schedule(report, finding, style, writer)
 }
 
 /// What it is, and where its threads are.
@@ -132,6 +155,16 @@ fn write_head(
     };
     let id = Paint(BOLD, &finding.id, style.color);
     writeln!(writer, "{id} ({certainty}{}): {}", evidence(finding), headline(finding))?;
+    write_sides(report, finding, style, writer)
+}
+
+/// Where its threads are.
+fn write_sides(
+    report: &Report,
+    finding: &Finding,
+    style: Style,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
     let rows: Vec<[String; 4]> = finding
         .sides
         .iter()

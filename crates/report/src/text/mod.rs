@@ -16,9 +16,9 @@ use std::io::{self, Write};
 use crate::provenance::is_news;
 use crate::{Certainty, Column, Property, Report, Subject, in_words};
 pub use explanation::write_explanation;
-pub use finding::write_finding;
 use finding::{Cause, causes, write_cause, write_index};
 pub(crate) use finding::{headline, operation_of_side, ranked, state_in_words};
+pub use finding::{write_finding, write_whole_story};
 pub(crate) use names::function_in_short;
 use table::Table;
 

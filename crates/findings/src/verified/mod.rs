@@ -1,12 +1,17 @@
 //! What was found out about a program that was verified: for people, and for other programs.
 
+mod told;
+
 use std::io::{self, Write};
 
 use foretrace_program::text::describe;
 use foretrace_program::{MemoryOrder, Op, Program, Site, Violation};
 use foretrace_report::verified::{Answer, Reason, Step, VERIFIED_SCHEMA};
+use foretrace_report::{Style, write_whole_story};
 use foretrace_verdict::Property;
 use foretrace_verify::{Bug, Open, Options, Report, Verdict};
+
+use crate::trace::Frame;
 
 /// What came of a replay of a bug.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,13 +42,31 @@ pub struct Verified<'a> {
 }
 
 impl Verified<'_> {
-    /// The answer in words.
+    /// The bug as a report with one finding, if one was found.
+    pub fn told(&self) -> Option<foretrace_report::Report> {
+        match &self.report.verdict {
+            Verdict::Bug(bug) => {
+                told::told(self, bug, Frame::new(&foretrace_predict::Options::default()))
+            }
+            Verdict::Proved | Verdict::UpTo { .. } | Verdict::Unknown(_) => None,
+        }
+    }
+
+    /// The answer in words, with the story of [`Verified::told`].
     ///
     /// # Errors
     /// What the writer returns.
-    pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
+    pub fn write(
+        &self,
+        told: Option<&foretrace_report::Report>,
+        style: Style,
+        writer: &mut dyn Write,
+    ) -> io::Result<()> {
         let Verified { checked, report, .. } = *self;
         self.write_verdict(checked, &report.verdict, writer)?;
+        if let Some((told, finding)) = told.and_then(|told| Some((told, told.findings.first()?))) {
+            write_whole_story(told, finding, style, writer)?;
+        }
         if let Some(besides) = &report.besides {
             let is_other = |property: &Property| *property != Property::Race;
             let others: Vec<Property> = checked.iter().copied().filter(is_other).collect();
@@ -122,34 +145,44 @@ impl Verified<'_> {
     }
 
     fn write_bug(&self, bug: &Bug, writer: &mut dyn Write) -> io::Result<()> {
-        if let Violation::Assertion(site) = &bug.violation
-            && self.options.overflows.contains(site)
-        {
-            writeln!(writer, "bug: signed overflow: {}", describe(self.program, *site))?;
-        } else {
-            writeln!(writer, "bug: {}", bug.violation.describe(self.program))?;
-        }
+        writeln!(writer, "bug: {}", self.headline(bug))?;
         match self.replayed {
             Replayed::Confirmed(ending) => {
-                writeln!(
-                    writer,
-                    "replayed on the compiled program, which {ending}; the schedule:"
-                )?;
+                writeln!(writer, "replayed on the compiled program, which {ending}")?;
             }
             Replayed::Not(reason) | Replayed::Diverged(reason) => {
                 let checked = "checked by the interpreter, not replayed";
-                writeln!(writer, "{checked} ({reason}); the schedule:")?;
+                writeln!(writer, "{checked} ({reason})")?;
             }
         }
-        let width = bug.steps.iter().map(|step| step.thread.len()).max().unwrap_or(0);
-        for step in &bug.steps {
-            let is_indeterminate = is_indeterminate(self.program, step.site);
-            let kind = if is_indeterminate { "uninitialised" } else { "input" };
-            let input = step.input.map_or(String::new(), |value| format!("   [{kind} {value}]"));
-            let what = describe(self.program, step.site);
-            writeln!(writer, "  {:width$}  {what}{input}", step.thread)?;
-        }
         Ok(())
+    }
+
+    /// What goes wrong, and where.
+    fn headline(&self, bug: &Bug) -> String {
+        let (program, violation) = (self.program, &bug.violation);
+        let place = |site: &Site| match program.location(*site) {
+            Some(place) => format!("{}: {place}", program.function(site.function).name),
+            None => describe(program, *site),
+        };
+        match violation {
+            Violation::Assertion(site) if self.options.overflows.contains(site) => {
+                format!("signed overflow: {}", place(site))
+            }
+            Violation::Assertion(site) => format!("assertion violated: {}", place(site)),
+            Violation::Race(first, second) => {
+                format!("race: {} | {}", place(first), place(second))
+            }
+            Violation::LockError(error, site) => format!("lock error: {}: {error}", place(site)),
+            Violation::Undefined(_, site) => {
+                let what = told::what(self, bug).unwrap_or_default();
+                format!("undefined behaviour: {}: {what}", place(site))
+            }
+            Violation::Deadlock(sites) => {
+                let blocked: Vec<String> = sites.iter().map(place).collect();
+                format!("deadlock: {}", blocked.join(" | "))
+            }
+        }
     }
 
     /// The answer for other programs; `property` is what a property file asked.
