@@ -186,7 +186,18 @@ pub(crate) fn confirm(
     if !violations(&machine, &runner.state).contains(&moment.what) {
         return Err(Diverged::NothingWrong);
     }
-    let state = &runner.state;
+    let Runner { steps, events, state, .. } = runner;
+    Ok(bug_at(&machine, &state, &events, moment.what.clone(), steps))
+}
+
+/// The bug that a state shows, behind these steps.
+pub(crate) fn bug_at(
+    machine: &Machine,
+    state: &State,
+    events: &[Event],
+    violation: Violation,
+    steps: Vec<BugStep>,
+) -> Bug {
     let running = state.thread_ids().filter(|&thread| state.status(thread) != Status::Finished);
     let stand = running.map(|thread| Stand {
         thread,
@@ -195,9 +206,30 @@ pub(crate) fn confirm(
     });
     let stand: Vec<Stand> = stand.collect();
     let access = stand.iter().find_map(|stand| machine.bad_access(state, stand.thread));
-    let Runner { steps, events, state, .. } = runner;
-    let end = Box::new(state);
-    Ok(Bug { violation: moment.what.clone(), steps, stand, access, events, end })
+    let (events, end) = (events.to_vec(), Box::new(state.clone()));
+    Bug { violation, steps, stand, access, events, end }
+}
+
+/// Takes a step and says what it was; `None`, and nothing changes, if it is not possible. What
+/// happens goes behind `events`.
+pub(crate) fn take_step(
+    machine: &Machine,
+    state: &mut State,
+    chosen: Move,
+    events: &mut Vec<Event>,
+) -> Option<BugStep> {
+    let Move { thread: id, choice } = chosen;
+    let next = machine.next(state, id)?;
+    let input = if let Choice::Input(value) = choice { Some(value) } else { None };
+    let thread = state.thread_name(id).to_string();
+    let (site, kind) = (next.site, next.kind);
+    let happened = machine.step(state, chosen)?;
+    let ends = happened.iter().filter(|event| event.action == Action::End);
+    let ended = ends.map(|event| event.thread).collect();
+    let is_free = |event: &Event| matches!(event.action, Action::Free { .. });
+    let frees = happened.iter().any(|event| is_free(event) && event.site == site);
+    events.extend(happened);
+    Some(BugStep { thread, id, site, kind, choice, input, ended, frees })
 }
 
 struct Runner<'m, 'p> {
@@ -247,23 +279,12 @@ impl Runner<'_, '_> {
         if let How::Fork(child) = step.how {
             self.ids[child] = Some(ThreadId::from(self.state.thread_ids().len()));
         }
-        let next = self.machine.next(&self.state, thread).ok_or(Diverged::Step(number))?;
-        let input = if let Choice::Input(value) = choice { Some(value) } else { None };
-        let id = thread;
-        let name = self.state.thread_name(thread).to_string();
-        let (site, kind) = (next.site, next.kind);
-        let events = self.machine.step(&mut self.state, Move { thread, choice });
-        let events = events.ok_or(Diverged::Step(number))?;
-        let ends = events.iter().filter(|event| event.action == Action::End);
-        let ended = ends.map(|event| event.thread).collect();
-        let is_free = |event: &Event| matches!(event.action, Action::Free { .. });
-        let frees = events.iter().any(|event| is_free(event) && event.site == site);
-        let thread = name;
-        self.steps.push(BugStep { thread, id, site, kind, choice, input, ended, frees });
-        self.events.extend(events);
+        let chosen = Move { thread, choice };
+        let taken = take_step(self.machine, &mut self.state, chosen, &mut self.events);
+        self.steps.push(taken.ok_or(Diverged::Step(number))?);
         if let Some(then) = then {
             // A wait that is a lock error has not begun.
-            let ends = self.machine.step(&mut self.state, Move { thread: id, choice: then });
+            let ends = self.machine.step(&mut self.state, Move { thread, choice: then });
             self.events.extend(ends.into_iter().flatten());
         }
         Ok(())
