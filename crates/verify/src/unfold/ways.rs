@@ -466,6 +466,7 @@ impl Unfolder<'_> {
                 None => {
                     let unknown = self.skeleton.terms.symbol(8 * place.size);
                     self.indeterminate.insert(unknown);
+                    self.arbitrary.insert(unknown);
                     self.indeterminate_words.insert(place, unknown);
                     unknown
                 }
