@@ -563,6 +563,6 @@ impl<'p> Unfolder<'p> {
     fn is_too_large(&mut self) -> bool {
         self.skeleton.instructions += 1;
         self.skeleton.instructions > self.bounds.instructions
-            || self.skeleton.instructions.is_multiple_of(1024) && self.bounds.limits.is_over()
+            || self.skeleton.instructions.is_multiple_of(64) && self.bounds.limits.is_over()
     }
 }
